@@ -77,7 +77,7 @@ class Probe:
         rank = rank if rank is not None else dist.get_rank() if dist else int(os.environ.get("RANK", 0))
         self._rank, self._pp, dp_size = rank, pp_size, world // (pp_size * tp_size)
         if world < 1 or dp_size * pp_size * tp_size != world:
-            raise ValueError("world_size %d is no multiple of pp_size * tp_size = %d" % (world, pp_size * tp_size))
+            raise ValueError("world_size %d is not a multiple of pp_size * tp_size = %d" % (world, pp_size * tp_size))
         self._stage = rank // (dp_size * tp_size) if stage is None else stage
         dp_rank = rank // tp_size % dp_size if dp_rank is None else dp_rank
         self._place = ",%d,%d,%d," % (rank, dp_rank, self._stage)
@@ -155,7 +155,7 @@ class Probe:
         if not self._cuda:
             return time.monotonic_ns()
         if self._torch.cuda.is_current_stream_capturing():
-            raise RuntimeError("there are no times inside the capture of a CUDA graph")
+            raise RuntimeError("phases cannot be timed while a CUDA graph is captured")
         event = self._torch.cuda.Event(enable_timing=True)
         return event.record() or event
 
@@ -215,7 +215,7 @@ class Probe:
         distributed = self._torch and self._torch.nn.parallel.DistributedDataParallel
         if not distributed or not isinstance(model, distributed):
             what = type(model).__name__
-            return self._note("backward is one piece, waits for others included: %s is not DistributedDataParallel" % what)
+            return self._note("backward includes waits for other ranks: %s is not DistributedDataParallel" % what)
         self._model, trained = model, [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._hooks = {key: parameter.register_hook(functools.partial(self._on_gradient, key))
                        for key, parameter in enumerate(trained)}

@@ -201,7 +201,7 @@ def mistakes(job):
     one = [job.tool, "simulate", *barrier, "--seed"]
     mixed = [*job.launcher, "-n", "1", *one, "1", ":", "-n", "1", *one, "2"]
     done = subprocess.run(mixed, capture_output=True, text=True, timeout=60, check=False)
-    job.check("other options", done.returncode == 2 and "other options" in done.stderr, f"{done.returncode}: {done.stderr}")
+    job.check("other options", done.returncode == 2 and "different options" in done.stderr, f"{done.returncode}: {done.stderr}")
     # Each rank reads another file of the same name.
     for rank, folder in enumerate(("a", "b")):
         (job.folder / folder).mkdir()
@@ -213,7 +213,7 @@ def mistakes(job):
     words = ("simulate", "--collective", "barrier", "--processes", "8", "--network", "net.toml")
     apart = [*job.launcher, "-n", "2", str(script), job.tool, *words]
     done = subprocess.run(apart, capture_output=True, text=True, timeout=60, check=False)
-    job.check("other files", done.returncode == 3 and "another file" in done.stderr, f"{done.returncode}: {done.stderr}")
+    job.check("other files", done.returncode == 3 and "a different file" in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
 def main():

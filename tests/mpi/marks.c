@@ -1,4 +1,4 @@
-/* Marks that a program sets itself: levels of MPI_Pcontrol with and without more arguments, and named regions, before,
+/* Marks that a program sets itself: levels of MPI_Pcontrol with and without more arguments (pausing.c has level 0), and named regions, before,
  * between and after the calls of MPI. */
 #include "check.h"
 #include "straggler.h"
@@ -35,9 +35,8 @@ int main(int argc, char **argv) {
     }
     leave("outer");
     say("sum %d, factorial %d", sum, factorial(6));
-    CALL(MPI_Pcontrol(0));
-    CALL(MPI_Barrier(MPI_COMM_WORLD));
     CALL(MPI_Pcontrol(-7));
+    CALL(MPI_Barrier(MPI_COMM_WORLD));
     enter("a region with a long name, with \"signs\" in it, and letters beyond ASCII: Größe");
     leave("a region with a long name, with \"signs\" in it, and letters beyond ASCII: Größe");
     CALL(MPI_Pcontrol(1));

@@ -39,7 +39,7 @@ class Job:
         path = self.folder / f"{name}.lat"
         done = self.run(processes, "latency", "-o", path, "--json", "--quiet", *arguments)
         if may_be_empty and done.returncode == 3:
-            said = "Not a single trial" in done.stderr or "came late" in done.stderr
+            said = "Not a single trial" in done.stderr or "was late" in done.stderr
             self.check(name, said, f"ended with 3: {done.stdout}{done.stderr}")
             return None, None
         self.check(name, done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
@@ -96,7 +96,7 @@ def kernels(job):
                 job.check(kernel, kept == (None, True), f"{one['labels']}: {kept}")
             # Trials that somebody comes late for are dropped, which a busy machine may do to any of them.
             counts = {one["labels"]["kind"]: one["count"] for one in answer["series"]}
-            late = any("not counted" in note for note in answer["notes"])
+            late = any("discarded" in note for note in answer["notes"])
             expected = counts.get("all-ranks", 0) * 2 == counts.get("per-rank", 0)
             # Each rank alone, and all together.
             ranks = {}
@@ -202,11 +202,11 @@ def assess(job):
     job.check("assess worse", done.returncode == 5 and worse, f"{done.returncode}: {done.stdout}{done.stderr}")
 
     for name, arguments, code, words in (
-        ("unknown network", ("--network", "nonsense"), 2, "no known network"),
+        ("unknown network", ("--network", "nonsense"), 2, "unknown network"),
         ("no baseline", ("--baseline", "/nonexistent/a.json"), 3, "/nonexistent/a.json"),
-        ("another baseline", ("--baseline", first / "measurement.json"), 3, "no assess.json"),
+        ("another baseline", ("--baseline", first / "measurement.json"), 3, "not an assess.json"),
         ("no measurement", ("--from", "/nonexistent"), 3, "/nonexistent"),
-        ("no folder", ("-o", first / "assess.json" / "x"), 3, "is no folder"),
+        ("no folder", ("-o", first / "assess.json" / "x"), 3, "is not a folder"),
         ("scale of one", ("--scale", "1"), 2, "--scale"),
         ("too short", ("--time", "1us"), 2, "--time"),
     ):
@@ -233,7 +233,7 @@ def replays(job):
         ("too few ranks", 2, (trace,), 2, "mpirun -n 4"),
         ("no trace", 2, ("nowhere",), 3, "nowhere"),
         ("another network", 4, (trace, "--network", "chic"), 2, "--network cannot be replayed"),
-        ("a full folder", 4, (trace, "-o", "fixtures"), 3, "fixtures is there already"),
+        ("a full folder", 4, (trace, "-o", "fixtures"), 3, "fixtures already exists"),
         ("no folder", 4, (trace, "-o", "/nonexistent/new"), 3, "/nonexistent"),
         ("no patience", 4, (trace, "--scale", "all@0=100000", "--patience", "200ms", "-o", job.folder / "hung"), None, "--patience"),
     ):

@@ -4,7 +4,7 @@
 use divan::Bencher;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use straggler_analysis::study::{Batch, Journal, JournalError, Plan, Runner, Study, Tracks};
+use straggler_analysis::study::{Batch, Journal, JournalError, Plan, Study, StudyRunner, Tracks};
 use straggler_model::Network;
 use straggler_model::noise::{Injection, Phases};
 use straggler_schedule::collectives::allreduce::Dissemination;
@@ -57,7 +57,7 @@ fn study(bencher: Bencher, processes: u32) {
     bencher.bench_local(|| {
         let opened = Journal::open(&folder.path().join("journal"), &plan.fingerprint(), true);
         let mut journal = opened.expect("a journal").journal;
-        let runner = Runner {
+        let runner = StudyRunner {
             plan: &plan,
             threads: 1,
             accelerator: None,

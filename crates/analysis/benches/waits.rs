@@ -10,7 +10,7 @@ use straggler_analysis::waits::{
 };
 use straggler_model::Time;
 use straggler_trace::operations::Operations;
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, RequestId, Trace};
+use straggler_trace::{Call, CommId, Communicator, Details, Function, RankTrace, RequestId, Trace};
 
 fn main() {
     divan::main();
@@ -46,7 +46,7 @@ fn stencil() -> (Trace, u64) {
                 let exit = last + 20 + random(&mut seed, 10);
                 let times = (Time::from_ns(*now), Time::from_ns(exit));
                 let call = Call::new(Function::Allreduce, times.0, times.1);
-                rank.push(Call { comm: 0, sent: 8, received: 8, ..call });
+                rank.push(Call { comm: CommId(0), sent: 8, received: 8, ..call });
                 *now = exit;
                 events += 3;
             }
@@ -57,24 +57,24 @@ fn stencil() -> (Trace, u64) {
 }
 
 fn exchange(rank: &mut RankTrace, step: u64, neighbours: [u64; 2], sent: u64, last: u64) -> u64 {
-    let first = (step * 4) as RequestId;
+    let first = step as u32 * 4;
     let call = |function, at: u64, peer: u64| Call {
-        comm: 0,
+        comm: CommId(0),
         peer: peer as i32,
         tag: 1,
         ..Call::new(function, Time::from_ns(at), Time::from_ns(at + 5))
     };
     for (request, &peer) in (first..).zip(&neighbours) {
         let at = sent - 20 + 5 * u64::from(request - first);
-        rank.push(Call { received: 8, request, ..call(Function::Irecv, at, peer) });
+        rank.push(Call { received: 8, request: RequestId(request), ..call(Function::Irecv, at, peer) });
     }
     for (request, &peer) in (first + 2..).zip(&neighbours) {
         let at = sent + 5 * u64::from(request - first - 2);
-        rank.push(Call { sent: 8, request, ..call(Function::Isend, at, peer) });
+        rank.push(Call { sent: 8, request: RequestId(request), ..call(Function::Isend, at, peer) });
     }
     let end = (sent + 20).max(last + 15);
     let wait = Call::new(Function::Waitall, Time::from_ns(sent + 10), Time::from_ns(end));
-    let requests = (first..first + 4).collect();
+    let requests = (first..first + 4).map(RequestId).collect();
     rank.push_with(wait, Details { found: true, requests, ..Details::default() });
     end
 }

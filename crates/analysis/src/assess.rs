@@ -4,9 +4,9 @@
 //!  Noise (detours with causes) ─► curves: slowdown over processes ─► inflection point
 //!                              └► the same without each cause, at two scales ─► ranking
 //! ```
-//! Every run of a removal meets the same draws as the run it is compared with: traces keep their places and
-//! lengths, so that only the removed detours are missing. How many replicas a point gets depends on the
-//! numbers alone; the speed of the machine decides only up to which scale points are simulated (`limit.rs`).
+//! A run without a cause meets the same draws as the run it is compared with: traces keep their places and lengths, so
+//! only the removed detours are missing. The number of replicas of a point depends on the results alone. The speed of
+//! the machine only limits the largest scale that is simulated (`limit.rs`).
 
 mod ahead;
 mod asked;
@@ -32,20 +32,20 @@ use straggler_schedule::collectives::CollectiveError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Run, Stuck, Workload};
 
-/// What is to be assessed, and how thoroughly.
+/// The question: what to assess, and how thoroughly.
 pub struct Question<'a> {
-    /// Without noise: that is what is asked about.
+    /// Has no noise; the assessment adds it.
     pub runner: Replicas<'a>,
     pub seed: u64,
     pub noise: &'a Noise,
-    /// Removals are tried on the first of them.
+    /// Removals are simulated for the first of them only.
     pub asked: &'a [Asked],
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
-    /// How long all of it may take.
+    /// Time limit for all simulations.
     pub limit: TimeLimit<'a>,
-    /// Told what is simulated next.
+    /// Called before each simulation.
     pub begins: &'a dyn Fn(Stage<'_>),
 }
 
@@ -61,21 +61,20 @@ impl std::fmt::Debug for Question<'_> {
 /// How much is simulated.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Effort {
-    /// A point has no more replicas than this,
+    /// Most replicas of a point.
     pub most_replicas: u32,
-    /// nor so many that they deliver more messages than this, unless an interval needs them.
+    /// Replicas of a point deliver at most this many messages, unless the interval needs more.
     pub messages: u64,
     /// A point is settled when its interval is narrower than this share of the slowdown.
     pub precision: f64,
     /// Causes whose removal is simulated at each scale.
     pub causes: usize,
-    /// A point gets no more replicas when they would cost more than so many messages without noise.
+    /// A point gets no more replicas when they would cost more than this many messages without noise.
     pub point_work: u64,
-    /// A curve ends where noise would make its points together cost more than so many messages without noise; what has
-    /// to be done without any noise is not counted, since somebody asked for it.
+    /// A curve ends where the extra cost of noise at its points exceeds this many messages without noise. The cost of
+    /// the requested runs without noise does not count.
     pub curve_work: u64,
-    /// The removals at the largest scale may cost as much as so many messages without noise; if they would
-    /// cost more, they are done at a smaller scale.
+    /// The removals at one scale may cost this many messages without noise; otherwise a smaller scale is used.
     pub removal_work: u64,
 }
 
@@ -95,11 +94,11 @@ impl Default for Effort {
 
 /// What was found.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
-pub struct Answer {
+pub struct AssessAnswer {
     pub curves: Vec<Curve>,
-    /// At the inflection point of the first curve, and at the largest scale at which it is affordable.
+    /// At the inflection point of the first curve, and at the largest affordable scale.
     pub rankings: Vec<Ranking>,
-    /// How much depends on when it was measured; nothing of noise that was not.
+    /// How much the answer depends on when the noise was measured; none for noise that was not measured.
     pub variation: Option<Variation>,
 }
 
@@ -117,7 +116,7 @@ pub enum AssessError {
 }
 
 impl Question<'_> {
-    pub fn answer(&self) -> Result<Answer, AssessError> {
+    pub fn answer(&self) -> Result<AssessAnswer, AssessError> {
         let sources = self.noise.sources(&[])?;
         let mut curves: Vec<Curve> = Vec::with_capacity(self.asked.len());
         for (index, asked) in self.asked.iter().enumerate() {
@@ -135,29 +134,29 @@ impl Question<'_> {
             (Some(asked), Some(curve)) => self.variation(asked, curve)?,
             _ => None,
         };
-        Ok(Answer { curves, rankings, variation })
+        Ok(AssessAnswer { curves, rankings, variation })
     }
 
     fn begin(&self, what: &str, processes: u32, ahead: u64) {
         (self.begins)(Stage { what, processes, ahead });
     }
 
-    /// What the largest runs take, in bytes, those that go side by side together.
+    /// Memory of the largest runs in bytes, including those that run in parallel.
     pub fn memory_bytes(&self) -> u64 {
-        // What matters is that there is some.
+        // Any noise will do: only its presence matters.
         let runner = self.runner.with_noise(Injection::QUIET);
         let all = self.asked.iter().flat_map(|asked| &asked.scales);
         let each = |workload| runner.memory_bytes(workload, self.most_replicas(workload) as usize);
         all.map(each).max().unwrap_or(0)
     }
 
-    /// The first of those before it that is the very same at every scale.
+    /// The first earlier entry with the same schedule at every scale.
     fn twin(&self, index: usize) -> Option<usize> {
         let asked = self.asked.get(index)?;
         self.asked.iter().take(index).position(|other| asked.is_same_as(other))
     }
 
-    /// When all have finished, for each replica of these sources.
+    /// The makespan of each replica with these sources.
     fn makespans(
         &self,
         workload: &Workload,
@@ -179,7 +178,7 @@ impl Question<'_> {
         (affordable.min(u64::from(self.effort.most_replicas)) as u32).max(LEAST_REPLICAS)
     }
 
-    /// What the removals at one scale cost, in messages of a run without noise.
+    /// The cost of the removals at one scale, in messages without noise.
     fn removal_work(&self, workload: &Workload, point: &Point) -> u64 {
         let runs = u64::from(point.replicas) * (self.effort.causes + removal::STEPS - 1) as u64;
         work(workload.messages().saturating_mul(runs), point.slowdown.median)
@@ -205,7 +204,7 @@ impl Question<'_> {
     }
 }
 
-/// When all have finished; an error if some never do, or if a message is never received.
+/// The makespan; an error if a process never finishes or a message is never received.
 fn finished(workload: &Workload, run: Run) -> Result<Time, AssessError> {
     let processes = workload.processes();
     match run.outcome.stuck {
@@ -222,9 +221,9 @@ impl Curve {
     }
 }
 
-/// What messages cost when noise slows them down, in messages without noise: noise scatters them over the time
-/// it adds, and a slowdown of 50 was seen to double the cost of a message. Beyond some, a message is alone in its window
-/// and costs no more.
+/// The cost of messages under noise, in messages without noise. Noise spreads them over a longer time; in
+/// measurements, a slowdown of 50 doubled the cost of a message. Once a message is alone in its window, its cost no
+/// longer grows.
 fn work(messages: u64, slowdown: f64) -> u64 {
     (messages as f64 * (1.0 + slowdown.clamp(0.0, MOST_SCATTERED) / 50.0)) as u64
 }

@@ -2,7 +2,7 @@
 
 use straggler_model::stats::{CONFIDENCE, quantile_interval_of_sorted, quantile_of_sorted};
 
-/// From this slowdown on noise is a bottleneck, if nobody says otherwise.
+/// The default slowdown from which noise counts as a bottleneck.
 pub const THRESHOLD: f64 = 0.1;
 
 /// The smallest number of runs whose median has an interval.

@@ -7,7 +7,7 @@
 //!  Series of pairs ───────────────────┼─► Pairs: matrix, clusters, what explains them
 //!  Series of ranks ───────────────────┼─► Ranks: who is slowest in a collective
 //!  several Distributions ─────────────┼─► Comparison ─► Gate
-//!  Measurement, Recording ────────────┴─► Diagnosis: all of it and hints with their evidence
+//!  Measurement, NoiseRecording ───────┴─► Diagnosis: all of it and hints with their evidence
 //! ```
 //! All of it are pure functions, and of a seed where something is drawn. Trials are known to the width of their bins;
 //! every number that depends on that says so where it is defined.

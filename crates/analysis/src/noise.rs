@@ -1,9 +1,9 @@
-//! What a recording of noise says: how much of the time it takes, how sure that is, how long detours are and
-//! how far apart, at which frequencies they come back, who makes them, and whether cores have them in common.
+//! Analysis of a noise recording: how much time noise takes and how certain that is, the durations of detours and the
+//! gaps between them, their frequencies, their sources, and whether cores share them.
 //!
-//! All of it are pure functions of a recording (and of a seed, where resamples are drawn), with results that
-//! can be printed, plotted or written as they are. [`Fit`] makes a signature of a recording, [`Comparison`]
-//! says whether two recordings show the same noise.
+//! Everything is a pure function of a recording (and of a seed, where resamples are drawn), and the results can be
+//! printed, plotted or written directly. [`Fit`] turns a recording into a signature; [`Comparison`] tells whether two
+//! recordings show the same noise.
 
 mod chance;
 pub mod compare;
@@ -29,9 +29,9 @@ pub use sources::{Explained, SourceNoise};
 pub use spectrum::Spectrum;
 
 use serde::Serialize;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 
-/// Everything that is said of one recording.
+/// The analysis of one recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Analysis {
     /// Of all cores together.
@@ -45,16 +45,16 @@ pub struct Analysis {
     pub spectrum: Spectrum,
     pub sources: Vec<SourceNoise>,
     pub explained: Explained,
-    /// Nothing for a single core.
+    /// None for a single core.
     pub together: Option<Together>,
-    /// Detours that full buffers could not keep, and their time.
+    /// Detours lost to full buffers, and their time.
     pub lost_detours: u64,
     pub lost_ps: u64,
 }
 
 impl Analysis {
     /// The same seed gives the same numbers.
-    pub fn of(recording: &Recording, seed: u64) -> Analysis {
+    pub fn of(recording: &NoiseRecording, seed: u64) -> Analysis {
         let durations = durations::sorted_durations(recording);
         let spectrum = Spectrum::of(recording);
         Analysis {

@@ -1,8 +1,8 @@
-//! How long the model says that a traced program runs, against how long it ran.
+//! Compares the run time that the model predicts for a traced program with the traced one.
 //!
-//! The model charges for what happens between ranks; what happened on a rank alone is taken from the trace. The
-//! difference is therefore what the network's parameters, or LogGOPS itself, get wrong. They may come from a file or,
-//! by [`fit`](mod@fit), from the trace itself.
+//! The model charges for communication between ranks; local computation is taken from the trace. The difference is
+//! therefore the error of the network parameters, or of LogGOPS itself. Parameters come from a file or, by
+//! [`fit`](mod@fit), from the trace itself.
 
 mod estimate;
 mod evidence;
@@ -16,12 +16,12 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Time;
-use straggler_schedule::traced::Recording;
+use straggler_schedule::traced::TracedRun;
 use straggler_trace::Trace;
 
 pub use fit::{Fit, FitError, fit};
 
-/// When one rank was done, in the trace and in the model, on the clock of the recording.
+/// When one rank finished, in the trace and in the model, on the clock of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RankPrediction {
     pub traced: Time,
@@ -32,14 +32,14 @@ pub struct RankPrediction {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Prediction {
     pub ranks: Vec<RankPrediction>,
-    /// When the last rank was done.
+    /// When the last rank finished.
     pub traced: Time,
     pub predicted: Time,
 }
 
 impl Prediction {
-    /// `finish` is what a run without copies gave.
-    pub fn new(recording: &Recording, finish: &[Time]) -> Prediction {
+    /// `finish` is the result of a run without copies.
+    pub fn new(recording: &TracedRun, finish: &[Time]) -> Prediction {
         let ranks: Vec<RankPrediction> = recording
             .ranks()
             .iter()
@@ -50,12 +50,12 @@ impl Prediction {
         Prediction { traced: last(|rank| rank.traced), predicted: last(|rank| rank.predicted), ranks }
     }
 
-    /// By which share of the traced time the model is off; positive when it is too slow. None for an empty trace.
+    /// The error as a share of the traced time; positive if the model is too slow. None for an empty trace.
     pub fn error(&self) -> Option<f64> {
         relative(self.predicted, self.traced)
     }
 
-    /// The largest error of a rank, and whose it is.
+    /// The rank with the largest error, and the error.
     pub fn worst(&self) -> Option<(u32, f64)> {
         let errors = self.ranks.iter().enumerate();
         let errors =
@@ -69,7 +69,7 @@ pub fn relative(a: Time, b: Time) -> Option<f64> {
     (b > Time::ZERO).then(|| (a.ps() as f64 - b.ps() as f64) / b.ps() as f64)
 }
 
-/// A host with more ranks than cores: computations of one wait for those of others there, and their times mean little.
+/// A host with more ranks than cores: ranks wait for each other's computation, so measured times mean little.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sharing {
     pub host: String,

@@ -8,7 +8,7 @@
 //! ```
 //! A [`Study`] says what is to be run, a [`Plan`] is that with every file read and every schedule built: its
 //! points in their canonical order, and the tasks that must be run for them. Points that are the same are one
-//! task, and so is the noiseless run of all points with one schedule and one network. The [`Runner`] keeps all
+//! task, and so is the noiseless run of all points with one schedule and one network. The [`StudyRunner`] keeps all
 //! threads busy, and hands out what it finds in batches, which a [`Journal`] keeps. Numbers are keyed by seed,
 //! replica, rank and source, so they depend neither on threads nor on the order in which batches come.
 
@@ -22,6 +22,7 @@ mod lines;
 mod plan;
 mod programs;
 mod run;
+mod schedule_error;
 mod schedules;
 mod spec;
 mod summary;
@@ -31,7 +32,7 @@ mod values;
 pub use journal::{Batch, Journal, JournalError, Opened};
 pub use plan::{Needs, Plan, PlanError, Point, Task};
 pub use programs::Fitted;
-pub use run::{Fault, Runner, StudyRunError};
+pub use run::{Fault, StudyRunError, StudyRunner};
 pub use spec::{DEFAULT_REPLICAS, FIT, SpecError, Study, Sweep};
 pub use straggler_model::study::{Coordinates, PointResult, Results};
 pub use summary::{Series, Summary, series};

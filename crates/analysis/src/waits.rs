@@ -1,11 +1,11 @@
-//! Wait states: time that ranks spent in MPI because others were not there yet.
+//! Wait states: time that ranks spent in MPI because other ranks were late.
 //!
-//! The patterns and their limits are those of Scalasca's trace analyser, as its documentation describes them and version 2.6
-//! counts them (Wolf, Geimer et al.; scalasca.org). A wait belongs to the call in which the rank stayed: of nonblocking
-//! messages, the call that completed them. Of one call that completes many, only the longest wait counts, so that no
-//! wait exceeds its call and none is counted twice.
+//! The patterns and their limits are those of Scalasca's trace analyser, as its documentation describes them and
+//! version 2.6 counts them (Wolf, Geimer et al.; scalasca.org). A wait belongs to the call in which the rank waited;
+//! for nonblocking messages, the call that completed them. If one call completes many, only the longest wait counts,
+//! so that no wait exceeds its call and none is counted twice.
 //!
-//! The same code looks at recorded runs and at simulated ones.
+//! The same code analyses recorded and simulated runs.
 
 mod activities;
 mod causes;
@@ -34,7 +34,7 @@ pub use times::RankTimes;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use straggler_model::Time;
-use straggler_trace::messages::{Message, Place};
+use straggler_trace::messages::{CallPlace, Message};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Trace};
 
@@ -45,17 +45,17 @@ pub enum Pattern {
     LateSender,
     /// A send stayed in its call until the receive was posted.
     LateReceiver,
-    /// In a barrier: until the last had come, and from when the first had left.
+    /// In a barrier: the wait until the last rank has entered, and the time from when the first has left.
     WaitAtBarrier,
     BarrierCompletion,
-    /// The same in other collectives in which everybody needs everybody's data.
+    /// The same in other collectives in which every rank needs the data of all others.
     WaitAtNxn,
     NxnCompletion,
     /// Waited for the root of a broadcast or scatter.
     LateBroadcast,
-    /// The root of a reduction or gather waited for the last that sends.
+    /// The root of a reduction or gather waited for the last sender.
     EarlyReduce,
-    /// Waited for a rank before it in a prefix reduction.
+    /// Waited for a lower rank in a prefix reduction.
     EarlyScan,
 }
 
@@ -72,7 +72,7 @@ impl Pattern {
         Pattern::EarlyScan,
     ];
 
-    /// As programs know it.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Pattern::LateSender => "late_sender",
@@ -88,15 +88,15 @@ impl Pattern {
     }
 }
 
-/// One rank waited in one call.
+/// A wait of one rank in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    pub place: Place,
+    pub place: CallPlace,
     pub pattern: Pattern,
     pub time: Time,
-    /// The call of the rank that came late, where there is one.
-    pub cause: Option<Place>,
-    /// Of a late sender: another message that had been sent before was received later.
+    /// The call of the late rank, if there is one.
+    pub cause: Option<CallPlace>,
+    /// For a late sender: a message sent earlier was received later.
     pub wrong_order: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct WaitStates {
     pub ranks: Vec<RankTimes>,
 }
 
-/// How often, and how long.
+/// Number and total time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Total {
     pub count: u64,
@@ -121,7 +121,7 @@ impl WaitStates {
         WaitStates::with(trace, &operations, &messages)
     }
 
-    /// The same where operations and [messages](messages_by_receiver) have been found before.
+    /// The same with operations and [messages](messages_by_receiver) that were computed before.
     pub fn with(trace: &Trace, operations: &[Operations<'_>], messages: &[Vec<Message>]) -> WaitStates {
         let ([senders, receivers], (mut blocking, mut nonblocking)) =
             rayon::join(|| messages::waits(trace, messages), || collectives::waits(trace, operations));
@@ -129,14 +129,14 @@ impl WaitStates {
         nonblocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
         let mut waits = one_a_call(trace, [senders, receivers, nonblocking].concat());
         waits.extend(blocking);
-        // Stable, since that makes use of lists that are in order already.
+        // A stable sort, because it profits from lists that are already sorted.
         waits.sort_by_key(|wait| wait.place);
         let ranks = times::of_ranks(trace, &waits);
         WaitStates { waits, ranks }
     }
 
-    /// How often and how long ranks waited, by rank and pattern in the order of [`Pattern::ALL`], and of late senders in
-    /// wrong order.
+    /// Number and time of waits, by rank and by pattern in the order of [`Pattern::ALL`], and of late senders in wrong
+    /// order.
     pub fn totals(&self) -> Vec<Totals> {
         let mut all = vec![Totals::default(); self.ranks.len()];
         for wait in &self.waits {
@@ -149,7 +149,7 @@ impl WaitStates {
         all
     }
 
-    /// The same of all ranks together.
+    /// The same over all ranks.
     pub fn total(&self) -> Totals {
         self.totals().iter().fold(Totals::default(), |mut sum, of_rank| {
             let pairs = sum.patterns.iter_mut().zip(&of_rank.patterns);
@@ -161,8 +161,8 @@ impl WaitStates {
     }
 }
 
-/// Of a call that waited for several, one counts: the longest. In a wait for requests a late receiver counts only if nothing else
-/// does, as in Scalasca, which lets late receivers go there.
+/// If a call waited for several ranks, only the longest wait counts. In a wait for requests, a late receiver counts
+/// only if nothing else does, as in Scalasca, which ignores late receivers there.
 fn one_a_call(trace: &Trace, mut waits: Vec<Wait>) -> Vec<Wait> {
     waits.sort_by_key(|wait| wait.place);
     let goes_last = |wait: &Wait| {
@@ -177,11 +177,11 @@ fn one_a_call(trace: &Trace, mut waits: Vec<Wait>) -> Vec<Wait> {
     first.collect()
 }
 
-/// The waits of a rank or of all.
+/// The waits of one rank or of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     patterns: [Total; Pattern::ALL.len()],
-    /// A part of the late senders.
+    /// Included in the late senders.
     pub wrong_order: Total,
 }
 

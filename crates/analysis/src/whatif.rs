@@ -4,7 +4,7 @@
 //! traces again, in which wait states are found as in a recorded one.
 //!
 //! ```text
-//! Trace ─► Hypothesis ─► Trace' ─► Recording ─► Playback ─► replay ─► simulated Trace ─► WaitStates
+//! Trace ─► Hypothesis ─► Trace' ─► TracedRun ─► Playback ─► replay ─► simulated Trace ─► WaitStates
 //! ```
 
 pub mod calls;

@@ -1,10 +1,12 @@
-//! What was typed. Every value is parsed into its type here, and nothing is looked up: no file, no
-//! variable, no clock.
+//! The command line as typed. Every value is parsed into its type here, and nothing is looked up: no file,
+//! no environment variable, no clock.
 
 pub mod assess;
 pub mod bench;
+pub mod checks;
 pub mod collective;
 pub mod compare;
+pub mod cores;
 pub mod count;
 pub mod device;
 pub mod diagnose;
@@ -29,6 +31,7 @@ pub mod slurm_script;
 pub mod study;
 pub mod trace;
 pub mod training;
+pub mod typed_text;
 pub mod whatif;
 pub mod workload;
 
@@ -37,42 +40,44 @@ use std::num::NonZeroUsize;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  What will this node's noise cost at scale, and what should be removed first?
+  What does this node's noise cost at scale, and which source should go first?
   straggler assess
 
-  A million processes add up 8 bytes while every one of them loses 10 % of its time:
+  An allreduce of 8 bytes on a million processes, each of which loses 10 % of its time to noise:
   straggler simulate --collective allreduce --processes 1048576 --size 8 \\
       --network chic --noise periodic:period=1ms,duration=100us --compare-quiet
 
-  A schedule from a file, on a network given by its parameters:
+  A schedule from a file, on a network with these parameters:
   straggler simulate fixtures/conformance/eager-00.goal \\
       --network L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535 --json
 
-  All results of a folder on one page:
+  One page with all results in a folder:
   straggler report fixtures/noise -o noise.html
 
-  What networks and noise there are, and how fast this machine simulates:
+  List the networks, inspect noise, measure the speed of the simulator on this machine:
   straggler network list
   straggler noise show 'poisson:rate=1kHz,duration=exponential(mean=5us)'
   straggler bench --quick
 
 EXIT CODES
-  0    good
-  2    usage: an option or its value makes no sense
-  3    bad input: a file cannot be read, written or understood
-  4    the schedule cannot finish, or leaves messages behind
+  0    success
+  2    usage error: an unknown option or an invalid value
+  3    bad input: a file cannot be read, written or parsed
+  4    the schedule cannot finish, or leaves messages unreceived
   5    a check failed
   130  interrupted
 
-Units are written: 5.33us, 1MiB, 10Hz, 25GB/s.";
+Write values with their units: 5.33us, 1MiB, 10Hz, 25GB/s.
+Tables and sentences fit the terminal, or the width in COLUMNS if that is set. In files and pipes nothing is wrapped.
+Examples read files in fixtures/ and examples/; `straggler examples DIR` writes them.";
 
 /// straggler measures the small delays of a machine, simulates what they do to a message-passing
-/// program, and explains whose fault it is
+/// program, and finds their causes
 ///
-/// A delay of microseconds on one process becomes a delay of all when everybody waits for everybody.
-/// straggler measures such delays on this machine, asks the kernel where they come from, executes a
-/// program's schedule on up to a hundred million simulated processes under the LogGOPS model, with noise
-/// injected into each of them, and tells when they finish.
+/// A delay of microseconds on one process delays all processes that wait for each other. straggler
+/// measures such delays on this machine and asks the kernel for their sources. It runs the schedule of a
+/// program on up to a hundred million simulated processes under the LogGOPS model, injects noise into each
+/// of them, and reports when they finish.
 #[derive(Debug, Parser)]
 #[command(name = "straggler", version, after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(subcommand_required = true, max_term_width = 100)]
@@ -83,44 +88,44 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Common {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// Random seed; the same seed gives the same numbers
+    /// Random seed; the same seed gives the same results
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads to use; as many as the machine offers unless given. The results do not depend on it
+    /// Number of threads; results do not depend on it [default: all available cores]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
-    /// No progress, no warnings on stderr
+    /// Print no progress and no warnings on stderr
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more on stderr
+    /// Print more detail on stderr
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What this node's noise costs at scale, and which source of it to remove first
+    /// Estimate what this node's noise costs at scale, and which source to remove first
     Assess(Box<assess::Assess>),
-    /// Run a schedule, a collective or a workload on simulated processes and tell when they finish
+    /// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
     Simulate(Box<simulate::Simulate>),
-    /// How long the model says that a traced program runs, against how long it ran
+    /// Predict the run time of a traced program and compare it with the measured one
     Predict(Box<predict::Predict>),
-    /// What a traced run would gain from a change, and who would wait then
+    /// Simulate a traced run with changes: what would it gain, and who would wait?
     Whatif(Box<whatif::WhatIf>),
-    /// What redundant exchanges win back of the time that noise costs an allreduce
+    /// Measure how much of the time that noise costs an allreduce redundant exchanges recover
     Redundancy(Box<redundancy::Redundancy>),
-    /// What the spread of one exchange does to an all-to-all of many processors
+    /// Resample measured exchange times to all-to-alls on more processors
     Resample(Box<resample::Resample>),
-    /// Run many simulations of many settings, from one file
+    /// Run a parameter study: many simulations, defined in one file
     Study(study::Study),
-    /// Simulate the figures and tables of published papers, beside what the papers say
+    /// Reproduce figures and tables of published papers and compare them with the published values
     Reproduce(reproduce::Reproduce),
     /// Write a job script that runs straggler on the nodes of a Slurm cluster
     SlurmScript(slurm_script::SlurmScript),
@@ -128,36 +133,38 @@ pub enum Command {
     Schedule(schedule::Schedule),
     /// Measure this machine
     Measure(measure::Measure),
-    /// Record the calls of MPI that a program makes, and look at them
+    /// Record the MPI calls of a program, and inspect, check and convert traces
     Trace(Box<trace::Trace>),
-    /// Who holds up a training job on many GPUs, and what mending it would win
+    /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
     Training(Box<training::Training>),
-    /// Whether measured latencies differ, where, by how much, and how surely
+    /// Compare measured latencies: where they differ, by how much, and with what confidence
     Compare(Box<compare::Compare>),
-    /// What the shape of measured latencies hints at, with the evidence
+    /// Find likely causes in the distribution of measured latencies, with the evidence
     Diagnose(Box<diagnose::Diagnose>),
-    /// The networks that are known by name
+    /// List and show network presets
     Network(network::Network),
-    /// What a description of noise means
+    /// Inspect, fit, compare and convert noise
     Noise(noise::Noise),
-    /// Pictures for papers, as SVG, PDF or PNG
+    /// Draw figures for papers as SVG, PDF or PNG
     Plot(plot::Plot),
-    /// Make one page of results: charts, tables and timelines that open in a browser
+    /// Write results as one HTML page with charts, tables and timelines
     Report(report::Report),
-    /// Show results in the browser, to this machine only
+    /// Show results in a browser on this machine
     Serve(report::Serve),
-    /// How fast this machine simulates, and in how much memory
+    /// Measure the speed and the memory use of the simulator on this machine
     Bench(bench::Bench),
     /// One measurement of `bench`, in a process of its own
     #[command(hide = true)]
     BenchCase(bench::BenchCase),
-    /// Completions for a shell, on stdout
+    /// Write the files that the examples of the help and the guide read
+    Examples(generated::Examples),
+    /// Print shell completions to stdout
     Completions(generated::Completions),
     /// Write the manual pages
     Man(generated::Man),
 }
 
-/// No machine gains from more threads than this.
+/// More threads than this never help.
 const MOST_THREADS: usize = 1024;
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {

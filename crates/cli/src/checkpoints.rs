@@ -1,12 +1,12 @@
 //! A folder that holds the newest checkpoint of a run.
 //!
 //! ```text
-//! DIR/checkpoint.json        which simulation, where it is, and in which folder its blocks are; appears when all of them are there
-//! DIR/window-W/part-B.bin    the blocks of one thread, of which B is the first, before window W
+//! DIR/checkpoint.json        the simulation, its position and the folder of its blocks; written last, after all blocks
+//! DIR/window-W/part-B.bin    the blocks of one thread from block B on, before window W
 //! ```
 
-use crate::commands::make_folder;
 use crate::exit::{Failure, Outcome};
+use crate::places::make_folder;
 use crate::plan::simulate::CheckpointPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const HEAD: &str = "checkpoint.json";
 const PREFIX: &str = "window-";
 const VERSION: u32 = 1;
 
-/// What the head of a checkpoint says.
+/// The header of a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     version: u32,
@@ -31,7 +31,7 @@ struct Head {
     position: Position,
 }
 
-/// Says which simulation it is: everything that its numbers depend on, by name.
+/// Identifies a simulation: everything that its results depend on, by name.
 pub type Identity = Vec<(String, String)>;
 
 #[derive(Debug)]
@@ -43,12 +43,12 @@ pub struct Folder {
     begin: Option<Begin>,
 }
 
-/// What a run goes on from.
+/// The state from which a run resumes.
 #[derive(Debug)]
 struct Begin {
     position: Position,
     files: Vec<Mutex<File>>,
-    /// By block: its file and its place there.
+    /// For each block, its file and its position in the file.
     blocks: HashMap<u32, (usize, Record)>,
 }
 
@@ -57,7 +57,7 @@ fn folder_of(path: &Path, window: u64) -> PathBuf {
 }
 
 impl Folder {
-    /// Opens a folder for the checkpoints of a simulation, and finds what to go on from.
+    /// Opens a folder for the checkpoints of a simulation, and finds the one to resume from.
     pub fn open(plan: &CheckpointPlan, simulation: Identity) -> Outcome<Folder> {
         make_folder(&plan.folder)?;
         let path = plan.folder.clone();
@@ -66,14 +66,14 @@ impl Folder {
             None => None,
             Some(head) if !plan.resume => {
                 return Err(Failure::usage(format!(
-                    "{} holds a checkpoint at {} of simulated time: add --resume to go on from it, or remove the folder",
+                    "{} holds a checkpoint at {} of simulated time: add --resume to continue from it, or remove the folder",
                     path.display(),
                     Time(head.position.simulated_ps)
                 )));
             }
             Some(head) if head.simulation != simulation => {
                 return Err(Failure::bad_input(format!(
-                    "{} holds a checkpoint of another simulation: {}. Give the same options as then, or another folder",
+                    "{} holds a checkpoint of another simulation: {}. Use the same options, or another folder",
                     path.display(),
                     difference(&head.simulation, &simulation)
                 )));
@@ -81,7 +81,7 @@ impl Folder {
             Some(head) => Some(Begin::read(&folder_of(&path, head.position.window), head.position).map_err(
                 |fault| {
                     Failure::bad_input(format!(
-                        "{}: the checkpoint cannot be read: {fault}. Remove the folder to begin at the start",
+                        "{}: the checkpoint cannot be read: {fault}. Remove the folder to start over",
                         path.display()
                     ))
                 },
@@ -90,20 +90,20 @@ impl Folder {
         Ok(Folder { path, every: plan.every, simulation, last: Mutex::new(Instant::now()), begin })
     }
 
-    /// Removes what a run that was killed had begun to write. One member of a cluster does it, before anybody writes.
+    /// Removes incomplete files of a killed run. One member of a cluster does it, before any member writes.
     pub fn clean(&self) {
         self.remove_but(self.begin.as_ref().map(|begin| begin.position.window));
     }
 
-    /// Removes the checkpoints of a run that is over.
+    /// Removes the checkpoints when the run is complete.
     pub fn finish(&self) {
         let _ = std::fs::remove_file(self.path.join(HEAD));
         self.remove_but(None);
-        // Stays if anything else is in it.
+        // Fails if other files are in the folder, which then stays.
         let _ = std::fs::remove_dir(&self.path);
     }
 
-    /// Removes the blocks of other checkpoints. What cannot be removed stays and harms nobody.
+    /// Removes the blocks of other checkpoints. Leftover blocks do no harm.
     fn remove_but(&self, window: Option<u64>) {
         let keep = window.map(|window| folder_of(&self.path, window));
         for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
@@ -115,11 +115,11 @@ impl Folder {
     }
 }
 
-/// The first thing in which two simulations differ.
+/// The first parameter in which two simulations differ.
 fn difference(there: &Identity, here: &Identity) -> String {
     match there.iter().zip(here).find(|(there, here)| there != here) {
-        Some(((name, there), (_, here))) => format!("there, {name} is {there}; here, {here}"),
-        None => "it was described in another way".into(),
+        Some(((name, there), (_, here))) => format!("in the checkpoint {name} is {there}, here it is {here}"),
+        None => "its parameters differ".into(),
     }
 }
 
@@ -132,7 +132,7 @@ fn read_head(path: &Path) -> Outcome<Option<Head>> {
     match head {
         Ok(head) if head.version == VERSION => Ok(Some(head)),
         Ok(head) => Err(Failure::bad_input(format!(
-            "{} has version {}, and this program reads {VERSION}: resume with the program that wrote it",
+            "{} has version {}, but this program reads version {VERSION}: resume with the program that wrote it",
             path.display(),
             head.version
         ))),
@@ -234,7 +234,7 @@ mod tests {
         let folder = open(false).unwrap();
         assert!(folder.is_due() && folder.position().is_none());
         keep(&folder, 9);
-        assert!(open(true).unwrap().position().is_none(), "not said to be whole");
+        assert!(open(true).unwrap().position().is_none(), "no head yet");
         folder.complete(&POSITION).unwrap();
         keep(&folder, 12);
         let again = open(true).unwrap();
@@ -258,7 +258,9 @@ mod tests {
         keep(&folder, 9);
         folder.complete(&POSITION).unwrap();
         assert!(says(false, "a barrier").contains("add --resume"));
-        assert!(says(true, "a bcast").contains("there, the workload is a barrier; here, a bcast"));
+        assert!(
+            says(true, "a bcast").contains("in the checkpoint the workload is a barrier, here it is a bcast")
+        );
         std::fs::remove_file(folder_of(&path, 9).join("part-1.bin")).unwrap();
         assert!(says(true, "a barrier").contains("block 1 of 2 is missing"));
         std::fs::write(path.join(HEAD), "{").unwrap();

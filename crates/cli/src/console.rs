@@ -2,71 +2,84 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::interrupt;
+use crate::stderr::tell;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use straggler_report::visible;
+use straggler_report::{fit_tables, visible, wrap_prose};
+use terminal_size::{Width, terminal_size_of};
 
-/// What may be said, and how.
+/// What to print, and in which form.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
     pub json: bool,
     quiet: bool,
     verbose: bool,
-    /// Says nothing at all: another member of the cluster speaks.
+    /// Prints nothing: another member of the cluster does.
     mute: bool,
+    /// What is printed wraps here; none if nobody reads it on a terminal.
+    width: Option<usize>,
 }
 
 impl Console {
+    /// The console of this process. From now on its tables fit the terminal.
     pub fn new(common: &Common) -> Console {
-        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0, mute: false }
+        let width = width();
+        fit_tables(width.unwrap_or(0));
+        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0, mute: false, width }
     }
 
-    /// The same for a member of a cluster of which another one speaks.
+    /// The same for a member of a cluster that prints nothing.
     pub fn muted(self) -> Console {
-        interrupt::say_nothing();
-        Console { json: false, quiet: true, verbose: false, mute: true }
+        Console { json: false, quiet: true, verbose: false, mute: true, width: None }
     }
 
-    /// One that says nothing but results.
+    /// A console that prints only results.
     pub fn silent() -> Console {
-        Console { json: false, quiet: true, verbose: false, mute: false }
+        Console { json: false, quiet: true, verbose: false, mute: false, width: None }
     }
 
-    /// A result for people, on stdout.
+    /// A result for people, on stdout: sentences wrap at the width of the terminal. Tables are as wide already.
     pub fn print(&self, text: &str) -> Outcome<()> {
+        match self.width {
+            Some(width) => self.print_verbatim(&wrap_prose(&visible(text), width)),
+            None => self.print_verbatim(text),
+        }
+    }
+
+    /// The same for text that another program reads, or that is copied: files, scripts, commands.
+    pub fn print_verbatim(&self, text: &str) -> Outcome<()> {
         if self.mute { Ok(()) } else { write(&visible(text)) }
     }
 
     /// A result for programs, on stdout: one object and a newline.
     pub fn print_json(&self, value: &impl Serialize) -> Outcome<()> {
-        // A string of JSON has its own escapes.
+        // JSON strings are already escaped.
         write(&to_json(value)?)
     }
 
-    /// The same as one line, for a place where others have written. What they wrote may not have ended with a newline,
-    /// so this begins with one: the last line is the object, whole.
+    /// The same as one line, after the output of another program. That output may lack a final newline, so this starts
+    /// with one: the last line is the complete object.
     pub fn print_json_line(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
         write(&format!("\n{text}\n"))
     }
 
-    /// Something the user should know about the result.
+    /// A warning about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
             tell(&format!("warning: {text}"));
         }
     }
 
-    /// Something only the curious want to know.
+    /// A detail, printed with --verbose.
     pub fn detail(&self, text: &str) {
         if self.verbose && !self.quiet {
             tell(text);
         }
     }
 
-    /// Something that was done and is no result: a file was written.
+    /// A note on what was done, for example that a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
             tell(text);
@@ -77,12 +90,12 @@ impl Console {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Whether work that lasts may say so where nobody watches a bar.
+    /// Whether long work may print progress lines without a terminal.
     pub fn may_write_lines(&self) -> bool {
         !self.quiet && !io::stderr().is_terminal()
     }
 
-    /// Prints the error and gives the code to end with.
+    /// Prints the error and returns the exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         // The libraries' messages include what caused them, so only the outermost is printed.
         if !self.mute {
@@ -92,10 +105,11 @@ impl Console {
     }
 }
 
-/// A line on stderr, without control characters. Where it cannot be written (a full disk, a pipe that is closed) there is
-/// nobody to tell, and the work goes on; `eprintln!` would end the program.
-pub fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", visible(line));
+/// COLUMNS if it is set, else the width of the terminal that stdout is.
+fn width() -> Option<usize> {
+    let stated = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let measured = || terminal_size_of(io::stdout()).map(|(Width(width), _)| usize::from(width));
+    stated.or_else(measured).filter(|&width| width > 0)
 }
 
 pub fn to_json(value: &impl Serialize) -> Outcome<String> {
@@ -108,11 +122,11 @@ fn write(text: &str) -> Outcome<()> {
     settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// A reader that has seen enough and closed the pipe is no error.
+/// A reader that closes the pipe early, such as `head`, is not an error.
 fn settle(written: io::Result<()>) -> Outcome<()> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::bad_input(format!("the standard output cannot be written: {error}")))
+            Err(Failure::bad_input(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }

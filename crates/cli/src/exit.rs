@@ -2,6 +2,7 @@
 
 mod wrong_file;
 
+use wrong_file::unreadable_or;
 pub use wrong_file::{Wanted, mistaken, unknown, unreadable};
 
 use straggler_analysis::assess::AssessError;
@@ -14,7 +15,7 @@ use straggler_model::latency::LatencyError;
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
-use straggler_model::noise::{InjectionError, LoadError, SignatureError};
+use straggler_model::noise::{InjectionError, LoadError, SignatureError, signature_meant};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_report::charts::SaveError;
@@ -30,18 +31,18 @@ use straggler_trace::format::directory::OpenError;
 /// An exit code other than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// What was typed makes no sense.
+    /// An unknown option, or an invalid value.
     Usage = 2,
-    /// A file cannot be read, written or understood.
+    /// A file cannot be read, written or parsed.
     BadInput = 3,
-    /// The schedule cannot finish, or leaves messages behind.
+    /// The schedule cannot finish, or leaves messages unreceived.
     Stuck = 4,
     /// A check that the program makes of itself or of a result has failed.
     CheckFailed = 5,
     Interrupted = 130,
 }
 
-/// An error on its way to the user. The text is whole: it names what is wrong and how to mend it.
+/// An error to show to the user. The text is complete: it names what is wrong and how to fix it.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -63,7 +64,7 @@ impl Failure {
         Failure::new(Exit::BadInput, anyhow::Error::msg(text.into()))
     }
 
-    /// A file that was read, but is no good for what was asked.
+    /// A file that was read, but cannot be used for this command.
     pub fn bad_input_of(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
         Failure::new(Exit::BadInput, error)
     }
@@ -100,7 +101,8 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
         match &error {
             LoadError::Unreadable { path, fault } => {
-                mistaken(path, Wanted::Noise).unwrap_or_else(|| unreadable(path, fault))
+                let signature = signature_meant(path, fault);
+                mistaken(path, Wanted::Noise).unwrap_or_else(|| unreadable_or(path, fault, signature))
             }
             LoadError::Signature(SignatureError::Unreadable { path, fault }) => unreadable(path, fault),
             LoadError::File { path, fault } => mistaken(path, Wanted::Noise)
@@ -110,7 +112,7 @@ impl From<LoadError> for Failure {
     }
 }
 
-/// Errors one of whose variants is about a file that cannot be read.
+/// Errors with a variant for a file that cannot be read.
 macro_rules! may_be_unreadable {
     ($($error:ident::$variant:ident { path, $fault:ident }),* $(,)?) => {
         $(impl From<$error> for Failure {

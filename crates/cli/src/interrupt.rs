@@ -2,8 +2,8 @@
 //! stage ends in order; at any other time, and at the second signal, the program ends at once. A file
 //! that is being written then still has its temporary name.
 
-use crate::console::tell;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::stderr::tell;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_measure::sources::tracefs;
@@ -37,7 +37,7 @@ pub fn listen() {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        tell(&format!("warning: signals cannot be handled: {error}"));
+        tell(&format!("warning: cannot handle signals: {error}"));
     }
 }
 

@@ -7,17 +7,30 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod allocator;
+mod answers;
 mod args;
 mod checkpoints;
+mod cluster;
 mod commands;
 mod console;
+mod devices;
+mod estimate;
 mod exit;
+mod inputs;
 mod interrupt;
+mod invocation;
 mod memory;
 mod meter;
+mod metrics;
 pub mod on_cluster;
+mod pages;
+mod places;
 mod plan;
 mod shell;
+mod stderr;
+mod threads;
+mod token;
+mod work;
 
 use clap::Parser;
 use console::Console;

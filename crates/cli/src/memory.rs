@@ -1,23 +1,23 @@
-//! How much memory the process has taken, and how much memory and disk there is.
+//! The memory that the process uses, and the memory and disk space that is available.
 
 use crate::exit::{Failure, Outcome};
 use straggler_report::numbers::{counted, memory};
 use straggler_sim::cluster::Cluster;
 
-/// What a job takes on a cluster, without the program itself.
+/// Memory of a job on a cluster, without the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Every rank holds its share of this.
+    /// Divided over the ranks.
     pub spread_bytes: u64,
-    /// Every rank holds all of this.
+    /// On every rank.
     pub each_bytes: u64,
 }
 
-/// Refuses a run on so many processes that would need more memory than there is.
+/// Rejects a run that needs more memory than is available.
 pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> Outcome<()> {
     match available {
         Some(available) if needed > available => Err(Failure::usage(format!(
-            "{} take about {}, but {} are available: take fewer",
+            "{} take about {} of memory, but only {} are available: simulate fewer processes",
             counted(processes, "process", "processes"),
             memory(needed),
             memory(available)
@@ -26,27 +26,27 @@ pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> O
     }
 }
 
-/// The same where the members of a cluster share the processes, if there is one.
+/// The same for a run whose processes the members of a cluster share, if there is a cluster.
 pub fn refuse_too_much_of_share(processes: u64, needed: u64, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     let (members, on_node) = cluster.map_or((1, 1), |cluster| (cluster.size(), cluster.on_node()));
     let available = available_bytes().map(|bytes| bytes / u64::from(on_node));
     refuse_too_much(processes / u64::from(members), needed / u64::from(members), available)
 }
 
-/// The largest resident set so far, in bytes; nothing where the system does not tell.
+/// The peak resident set in bytes, if the system reports it.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     parse_kibibytes(&status, "VmHWM:")
 }
 
-/// What the system could still give, in bytes; nothing where it does not tell.
+/// The available memory in bytes, if the system reports it.
 pub fn available_bytes() -> Option<u64> {
     let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
     let of_machine = parse_kibibytes(&memory, "MemAvailable:");
     of_machine.into_iter().chain(left_in_control_group()).min()
 }
 
-/// What the control group of this process may still take, where it has a limit: that of a job under Slurm, or of a container.
+/// The memory left in the control group of this process, if it has a limit, as under Slurm or in a container.
 fn left_in_control_group() -> Option<u64> {
     let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -54,14 +54,14 @@ fn left_in_control_group() -> Option<u64> {
     let number = |folder: &std::path::Path, name: &str| -> Option<u64> {
         std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
     };
-    // Every group above has its own limit.
+    // Every parent group may have its own limit.
     let left = |folder: &std::path::Path| {
         Some(number(folder, "memory.max")?.saturating_sub(number(folder, "memory.current")?))
     };
     folder.ancestors().take_while(|folder| folder.starts_with("/sys/fs/cgroup")).filter_map(left).min()
 }
 
-/// What the disk of a folder that is there could still take, in bytes; nothing where the system does not tell.
+/// The free disk space of an existing folder in bytes, if the system reports it.
 pub fn free_disk_bytes(folder: &std::path::Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))

@@ -1,8 +1,9 @@
-//! A progress bar on stderr, for work that lasts longer than a second.
+//! A progress bar on stderr, for work that lasts longer than a second. Without a terminal, a line every half minute.
 
 mod pace;
 
-use crate::console::{Console, tell};
+use crate::console::Console;
+use crate::stderr::tell;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use pace::Pace;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +15,10 @@ use straggler_sim::Progress;
 /// Shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where there is no terminal, work that lasts says this often how far it is.
+/// Without a terminal, long work prints its progress this often.
 const LINES_EVERY: Duration = Duration::from_secs(30);
 
-/// Counts what is done in one or several runs, from any thread: messages, or exchanges.
+/// Counts the messages or exchanges of one or several runs, from any thread.
 #[derive(Debug)]
 pub struct Meter {
     shown: bool,
@@ -26,17 +27,17 @@ pub struct Meter {
     unit: &'static str,
     done: AtomicU64,
     bar: OnceLock<ProgressBar>,
-    /// Milliseconds after the start at which the next line is due; nothing if there are no lines.
+    /// Milliseconds after the start at which the next line is due; None if no lines are printed.
     next_line: Option<AtomicU64>,
 }
 
 impl Meter {
-    /// `expected` messages will be counted in all.
+    /// A meter for `expected` messages in total.
     pub fn new(console: &Console, expected: u64) -> Meter {
         Meter::of(console, expected, "messages")
     }
 
-    /// `expected` of something else will be counted.
+    /// A meter for `expected` units of another kind.
     pub fn of(console: &Console, expected: u64, unit: &'static str) -> Meter {
         Meter {
             shown: console.may_show_progress(),
@@ -45,18 +46,11 @@ impl Meter {
             unit,
             done: AtomicU64::new(0),
             bar: OnceLock::new(),
-            next_line: None,
+            next_line: console.may_write_lines().then(|| AtomicU64::new(LINES_EVERY.as_millis() as u64)),
         }
     }
 
-    /// Where there is no terminal, a line is written every half minute.
-    pub fn with_lines(mut self, console: &Console) -> Meter {
-        let due = AtomicU64::new(LINES_EVERY.as_millis() as u64);
-        self.next_line = console.may_write_lines().then_some(due);
-        self
-    }
-
-    /// A counter for one run, which tells how many messages it has seen so far.
+    /// A counter for one run, which reports its total number of messages so far.
     pub fn run(&self) -> impl FnMut(Progress) + '_ {
         let mut seen = 0;
         move |progress| {
@@ -65,7 +59,7 @@ impl Meter {
         }
     }
 
-    /// So many more are done.
+    /// Adds to the count.
     pub fn advance(&self, more: u64) {
         if !self.shown && self.next_line.is_none() {
             return;
@@ -86,7 +80,7 @@ impl Meter {
         let now = elapsed.as_millis() as u64;
         let mine = due.load(Ordering::Relaxed);
         let next = now + LINES_EVERY.as_millis() as u64;
-        // Whoever moves the mark writes the line.
+        // The thread that moves the mark prints the line.
         if now < mine || due.compare_exchange(mine, next, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
@@ -106,7 +100,7 @@ fn new_bar(meter: &Meter) -> ProgressBar {
     bar
 }
 
-/// Work in stages of which each tells how much is ahead, which is a guess.
+/// Work in stages; each stage estimates how much work remains.
 #[derive(Debug)]
 pub struct Stages {
     bar: Option<ProgressBar>,
@@ -114,7 +108,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// `rate` is how many messages a second are expected.
+    /// `rate` is the expected number of messages per second.
     pub fn new(console: &Console, rate: f64) -> Stages {
         let bar = console.may_show_progress().then(|| {
             let bar = ProgressBar::new_spinner();
@@ -126,12 +120,12 @@ impl Stages {
         Stages { bar, pace: Mutex::new(Pace::new(rate)) }
     }
 
-    /// The work ends after so many seconds at the latest, because less of it is done then.
+    /// The work ends after this many seconds at the latest: it is then cut short.
     pub fn end_after(&self, seconds: f64) {
         self.pace(|pace| pace.end_after(seconds));
     }
 
-    /// So many messages are ahead, those of what begins included.
+    /// Sets the number of remaining messages, including those of the stage that begins.
     pub fn begin(&self, what: String, ahead: u64) {
         if let Some(bar) = &self.bar {
             bar.set_message(what);
@@ -139,7 +133,7 @@ impl Stages {
         }
     }
 
-    /// So many messages more are done.
+    /// Adds to the number of messages done.
     pub fn advance(&self, more: u64) {
         if let Some(bar) = &self.bar {
             let left = self.pace(|pace| {

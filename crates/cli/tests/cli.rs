@@ -2,6 +2,8 @@
 
 #[path = "cli/assess.rs"]
 mod assess;
+#[path = "cli/checks.rs"]
+mod checks;
 #[path = "cli/collectives.rs"]
 mod collectives;
 #[path = "cli/conformance.rs"]
@@ -34,6 +36,8 @@ mod mistakes;
 mod noise_files;
 #[path = "cli/others.rs"]
 mod others;
+#[path = "cli/paths.rs"]
+mod paths;
 #[path = "cli/plot.rs"]
 mod plot;
 #[path = "cli/predict.rs"]
@@ -54,8 +58,12 @@ mod serve;
 mod slurm_script;
 #[path = "cli/study.rs"]
 mod study;
+#[path = "cli/terminal.rs"]
+mod terminal;
 #[path = "cli/trace.rs"]
 mod trace;
+#[path = "cli/trace_sites.rs"]
+mod trace_sites;
 #[path = "cli/training.rs"]
 mod training;
 #[path = "cli/training_files.rs"]

@@ -9,15 +9,15 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Why cores cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CoresError {
-    #[error("`{part}` is neither a core nor FIRST-LAST; write cores as in 0-3,8")]
+    #[error("`{part}` is neither a core nor FIRST-LAST; write cores like 0-3,8")]
     Unreadable { part: String },
-    #[error("the list of cores is empty; write cores as in 0-3,8")]
+    #[error("the list of cores is empty; write cores like 0-3,8")]
     Empty,
-    #[error("core {core} is not among those this process may use: {allowed}")]
+    #[error("this process may not use core {core}, only {allowed}")]
     NotAllowed { core: u32, allowed: String },
-    #[error("the kernel does not tell which cores may be used: {fault}")]
+    #[error("the kernel does not report which cores may be used: {fault}")]
     Unknown { fault: String },
-    #[error("a thread cannot be pinned to core {core}: {fault}")]
+    #[error("cannot pin a thread to core {core}: {fault}")]
     NotPinned { core: u32, fault: String },
 }
 
@@ -78,7 +78,7 @@ pub fn choose(asked: Option<&[u32]>, allowed: &[u32]) -> Result<Vec<u32>, CoresE
 pub fn pin(core: u32) -> Result<(), CoresError> {
     let not_pinned = |fault: String| CoresError::NotPinned { core, fault };
     if core as usize >= CpuSet::MAX_CPU {
-        return Err(not_pinned("the kernel has no core of that number".into()));
+        return Err(not_pinned("there is no such core".into()));
     }
     let mut set = CpuSet::new();
     set.set(core as usize);
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(choose(None, &[2, 3]), Ok(vec![2, 3]));
         assert_eq!(choose(Some(&[3]), &[2, 3]), Ok(vec![3]));
         let fault = choose(Some(&[1]), &[2, 3]).unwrap_err();
-        assert!(fault.to_string().ends_with("may use: 2-3"), "{fault}");
+        assert!(fault.to_string().ends_with("may not use core 1, only 2-3"), "{fault}");
     }
 
     #[test]

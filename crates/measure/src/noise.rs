@@ -16,7 +16,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 use straggler_model::Time;
 use straggler_model::noise::recording::{
-    self, Core, Detour, Lost, Method, Phase, Quantum, Recording, UNNAMED,
+    self, Core, Detour, Lost, Method, NoiseRecording, Phase, Quantum, UNNAMED,
 };
 
 /// Which kernel runs, and how.
@@ -42,7 +42,7 @@ pub struct Options {
     pub cores: Vec<u32>,
     pub kernel: Kernel,
     pub length: Time,
-    /// Ends early when every core has found so many detours.
+    /// Ends early when every core has found this many detours.
     pub events: Option<u64>,
     /// Detours, or quanta, that are kept on each core.
     pub capacity: usize,
@@ -55,7 +55,7 @@ pub struct Options {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
     /// Origin and machine are left for the caller to fill in.
-    pub recording: Recording,
+    pub recording: NoiseRecording,
     pub timebase: Timebase,
     pub workers: Vec<Worker>,
     /// For each core what an undisturbed iteration took on average, in ps: the cost of the loop.
@@ -70,22 +70,22 @@ pub enum MeasureError {
     #[error("there is no core to measure")]
     NoCores,
     #[error(
-        "the threshold of {threshold} is below what {clock} can tell apart: a reading takes {overhead} and its \
-         steps are {granularity}; give at least {}", least(*overhead, *granularity)
+        "the threshold of {threshold} is below the resolution of {clock}: a reading takes {overhead}, its \
+         granularity is {granularity}; give at least {}", least(*overhead, *granularity)
     )]
     ThresholdBelowTimer { threshold: Time, clock: String, overhead: Time, granularity: Time },
     #[error("the threshold factor is {factor}: below 1 every iteration is a detour; 9 is usual")]
     FactorTooSmall { factor: f64 },
     #[error(
         "core {core}: the threshold of {threshold} is not above the {t_min} of an undisturbed iteration: every \
-         iteration would be a detour; give more than that"
+         iteration would be a detour; give a larger one"
     )]
     ThresholdTooLow { core: u32, threshold: Time, t_min: Time },
     #[error(
         "a quantum of {quantum} is too short: {clock} needs {overhead} for a reading; give at least {least}"
     )]
     QuantumTooShort { quantum: Time, clock: String, overhead: Time, least: Time },
-    #[error("a thread for core {core} cannot be started: {fault}")]
+    #[error("cannot start a thread for core {core}: {fault}")]
     NoThread { core: u32, fault: String },
     #[error("the thread on core {core} died")]
     Died { core: u32 },
@@ -167,12 +167,12 @@ pub fn measure(
         iteration_ps.push(seen.iteration * 1e12 / rate.0);
         cores.push(core(worker.core, &timebase, seen, options.kernel));
     }
-    let recording = Recording {
+    let recording = NoiseRecording {
         timer: timer.clone(),
         method: method(options.kernel),
-        sources: Recording::unnamed(),
+        sources: NoiseRecording::unnamed(),
         cores,
-        ..Recording::default()
+        ..NoiseRecording::default()
     };
     Ok(Measured { recording, timebase, workers, iteration_ps })
 }

@@ -30,7 +30,7 @@ use spans::CoreSpans;
 use std::io;
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Attribution, AttributionMethod};
 use tracefs::{CoreText, Events, Tie, Tracing, Watched};
 
@@ -63,28 +63,22 @@ enum Way {
 /// Why the kernel cannot be observed as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
-    #[error(
-        "the kernel's events cannot be read: {source}; run as root, or ask for the counters of /proc instead"
-    )]
+    #[error("the kernel's events cannot be read: {source}; run as root, or use --sources counters")]
     NoTracefs { source: io::Error },
     #[error(
-        "cannot {what} {}: {source}; if another program is tracing, stop it, or ask for the counters of /proc \
-         instead",
+        "cannot {what} {}: {source}; if another program is tracing, stop it, or use --sources counters",
         path.display()
     )]
     Tracefs { what: &'static str, path: PathBuf, source: io::Error },
-    #[error("this kernel has no osnoise tracer (CONFIG_OSNOISE_TRACER): ask for tracepoints instead")]
+    #[error("this kernel has no osnoise tracer (CONFIG_OSNOISE_TRACER): use --sources tracepoints")]
     NoOsnoise,
     #[error(
-        "none of the kernel's trace clocks ({offered}) can be tied to the timer: ask for the counters of /proc \
-         instead"
+        "none of the kernel's trace clocks ({offered}) can be aligned with the timer: use --sources counters"
     )]
     NoClock { offered: String },
-    #[error(
-        "the kernel did not keep the marks that tie its clock to the timer: ask for the counters of /proc"
-    )]
+    #[error("the kernel lost the marks that align its clock with the timer: use --sources counters")]
     NoMarks,
-    #[error("the counters of /proc cannot be sampled ({source}): measure without naming sources")]
+    #[error("the counters of /proc cannot be sampled ({source}): use --sources none")]
     NoCounters { source: io::Error },
 }
 
@@ -108,8 +102,8 @@ impl Observation {
             Err(reason) => {
                 let way = Sampler::begin(cores, ticks).map_or(Way::Nothing, Way::Counters);
                 let hindrance = format!(
-                    "Sources are guessed from counters of /proc; run as root, and each detour gets the name of its \
-                     source ({reason})"
+                    "Sources are estimated from counters in /proc; run as root to identify the source of each detour \
+                     ({reason})"
                 );
                 Ok(Observation { way, hindrance: Some(hindrance) })
             }
@@ -120,12 +114,12 @@ impl Observation {
     /// measured: what ran instead of them is noise.
     pub fn end(
         self,
-        recording: &mut Recording,
+        recording: &mut NoiseRecording,
         timebase: &Timebase,
         workers: &[Worker],
     ) -> Result<(), SourcesError> {
         if recording.sources.is_empty() {
-            recording.sources = Recording::unnamed();
+            recording.sources = NoiseRecording::unnamed();
         }
         let mut attribution = match self.way {
             Way::Tracing(tracing) => name_traced(&tracing.end()?, recording, timebase, workers),
@@ -141,7 +135,7 @@ impl Observation {
 /// Names detours by what was traced.
 pub fn name_traced(
     watched: &Watched,
-    recording: &mut Recording,
+    recording: &mut NoiseRecording,
     timebase: &Timebase,
     workers: &[Worker],
 ) -> Attribution {
@@ -183,7 +177,7 @@ fn follow(
     let mut seen = Observed::new(text.core, &found, time);
     let lost = text.lost.saturating_add(trace.lost);
     if lost > 0 {
-        // The buffer keeps what came first: after its last event nobody watched.
+        // The buffer keeps the first events: nothing is known after its last one.
         seen.until = trace.events.last().and_then(|event| time(event.at)).unwrap_or(Time::ZERO);
     }
     (seen, lost)

@@ -5,6 +5,7 @@ pub mod date;
 pub mod latency;
 pub mod network;
 pub mod noise;
+pub mod path_text;
 pub mod philox;
 pub mod replace;
 pub mod samples;
@@ -13,6 +14,7 @@ pub mod stats;
 pub mod study;
 pub mod switches;
 pub mod time;
+pub mod toml_file;
 pub mod units;
 
 pub use network::{Link, Network, PerByte};

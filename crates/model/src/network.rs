@@ -99,7 +99,7 @@ impl Link {
 /// How ranks are grouped (onto nodes, say) for one link class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grouping {
-    /// Consecutive ranks, so many a group.
+    /// Consecutive ranks, this many per group.
     Consecutive(u32),
     /// The group of every rank; a rank beyond the list is alone.
     Map(Vec<u32>),

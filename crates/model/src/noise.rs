@@ -22,11 +22,11 @@ pub mod signature;
 pub mod spec;
 
 pub use check::InjectionError;
-pub use columns::{FieldError, Place};
+pub use columns::{FieldError, LinePlace};
 pub use detours::{Columns, Detours, DetoursError};
 pub use format::{Format, FormatError, Repairs};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
-pub use load::{LoadError, Loaded};
-pub use recording::Recording;
+pub use load::{LoadError, Loaded, signature_meant};
+pub use recording::NoiseRecording;
 pub use signature::{Signature, SignatureError};
 pub use spec::{NoiseSpec, Shape, SignatureOrigin, SourceSpec, SpecError};

@@ -30,7 +30,7 @@ pub fn replace_private_file<T>(
     replace(path, 0o600, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
-/// The same for a program or a script, which whoever may read it may also run.
+/// The same for a program or a script: executable for everyone who may read it.
 pub fn replace_executable_file<T>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
@@ -47,7 +47,7 @@ fn there_is_a_folder(path: &Path) -> io::Result<()> {
     let folder = folder_of(path);
     let why = match folder {
         folder if folder.is_dir() => return Ok(()),
-        folder if folder.exists() => format!("{} is no folder; give another", folder.display()),
+        folder if folder.exists() => format!("{} is not a folder; give another", folder.display()),
         folder => format!("there is no folder {}; make it first", folder.display()),
     };
     Err(io::Error::new(io::ErrorKind::NotFound, why))
@@ -226,7 +226,7 @@ mod tests {
         assert!(text.ends_with(&format!("there is no folder {}; make it first", folder.display())), "{text}");
         std::fs::write(&folder, "").unwrap();
         let text = replace_file(&directory.path().join("no/out"), |_| Ok(())).unwrap_err().to_string();
-        assert!(text.ends_with("no is no folder; give another"), "{text}");
+        assert!(text.ends_with("no is not a folder; give another"), "{text}");
     }
 
     /// Not even root may make files there.

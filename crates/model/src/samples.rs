@@ -5,7 +5,7 @@
 //! took no time, and a clock too coarse for what it measured gives no distribution.
 
 use crate::Time;
-use crate::noise::Place;
+use crate::noise::LinePlace;
 use crate::noise::columns::{Line, lines};
 use crate::units::{TimeUnit, UnitError};
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ pub const MOST: usize = 1 << 24;
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     #[error("{place}: {fault}")]
-    Value { place: Place, fault: UnitError },
+    Value { place: LinePlace, fault: UnitError },
     #[error(
         "{place}: `{text}` has no unit: write {text}us, or state the unit of all plain numbers in a comment above \
          them (`# unit: us`)"
     )]
-    NoUnit { place: Place, text: String },
+    NoUnit { place: LinePlace, text: String },
     #[error("{place}: a time of 0 cannot have been measured: remove it, or measure with a finer clock")]
-    Zero { place: Place },
-    #[error("{place}: one time a line; `{text}` is a second value")]
-    SecondColumn { place: Place, text: String },
-    #[error("line {line}: the unit in this comment is not known: {fault}")]
+    Zero { place: LinePlace },
+    #[error("{place}: `{text}` is a second value: write one time per line")]
+    SecondColumn { place: LinePlace, text: String },
+    #[error("line {line}: unknown unit in this comment: {fault}")]
     Unit { line: usize, fault: UnitError },
-    #[error("the file holds no times: write one a line, such as 173us")]
+    #[error("the file holds no times: write one per line, such as 173us")]
     Empty,
-    #[error("the file holds more than {MOST} times: take a part of it")]
+    #[error("the file holds more than {MOST} times: use a part of it")]
     TooMany,
     #[error("{path}: {fault}")]
     InFile { path: PathBuf, fault: Box<SamplesError> },
@@ -81,7 +81,7 @@ fn stated_unit(comment: &str, line: usize) -> Result<Option<TimeUnit>, SamplesEr
 }
 
 /// The value of a line, if there is something in front of its comment.
-fn value(fields: &[(Place, &str)], unit: Option<TimeUnit>) -> Result<Option<Time>, SamplesError> {
+fn value(fields: &[(LinePlace, &str)], unit: Option<TimeUnit>) -> Result<Option<Time>, SamplesError> {
     let Some(&(place, text)) = fields.first() else { return Ok(None) };
     let behind = match fields.get(1) {
         Some((_, word)) if fields.len() == 2 && word.parse::<TimeUnit>().is_ok() => *word,
@@ -124,7 +124,7 @@ mod tests {
             [Time(17_300_000), us(180), us(200)]
         );
         assert_eq!(parse(b"# unit: s\n1.73e-05", None).unwrap(), [Time(17_300_000)]);
-        // What the file says of itself counts more than what is said of it.
+        // A unit stated in the file takes precedence over the given one.
         assert_eq!(parse(b"# unit: ms\n173", unit).unwrap(), [us(173_000)]);
     }
 
@@ -133,10 +133,10 @@ mod tests {
         assert!(fault("1us\n173\n").starts_with("line 2, column 1: `173` has no unit: write 173us"));
         assert_eq!(fault("1us\n -3us"), "line 2, column 2: `-3us` is negative: a time is 0 or more");
         assert!(fault("0us").starts_with("line 1, column 1: a time of 0 cannot"));
-        assert!(fault("1us 2us").starts_with("line 1, column 5: one time a line; `2us`"));
+        assert!(fault("1us 2us").starts_with("line 1, column 5: `2us` is a second value"));
         assert!(fault("1 us 3").contains("second value"));
-        assert!(fault("fast").contains("does not begin with a number"));
-        assert!(fault("# unit: fortnight\n1").starts_with("line 1: the unit in this comment"));
+        assert!(fault("fast").contains("does not start with a number"));
+        assert!(fault("# unit: fortnight\n1").starts_with("line 1: unknown unit in this comment"));
         assert!(fault("# nothing\n").contains("holds no times"));
         assert!(fault("").contains("holds no times"));
         assert!(fault("1us\n99999999999999s").contains("too large"));

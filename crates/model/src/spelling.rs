@@ -17,12 +17,9 @@ pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
 }
 
-/// The key that was meant, if the fault of a TOML file is an unknown one. The error of serde has it only in
-/// its words: "unknown field `x`, expected one of `a`, `b`".
-pub fn meant(fault: &str) -> Option<String> {
-    let mut quoted = fault.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
-    let unknown = quoted.next()?;
-    nearest(unknown, quoted).map(str::to_string)
+/// The same from a list as messages have it: "a, b, c".
+pub fn hint_of_list(word: &str, known: &str) -> String {
+    hint(nearest(word, known.split(", ")))
 }
 
 #[cfg(test)]

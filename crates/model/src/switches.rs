@@ -14,20 +14,20 @@ use std::collections::BTreeMap;
 /// Why a text is no topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
-    #[error("line {line}: `{list}` is no list of hosts: {what}")]
+    #[error("line {line}: `{list}` is not a list of hosts: {what}")]
     Hosts { line: usize, list: String, what: &'static str },
     #[error(
-        "line {line}: `{word}` is not understood: write SwitchName=NAME with Nodes=LIST or Switches=LIST, as in Slurm's \
+        "line {line}: cannot parse `{word}`: write SwitchName=NAME with Nodes=LIST or Switches=LIST, as in Slurm's \
          topology.conf"
     )]
     Word { line: usize, word: String },
     #[error("line {line}: the name of the switch is missing: write SwitchName=NAME first")]
     NoName { line: usize },
-    #[error("line {line}: the switch `{name}` was described before: give each switch one line")]
+    #[error("line {line}: the switch `{name}` is defined twice: give each switch one line")]
     Twice { line: usize, name: String },
     #[error("line {line}: {name} is below `{first}` and below `{second}`: put it below one of them")]
     TwoParents { line: usize, name: String, first: String, second: String },
-    #[error("the switches above `{name}` go round in a circle: one of them must be the topmost")]
+    #[error("the switches above `{name}` form a cycle: one of them must be the root")]
     Circle { name: String },
     #[error("no switch has nodes: write lines like SwitchName=leaf1 Nodes=n[001-016]")]
     Empty,
@@ -175,14 +175,14 @@ mod tests {
     #[test]
     fn what_is_wrong_and_where() {
         for (text, says) in [
-            ("SwitchName=a Nodes=n1\n\nRack=b", "line 3: `Rack=b` is not understood"),
-            ("SwitchName=a nodes", "line 1: `nodes` is not understood"),
+            ("SwitchName=a Nodes=n1\n\nRack=b", "line 3: cannot parse `Rack=b`"),
+            ("SwitchName=a nodes", "line 1: cannot parse `nodes`"),
             ("Nodes=n1", "line 1: the name of the switch is missing"),
             ("LinkSpeed=1", "line 1: the name of the switch is missing"),
-            ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", "line 2: the switch `a` was described before"),
+            ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", "line 2: the switch `a` is defined twice"),
             ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2]", "line 2: n1 is below `a` and below `b`"),
-            ("SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Switches=a", "go round in a circle"),
-            ("SwitchName=a Nodes=n[1", "line 1: `n[1` is no list of hosts"),
+            ("SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Switches=a", "form a cycle"),
+            ("SwitchName=a Nodes=n[1", "line 1: `n[1` is not a list of hosts"),
             ("# nothing", "no switch has nodes"),
             ("", "no switch has nodes"),
         ] {

@@ -16,14 +16,15 @@ use std::str::FromStr;
 const TIME_UNITS: &str = "ps, ns, us (or µs), ms, s, min";
 const BYTE_UNITS: &str = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
 const FREQUENCY_UNITS: &str = "Hz, kHz, MHz, GHz";
-const RATE_UNITS: &str = "a time a byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth (kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s)";
+const RATE_UNITS: &str = "a time per byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth (kB/s, MB/s, GB/s, TB/s, MiB/s, \
+                          GiB/s, Mb/s, Gb/s, Tb/s)";
 
 /// Why a text is not the quantity it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    #[error("`{text}` is not {what}: it does not begin with a number; write one like {example}")]
+    #[error("`{text}` is not {what}: it does not start with a number; write it like {example}")]
     NoNumber { text: String, what: &'static str, example: &'static str },
-    #[error("`{text}` has no unit: write a unit, like {example} (known: {known})")]
+    #[error("`{text}` has no unit: write it like {example} (known: {known})")]
     NoUnit { text: String, example: String, known: &'static str },
     #[error("`{text}` has the unknown unit `{unit}` (known: {known})")]
     UnknownUnit { text: String, unit: String, known: &'static str },
@@ -53,7 +54,7 @@ struct Kind {
 const TIME: Kind = Kind {
     what: "a time",
     example: "5.33us",
-    unit_examples: &["us", "s"],
+    unit_examples: &["ms", "s"],
     known: TIME_UNITS,
     limit: "213 days (2^64 ps)",
 };
@@ -69,14 +70,14 @@ const FREQUENCY: Kind = Kind {
     example: "10Hz",
     unit_examples: &["Hz"],
     known: FREQUENCY_UNITS,
-    limit: "1 THz, one event a picosecond",
+    limit: "1 THz, one event per picosecond",
 };
 const RATE: Kind = Kind {
     what: "a time per byte",
     example: "0.6ns/B or 25GB/s",
     unit_examples: &["ns"],
     known: RATE_UNITS,
-    limit: "4.29 ms a byte (2^32 ps)",
+    limit: "4.29 ms per byte (2^32 ps)",
 };
 
 impl Kind {
@@ -240,7 +241,7 @@ pub fn period(text: &str) -> Result<Time, UnitError> {
         _ => return Err(FREQUENCY.unknown(text, unit)),
     };
     if number.is_zero() {
-        let mend = "nothing happens at that rate; leave the source out or use `none`";
+        let mend = "remove the source or use `none`";
         return Err(UnitError::Zero { text: text.into(), mend });
     }
     let ps = number.reciprocal(1_000_000_000_000, scale).and_then(|ps| u64::try_from(ps).ok());
@@ -264,7 +265,7 @@ pub fn per_byte(text: &str) -> Result<PerByte, UnitError> {
     } else {
         let amount = unit.strip_suffix("/s").ok_or_else(|| RATE.unknown(text, unit))?;
         if number.is_zero() {
-            let mend = "nothing arrives at that bandwidth; a free byte is written 0";
+            let mend = "write 0 for bytes that take no time";
             return Err(UnitError::Zero { text: text.into(), mend });
         }
         let second = 1_000_000_000_000 * fraction;

@@ -1,15 +1,12 @@
-//! Pictures for papers and people: plain data in, SVG text out, PNG or PDF where somebody asks for it.
+//! Pictures for papers and people: the [plots](crate::page::Plot) of a page, drawn without a browser. Plain data in,
+//! SVG text out, PNG or PDF on request.
 //!
-//! - [`Scatter`]: when detours came and how long they were, coloured by source;
-//! - [`Histogram`]: how many detours there are of which length;
-//! - [`Spectrum`]: which frequencies are in the noise, the peaks named;
-//! - [`SlowdownCurves`]: what noise costs by the number of processes, with intervals;
-//! - [`Ranking`]: what the removal of each source gives;
-//! - every [`Plot`](crate::page::Plot) of a page: box plots, lines, distributions, heat maps, timelines.
-//!
-//! A chart takes numbers that somebody else computed and a [`Heading`], and draws them without failing,
+//! A chart takes numbers computed elsewhere and a [`Heading`], and draws them without failing,
 //! whatever they are: what is not finite is left out and counted in the subtitle, and a chart without data
 //! says so. The same data give the same bytes. [`save`] writes SVG, PNG or PDF, by the name of the file.
+//!
+//! What an axis spans, its ticks and their labels are those of the page: `plot/agreement.rs` and
+//! `web/report/tests/agreement.unit.ts` hold both against the same numbers.
 //!
 //! SVG is written directly (`canvas.rs`). A drawing library that puts every dot into an element of its own
 //! and rounds to whole pixels makes files ten times as large and curves with steps.
@@ -17,31 +14,21 @@
 mod axis;
 mod canvas;
 mod frame;
-mod histogram;
-mod lines;
+mod labels;
+mod number;
 mod palette;
 mod pdf;
 mod plot;
 mod png;
-mod ranking;
-mod recording;
+mod reduced;
 mod save;
-mod scatter;
-mod slowdown;
-mod spectrum;
 mod text;
-mod unit;
+mod thinning;
 
-pub use histogram::{Histogram, LengthSeries};
 pub use pdf::{PdfError, to_pdf};
 pub use png::{PngError, to_png};
-pub use ranking::{Bar, Ranking};
 pub use save::{ImageFormat, SaveError, save};
-pub use scatter::{PointSeries, Scatter, ScatterPicture};
-pub use slowdown::{Curve, CurvePoint, SlowdownCurves, ValueScale};
-pub use spectrum::{Peak, Spectrum};
 pub(crate) use text::escaped;
-pub use unit::Unit;
 
 /// What stands around a chart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -65,13 +52,10 @@ impl Heading {
     }
 }
 
-/// Names beyond the number of colours share one: the indices of those that get their own, the most
-/// important first.
-fn with_own_colours(importance: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..importance.len()).collect();
-    order.sort_by(|&a, &b| importance[b].total_cmp(&importance[a]).then(a.cmp(&b)));
-    if order.len() > palette::COLOURS.len() {
-        order.truncate(palette::COLOURS.len() - 1);
-    }
-    order
+/// A chart as it was drawn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Picture {
+    pub svg: String,
+    /// Of a scatter: dots that stand for all of its points.
+    pub dots: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! How results look: numbers for people, aligned tables, pictures, reports, and files of finish times
+//! Presentation of results: readable numbers, aligned tables, pictures, reports, and files of finish times
 //! and histograms. Everything here formats; nothing computes.
 
 pub mod charts;
@@ -7,12 +7,14 @@ pub mod histograms;
 pub mod numbers;
 pub mod page;
 mod parquet;
+mod prose;
 pub mod study_results;
 mod table;
 mod visible;
 
+pub use prose::wrap_prose;
 pub use straggler_model::replace::{
     ReplaceError, refuse_missing_folder, replace_executable_file, replace_file, replace_private_file,
 };
-pub use table::Table;
+pub use table::{Cell, Columns, Table, fit_tables};
 pub use visible::{visible, visible_name};

@@ -13,8 +13,12 @@ pub fn grouped(number: impl Into<u128>) -> String {
     text
 }
 
-/// A share in percent: two significant digits below 10 %, whole percents from there on.
+/// A share in percent: two significant digits below 10 %, whole percents from there on. From ten wholes on it is a
+/// factor: a slowdown of 49,310× and not of 4,931,000 %.
 pub fn percent(share: f64) -> String {
+    if share.abs() >= 9.995 {
+        return format!("{}×", significant(share));
+    }
     // Never "-0".
     let value = share * 100.0 + 0.0;
     let size = value.abs();
@@ -62,7 +66,7 @@ pub fn memory(bytes: u64) -> String {
     format!("{} {unit}", significant(value / scale))
 }
 
-fn group_whole_part(number: &str) -> String {
+pub(crate) fn group_whole_part(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
     let whole = whole.parse::<u128>().map_or_else(|_| whole.to_string(), grouped);
@@ -104,7 +108,10 @@ mod tests {
             (0.0123, "1.2 %"),
             (0.00025, "0.025 %"),
             (-0.05, "-5 %"),
-            (12.345, "1,234 %"),
+            (9.99, "999 %"),
+            (10.0, "10.0×"),
+            (12.345, "12.3×"),
+            (-49310.2, "-49,310×"),
             (0.02, "2 %"),
         ] {
             assert_eq!(percent(share), text, "{share}");

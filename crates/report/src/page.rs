@@ -23,6 +23,8 @@ pub use plot::{
 };
 pub use timeline::{Activity, ActivityRole, Arrow, Kind, NOBODY, Timeline};
 
+pub use crate::table::{Cell, Column, Table};
+
 use serde::{Deserialize, Serialize};
 
 /// Everything one report shows.
@@ -101,67 +103,13 @@ pub enum Block {
 
 impl From<Table> for Block {
     fn from(table: Table) -> Block {
-        Block::Table(table)
+        Block::Table(table.for_page())
     }
 }
 
 impl From<Chart> for Block {
     fn from(chart: Chart) -> Block {
         Block::Chart(chart)
-    }
-}
-
-/// Rows that can be sorted by any column.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Table {
-    pub title: String,
-    pub note: String,
-    /// What made the data, as it can be pasted.
-    pub command: String,
-    pub columns: Vec<Column>,
-    pub rows: Vec<Vec<Cell>>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Column {
-    pub name: String,
-    /// Whether it holds numbers, which stand at the right.
-    pub number: bool,
-}
-
-/// What stands in a table, and the number it is sorted by.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Cell {
-    pub text: String,
-    pub value: Option<f64>,
-}
-
-impl Cell {
-    pub fn text(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), value: None }
-    }
-
-    /// A number as people read it, and as it is.
-    pub fn number(text: impl Into<String>, value: f64) -> Cell {
-        Cell { text: text.into(), value: value.is_finite().then_some(value) }
-    }
-}
-
-impl Table {
-    /// Columns of text and of numbers, by name; a name that begins with `#` is one of numbers.
-    pub fn new(title: impl Into<String>, columns: &[&str]) -> Table {
-        let column = |name: &&str| match name.strip_prefix('#') {
-            Some(name) => Column { name: name.into(), number: true },
-            None => Column { name: (*name).into(), number: false },
-        };
-        Table { title: title.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
-    }
-
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        self.rows.push(cells.into_iter().collect());
     }
 }
 

@@ -40,8 +40,8 @@ pub enum ReadError {
     #[error("{} cannot be read: {fault}", path.display())]
     Io { path: PathBuf, fault: io::Error },
     #[error(
-        "{} holds no results of a study: {problem}; `straggler study run` writes them again where the journal of the \
-         study lies beside them",
+        "{} does not contain study results: {problem}; `straggler study run` writes them again if the journal of the study is \
+         next to them",
         path.display()
     )]
     Wrong { path: PathBuf, problem: String },
@@ -148,7 +148,7 @@ mod tests {
         assert!(matches!(read(&path), Err(ReadError::Wrong { .. })));
         crate::finish_times::write(&path, &[Time(5)]).unwrap();
         let fault = read(&path).unwrap_err().to_string();
-        assert!(fault.contains("holds no results of a study"), "{fault}");
+        assert!(fault.contains("does not contain study results"), "{fault}");
     }
 
     #[test]

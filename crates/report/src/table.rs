@@ -1,107 +1,122 @@
-//! Small tables for a terminal, aligned by column.
+//! Tables: the same rows for a terminal and for a page.
+//!
+//! A [`Table`] is defined once, most easily with [`Columns`] over the rows of an answer. Its `Display` is the terminal's:
+//! aligned columns below a rule. As a block of a page it is written as `docs/report-format.md` says. A column may be
+//! for one of the two only.
 
-use crate::visible_name;
-use std::borrow::Cow;
-use std::fmt;
+mod cell;
+mod columns;
+mod terminal;
 
-/// Rows of text. Columns are as wide as their widest cell; the first is aligned to the left, and so
-/// are columns marked as text.
-#[derive(Clone, Debug, Default)]
+pub use cell::Cell;
+pub use columns::Columns;
+pub use terminal::fit_tables;
+
+use serde::{Deserialize, Serialize};
+
+/// Rows that can be sorted by any column on a page.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Table {
-    rows: Vec<Vec<String>>,
-    text_columns: Vec<usize>,
-    has_header: bool,
+    pub title: String,
+    pub note: String,
+    /// What made the data, as it can be pasted.
+    pub command: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
 }
 
-const BETWEEN: &str = "  ";
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Column {
+    pub name: String,
+    /// Whether it holds numbers, which stand at the right. On a terminal the first column stands at the left in any case.
+    pub number: bool,
+    /// Pages hold only columns that they show, so files need not say it.
+    #[serde(skip)]
+    pub shown: Shown,
+    /// What a page calls it, if not the same.
+    #[serde(skip)]
+    pub page_name: Option<String>,
+}
+
+/// Where a column is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Shown {
+    #[default]
+    Everywhere,
+    Terminal,
+    Page,
+}
+
+impl Column {
+    pub fn text(name: impl Into<String>) -> Column {
+        Column { name: name.into(), ..Column::default() }
+    }
+
+    pub fn number(name: impl Into<String>) -> Column {
+        Column { name: name.into(), number: true, ..Column::default() }
+    }
+}
 
 impl Table {
-    pub fn new() -> Table {
-        Table::default()
+    /// Columns of text and of numbers, by name; a name that begins with `#` is one of numbers.
+    pub fn new(title: impl Into<String>, columns: &[&str]) -> Table {
+        let column = |name: &&str| match name.strip_prefix('#') {
+            Some(name) => Column::number(name),
+            None => Column::text(*name),
+        };
+        Table { title: title.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
     }
 
-    /// A table whose first row names its columns.
+    /// Columns of numbers, except the first.
     pub fn with_header<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Table {
-        let mut table = Table { has_header: true, ..Table::default() };
-        table.row(names);
-        table
+        let column = |(index, name): (usize, S)| Column { number: index > 0, ..Column::text(name) };
+        Table { columns: names.into_iter().enumerate().map(column).collect(), ..Table::default() }
     }
 
-    /// Aligns a column, counted from 0, to the left.
+    /// Names and texts without a header.
+    pub fn facts() -> Table {
+        Table::new("", &["", ""])
+    }
+
+    /// Makes a column, counted from 0, one of text.
     pub fn text(mut self, column: usize) -> Table {
-        self.text_columns.push(column);
+        self.columns.get_mut(column).into_iter().for_each(|column| column.number = false);
         self
     }
 
-    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        // Names of files come in here: one that holds the end of a line must not begin another.
-        let cell = |cell: S| {
-            let text: String = cell.into();
-            if let Cow::Owned(shown) = visible_name(&text) { shown } else { text }
-        };
-        self.rows.push(cells.into_iter().map(cell).collect());
+    /// What stands around the table on a page.
+    pub fn titled(mut self, title: impl Into<String>, command: impl Into<String>) -> Table {
+        (self.title, self.command) = (title.into(), command.into());
+        self
+    }
+
+    pub fn with_note(mut self, note: impl Into<String>) -> Table {
+        self.note = note.into();
+        self
+    }
+
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.len() == usize::from(self.has_header)
+        self.rows.is_empty()
     }
 
-    fn widths(&self) -> Vec<usize> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width =
-            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cells(cell)).max();
-        (0..columns).map(|column| width(column).unwrap_or(0)).collect()
-    }
-
-    fn line(&self, row: &[String], widths: &[usize]) -> String {
-        let mut line = String::new();
-        for (column, (cell, &width)) in row.iter().zip(widths).enumerate() {
-            line.push_str(BETWEEN);
-            let padding = " ".repeat(width.saturating_sub(cells(cell)));
-            if column == 0 || self.text_columns.contains(&column) {
-                line.push_str(cell);
-                line.push_str(&padding);
-            } else {
-                line.push_str(&padding);
-                line.push_str(cell);
-            }
+    /// With the columns of a page alone.
+    pub(crate) fn for_page(mut self) -> Table {
+        let kept: Vec<bool> = self.columns.iter().map(|column| column.shown != Shown::Terminal).collect();
+        for row in &mut self.rows {
+            let mut kept = kept.iter();
+            row.retain(|_| kept.next().is_none_or(|&kept| kept));
         }
-        line.trim_end().to_string()
-    }
-}
-
-/// How many terminal cells a text takes; what is printed here has no wide or combining characters.
-fn cells(text: &str) -> usize {
-    text.chars().count()
-}
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths = self.widths();
-        for (index, row) in self.rows.iter().enumerate() {
-            writeln!(f, "{}", self.line(row, &widths))?;
-            if index == 0 && self.has_header {
-                let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
-                writeln!(f, "{}", self.line(&rule, &widths))?;
-            }
+        self.columns.retain(|column| column.shown != Shown::Terminal);
+        for column in &mut self.columns {
+            column.shown = Shown::Everywhere;
+            column.page_name.take().into_iter().for_each(|name| column.name = name);
         }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_line_up() {
-        let mut table = Table::with_header(["case", "µs", "what"]).text(2);
-        table.row(["a", "1,000", "first"]);
-        table.row(["long", "2", "second"]);
-        let expected =
-            "  case     µs  what\n  ────  ─────  ──────\n  a     1,000  first\n  long      2  second\n";
-        assert_eq!(table.to_string(), expected);
-        assert!(!table.is_empty());
-        assert!(Table::with_header(["x"]).is_empty());
+        self
     }
 }

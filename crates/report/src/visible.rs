@@ -1,6 +1,7 @@
 //! Text of files on a terminal: names of hosts, sources, programs and studies may hold anything.
 
 use std::borrow::Cow;
+use straggler_model::path_text::byte_of;
 
 /// The text with its control characters made visible, so that no name moves the cursor or sets a colour. Ends of lines and
 /// tabs stay.
@@ -11,7 +12,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_dangerous(c) && !is_layout(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+        if is_dangerous(c) && !is_layout(c) { shown.push_str(&escaped(c)) } else { shown.push(c) }
     }
     Cow::Owned(shown)
 }
@@ -21,16 +22,16 @@ pub fn visible_name(name: &str) -> Cow<'_, str> {
     if !name.chars().any(is_dangerous) {
         return Cow::Borrowed(name);
     }
-    Cow::Owned(
-        name.chars()
-            .map(|c| if is_dangerous(c) { c.escape_default().to_string() } else { c.into() })
-            .collect(),
-    )
+    Cow::Owned(name.chars().map(|c| if is_dangerous(c) { escaped(c) } else { c.into() }).collect())
 }
 
-/// Control characters, and those that turn the direction of a text.
+/// Control characters, those that turn the direction of a text, and bytes of names that are not UTF-8.
 fn is_dangerous(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') || byte_of(c).is_some()
+}
+
+fn escaped(c: char) -> String {
+    byte_of(c).map_or_else(|| c.escape_default().to_string(), |byte| format!("\\x{byte:02x}"))
 }
 
 #[cfg(test)]

@@ -25,8 +25,6 @@ mod meaning;
 mod operation;
 pub mod reduce;
 pub mod reduce_scatter;
-#[cfg(test)]
-mod rounds;
 pub mod scan;
 pub mod scatter;
 pub mod selector;
@@ -57,20 +55,20 @@ pub enum CollectiveError {
     NoProcesses,
     #[error("{processes} processes are too many for {algorithm}: at most {limit}")]
     TooManyProcesses { algorithm: &'static str, processes: u32, limit: u32 },
-    #[error("root {root} is out of range: there are {processes} processes, so it goes from 0 to {}", .processes - 1)]
+    #[error("root {root} is out of range: with {processes} processes, give 0 to {}", .processes - 1)]
     RootOutOfRange { root: Rank, processes: u32 },
     #[error("{operation} has no algorithm {algorithm}")]
     NotAnAlgorithm { operation: &'static str, algorithm: &'static str },
     #[error(
-        "{bytes} bytes in segments of {segment} are too many segments: at most {}; use larger ones",
+        "{bytes} bytes in segments of {segment} give too many segments (at most {}): use larger ones",
         sizes::Segments::MOST
     )]
     TooManySegments { bytes: u64, segment: u64 },
-    #[error("a tree of radix {radix} does not grow: use 2 or more")]
+    #[error("a tree of radix {radix} does not grow: give 2 or more")]
     RadixTooSmall { radix: u32 },
-    #[error("two levels need the number of ranks on a node: write two-level,per-node=N, with N at least 1")]
+    #[error("two levels need the number of ranks per node: write two-level,per-node=N, with N at least 1")]
     PerNodeMissing,
-    #[error("{operation} is not done in two levels: {reason}")]
+    #[error("{operation} has no two-level algorithm: {reason}")]
     NoLevels { operation: &'static str, reason: &'static str },
 }
 

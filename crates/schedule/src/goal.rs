@@ -12,7 +12,7 @@ pub mod stream;
 pub mod text;
 pub mod text_write;
 
-pub use error::{BinaryProblem, GoalError, Place, TextProblem};
+pub use error::{BinaryProblem, GoalError, GoalPlace, TextProblem};
 pub use file::{Format, Loaded, ReadError, WriteError, binary_ranks, read_path, read_ranks, write_path};
 
 /// Reads GOAL text or binary, whichever the bytes are.

@@ -18,7 +18,7 @@ pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
 
-/// Stands for this many dependencies of an operation or more: few operations have so many.
+/// Means this many dependencies of an operation or more: few operations have so many.
 pub const MANY: u8 = u8::MAX;
 
 /// A number of dependencies as a graph keeps it.

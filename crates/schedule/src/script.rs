@@ -242,7 +242,7 @@ pub fn materialise_rank(script: &(impl Script + ?Sized), rank: Rank, out: &mut i
 /// What the next step has to wait for while steps are turned into operations.
 #[derive(Debug, Default)]
 struct Chain {
-    /// Operations whose completion nobody has waited for.
+    /// Operations whose completion no step has waited for.
     open: Vec<u32>,
     /// Operations of the last step, if the next waits only for their start.
     started: Vec<u32>,

@@ -89,7 +89,7 @@ impl Step {
 /// How what every rank does follows from what rank 0 does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Symmetry {
-    /// It may not, or nobody has looked.
+    /// It may not, or this was not checked.
     #[default]
     Unknown,
     /// The partners of rank r are those of rank 0 plus r, modulo the number of processes.

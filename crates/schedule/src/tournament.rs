@@ -12,7 +12,7 @@
 use straggler_model::Rank;
 
 /// How many steps it takes until all have met: one fewer than an even number of processes, as many as an odd
-/// one. A single process has nobody to meet.
+/// one. A single process has no partner.
 pub const fn steps(processes: u32) -> u32 {
     match processes {
         0 | 1 => 0,
@@ -21,7 +21,7 @@ pub const fn steps(processes: u32) -> u32 {
     }
 }
 
-/// Whom `rank` meets in `step`; nobody if it sits the step out, or if there is no such rank or step.
+/// The partner of `rank` in `step`; None if it has none in this step, or if there is no such rank or step.
 pub fn partner(processes: u32, rank: Rank, step: u32) -> Option<Rank> {
     let circle = steps(processes);
     if rank >= processes || step >= circle {

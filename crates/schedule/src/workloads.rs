@@ -102,7 +102,7 @@ impl Workload {
     ) -> Result<Application, WorkloadError> {
         let Kind { name: workload, parameters, build, .. } = *self.kind;
         if processes == 0 {
-            let mend = "at least one is needed".to_string();
+            let mend = "give at least 1".to_string();
             return Err(WorkloadError::Processes { workload, processes, mend });
         }
         let setting = Setting { workload, parameters, given: &self.given, processes, choose };

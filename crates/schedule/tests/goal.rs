@@ -136,7 +136,7 @@ fn errors_name_the_file() {
     std::fs::write(in_directory("other"), [0u8; 100]).unwrap();
     assert_eq!(
         error(&in_directory("other")),
-        "D/other: neither GOAL text nor GOAL binary: text begins with `num_ranks N`, binary with the number 4223"
+        "D/other: neither GOAL text nor GOAL binary: text starts with `num_ranks N`, binary with the number 4223"
     );
     let graph = text::parse(b"num_ranks 1").unwrap();
     let unwritable = write_path(in_directory("no/where"), &graph, Format::Text).unwrap_err();

@@ -36,7 +36,7 @@ impl Wanted {
         matches!(self, Wanted::FinishTimes | Wanted::FinishTimesToo)
     }
 
-    /// Whether the runs are replicas that nobody has counted.
+    /// Whether the runs are replicas that are not counted yet.
     pub fn counts(self) -> bool {
         matches!(self, Wanted::Makespans | Wanted::FinishTimes)
     }

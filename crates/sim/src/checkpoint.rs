@@ -1,7 +1,7 @@
-//! The state of a run between two windows, kept so that the run can go on from there after it was killed.
+//! The state of a run between two windows, saved so that the run can resume after it was killed.
 //!
 //! Between two windows nothing is on its way: everything lies in blocks. A checkpoint is the number of the next window and the
-//! state of every block, as a record of its own, so that a run may go on with other threads, or on another cluster.
+//! state of every block, as a record of its own, so that a run may resume with other threads, or on another cluster.
 //!
 //! ```text
 //! all parts agree: checkpoint now ─► each writes its blocks ─► they agree on the next window ─► the first says it is whole
@@ -28,7 +28,7 @@ pub trait Checkpoints: Sync {
         first: u32,
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()>;
-    /// All blocks are there, of all members: from now on the run may go on from here. Called on the first member.
+    /// The blocks of all members are complete: the run may now resume from here. Called on the first member.
     fn complete(&self, position: &Position) -> io::Result<()>;
     /// Where the run begins, if not at the beginning; the same on all members.
     fn position(&self) -> Option<Position>;

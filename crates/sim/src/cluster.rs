@@ -50,7 +50,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The ranks of a member, in order, if there are so many processes.
+    /// The ranks of a member, in order, for this number of processes.
     pub fn ranks(&self, member: u32, processes: u32) -> Vec<Range<Rank>> {
         let edge = |block: usize| {
             (block as u64).checked_shl(self.shift).map_or(processes, |edge| edge.min(processes.into()) as u32)

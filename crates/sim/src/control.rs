@@ -5,7 +5,7 @@ use crate::cluster::Cluster;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
 
-/// What a caller sees of a run while it goes on.
+/// What a caller sees of a run in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub simulated: Time,

@@ -7,7 +7,7 @@ use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
 use crate::message::Early;
-use crate::observer::{Observer, Ran, What};
+use crate::observer::{Observer, Ran, RanKind};
 use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
 use crate::rules::{Came, Charge, Rules, Sender, Sent};
@@ -90,7 +90,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
     ) {
         let sender = site.sender(operation.cpu, operation.nic);
         let sent = self.rules.send((self.rank, operation.peer), sender, t, operation.amount);
-        let what = What::Send { rendezvous: sent.rendezvous };
+        let what = RanKind::Send { rendezvous: sent.rendezvous };
         let stamp = self.observe(site, what, (id, sent.number), operation, t, sent.charge);
         site.send(id, operation, &sent, stamp);
         site.tell(Happened::Started { id, at: t }, t);
@@ -109,7 +109,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
     ) {
         let early = site.post(id, operation);
         let done = early.map_or(t, |early| t.max(early.done));
-        let what = What::Recv { matched: early.is_some() };
+        let what = RanKind::Recv { matched: early.is_some() };
         let stamp = self.observe(site, what, (id, 0), operation, t, Charge { done, noise: Time::ZERO });
         site.tell(Happened::Started { id, at: t }, t);
         if let Some(early) = early {
@@ -135,7 +135,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         }
         let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
         let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
-        self.observe(site, What::Calc, (id, 0), operation, t, charge);
+        self.observe(site, RanKind::Calc, (id, 0), operation, t, charge);
         site.tell(Happened::Started { id, at: t }, t);
         site.tell(Happened::Completed { id, done: charge.done }, t);
     }
@@ -155,7 +155,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let charge = self.rules.message(came, cpu, recv_free, t, message.bytes);
         let message = Early { done: self.rules.early_done(&charge), ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
-        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, number, t, charge);
+        let stamp = self.observe_incoming(site, RanKind::Message { completes }, incoming, number, t, charge);
         if P::TAKES_ARRIVALS {
             self.acknowledge(site, t, &message, stamp);
             let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
@@ -182,7 +182,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let (cpu, send_free) = site.host().sending(cpu, nic);
         self.rules.acknowledge(cpu, send_free, t);
         let charge = Charge { done: t, noise: Time::ZERO };
-        self.observe_incoming(site, What::Acknowledgement, incoming, 0, t, charge);
+        self.observe_incoming(site, RanKind::Acknowledgement, incoming, 0, t, charge);
         site.tell(Happened::Completed { id: send, done: t }, t);
     }
 
@@ -205,7 +205,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
     fn observe<P: Program, O: Observer>(
         &self,
         site: &mut impl Site<P, O>,
-        what: What,
+        what: RanKind,
         (id, number): (u32, u32),
         operation: &Operation,
         t: Time,
@@ -243,7 +243,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
     fn observe_incoming<P: Program, O: Observer>(
         &self,
         site: &mut impl Site<P, O>,
-        what: What,
+        what: RanKind,
         incoming: &Incoming<O::Stamp>,
         number: u32,
         t: Time,
@@ -255,7 +255,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let &Incoming { message, arrival, cause } = incoming;
         let Early { from, tag, bytes, send, cpu, nic, .. } = message;
         let host = site.host();
-        let acknowledged = what == What::Acknowledgement;
+        let acknowledged = what == RanKind::Acknowledgement;
         let nic_free = if acknowledged { host.send_free(nic) } else { host.recv_free(nic) };
         let cpu_free = host.cpu(cpu).free;
         let (rank, Charge { done, noise }) = (self.rank, charge);

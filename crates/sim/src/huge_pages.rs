@@ -14,7 +14,7 @@ pub(crate) fn list_of<T>(count: usize, item: impl FnMut() -> T) -> Vec<T> {
     list
 }
 
-/// Asks for large pages under memory that nobody has touched yet. Without them everything works as well.
+/// Asks for large pages under memory that is not touched yet. Everything works without them, too.
 #[cfg(target_os = "linux")]
 fn advise<T>(list: &mut Vec<T>) {
     let spare = list.spare_capacity_mut();

@@ -5,7 +5,7 @@ use straggler_model::{Rank, Tag, Time};
 
 /// What an event was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum RanKind {
     Send {
         rendezvous: bool,
     },
@@ -24,7 +24,7 @@ pub enum What {
 /// One event that ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran<S> {
-    pub what: What,
+    pub what: RanKind,
     pub rank: Rank,
     /// The operation's number; of a message, that of the send.
     pub id: u32,

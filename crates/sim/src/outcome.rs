@@ -1,6 +1,5 @@
 //! What a run ends with.
 
-use crate::accelerator::Ended;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -11,7 +10,7 @@ use straggler_schedule::{Operation, OperationKind};
 /// A run that came to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// When each rank's CPUs are free for good: of the ranks of [`Outcome::ranks`].
+    /// When the CPUs of each rank become free for the last time, for the ranks of [`Outcome::ranks`].
     pub finish: Vec<Time>,
     /// All ranks; on a cluster those of this member.
     pub ranks: Vec<Range<Rank>>,
@@ -29,16 +28,9 @@ pub struct Outcome {
 
 impl Outcome {
     /// Of a run that came to its end elsewhere. The finish times may be left out.
-    pub(crate) fn of_accelerator(ended: Ended, processes: u32, messages: u64) -> Outcome {
+    pub(crate) fn of_elsewhere(makespan: Time, finish: Vec<Time>, processes: u32, messages: u64) -> Outcome {
         let ranks = std::iter::once(0..processes).collect();
-        Outcome {
-            finish: ended.finish,
-            ranks,
-            latest: ended.makespan,
-            messages,
-            threads: 1,
-            ..Outcome::default()
-        }
+        Outcome { finish, ranks, latest: makespan, messages, threads: 1, ..Outcome::default() }
     }
 
     /// When the last of all ranks has finished, on a cluster too.
@@ -50,7 +42,7 @@ impl Outcome {
 /// Why an engine gave no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum RunError {
-    #[error("simulated time ran past its end, 213 days: check the lengths of computations and noise")]
+    #[error("simulated time exceeds its range of 213 days: check the lengths of computations and noise")]
     TimeOverflow,
     #[error("interrupted")]
     Interrupted,
@@ -61,12 +53,13 @@ pub enum RunError {
     #[error("rank {rank} sends to rank {peer}, but there are only {processes} processes")]
     PeerOutOfRange { rank: Rank, peer: Rank, processes: u32 },
     #[error(
-        "simulated time stands still without a lookahead, which a cluster needs: o_s + L above 0, and A where messages exceed S; `straggler simulate` runs it on one machine"
+        "a cluster needs a lookahead above 0 (o_s + L, and A where messages exceed S): run it on one machine with \
+         `straggler simulate`"
     )]
     NoClusterWithoutLookahead,
     #[error("the checkpoint cannot be {what}: {why}")]
     Checkpoint { what: String, why: String },
-    #[error("the members of the cluster do not understand each other: start the same program everywhere")]
+    #[error("the members of the cluster sent data that cannot be parsed: start the same program everywhere")]
     Garbled,
     #[error("a message of {bytes} bytes is longer than the model can time (2^63 - 1 bytes)")]
     MessageTooLarge { bytes: u64 },
@@ -98,7 +91,7 @@ pub struct Leftover {
 /// How a program got stuck. The lists hold the first few of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stuck {
-    /// Ranks that did not come to their end.
+    /// Ranks that did not finish.
     pub unfinished: u64,
     pub blocked: Vec<Blocked>,
     pub leftover_count: u64,

@@ -7,7 +7,7 @@ mod replay;
 mod tracking;
 
 pub use butterfly::{Butterfly, ButterflyError, Redundancy};
-pub use graph::{Dependencies, GraphProgram, Place};
+pub use graph::{Dependencies, GraphProgram, ProcessOperations};
 pub use overlapping::OverlappingProgram;
-pub use replay::{Answer, Change, Changed, Decider, Keeper, Poll, PollKind, Replay, Replayed};
+pub use replay::{Change, Changed, Decider, Keeper, Poll, PollAnswer, PollKind, Replay, Replayed};
 pub use tracking::{Tracked, Tracking, Untracked};

@@ -17,7 +17,7 @@ use straggler_model::noise::Injection;
 /// Up to this many processes a run is too small to keep several threads busy.
 const SMALL: u32 = 1 << 16;
 
-/// Whether a run on so many processes leaves threads idle that other runs could use.
+/// Whether a run on this many processes leaves threads idle that other runs could use.
 pub fn is_small(processes: u32) -> bool {
     processes <= SMALL
 }
@@ -217,7 +217,8 @@ impl<'a> Replicas<'a> {
 }
 
 fn accelerated_run(ended: Ended, workload: &Workload) -> Run {
-    let outcome = Outcome::of_accelerator(ended, workload.processes(), workload.messages());
+    let Ended { makespan, finish, .. } = ended;
+    let outcome = Outcome::of_elsewhere(makespan, finish, workload.processes(), workload.messages());
     Run { outcome, engine: Engine::Gpu, threads: 1, no_lookahead: false }
 }
 

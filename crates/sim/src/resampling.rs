@@ -52,11 +52,11 @@ const STRETCH: u64 = 1 << 16;
 /// Why nothing can be resampled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResamplingError {
-    #[error("{processors} processors exchange nothing: give at least 2")]
+    #[error("{processors} processors have no partner: give at least 2")]
     TooFewProcessors { processors: u32 },
     #[error(
-        "{processors} processors are more than the {MOST_PROCESSORS} whose draws can be told apart: one sample \
-         of them would take more than two thousand million exchanges"
+        "{processors} processors are more than the limit of {MOST_PROCESSORS}: one sample would take more than two \
+         billion exchanges"
     )]
     TooManyProcessors { processors: u32 },
     #[error("there are no times to draw from")]
@@ -64,12 +64,12 @@ pub enum ResamplingError {
     #[error("there are no samples to draw: give at least 1")]
     NoSamples,
     #[error(
-        "{samples} samples of {processors} processors are too many idle times to keep: at most {} samples of so \
-         many processors",
+        "{samples} samples of {processors} processors are too many idle times to keep: give at most {} samples for \
+         this many processors",
         MOST_IDLE_TIMES / u64::from(*processors)
     )]
     TooManySamples { samples: u32, processors: u32 },
-    #[error("with {processors} processors the total time exceeds what simulated time can hold (213 days)")]
+    #[error("with {processors} processors the total time exceeds the range of simulated time (213 days)")]
     TooLong { processors: u32 },
     #[error("interrupted")]
     Interrupted,

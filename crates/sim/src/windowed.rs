@@ -3,7 +3,7 @@
 //! Nothing a process does at t reaches another before t + lookahead. So time is cut into windows of
 //! that length, and inside a window every process runs alone, on any thread, against the messages
 //! that are already known; what it sends arrives in a later window. Only processes with something to
-//! do in a window are touched, and windows in which nobody has anything to do are skipped.
+//! do in a window are touched, and windows without events are skipped.
 //!
 //! ```text
 //! block of ranks ──► slots      one process each: host, agenda, program state (64 bytes if implicit)
@@ -200,7 +200,7 @@ fn work<A: Actors>(
     let mut keeping =
         Keeping::new(shared.checkpoints, part == 0 && cluster.is_none_or(|cluster| cluster.rank() == 0));
     let mut windows = keeping.begin(&mut domain);
-    // The checkpoint that a run goes on from is not written again.
+    // The checkpoint from which a run resumes is not written again.
     let begun = windows;
     let mut sent = u64::MAX;
     loop {

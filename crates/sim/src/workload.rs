@@ -49,7 +49,7 @@ impl Workload {
         }
     }
 
-    /// Messages of a run that comes to its end; of a butterfly, at most.
+    /// Messages of a run that finishes; for a butterfly, an upper bound.
     pub fn messages(&self) -> u64 {
         match self {
             Workload::Graph(graph) => graph.messages(),
@@ -63,7 +63,7 @@ impl Workload {
         }
     }
 
-    /// Operations of a run that comes to its end, about: an estimate for meters and memory.
+    /// Approximate number of operations of a run that finishes, for progress meters and memory estimates.
     pub fn operations(&self) -> u64 {
         match self {
             Workload::Graph(graph) => graph.operations(),

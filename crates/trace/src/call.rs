@@ -2,7 +2,9 @@
 
 use crate::Function;
 use crate::seldom::{Empty, Seldom};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::fmt;
 use std::num::NonZero;
 use std::ops::Deref;
 use straggler_model::Time;
@@ -11,7 +13,7 @@ use straggler_model::Time;
 pub mod special {
     /// Any source or any tag.
     pub const ANY: i32 = -1;
-    /// Nobody: a message to or from it does nothing.
+    /// MPI_PROC_NULL: a message to or from it does nothing.
     pub const NOBODY: i32 = -2;
     /// This process is the root of a rooted collective between two groups.
     pub const ROOT: i32 = -3;
@@ -20,14 +22,51 @@ pub mod special {
 }
 
 /// The number of a communicator in [`crate::Trace::communicators`].
-pub type CommId = u32;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[repr(transparent)]
+#[serde(transparent)]
+pub struct CommId(pub u32);
+
+impl CommId {
+    /// Its place in a list that has one entry for each communicator.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for CommId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// The call has no communicator.
-pub const NO_COMM: CommId = CommId::MAX;
+pub const NO_COMM: CommId = CommId(u32::MAX);
 
 /// The number of a request on its rank, in order of creation. A persistent request has one, and each
 /// time it is begun makes another.
-pub type RequestId = u32;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[repr(transparent)]
+#[serde(transparent)]
+pub struct RequestId(pub u32);
+
+impl RequestId {
+    /// Its place in a list that has one entry for each request of a rank.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The request made so many after this one. The numbers of a damaged trace may wrap.
+    pub fn wrapping_add(self, count: u32) -> RequestId {
+        RequestId(self.0.wrapping_add(count))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// One call. What few calls have is in [`Details`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +84,8 @@ pub struct Call {
     /// Bytes this call sends: of a message, or what this rank gives to a collective (to each, where every
     /// rank gets its own; in all, where [`Rare::sent_sizes`] lists them).
     pub sent: u64,
-    /// Bytes this call has room for, or receives.
+    /// Bytes this call receives. Of a nonblocking receive: what it has room for; [`Rare::lengths`] of the call that completes
+    /// it tells where less came. Some foreign formats tell the room only.
     pub received: u64,
     /// The first request the call made, or [`Call::NO_REQUEST`]. A call that begins several makes as many,
     /// with consecutive numbers, in the order of [`Details::requests`].
@@ -55,7 +95,7 @@ pub struct Call {
 }
 
 impl Call {
-    pub const NO_REQUEST: RequestId = RequestId::MAX;
+    pub const NO_REQUEST: RequestId = RequestId(u32::MAX);
     pub const NO_DETAILS: u32 = u32::MAX;
 
     /// A call without peer, tag, bytes and requests.
@@ -119,12 +159,16 @@ pub struct Rare {
     pub received_sizes: Vec<u64>,
     /// The communicator a call made; none where this rank got none.
     pub new_comm: Option<CommId>,
+    /// How long the messages of receives were that the call completed, where they were shorter than their room.
+    pub lengths: Vec<(RequestId, u64)>,
     /// The number of a message that a matching probe kept, or a matched receive took.
     pub message: Option<u32>,
     /// The number of a window, in order of creation.
     pub window: Option<u32>,
     /// The name of a region or of a function this version does not know; the level of a Pcontrol as text.
     pub text: Option<String>,
+    /// Of a Pcontrol: whether calls are recorded from here on; none where it changes nothing.
+    pub recording: Option<bool>,
     /// The return code, when it was not success.
     pub error: Option<i32>,
     /// What a call that makes a communicator took when nobody was waited for any more; where it is not told, the calls of all
@@ -138,9 +182,11 @@ impl Empty for Rare {
         sent_sizes: Vec::new(),
         received_sizes: Vec::new(),
         new_comm: None,
+        lengths: Vec::new(),
         message: None,
         window: None,
         text: None,
+        recording: None,
         error: None,
         alone: None,
     };
@@ -202,8 +248,8 @@ impl Moment {
     }
 }
 
-impl std::fmt::Debug for Moment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.time().fmt(f)
     }
 }

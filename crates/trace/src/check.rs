@@ -12,8 +12,9 @@ mod times;
 
 use crate::disturbance::Disturbance;
 use crate::format::assemble::Finding;
-use crate::messages::{Ends, Messages, Place};
+use crate::messages::{CallPlace, Ends, Messages};
 use crate::operations::Operations;
+use crate::pauses::Pauses;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 use straggler_model::Rank;
@@ -24,16 +25,28 @@ pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
     let ends = Ends::of_ranks(trace, &operations);
     let found = Messages::of(&ends);
     let mut findings = Vec::new();
-    messages::check(trace, &ends, &found, incomplete, &mut findings);
-    collectives::check(trace, incomplete, &mut findings);
+    let paused: BTreeSet<Rank> = (0..)
+        .zip(&trace.ranks)
+        .filter(|(_, rank)| !Pauses::of(rank).is_empty())
+        .map(|(rank, _)| rank)
+        .collect();
+    messages::check(trace, &ends, &found, &Missing { incomplete, paused: &paused }, &mut findings);
+    collectives::check(trace, incomplete, &paused, &mut findings);
     requests::check(trace, &operations, incomplete, &mut findings);
     times::check(trace, &found, &mut findings);
     findings.extend(Disturbance::of(trace).map(|found| Finding::warning(None, found.sentence())));
     findings
 }
 
+/// Ranks of which calls are missing.
+struct Missing<'a> {
+    incomplete: &'a BTreeSet<Rank>,
+    /// The program has paused the recording there.
+    paused: &'a BTreeSet<Rank>,
+}
+
 /// A call in words: "call 12, MPI_Send".
-fn named(trace: &Trace, place: Place) -> String {
+fn named(trace: &Trace, place: CallPlace) -> String {
     let call = trace.ranks.get(place.rank as usize).and_then(|rank| rank.calls.get(place.call as usize));
     let function = call.map_or("?", |call| call.function.name());
     format!("call {}, {function}", place.call)

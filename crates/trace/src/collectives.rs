@@ -2,7 +2,7 @@
 //! (MPI 4.1, section 6.1).
 
 use crate::call::{Call, CommId};
-use crate::messages::Place;
+use crate::messages::CallPlace;
 use crate::trace::Trace;
 use crate::{Class, Start};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
     let mut found: BTreeMap<CommId, Sequence> = BTreeMap::new();
     for (rank, of_rank) in (0..).zip(&trace.ranks) {
         for (number, call) in (0..).zip(&of_rank.calls) {
-            if is_ordered(call) && (call.comm as usize) < trace.communicators.len() {
+            if is_ordered(call) && call.comm.index() < trace.communicators.len() {
                 found.entry(call.comm).or_default().entry(rank).or_default().push(number);
             }
         }
@@ -27,13 +27,13 @@ pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
 
 /// The calls of each collective, by the members' ranks on the communicator; only where all members take part in it. Those of
 /// a communicator come one after the other.
-pub fn meetings(trace: &Trace) -> impl Iterator<Item = (CommId, Vec<Place>)> + '_ {
+pub fn meetings(trace: &Trace) -> impl Iterator<Item = (CommId, Vec<CallPlace>)> + '_ {
     sequences(trace).into_iter().flat_map(move |(comm, sequence)| {
-        let members = trace.communicators.get(comm as usize).map_or(&[][..], |comm| &comm.members);
+        let members = trace.communicators.get(comm.index()).map_or(&[][..], |comm| &comm.members);
         let all = members.len() == sequence.len();
         let common = sequence.values().map(Vec::len).min().filter(|_| all).unwrap_or(0);
         (0..common).filter_map(move |nth| {
-            let place = |&rank: &Rank| Some(Place { rank, call: *sequence.get(&rank)?.get(nth)? });
+            let place = |&rank: &Rank| Some(CallPlace { rank, call: *sequence.get(&rank)?.get(nth)? });
             Some((comm, members.iter().map(place).collect::<Option<_>>()?))
         })
     })

@@ -52,7 +52,7 @@ impl Disturbance {
     /// The loss, and what to do about it.
     pub fn sentence(&self) -> String {
         format!(
-            "{}: its computations look longer than they are. Trace again with a core for each rank and nothing else \
+            "{}: its computations appear longer than they are. Trace again with one core per rank and nothing else \
              running",
             self.loss()
         )

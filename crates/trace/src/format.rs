@@ -12,11 +12,12 @@ pub mod directory;
 pub mod merge;
 pub mod read;
 pub mod save;
+pub mod sites;
 pub mod varint;
 pub mod write;
 
-/// The version this library writes, and the newest it reads.
-pub const VERSION: u16 = 1;
+/// The newest version this library writes and reads. A block says which one it needs.
+pub const VERSION: u16 = 2;
 
 /// Keys of attributes of a call. Readers skip those they do not know.
 pub mod attribute {
@@ -32,6 +33,8 @@ pub mod attribute {
     pub const WINDOW: u64 = 10;
     pub const TEXT: u64 = 11;
     pub const REQUEST: u64 = 12;
+    pub const LENGTHS: u64 = 13;
+    pub const RECORDING: u64 = 14;
 }
 
 /// Keys of the head of a stream.
@@ -100,4 +103,6 @@ pub mod local_comm {
     pub const WORLD: u32 = 0;
     pub const SELF: u32 = 1;
     pub const FIRST: u32 = 2;
+    /// The call has no communicator.
+    pub const NONE: u32 = u32::MAX;
 }

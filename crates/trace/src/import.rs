@@ -65,8 +65,8 @@ pub enum ImportError {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
-        "{}: no trace of a known format (OTF2, liballprof text, SimGrid time-independent, SST DUMPI); \
-         give a file of the trace or its folder",
+        "{}: not a trace in a known format (OTF2, liballprof text, SimGrid time-independent, SST DUMPI); give a file \
+         of the trace or its folder",
         .0.display()
     )]
     Unknown(PathBuf),
@@ -80,9 +80,9 @@ pub enum ImportError {
     Byte { file: String, rank: usize, offset: usize, what: String },
     #[error("{file}: {what}")]
     File { file: String, what: String },
-    #[error("rank {rank} of {ranks} has no file; add it, the trace cannot be read without all of them")]
+    #[error("rank {rank} of {ranks} has no file: add it, the trace needs the files of all ranks")]
     MissingRank { rank: u64, ranks: u64 },
-    #[error("the flop rate is {0}; it must be a positive number of operations a second")]
+    #[error("the flop rate is {0}; it must be a positive number of operations per second")]
     FlopRate(f64),
 }
 

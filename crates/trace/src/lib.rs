@@ -12,10 +12,13 @@ pub mod import;
 pub mod messages;
 pub mod operations;
 pub mod otf2;
+pub mod pauses;
 pub mod perfetto;
+mod place;
 pub mod private;
 pub mod profile;
 pub mod seldom;
+pub mod sites;
 pub mod timeline;
 pub mod trace;
 

@@ -7,6 +7,7 @@
 
 mod ends;
 
+pub use crate::place::CallPlace;
 pub use ends::Ends;
 
 use crate::call::CommId;
@@ -14,18 +15,11 @@ use crate::operations::Operations;
 use crate::trace::Trace;
 use straggler_model::{Rank, Time};
 
-/// A call, by its rank and its number there; numbers count from 0 in the order of [`crate::RankTrace::calls`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
-    pub rank: Rank,
-    pub call: u32,
-}
-
 /// The sending side of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
     /// The call that began it: of a persistent send, the one that started it.
-    pub place: Place,
+    pub place: CallPlace,
     pub to: Rank,
     pub comm: CommId,
     pub tag: i32,
@@ -38,7 +32,7 @@ pub struct Sent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
     /// The call that posted it; of a message that a probe kept and nobody received, the probe.
-    pub place: Place,
+    pub place: CallPlace,
     pub from: Rank,
     pub comm: CommId,
     pub tag: i32,
@@ -102,17 +96,17 @@ impl Message {
     pub fn received(&self) -> Received {
         let Message { sent, call, operation, done, room } = *self;
         let Sent { place, to, comm, tag, .. } = sent;
-        Received { place: Place { rank: to, call }, from: place.rank, comm, tag, operation, room, done }
+        Received { place: CallPlace { rank: to, call }, from: place.rank, comm, tag, operation, room, done }
     }
 
     /// The call after which it was there.
-    pub fn received_in(&self) -> Option<Place> {
-        Some(Place { rank: self.sent.to, call: known(self.done)? })
+    pub fn received_in(&self) -> Option<CallPlace> {
+        Some(CallPlace { rank: self.sent.to, call: known(self.done)? })
     }
 
     /// The call after which its send was over.
-    pub fn sent_in(&self) -> Option<Place> {
-        Some(Place { call: self.sent.done()?, ..self.sent.place })
+    pub fn sent_in(&self) -> Option<CallPlace> {
+        Some(CallPlace { call: self.sent.done()?, ..self.sent.place })
     }
 }
 
@@ -121,9 +115,9 @@ impl Message {
 pub struct Messages {
     /// By receiver, sender, communicator and tag, each in the order of sending.
     pub matched: Vec<Message>,
-    /// Sent, but received by nobody.
+    /// Sent, but never received.
     pub lost: Vec<Sent>,
-    /// Posted, but sent by nobody.
+    /// Posted, but never sent.
     pub awaited: Vec<Received>,
 }
 

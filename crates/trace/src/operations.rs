@@ -4,7 +4,7 @@
 //! has completed, whom a wildcard has matched, what was cancelled. [`Operations::of`] follows these numbers through the
 //! calls of a rank. The result is a table with a row for each operation that a call has begun, and for each call that
 //! names requests the rows they stand for. Whoever needs messages, schedules, waiting times or records of another format
-//! reads these rows; nobody else looks up a request.
+//! reads these rows; no other code looks up a request.
 //!
 //! Threads share requests, so a rank is followed as a whole, in the order of its calls. [`Operations::walk`] gives one call
 //! after the other with what it begins, what it asks for and what it finds completed. Decisions of the run stay data: a
@@ -32,10 +32,12 @@ pub struct Operations<'a> {
     given: Vec<Encoded>,
     /// What calls have completed, where that is not all they were given.
     finished: Vec<Encoded>,
-    /// Matching probes whose message nobody received.
+    /// Matching probes whose message was never received.
     kept: Vec<u32>,
     /// Probes, each with the operation of its thread's next call, which received the message. By probe.
     probed: Vec<(u32, u32)>,
+    /// Rows of receives whose messages were shorter than their room, with their bytes. By row.
+    lengths: Vec<(u32, u64)>,
 }
 
 /// Something that a call has begun: a message, a collective, or whatever else has a request.
@@ -210,7 +212,14 @@ impl<'a> Operations<'a> {
         kept.unwrap_or(operation.begun)
     }
 
-    /// Matching probes whose message nobody received, in order.
+    /// The bytes that a receive has received, as far as the trace tells; else what it has room for.
+    pub fn received(&self, row: u32, operation: &Operation) -> u64 {
+        let told = self.lengths.binary_search_by_key(&row, |&(row, _)| row).ok();
+        let told = told.and_then(|place| self.lengths.get(place)).map(|&(_, bytes)| bytes);
+        told.or_else(|| self.call(operation.described).map(|call| call.received)).unwrap_or(0)
+    }
+
+    /// Matching probes whose message was never received, in order.
     pub fn kept(&self) -> &[u32] {
         &self.kept
     }

@@ -111,7 +111,7 @@ impl Archive {
         };
         if anchor.substrate != anchor::POSIX {
             let mend = "trace again with the POSIX substrate (Score-P: SCOREP_TRACING_USE_SION=false)";
-            return unsupported("keeps its locations in containers of SIONlib", mend);
+            return unsupported("stores its locations in SIONlib containers", mend);
         }
         if anchor.compression != anchor::UNCOMPRESSED {
             let mend = "trace again without compression (OTF2_COMPRESSION_NONE), or copy it with libotf2";
@@ -220,26 +220,20 @@ fn notes<'a>(doubts: Doubts, threads: impl Iterator<Item = &'a LocationCalls> + 
     let all = [
         (
             sum(|thread| thread.orphans),
-            "records of MPI lie outside of its functions: they are calls without length",
+            "MPI records lie outside of MPI functions: they become calls without length",
         ),
-        (
-            sum(|thread| thread.open_at_end),
-            "calls had not ended with the trace: they end with its last event",
-        ),
-        (
-            sum(|thread| thread.back_in_time),
-            "events claim to be earlier than the one before: time stands still there",
-        ),
+        (sum(|thread| thread.open_at_end), "calls do not end within the trace: they end with its last event"),
+        (sum(|thread| thread.back_in_time), "events are earlier than the previous one: they get its time"),
         (doubts.bare_collectives, "collectives have neither communicator nor size in the archive"),
         (
             doubts.guessed_requests,
-            "requests are not in the archive: they end in the order of their beginning",
+            "requests are not in the archive: they are assumed to complete in the order of their start",
         ),
         (
             doubts.started,
-            "prepared operations are shown as nonblocking ones: OTF2 does not say which were begun",
+            "persistent operations are shown as nonblocking ones: OTF2 does not record which were started",
         ),
-        (doubts.unknown_requests, "records name a request that nothing had begun: they are left out"),
+        (doubts.unknown_requests, "records name a request that was never started: they are ignored"),
     ];
     let worth_telling = all.into_iter().filter(|&(count, _)| count > 0);
     worth_telling.map(|(count, text)| format!("{count} {text}")).collect()

@@ -162,9 +162,9 @@ impl Slices<'_> {
     fn annotations(&self, number: u32, call: &Call) -> Vec<(&'static str, Value)> {
         let mut found = vec![("call", Value::Number(u64::from(number)))];
         if call.comm != NO_COMM {
-            found.push(("comm", Value::Number(u64::from(call.comm))));
+            found.push(("comm", Value::Number(u64::from(call.comm.0))));
         }
-        let comm = self.trace.communicators.get(call.comm as usize);
+        let comm = self.trace.communicators.get(call.comm.index());
         match (call.peer, comm.and_then(|comm| comm.world_rank(self.rank, call.peer))) {
             (special::NONE, _) => {}
             (_, Some(rank)) => found.push(("peer", Value::Number(u64::from(rank)))),

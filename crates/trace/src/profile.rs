@@ -1,20 +1,26 @@
 //! Where the time of a traced run goes: by rank, by function, by communicator, between whom data moves, and when.
 //!
 //! As in mpiP, the run of a rank is what lies between its MPI_Init and its MPI_Finalize, and these two are not among
-//! the time spent in MPI. A call inside of another call counts, but its time is the outer one's. Bytes are those the
+//! the time spent in MPI. Nor is what a pause leaves out (`pauses.rs`). A call inside of another call counts, but its time is the outer one's. Bytes are those the
 //! calls name: of a collective, what the rank gives and gets as the call's arguments say it, not what an algorithm
 //! moves. What a persistent operation moves is counted where it is started. To and from nobody (MPI_PROC_NULL)
 //! nothing moves.
 
 mod pattern;
 mod regions;
+mod sites;
+mod sizes;
 
 pub use pattern::{Dot, Pattern};
 pub use regions::{Region, RegionCounts, RegionName};
+pub use sites::SiteProfile;
+pub use sizes::{POINT_TO_POINT, SizeClass};
 
 use crate::call::{Call, CommId, special};
 use crate::messages::Ends;
-use crate::operations::{Acted, Operations};
+use crate::operations::{Acted, Operation, Operations};
+use crate::pauses::Pauses;
+use crate::sites::SiteId;
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function, Start};
 use regions::Marks;
@@ -31,6 +37,10 @@ pub struct Profile {
     pub communicators: Vec<(CommId, Counts)>,
     /// What the program marked, most time first.
     pub regions: Vec<Region>,
+    /// Where the program calls from, most time first; empty where that was not recorded.
+    pub sites: Vec<SiteProfile>,
+    /// How long messages are, by kind and length.
+    pub sizes: Vec<SizeClass>,
     /// Messages between pairs of ranks, by sender and receiver.
     pub matrix: Vec<Pair>,
     pub pattern: Pattern,
@@ -42,11 +52,14 @@ pub struct RankProfile {
     /// Between the end of its MPI_Init and the begin of its MPI_Finalize.
     pub start: Time,
     pub end: Time,
+    /// How long recording was paused in between.
+    pub paused: Time,
     /// Time in MPI, of all threads together.
     pub mpi: Time,
     pub threads: u32,
     pub calls: u64,
     pub functions: BTreeMap<Function, Counts>,
+    pub sites: BTreeMap<(SiteId, Function), Counts>,
     pub regions: BTreeMap<RegionName, RegionCounts>,
 }
 
@@ -71,9 +84,11 @@ pub struct Pair {
 }
 
 impl RankProfile {
-    /// The time of the run, of all threads together.
+    /// The time of the run without pauses, of all threads together.
     pub fn application(&self) -> Time {
-        Time(self.end.since(self.start).ps().saturating_mul(u64::from(self.threads.max(1))))
+        Time(
+            self.end.since(self.start).since(self.paused).ps().saturating_mul(u64::from(self.threads.max(1))),
+        )
     }
 
     /// Which share of it was spent in MPI.
@@ -117,11 +132,13 @@ impl Profile {
             ranks.push(profile);
         }
         let pattern = Pattern::of(trace, &ranks, &ends);
-        communicators.retain(|&comm, _| (comm as usize) < trace.communicators.len());
+        communicators.retain(|&comm, _| comm.index() < trace.communicators.len());
         Profile {
             functions: by_time(functions),
             communicators: by_time(communicators),
             regions: Region::of_ranks(ranks.iter().map(|rank| &rank.regions)),
+            sites: SiteProfile::of(&ranks),
+            sizes: SizeClass::of(&operations, &ends),
             matrix: matrix(&ends),
             ranks,
             pattern,
@@ -149,16 +166,28 @@ fn by_time<K: Ord + Copy>(map: BTreeMap<K, Counts>) -> Vec<(K, Counts)> {
 
 fn rank_profile(operations: &Operations<'_>, communicators: &mut BTreeMap<CommId, Counts>) -> RankProfile {
     let of_rank = operations.traced();
-    let mut profile = RankProfile { start: start(of_rank), end: end(of_rank), ..RankProfile::default() };
+    let (start, end, pauses) = (start(of_rank), end(of_rank), Pauses::of(of_rank));
+    let paused = pauses.within(start, end);
+    let mut profile = RankProfile { start, end, paused, ..RankProfile::default() };
     // Until when each thread is inside of a call.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     let mut marks = Marks::default();
     for acted in operations.walk() {
         let call = acted.call;
         let until = busy.entry(call.thread).or_default();
-        let counts = counts(operations, &acted, *until);
+        // What is recorded while the program wants no recording is there for the rest to refer to.
+        let counts = match pauses.contain(call.enter) && call.function.class() != Class::Mark {
+            true => Counts::default(),
+            false => counts(operations, &acted, *until),
+        };
         *until = (*until).max(call.exit);
         marks.see(of_rank, call, &counts);
+        if counts.calls == 0 {
+            continue;
+        }
+        if let Some(site) = of_rank.site(acted.number as usize) {
+            profile.sites.entry((site, call.function)).or_default().add(&counts);
+        }
         profile.calls = profile.calls.saturating_add(counts.calls);
         if is_counted(call.function) {
             profile.mpi += counts.time;
@@ -203,18 +232,28 @@ fn bytes(operations: &Operations<'_>, acted: &Acted<'_, '_>) -> (u64, u64) {
         | Class::Collective(_, Start::Persistent)
         | Class::Neighbor(_, Start::Persistent) => (0, 0),
         Class::Begin => {
-            let prepared = acted.begun.iter().filter(|row| row.described != acted.number);
-            let prepared = prepared.filter_map(|row| operations.call(row.described));
-            prepared.map(|prepared| moved(of_rank, prepared)).fold((0, 0), |sums: (u64, u64), more| {
+            let prepared = acted.rows().filter(|(_, row)| row.described != acted.number);
+            let prepared = prepared.filter_map(|row| Some((operations.call(row.1.described)?, row)));
+            let moved = prepared.map(|(prepared, row)| moved(of_rank, prepared, received(operations, row)));
+            moved.fold((0, 0), |sums: (u64, u64), more| {
                 (sums.0.saturating_add(more.0), sums.1.saturating_add(more.1))
             })
         }
-        _ => moved(of_rank, acted.call),
+        _ => {
+            let begun = acted.rows().next().and_then(|row| received(operations, row));
+            moved(of_rank, acted.call, begun)
+        }
     }
 }
 
-/// The bytes a call names, less those to and from nobody. The two halves of a sendrecv have a peer each.
-fn moved(of_rank: &RankTrace, call: &Call) -> (u64, u64) {
+/// What an operation received, if it is a receive.
+fn received(operations: &Operations<'_>, (row, operation): (u32, &Operation)) -> Option<u64> {
+    operation.receives().then(|| operations.received(row, operation))
+}
+
+/// The bytes a call names, less those to and from nobody. The two halves of a sendrecv have a peer each. `received` are those
+/// that came, where that is known.
+fn moved(of_rank: &RankTrace, call: &Call, received: Option<u64>) -> (u64, u64) {
     let source = match call.function.class() {
         Class::Sendrecv(_) => {
             of_rank.details(call).and_then(|details| details.receive).map_or(call.peer, |half| half.peer)
@@ -222,7 +261,7 @@ fn moved(of_rank: &RankTrace, call: &Call) -> (u64, u64) {
         _ => call.peer,
     };
     let unless_nobody = |peer: i32, bytes: u64| if peer == special::NOBODY { 0 } else { bytes };
-    (unless_nobody(call.peer, call.sent), unless_nobody(source, call.received))
+    (unless_nobody(call.peer, call.sent), unless_nobody(source, received.unwrap_or(call.received)))
 }
 
 fn matrix(ends: &[Ends]) -> Vec<Pair> {

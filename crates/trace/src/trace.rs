@@ -4,13 +4,14 @@
 //! its zero is the earliest moment of the trace.
 
 use crate::call::{Call, CommId, Details, Moment};
-use crate::messages::Place;
+use crate::place::CallPlace;
+use crate::sites::{CallSites, NO_SITE, SiteId};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
 
 /// The communicator of all processes, always the first.
-pub const WORLD: CommId = 0;
+pub const WORLD: CommId = CommId(0);
 
 /// A whole run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Trace {
     pub ranks: Vec<RankTrace>,
     /// Communicators, the same numbers on all ranks; [`WORLD`] is the first.
     pub communicators: Vec<Communicator>,
+    /// Where the program calls from; empty where that was not recorded.
+    pub call_sites: CallSites,
     /// What the reader had to leave out, repair or guess, for people.
     pub notes: Vec<String>,
 }
@@ -43,6 +46,8 @@ pub struct RankTrace {
     pub cores: Vec<u32>,
     /// In order of `enter`, of all threads together.
     pub calls: Vec<Call>,
+    /// Where each call was made, in [`Trace::call_sites`] or [`NO_SITE`]; empty where that was not recorded.
+    pub sites: Vec<SiteId>,
     /// What [`Call::details`] points at. Only [marks](Marks) share one.
     pub details: Vec<Details>,
     pub clock: Clock,
@@ -162,6 +167,13 @@ impl RankTrace {
         self.details.get(call.details as usize)
     }
 
+    /// Where a call was made, by its number.
+    pub fn site(&self, call: usize) -> Option<SiteId> {
+        // Whoever adds or removes calls leaves the list behind.
+        let known = self.sites.len() == self.calls.len();
+        self.sites.get(call).copied().filter(|&site| known && site != NO_SITE)
+    }
+
     /// Appends a call.
     pub fn push(&mut self, call: Call) {
         self.calls.push(call);
@@ -200,16 +212,21 @@ impl Marks {
 impl Trace {
     /// The same run with other ranks.
     pub fn with_ranks(&self, ranks: Vec<RankTrace>) -> Trace {
-        let Trace { meta, communicators, notes, .. } = self;
-        Trace { meta: meta.clone(), ranks, communicators: communicators.clone(), notes: notes.clone() }
+        Trace {
+            meta: self.meta.clone(),
+            ranks,
+            communicators: self.communicators.clone(),
+            call_sites: self.call_sites.clone(),
+            notes: self.notes.clone(),
+        }
     }
 
-    pub fn call(&self, place: Place) -> Option<&Call> {
+    pub fn call(&self, place: CallPlace) -> Option<&Call> {
         self.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
     }
 
     /// When, inside of a call, its message was sent or its collective was over, where the trace tells it apart.
-    pub fn moment(&self, place: Place) -> Option<Time> {
+    pub fn moment(&self, place: CallPlace) -> Option<Time> {
         let rank = self.ranks.get(place.rank as usize)?;
         rank.details(rank.calls.get(place.call as usize)?)?.moment.map(Moment::time)
     }

@@ -1,5 +1,5 @@
-//! Clocks of workers, compared by the ends of what they do together: nobody has the result of an all-reduce before all have
-//! sent, so that all end together, but for a few microseconds.
+//! Compares the clocks of workers by the ends of their common operations. No worker has the result of an all-reduce before all
+//! have sent, so all end within a few microseconds of each other.
 
 use crate::median::median;
 use crate::words;
@@ -8,7 +8,7 @@ use crate::words;
 const JUMP_PS: i64 = 1_000_000_000;
 const ROUNDS: usize = 20;
 
-/// Ends of one collective, or of a send and its receive: by worker, in picoseconds.
+/// The ends of one collective, or of a send and its receive: by worker, in picoseconds.
 pub type Ends = Vec<(u32, i64)>;
 
 /// How far clocks are ahead, in picoseconds.
@@ -18,12 +18,12 @@ pub struct Offsets {
     pub offset: Vec<i64>,
     /// Workers that were not compared with the first.
     pub alone: Vec<usize>,
-    /// Whether clocks may be taken as they are.
+    /// Whether clocks need no correction.
     pub agree: bool,
 }
 
 impl Offsets {
-    /// From meetings in order of time.
+    /// From meetings in chronological order.
     pub fn of(meetings: &[Ends], workers: usize) -> Offsets {
         let mut offset: Vec<Option<i64>> = vec![None; workers];
         spread(meetings, &mut offset);
@@ -37,12 +37,12 @@ impl Offsets {
         Offsets { offset, alone, agree }
     }
 
-    /// The worker whose clock is farthest off.
+    /// The worker with the largest offset.
     pub fn furthest(&self) -> usize {
         (0..self.offset.len()).max_by_key(|&worker| self.offset[worker].saturating_abs()).unwrap_or(0)
     }
 
-    /// What ends differ by after that: in the median, and at most.
+    /// The median and the maximum deviation of ends after alignment.
     pub fn residual(&self, meetings: &[Ends]) -> (i64, i64) {
         let mut distances = Vec::new();
         residuals(meetings, &self.offset, &mut |_, residual| distances.push(residual.saturating_abs()));
@@ -50,21 +50,21 @@ impl Offsets {
         (median(&mut distances), largest)
     }
 
-    /// What was found, in a sentence; meetings are called so, one and several.
+    /// A sentence about the offsets. `called` is the word for a meeting, singular and plural.
     pub fn found(&self, meetings: &[Ends], called: [&str; 2], rank: impl Fn(usize) -> u32) -> String {
         let (middle, largest) = self.residual(meetings);
         let furthest = self.furthest();
         if self.agree {
             return format!(
-                "Clocks agree to {}, as the ends of {} {} show: they are left as they are.",
+                "Clocks agree to within {} at the ends of {} {}: times are used as recorded.",
                 words::time(middle),
                 meetings.len(),
                 words::plural(meetings.len(), called[0], called[1])
             );
         }
         format!(
-            "Clocks were aligned by the ends of {} {}: the largest offset is {} (rank {}); after that, ends differ from \
-             their median by {} in the median and by {} at most.",
+            "Clocks were aligned on the ends of {} {}: the largest offset is {} (rank {}); after alignment, ends deviate from \
+             their median by {} (median) and {} (maximum).",
             meetings.len(),
             words::plural(meetings.len(), called[0], called[1]),
             words::time(self.offset[furthest]),
@@ -74,9 +74,9 @@ impl Offsets {
         )
     }
 
-    /// Names ranks whose clock moved against the others between the first and the last third of the meetings, with the first step
-    /// after that. `steps` are those of the meetings.
-    pub fn jumps(&self, meetings: &[Ends], steps: &[i64], rank: impl Fn(usize) -> u32) -> Option<String> {
+    /// Clocks that moved relative to the others between the first and the last third of the meetings. `steps` has the step of
+    /// each meeting.
+    pub fn jumps(&self, meetings: &[Ends], steps: &[i64]) -> Vec<Jump> {
         let mut of_worker: Vec<Vec<(i64, i64)>> = vec![Vec::new(); self.offset.len()];
         let mut distances = Vec::new();
         for (meeting, step) in meetings.iter().zip(steps) {
@@ -86,35 +86,48 @@ impl Offsets {
             });
         }
         let residual = median(&mut distances);
-        let jumped: Vec<String> = (of_worker.iter().enumerate())
-            .filter_map(|(worker, values)| {
-                let (step, by) = moved(values)?;
-                let far = by.saturating_abs() > JUMP_PS && by.saturating_abs() > residual.saturating_mul(10);
-                far.then(|| format!("rank {} by {} at step {step}", rank(worker), words::time(by)))
-            })
-            .collect();
-        let says = format!(
-            "Clocks jump during the recording: {}. Waiting times of these ranks are not to be trusted.",
-            words::list(&jumped)
-        );
-        (!jumped.is_empty()).then_some(says)
+        let is_far = |jump: &Jump| {
+            let by = jump.by().saturating_abs();
+            by > JUMP_PS && by > residual.saturating_mul(10)
+        };
+        let found = of_worker.iter().enumerate().filter_map(|(worker, values)| moved(worker, values));
+        found.filter(is_far).collect()
     }
 }
 
-/// By how much a clock moves for good, and the first step after that; from steps and residuals in order of time.
-fn moved(values: &[(i64, i64)]) -> Option<(i64, i64)> {
+/// A permanent jump of a clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Jump {
+    pub worker: usize,
+    /// The step of the last meeting before the jump, and that of the first one after it.
+    pub last_before: i64,
+    pub first_after: i64,
+    /// How far the clock is ahead before and after it, in addition to its offset.
+    pub before: i64,
+    pub after: i64,
+}
+
+impl Jump {
+    pub fn by(&self) -> i64 {
+        self.after.saturating_sub(self.before)
+    }
+}
+
+/// From steps and residuals of a worker in chronological order.
+fn moved(worker: usize, values: &[(i64, i64)]) -> Option<Jump> {
     let third = values.len() / 3;
     let of =
         |part: &[(i64, i64)]| quartiles(&part.iter().map(|(_, residual)| *residual).collect::<Vec<i64>>());
     let (first, last) = (of(&values[..third])?, of(&values[values.len() - third..])?);
-    // Ends that scatter so much from meeting to meeting say nothing of the clock.
+    // If the quartile ranges overlap, the ends scatter too much to show a jump.
     let apart = first.2 < last.0 || last.2 < first.0;
     let by = last.1.saturating_sub(first.1);
     let is_before = |(_, residual): &(i64, i64)| {
         residual.saturating_sub(first.1).saturating_abs() <= by.saturating_abs() / 2
     };
-    let after = values.iter().rposition(is_before).map_or(0, |last| last + 1);
-    values.get(after).filter(|_| apart).map(|(step, _)| (*step, by))
+    let before = values.iter().rposition(is_before)?;
+    let (last_before, first_after) = (values[before].0, values.get(before + 1).filter(|_| apart)?.0);
+    Some(Jump { worker, last_before, first_after, before: first.1, after: last.1 })
 }
 
 /// The lower quartile, the median and the upper quartile.
@@ -126,8 +139,8 @@ fn quartiles(values: &[i64]) -> Option<(i64, i64, i64)> {
     Some((low, median(&mut sorted), high))
 }
 
-/// Whether clocks may be taken as they are: none is ahead or behind in nine of ten meetings. A slow link makes a rank end late in
-/// some of them; a clock that is off does so in all.
+/// Whether clocks need no correction: none is ahead or behind in nine of ten meetings. A slow link makes a rank end late in some
+/// meetings, a wrong clock in all.
 fn agree(meetings: &[Ends], workers: usize) -> bool {
     let mut distances: Vec<Vec<i64>> = vec![Vec::new(); workers];
     residuals(meetings, &vec![0; workers], &mut |worker, residual| distances[worker as usize].push(residual));
@@ -138,7 +151,7 @@ fn agree(meetings: &[Ends], workers: usize) -> bool {
     })
 }
 
-/// First offsets: from the first worker with a collective to those it meets, and on from them.
+/// Initial offsets: from the first worker with a collective to those it meets, then from these to others.
 fn spread(meetings: &[Ends], offset: &mut [Option<i64>]) {
     let Some(&(first, _)) = meetings.iter().flatten().min_by_key(|&&(worker, _)| worker) else { return };
     offset[first as usize] = Some(0);
@@ -169,7 +182,7 @@ fn spread(meetings: &[Ends], offset: &mut [Option<i64>]) {
     }
 }
 
-/// Moves every clock by the median of its distance to the others, until nothing moves by a nanosecond.
+/// Shifts every clock by the median of its distance to the others, until no shift reaches a nanosecond.
 fn refine(meetings: &[Ends], offset: &mut [i64]) {
     for _ in 0..ROUNDS {
         let mut differences: Vec<Vec<i64>> = vec![Vec::new(); offset.len()];
@@ -186,7 +199,7 @@ fn refine(meetings: &[Ends], offset: &mut [i64]) {
     }
 }
 
-/// Calls with each end's distance to the median of its collective, in order of time.
+/// Calls `each` with the distance of every end to the median of its collective, in chronological order.
 fn residuals(meetings: &[Ends], offset: &[i64], each: &mut dyn FnMut(u32, i64)) {
     for ends in meetings {
         let aligned = |&(worker, end): &(u32, i64)| end.saturating_sub(offset[worker as usize]);
@@ -217,7 +230,7 @@ mod tests {
         assert!(agree(&[], 3));
     }
 
-    /// Ranks 0 and 2 never meet; rank 1 knows both.
+    /// Ranks 0 and 2 never meet; rank 1 meets both.
     #[test]
     fn offsets_spread_over_ranks_that_meet_others() {
         let meetings = vec![vec![(0, 100_000), (1, 1_100_000)], vec![(1, 2_000_000), (2, 7_000_000)]];

@@ -1,10 +1,10 @@
-//! A job from the table of its operations: who waited for whom, for every worker and step.
+//! Derives a job from the table of its operations: which operation waited for which, for every worker and step.
 //!
 //! ```text
 //! rows of a step ─► a Column for each data-parallel rank: operations, edges, groups
-//!                     ├─ all alike: the shape is that of one column, groups of all ranks are wide
-//!                     ├─ not alike in what hosts do: filled up, so that they are
-//!                     └─ not alike: all columns in one, groups of all ranks joined by what they are
+//!                     ├─ all alike: one column is the shape, groups of all ranks are wide
+//!                     ├─ alike but for host work: placeholders make them alike
+//!                     └─ different: all columns are joined into one, groups of all ranks by their key
 //! ```
 
 mod back;
@@ -20,6 +20,7 @@ mod workers;
 pub use back::rows;
 
 use crate::graph::{Graph, Group};
+use crate::operation::Direction;
 use crate::table::LONGEST_SECONDS;
 use crate::words::listed;
 use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape};
@@ -35,42 +36,42 @@ pub enum JobError {
     Empty,
     #[error("no step can be analysed: {fault}")]
     AllFaulty { fault: String },
-    #[error("step {step}, rank {rank}: {name} {seq} is there twice: were two recordings put together?")]
+    #[error("step {step}, rank {rank}: {name} {seq} appears twice: were two recordings merged?")]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
-        "ranks {rank} and {other} are both data-parallel rank {dp_rank} of stage {stage}: of a tensor-parallel group give one rank. \
-         Or are these two jobs?"
+        "ranks {rank} and {other} are both data-parallel rank {dp_rank} of stage {stage}: give only one rank of each \
+         tensor-parallel group. Or are these two jobs?"
     )]
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
     #[error(
-        "rank {rank} (step {step}) and rank {other} (step {other_step}) have no step in common: are these two jobs? Give the rows \
-         of one"
+        "rank {rank} (step {step}) and rank {other} (step {other_step}) have no step in common: are these two jobs? Give the \
+         rows of one job"
     )]
     NeverTogether { rank: u32, step: i64, other: u32, other_step: i64 },
     #[error(
-        "rank {rank} is data-parallel rank {} of stage {}, and data-parallel rank {} of stage {}: a rank has one place. Are these \
-         two jobs?",
+        "rank {rank} is data-parallel rank {} of stage {}, and data-parallel rank {} of stage {}: a rank has only one place. \
+         Are these two jobs?",
         place.0, place.1, other.0, other.1
     )]
     TwoPlaces { rank: u32, place: (u32, u32), other: (u32, u32) },
-    #[error("{workers} workers are more than can be analysed: are dp_rank and stage right?")]
+    #[error("{workers} workers are too many to analyse: are dp_rank and stage correct?")]
     TooMany { workers: u64 },
-    #[error("{recorded} workers of {workers} were recorded: are dp_rank and stage numbered from 0 on?")]
+    #[error("only {recorded} of {workers} workers were recorded: do dp_rank and stage start at 0?")]
     Sparse { recorded: usize, workers: u64 },
     #[error("no step has all {workers} workers: step {step} lacks {lacks}")]
     NoWholeStep { workers: usize, step: i64, lacks: String },
     #[error(
-        "step {step}: {name} of rank {rank} is more than ten days away from the others: are times in seconds?"
+        "step {step}: {name} of rank {rank} is more than ten days apart from the others: are the times in seconds?"
     )]
     FarOff { step: i64, name: &'static str, rank: u32 },
-    #[error("step {step}: operations wait for each other in a circle, among them {name} of rank {rank}")]
+    #[error("step {step}: operations wait for each other in a cycle, among them {name} of rank {rank}")]
     Circle { step: i64, name: &'static str, rank: u32 },
 }
 
-/// Workers at most.
+/// The maximum number of workers.
 const MOST: u64 = 1 << 22;
 
-/// What was found beside the steps; becomes sentences.
+/// Findings beyond the steps themselves. They become notes.
 #[derive(Clone, Copy, Default)]
 struct Found {
     unmatched: u64,
@@ -86,14 +87,41 @@ impl Found {
     }
 }
 
-/// Derives the job. Rows are in any order.
+/// Derives the job. Rows may be in any order.
 pub fn job(rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
     job_of(rows, source, (0, 0))
 }
 
-/// The same for a job that is known to have so many data-parallel ranks and stages, recorded or not.
+/// The same for a job with a known number of data-parallel ranks and stages, recorded or not.
 pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
-    // As a rule they are in order, and looking is cheap.
+    let one_sided = one_sided(&rows).filter(|_| rows.iter().any(|row| !row.kind.is_send_or_recv()));
+    if one_sided.is_some() {
+        rows.retain(|row| !row.kind.is_send_or_recv());
+    }
+    let mut job = two_sided(rows, source, known)?;
+    job.notes.splice(0..0, one_sided);
+    Ok(job)
+}
+
+/// A sentence about transfers of which only one end was recorded: then transferring cannot be told from waiting for the other
+/// end.
+fn one_sided(rows: &[Row]) -> Option<String> {
+    let mut has = [false; Kind::ALL.len()];
+    rows.iter().for_each(|row| has[row.kind as usize] = true);
+    let ends = Direction::BOTH.into_iter().flat_map(|of| [(of.send, of.recv), (of.recv, of.send)]);
+    let mut alone = ends.filter(|(there, other)| has[*there as usize] && !has[*other as usize]);
+    let (there, other) = alone.next()?;
+    Some(format!(
+        "the table has {} but no {}: with one end of a transfer, waiting cannot be told from transferring, so sends and \
+         receives are not used. Record both",
+        there.name(),
+        other.name()
+    ))
+}
+
+/// The job from rows that have both ends of their transfers, or none.
+fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
+    // Usually they are in order, and this check is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
         if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
@@ -107,7 +135,7 @@ pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job
     }
     let workers = Workers::of(&rows, known)?;
     let job = derived(&rows, &workers, source)?;
-    // What was matched without the rows that it belongs to says nothing of clocks.
+    // Without all rows, transfers may be matched wrongly and say nothing about clocks.
     match if job.incomplete { None } else { clocks::correction(&job) } {
         Some(correction) if correction.changes_nothing() => {
             let mut job = job;
@@ -125,7 +153,7 @@ pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job
     }
 }
 
-/// By how much clocks contradict each other as they are recorded, in a sentence; nothing where they do not.
+/// A sentence about how much the recorded clocks contradict each other. `None` if they do not.
 pub fn clocks_note(rows: &[Row]) -> Option<String> {
     let mut rows = rows.to_vec();
     rows.par_sort_unstable_by_key(identity);
@@ -172,8 +200,8 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     job.notes.extend(notes);
     if !habits.transfers {
         job.notes.push(format!(
-            "there are {} stages but no sends or receives: a microbatch is taken to wait for the stage before it, and the transfers \
-             between stages cannot be told from delays of the host",
+            "there are {} stages but no sends or receives to use: each microbatch is assumed to wait for the previous stage, and \
+             transfers between stages cannot be distinguished from host delays",
             workers.pp
         ));
     }
@@ -198,16 +226,16 @@ fn same_worker(one: &Row, other: &Row) -> bool {
 /// What holds for all steps of a job.
 #[derive(Clone, Copy)]
 struct Habits {
-    /// Of the model.
+    /// The number of chunks of the model.
     chunks: i32,
-    /// Whether the norm of the gradients is that of all workers, so that they wait for each other.
+    /// Whether workers compute the gradient norm together, and so wait for each other.
     clip_meets: bool,
-    /// Whether sends and receives say which stage waits for which; also where there is one stage.
+    /// Whether sends and receives show which stage waits for which. True if there is only one stage.
     transfers: bool,
 }
 
-/// Workers that waited for each other all end after the last has started. Where most steps show otherwise, each takes the norm of
-/// its own gradients.
+/// Workers that wait for each other all end after the last has started. If this does not hold in most steps, each worker computes
+/// the norm of its own gradients.
 fn clip_meets(steps: &[&[Row]]) -> bool {
     let is_apart = |rows: &&&[Row]| {
         let clips = rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
@@ -235,24 +263,25 @@ fn kinds() -> Vec<KindInfo> {
             Kind::ForwardCompute | Kind::BackwardCompute | Kind::DataLoad | Kind::ParamsAllGather
         ),
         posted: matches!(kind, Kind::ForwardRecv | Kind::BackwardRecv),
+        bytes: None,
     };
     Kind::ALL.map(info).into()
 }
 
-/// A step on its way into the job.
+/// A step before it is added to the job.
 struct Built {
     columns: u32,
     shape: Shape,
     start: Vec<i64>,
     duration: Vec<i64>,
     found: Found,
-    /// Places of instances that only stand for those of other columns.
+    /// Indices of placeholder instances, see [`Job::fillers`].
     fillers: Vec<usize>,
 }
 
 fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobError> {
     let first = rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
-    // Written so that no number at all is far off, too.
+    // Written so that NaN counts as far off.
     let is_near =
         |row: &Row| row.start - first <= LONGEST_SECONDS && (0.0..=LONGEST_SECONDS).contains(&row.duration);
     if !rows.iter().all(is_near) {
@@ -312,7 +341,7 @@ fn far_off(rows: &[Row]) -> JobError {
     JobError::FarOff { step: row.step, name: row.kind.name(), rank: row.rank }
 }
 
-/// All columns in one.
+/// Joins all columns into one.
 fn joined(columns: Vec<Column>, pp: u32) -> (Vec<Op>, Vec<(u32, u32)>, Vec<Group>) {
     let (mut ops, mut edges, mut groups) = (Vec::new(), Vec::new(), Vec::new());
     let mut wide: BTreeMap<Key, Vec<u32>> = BTreeMap::new();
@@ -335,7 +364,8 @@ fn joined(columns: Vec<Column>, pp: u32) -> (Vec<Op>, Vec<(u32, u32)>, Vec<Group
     (ops, edges, groups)
 }
 
-/// The last stage sends nothing on, unless stages behind it were not recorded. Only chunks that come back to the first stage leave it.
+/// The last stage sends nothing forward, unless later stages were not recorded. With several chunks a stage, it sends to the
+/// first stage.
 fn later_stages(rows: &[Row], workers: &Workers, chunks: i32) -> Option<String> {
     let count =
         |kind: Kind| rows.par_iter().filter(|row| row.stage + 1 == workers.pp && row.kind == kind).count();
@@ -343,8 +373,8 @@ fn later_stages(rows: &[Row], workers: &Workers, chunks: i32) -> Option<String> 
         && 2 * count(Kind::ForwardSend) > count(Kind::ForwardCompute);
     sends.then(|| {
         format!(
-            "stage {}, the last that was recorded, sends forward: stages from {} on are missing, and what they did shows as waiting of \
-             the others",
+            "stage {}, the last one recorded, sends forward: stages from {} on are missing, and delays they caused show up as \
+             waiting time of the others",
             workers.pp - 1,
             workers.pp
         )
@@ -355,7 +385,7 @@ fn found_notes(merged: &[i64], found: Found) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(step) = merged.first() {
         notes.push(format!(
-            "data-parallel ranks do not all do the same operations in the same order in {} of the steps, first in step {step}",
+            "data-parallel ranks do not all run the same operations in the same order in {} of the steps, first in step {step}",
             merged.len()
         ));
     }
@@ -367,13 +397,13 @@ fn found_notes(merged: &[i64], found: Found) -> Vec<String> {
         ),
         (
             found.unpaired,
-            "send or receive has no partner: it counts as a transfer of its own",
-            "sends or receives have no partner: each counts as a transfer of its own",
+            "send or receive has no matching partner: it counts as a separate transfer",
+            "sends or receives have no matching partner: each counts as a separate transfer",
         ),
         (
             found.nested,
-            "garbage collection lies within another operation, and is taken out of it",
-            "garbage collections lie within other operations, and are taken out of them",
+            "garbage collection lies inside another operation and is subtracted from it",
+            "garbage collections lie inside other operations and are subtracted from them",
         ),
     ];
     for (count, one, several) in counts.into_iter().filter(|(count, _, _)| *count > 0) {

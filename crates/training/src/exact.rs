@@ -1,4 +1,4 @@
-//! Who held a job up: every step replayed on its own graph with some times as they were and the others ideal.
+//! What slows a job down: every step is replayed on its own graph, some times as recorded, the others ideal.
 //!
 //! ```text
 //! Job ─► StepTimes (takes, launch delays) ─► Ideal (a typical worker) ─► replays ─► Answers
@@ -6,18 +6,21 @@
 //! ```
 //! Times are whole picoseconds: the same job gives the same answers on any number of threads.
 
+mod alone;
 mod answers;
 mod by_kind;
 mod causes;
+mod intervals;
 mod links;
 mod mending;
+mod once;
 mod pictures;
 mod pools;
 mod replay;
 mod times;
 
-pub use answers::{Answers, Distrust, Slowdowns, WorkerAnswer, analyse};
-pub use causes::{Cause, CauseKind, Split};
+pub use answers::{Answers, Distrust, Intervals, Slowdowns, WorkerAnswer, analyse, is_doubtful};
+pub use causes::{Cause, CauseKind, Healthy, Split};
 pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool};
@@ -26,20 +29,22 @@ pub use replay::{Meet, Room, replay};
 pub use times::{Cut, StepTimes, times};
 
 use crate::{Job, Op};
+use alone::{Places, Ranks};
 use by_kind::ByKind;
 use links::Links;
+use once::Once;
 use rayon::prelude::*;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AnalysisError {
     #[error("the job has no steps")]
     Empty,
-    #[error("step {step}: the operations take longer than 50 days together: are the times in seconds?")]
+    #[error("step {step}: the operations take more than 50 days in total: are the times in seconds?")]
     TooLong { step: i64 },
 }
 
-/// The most that the longest of all columns may take together for the operations of a step, in picoseconds: then no path through
-/// it takes more.
+/// The limit of a step, in picoseconds: the sum over its operations of the longest time of any column. No path through the step
+/// takes longer than this sum.
 const LONGEST: i128 = 1 << 62;
 
 /// A job with its times, ready for replays.
@@ -48,13 +53,18 @@ pub struct Replays<'a> {
     pub job: &'a Job,
     pub times: Vec<StepTimes>,
     pub ideal: Ideal,
-    /// Compared with the same stage only.
+    /// Like `ideal`, but operations are compared within their stage only.
     pub stage_ideal: Ideal,
     links: Links,
+    /// Operations that took absurdly long once.
+    once: Vec<Once>,
     by_kind: ByKind,
-    /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
+    places: Places,
+    /// By shape; `None` where ranks cannot be separated.
+    ranks: Vec<Option<Ranks>>,
+    /// The mean time per worker and step spent waiting for something that was not recorded, in picoseconds.
     pub unexplained: f64,
-    /// The kind of operation that most of it is before, where there is any.
+    /// The kind of operation that follows most of these waits, if there are any.
     pub unexplained_before: Option<usize>,
 }
 
@@ -62,9 +72,9 @@ pub struct Replays<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
     pub op: &'a Op,
-    /// Its place in the shape of the step.
+    /// Its index in the shape of the step.
     pub place: usize,
-    /// The place of its worker in the job.
+    /// The index of its worker in the job.
     pub worker: usize,
     pub takes: i64,
     pub delay: i64,
@@ -81,7 +91,7 @@ impl At<'_> {
         (self.ideal_takes, self.ideal_delay)
     }
 
-    /// As it was where something holds, ideal where not.
+    /// The recorded times if `holds`, else the ideal ones.
     pub fn real_if(&self, holds: bool) -> (i64, i64) {
         if holds { self.real() } else { self.ideal() }
     }
@@ -102,6 +112,7 @@ impl<'a> Replays<'a> {
         }
         let links = Links::of(job);
         let by_kind = ByKind::of(job);
+        let once = once::find(job, &mut times, &by_kind);
         let ideal = Ideal::of(job, &times, &by_kind, Pool::Kind);
         let stage_ideal = Ideal::of(job, &times, &by_kind, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
@@ -115,57 +126,45 @@ impl<'a> Replays<'a> {
         let unexplained = means.iter().sum::<f64>() / job.workers.len().max(1) as f64;
         let most = (0..means.len()).max_by(|&a, &b| means[a].total_cmp(&means[b]));
         let unexplained_before = most.filter(|&kind| means[kind] > 0.0);
-        Ok(Replays { job, times, ideal, stage_ideal, links, by_kind, unexplained, unexplained_before })
+        let places = Places::of(job);
+        let ranks = alone::ranks(job, &places);
+        Ok(Replays {
+            job,
+            times,
+            ideal,
+            stage_ideal,
+            links,
+            once,
+            by_kind,
+            places,
+            ranks,
+            unexplained,
+            unexplained_before,
+        })
     }
 
-    /// How long a step takes with the times that are chosen.
+    /// Replays a step with the times that `choose` returns. Returns its duration.
     pub fn step(&self, step: usize, room: &mut Room, choose: &impl Fn(&At<'_>) -> (i64, i64)) -> i64 {
-        self.fill(step, room, Meet::All, choose);
+        self.fill(step, room, choose);
         let columns = self.job.steps[step].columns as usize;
         replay(self.job, self.job.shape(step), columns, Meet::All, room)[0]
     }
 
-    /// How long a step takes if only one column has the times that are chosen, and all others are ideal: for every column.
-    pub fn each_column(
-        &self,
-        step: usize,
-        room: &mut Room,
-        choose: &impl Fn(&At<'_>) -> (i64, i64),
-    ) -> Vec<i64> {
-        let columns = self.job.steps[step].columns as usize;
-        if columns == 1 {
-            return vec![self.step(step, room, choose)];
-        }
-        self.fill(step, room, Meet::InPairs, choose);
-        replay(self.job, self.job.shape(step), 2 * columns, Meet::InPairs, room)
-    }
-
-    /// Puts times into the room, for pairs the ideal ones behind those of all columns.
-    pub(crate) fn fill(
-        &self,
-        step: usize,
-        room: &mut Room,
-        meet: Meet,
-        choose: &impl Fn(&At<'_>) -> (i64, i64),
-    ) {
+    /// Writes the times that `choose` returns into the room.
+    pub(crate) fn fill(&self, step: usize, room: &mut Room, choose: &impl Fn(&At<'_>) -> (i64, i64)) {
         let (job, times) = (self.job, &self.times[step]);
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
         let per_column = job.workers.len() / columns;
-        let rows = if meet == Meet::InPairs { 2 * columns } else { columns };
-        room.takes.resize(shape.ops.len() * rows, 0);
-        room.delays.resize(shape.ops.len() * rows, 0);
+        room.takes.resize(shape.ops.len() * columns, 0);
+        room.delays.resize(shape.ops.len() * columns, 0);
         room.carried.clone_from(&times.carried);
         room.absent.clear();
-        let rooms = room.takes.chunks_exact_mut(rows).zip(room.delays.chunks_exact_mut(rows));
+        let rooms = room.takes.chunks_exact_mut(columns).zip(room.delays.chunks_exact_mut(columns));
         for ((place, op), (room_takes, room_delays)) in shape.ops.iter().enumerate().zip(rooms) {
             let stage = job.workers[job.worker(step, 0, place)].stage;
             let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op), self.ideal.delay(op));
             let range = place * columns..(place + 1) * columns;
-            let (own_takes, ideal) = room_takes.split_at_mut(columns);
-            ideal.fill(ideal_takes);
-            let (own_delays, ideal) = room_delays.split_at_mut(columns);
-            ideal.fill(ideal_delay);
-            let own = own_takes.iter_mut().zip(own_delays);
+            let own = room_takes.iter_mut().zip(room_delays);
             let all = times.takes[range.clone()].iter().zip(&times.delays[range]);
             for (column, ((&takes, &delay), own)) in all.zip(own).enumerate() {
                 let worker = column * per_column + op.worker as usize;
@@ -174,12 +173,12 @@ impl<'a> Replays<'a> {
         }
     }
 
-    /// Every step with the times that are chosen, which may differ from step to step.
+    /// Replays every step with the times that `choose` returns.
     pub fn all(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
         self.all_told(choose, &|| {})
     }
 
-    /// The same, and tells of every step that is done.
+    /// The same; calls `done` after each step.
     pub fn all_told(
         &self,
         choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync,
@@ -195,13 +194,13 @@ impl<'a> Replays<'a> {
 }
 
 impl Replays<'_> {
-    /// Some of the steps, every so many, with the times that are chosen.
+    /// Replays every `many`-th step.
     pub fn every(&self, many: usize, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
         let one = |room: &mut Room, step: usize| self.step(step, room, &|at: &At<'_>| choose(step, at));
         (0..self.job.steps.len()).into_par_iter().step_by(many).map_init(Room::default, one).collect()
     }
 
-    /// The job with the times that are chosen: what its recording would be.
+    /// The job as a recording would show it, had the operations taken the times that `choose` returns.
     pub fn changed(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Job {
         let mut job = self.job.clone();
         let mut room = Room::default();
@@ -213,7 +212,7 @@ impl Replays<'_> {
     }
 }
 
-/// Puts the times of a step that was replayed into a job of the same shape.
+/// Writes the times of a replayed step into a job of the same shape.
 pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
     let Job { shapes, steps, start, duration, .. } = job;
     let (shape, columns) = (&shapes[steps[step].shape as usize], steps[step].columns as usize);
@@ -228,7 +227,7 @@ pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
     }
 }
 
-/// Delays that are not the host's become the usual ones. Returns what they were longer, by kind.
+/// Replaces delays that the host did not cause with the usual ones. Returns the excess, by kind.
 fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> Vec<i64> {
     let columns = job.steps[step].columns as usize;
     let mut longer = vec![0i64; job.kinds.len()];

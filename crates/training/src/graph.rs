@@ -1,6 +1,6 @@
-//! Who waits for whom in a step, in flat lists.
+//! The dependencies between the operations of a step, in flat lists.
 
-/// Lists of numbers, one after the other.
+/// Lists of numbers, stored one after the other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lists {
     /// Where each list begins, and where the last one ends.
@@ -9,7 +9,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// From pairs of list and item; the items of a list are in order of the pairs.
+    /// From pairs of list and item. The items of a list keep the order of the pairs.
     pub(crate) fn of_pairs(lists: usize, pairs: &[(u32, u32)]) -> Lists {
         let mut begins = vec![0u32; lists + 1];
         pairs.iter().for_each(|&(list, _)| begins[list as usize + 1] += 1);
@@ -47,7 +47,7 @@ impl Lists {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     pub ops: Vec<u32>,
-    /// Whether those of all columns take part, see [`crate::Job`].
+    /// Whether the operations of all columns take part, see [`crate::Job`].
     pub wide: bool,
 }
 
@@ -77,7 +77,7 @@ impl Graph {
     /// From edges `(after, before)`, in any order, none twice. An operation is in one group at most.
     ///
     /// # Errors
-    /// An operation that waits for itself, through others.
+    /// Operations wait for each other in a cycle; returns one of them.
     pub fn new(ops: usize, edges: &[(u32, u32)], groups: &[Group]) -> Result<Graph, u32> {
         let mut group = vec![Graph::ALONE; ops];
         let mut members = Vec::new();

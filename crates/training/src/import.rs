@@ -1,11 +1,10 @@
-//! Recordings of profilers as a [`Job`]: PyTorch's (Kineto), Chakra and PyTorch execution traces, NCCL Inspector.
+//! Reads profiler recordings as a [`Job`]: PyTorch profiler (Kineto), Chakra and PyTorch execution traces, NCCL Inspector.
 //!
 //! ```text
 //! file of a rank ─► its format's reader ─► Recorded: operations of one rank, in its own time
 //! all Recorded ─► matched collectives ─► clocks ─► steps that all ranks have ─► Job
 //! ```
-//! Readers know one rank each, and only their format. What ranks have to do with each other is found in
-//! [`assemble`], the same way for every format.
+//! A reader handles one file of one format. [`assemble`] relates the ranks to each other, in the same way for every format.
 
 mod assemble;
 mod chakra;
@@ -15,6 +14,7 @@ mod inspector;
 mod json;
 mod kineto;
 mod matching;
+mod one_job;
 mod recorded;
 mod rows;
 mod source;
@@ -27,19 +27,19 @@ use source::Format;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why files do not become a job.
+/// Why files cannot be read as a job.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("{}: cannot be read: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("no file was given: name the files of a job, one per rank, or their folder")]
     NoFiles,
-    #[error("{}: the folder has no file", path.display())]
+    #[error("{}: the folder contains no files", path.display())]
     EmptyFolder { path: PathBuf },
-    #[error("{}: no files, only folders: did you mean {}?", path.display(), first.display())]
+    #[error("{}: contains no files, only folders: did you mean {}?", path.display(), first.display())]
     OnlyFolders { path: PathBuf, first: PathBuf },
     #[error(
-        "{}: not a recording of a known format. These are read: tables of operations (Parquet, CSV); PyTorch profiler \
+        "{}: not a recording in a known format. Supported formats: tables of operations (Parquet, CSV); PyTorch profiler \
          (JSON), PyTorch execution trace (JSON), Chakra (protobuf) and NCCL Inspector (JSON lines), plain or compressed \
          with gzip", path.display()
     )]
@@ -47,7 +47,7 @@ pub enum ImportError {
     #[error("{}: {what}", path.display())]
     Nothing { path: PathBuf, what: String },
     #[error(
-        "{} and {} are of two jobs: {why}. Give the files of one job", first.display(), second.display()
+        "{} and {} belong to two jobs: {why}. Give the files of one job", first.display(), second.display()
     )]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
     #[error(
@@ -62,7 +62,7 @@ pub enum ImportError {
 /// Reads a job from its files, one per rank, or from the folder that holds them.
 ///
 /// # Errors
-/// Files that cannot be read, that are of different jobs, or that have nothing in common.
+/// The files cannot be read, belong to different jobs, or have no step in common.
 pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     let files = source::files(paths)?;
     let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
@@ -87,7 +87,7 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     job.source = described(format, &files);
     job.notes.extend(unreadable.iter().map(|error| words::left_out(error)));
     if !strange.is_empty() {
-        job.notes.push(format!("not read, as they are no recordings: {}", words::list(&strange)));
+        job.notes.push(format!("skipped, not recordings: {}", words::list(&strange)));
     }
     if left_out > 0 {
         job.notes.push(format!(
@@ -99,26 +99,36 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     Ok(job)
 }
 
-/// Whether a file, or one of a folder, is of the PyTorch profiler: the only one that tells the operations of a table.
+/// Whether a file, or a file in a folder, was written by a profiler.
 pub fn holds_profiles(path: &Path) -> bool {
-    let is_one = |path: &PathBuf| matches!(source::format(path), Ok(Format::Kineto));
-    source::files(&[path.to_path_buf()]).is_ok_and(|files| files.iter().any(is_one))
+    !profiles_of(&[path.to_path_buf()]).is_empty()
 }
 
-/// Files and what they are.
+/// The profiler files among the given files and folders, in order.
+pub fn profiles_of(paths: &[PathBuf]) -> Vec<PathBuf> {
+    // Arbitrary bytes may look like Chakra.
+    let is_one = |path: &PathBuf| match source::format(path) {
+        Ok(Format::Chakra) => path.extension().is_some_and(|end| end == "et"),
+        Ok(_) => true,
+        Err(_) => false,
+    };
+    source::files(paths).map_or(Vec::new(), |files| files.into_iter().filter(is_one).collect())
+}
+
+/// Files and their formats.
 type Files = Vec<(PathBuf, Format)>;
 
-/// Files by what they are.
+/// Files by format.
 #[derive(Default)]
 struct Sorted {
     known: Files,
-    /// Names of what a folder holds beside recordings, such as a README.
+    /// Names of other files in a folder, such as a README.
     strange: Vec<String>,
-    /// Why others cannot be read.
+    /// Errors of files that cannot be read.
     unreadable: Vec<ImportError>,
 }
 
-/// Looks through all files. Those that were named must be there, and be recordings; and one at least must be readable.
+/// Detects the format of all files. Files named by the user must exist and be recordings. At least one file must be readable.
 fn sorted(
     named: &[PathBuf],
     files: Vec<PathBuf>,
@@ -151,7 +161,7 @@ fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
     }
 }
 
-/// Files with their format, which is one. Execution traces beside those of the profiler are left out, and counted.
+/// Checks that all files have the same format. Execution traces next to profiler traces are left out and counted.
 fn one_format(files: Files) -> Result<(Files, usize), ImportError> {
     let has_kineto = files.iter().any(|&(_, format)| format == Format::Kineto);
     let all = files.len();

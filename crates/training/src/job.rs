@@ -1,12 +1,12 @@
-//! A job: what every worker did in every step, and what waited for what.
+//! A job: the operations of every worker in every step, and their dependencies.
 
 use crate::Kind;
 use crate::graph::Graph;
 
-/// A process of the job, as a rule one GPU or a tensor-parallel group of them.
+/// A process of the job: usually one GPU, or a tensor-parallel group of GPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Worker {
-    /// The rank that was recorded.
+    /// The recorded rank.
     pub rank: u32,
     /// Its place along the data-parallel dimension, and its stage of the pipeline; 0 where the recording does not say.
     pub dp_rank: u32,
@@ -16,12 +16,12 @@ pub struct Worker {
     pub recorded: bool,
 }
 
-/// What an operation keeps busy.
+/// The resource that an operation uses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
-    /// The GPU: what is worked off depends on the data, so its ideal is the mean of a typical worker.
+    /// The GPU. The work depends on the data, so the ideal is the mean of a typical worker.
     Compute,
-    /// The network: its ideal is the median of all.
+    /// The network. The ideal is the median of all.
     Communication,
     /// The host, or anything else.
     Other,
@@ -32,45 +32,46 @@ pub enum Role {
 pub struct KindInfo {
     /// `forward-compute`, or what a profiler calls the kernel.
     pub name: String,
-    /// What results are given for; several kinds may share one.
+    /// The class that results are reported for. Several kinds may share one.
     pub class: String,
     pub role: Role,
-    /// Whether it starts late only because its host is late. Before others, delays are as a rule waits for something that was
-    /// not recorded, and are taken as usual.
+    /// Whether it starts late only because its host is late. Delays of other kinds are usually waits for something that was not
+    /// recorded, and are replaced by the usual delay.
     pub launched: bool,
-    /// Whether it is posted long before it is needed, as a receive: when that is says nothing.
+    /// Whether it is posted long before it is needed, like a receive, so that its start means nothing.
     pub posted: bool,
+    /// The bytes that a worker contributes to a transfer, if recorded.
+    pub bytes: Option<u64>,
 }
 
 impl KindInfo {
     /// A kind that starts when its host launches it.
     pub fn launched(name: impl Into<String>, class: impl Into<String>, role: Role) -> KindInfo {
-        KindInfo { name: name.into(), class: class.into(), role, launched: true, posted: false }
+        KindInfo { name: name.into(), class: class.into(), role, launched: true, posted: false, bytes: None }
     }
 }
 
-/// An operation of a column; what differs from step to step is in [`Job`].
+/// An operation of a column. What differs between steps is in [`Job`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Op {
     /// The worker within its column.
     pub worker: u32,
-    /// The place of its kind in [`Job::kinds`].
+    /// The index of its kind in [`Job::kinds`].
     pub kind: u16,
-    /// Which of the worker's queues it was in; operations of a queue come one after the other.
+    /// The worker's queue. Operations of a queue run one after the other.
     pub stream: u16,
-    /// Counts the operations of a kind on a worker in a step.
+    /// The number of the operation among those of its kind on the worker in the step.
     pub seq: u32,
     /// The microbatch, or -1.
     pub microbatch: i32,
     /// The chunk of the model, or -1, and that of the stage.
     pub chunk: i32,
     pub stage_chunk: i32,
-    /// Whether it lay within the computation before it in its queue, and was taken out of it: a stall of the host, which
-    /// takes no time where all is well.
+    /// Whether it was taken out of the computation before it in its queue. Such host stalls have an ideal duration of 0.
     pub inside: bool,
 }
 
-/// What is done in a step, once for each column, without times. Steps that are alike share one.
+/// The operations of one column in a step, and their dependencies, without times. Steps that are alike share one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape {
     pub ops: Vec<Op>,
@@ -78,7 +79,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Whether an operation begins the step of its worker: it waits for nothing, and when it starts says something.
+    /// Whether an operation begins the step of its worker: it waits for nothing, and its start is meaningful.
     pub fn begins(&self, kinds: &[KindInfo], op: usize) -> bool {
         self.graph.before.of(op).is_empty() && !kinds[self.ops[op].kind as usize].posted
     }
@@ -87,22 +88,22 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub number: i64,
-    /// The place in [`Job::shapes`].
+    /// The index in [`Job::shapes`].
     pub shape: u32,
     pub columns: u32,
     /// Its first instance.
     pub first: usize,
 }
 
-/// Operations of all workers. A *column* is a set of workers that only meets other columns in groups of all of them: a
-/// data-parallel rank, where all data-parallel ranks do the same; everybody, where they do not.
+/// Operations of all workers. A *column* is a set of workers that meets other columns only in groups of all columns: one
+/// data-parallel rank, if all data-parallel ranks do the same; else all workers.
 ///
-/// An *instance* is an operation of a column in a step. Those of a column are neighbours, in the order of the shape.
+/// An *instance* is an operation of a column in a step. Instances of a column are adjacent, in the order of the shape.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Job {
-    /// What it was read from, for people.
+    /// A readable description of what it was read from.
     pub source: String,
-    /// Whether it was made up.
+    /// Whether it is synthetic.
     pub synthetic: bool,
     /// By column, then as [`Op::worker`] counts.
     pub workers: Vec<Worker>,
@@ -110,34 +111,63 @@ pub struct Job {
     pub shapes: Vec<Shape>,
     /// In order of their numbers.
     pub steps: Vec<Step>,
-    /// By instance, in picoseconds; starts count from any moment of the step.
+    /// By instance, in picoseconds. The origin of starts may differ between steps.
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
-    /// Instances that only stand for those of other columns, and take no time: garbage collections and loads. In order.
+    /// Instances that are placeholders for operations of other columns, and take no time: garbage collections and data loads.
+    /// Sorted.
     pub fillers: Vec<usize>,
-    /// Whether its operations are single kernels, and what waits for what was partly guessed.
+    /// Whether its operations are single kernels, whose dependencies are partly guessed.
     pub of_kernels: bool,
-    /// Whether rows of its steps are missing, so that some of what meets was matched wrongly.
+    /// Whether rows of its steps are missing, so that some transfers may be matched wrongly.
     pub incomplete: bool,
-    /// Whether its table has operations that are not known, which may be what workers seem to wait for.
+    /// Whether its table has unknown operations. Workers may seem to wait for these.
     pub unknown_operations: bool,
-    /// What was not found, or left out, and what that means for the analysis: sentences.
+    /// Sentences about what was missing or left out, and what that means for the analysis.
     pub notes: Vec<String>,
-    /// How it was read, where nothing is wrong with that: sentences.
+    /// Sentences about how it was read that are not warnings.
     pub remarks: Vec<String>,
     /// Steps of the recording that are not analysed.
     pub steps_left_out: usize,
 }
 
 impl Job {
-    /// Whether it has the operations of a table, so that it can become one.
+    /// Whether it has the operations of a table and can be written as one.
     pub fn is_table(&self) -> bool {
         self.kinds.len() == Kind::ALL.len()
             && self.kinds.iter().zip(Kind::ALL).all(|(own, kind)| own.name == kind.name())
     }
 
-    /// Whether it has stages but no transfers between them: what a computation waits for the host, and what for another stage, is
-    /// then not known.
+    /// Whether any computation has a duration. True if there are no computations.
+    pub fn has_durations(&self) -> bool {
+        let mut none = true;
+        for step in 0..self.steps.len() {
+            let shape = self.shape(step);
+            for (place, _) in shape
+                .ops
+                .iter()
+                .enumerate()
+                .filter(|(_, op)| self.kinds[op.kind as usize].role == Role::Compute)
+            {
+                none = false;
+                let columns = 0..self.steps[step].columns as usize;
+                if columns.into_iter().any(|column| self.duration[self.instance(step, column, place)] > 0) {
+                    return true;
+                }
+            }
+        }
+        none
+    }
+
+    /// Whether there are both forward and backward computations. True if the job is not a table.
+    pub fn computes(&self) -> bool {
+        let ops = || self.shapes.iter().flat_map(|shape| &shape.ops);
+        let has = |kind: Kind| ops().any(|op| op.kind == kind as u16);
+        !self.is_table() || has(Kind::ForwardCompute) && has(Kind::BackwardCompute)
+    }
+
+    /// Whether it has stages but no transfers between them. Then a wait for the host cannot be told from a wait for another
+    /// stage.
     pub fn lacks_transfers(&self) -> bool {
         let is_transfer = |op: &Op| Kind::ALL[op.kind as usize].is_send_or_recv();
         self.is_table()
@@ -165,7 +195,7 @@ impl Job {
         of.first..of.first + of.columns as usize * self.shape(step).ops.len()
     }
 
-    /// The worker of an operation in a column: a place in [`Job::workers`].
+    /// The worker of an operation in a column, as an index into [`Job::workers`].
     pub fn worker(&self, step: usize, column: usize, op: usize) -> usize {
         let per_column = self.workers.len() / self.steps[step].columns as usize;
         column * per_column + self.shape(step).ops[op].worker as usize
@@ -184,7 +214,7 @@ impl Job {
         of_column.repeat(columns)
     }
 
-    /// Whether an instance only stands for those of other columns.
+    /// Whether an instance is a placeholder for operations of other columns.
     pub fn is_filler(&self, instance: usize) -> bool {
         !self.fillers.is_empty() && self.fillers.binary_search(&instance).is_ok()
     }
@@ -194,7 +224,7 @@ impl Job {
         self.start.len() - self.fillers.len()
     }
 
-    /// Adds a step; a shape that is known is not stored twice.
+    /// Adds a step. Equal shapes are stored once.
     pub fn add_step(&mut self, number: i64, columns: u32, shape: Shape, start: &[i64], duration: &[i64]) {
         debug_assert_eq!(start.len(), columns as usize * shape.ops.len());
         debug_assert_eq!(start.len(), duration.len());

@@ -1,4 +1,4 @@
-//! Training jobs on many GPUs: who held them up, and what that cost.
+//! Training jobs on many GPUs: what slows them down, and what it costs.
 //!
 //! ```text
 //! table of operations (Parquet, CSV) ─► Table: rows, faults ─┬─► derive ──┐

@@ -1,11 +1,11 @@
-//! The value in the middle. All medians of the crate are rounded here, in one way.
+//! Median and mean. All medians of the crate are rounded here, in one way.
 
 use std::cmp::Ordering;
 
-/// What has a median.
+/// A type that has a median.
 pub trait Value: Copy + Default {
     fn order(&self, other: &Self) -> Ordering;
-    /// The middle between two values; whole numbers are rounded towards 0, so that the median of the negated values is the negated one.
+    /// The midpoint of two values. Integers are rounded towards 0, so that negating all values negates the median.
     fn between(self, other: Self) -> Self;
 }
 
@@ -29,7 +29,7 @@ impl Value for f64 {
     }
 }
 
-/// Of an even number, the middle between the two in the middle; 0 for none.
+/// The median. Of an even number of values, the midpoint of the two in the middle. 0 if there are none.
 pub fn median<V: Value>(values: &mut [V]) -> V {
     let (length, middle) = (values.len(), values.len() / 2);
     if length == 0 {
@@ -42,12 +42,18 @@ pub fn median<V: Value>(values: &mut [V]) -> V {
     }
 }
 
-/// Of an even number, the lower of the two in the middle: of two workers, the faster is typical. 0 for none.
+/// The lower median. Of an even number of values, the lower of the two in the middle: of two workers, the faster is typical. 0 if
+/// there are none.
 pub fn lower_median<V: Value>(values: &mut [V]) -> V {
     match values.len() {
         0 => V::default(),
         length => *values.select_nth_unstable_by((length - 1) / 2, V::order).1,
     }
+}
+
+/// 0 if there are no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -65,7 +71,7 @@ mod tests {
             (median(&mut [4.0, 1.0, 3.0, 10.0]), lower_median(&mut [4.0, 1.0, 3.0, 10.0])),
             (3.5, 3.0)
         );
-        // The distance between the two need not fit.
+        // The difference may not fit into `i64`.
         assert_eq!(median(&mut [i64::MIN, i64::MAX]), 0);
     }
 }

@@ -1,6 +1,6 @@
-//! The description of a job beside its table: a flat list of `name: value`.
+//! The description of a job next to its table: a flat list of `name: value`.
 
-/// How a job was divided.
+/// The parallel layout of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meta {
     pub trial_name: String,
@@ -16,7 +16,7 @@ pub struct Meta {
 pub enum MetaError {
     #[error("line {line}: `{text}` is not `name: value`")]
     Line { line: usize, text: String },
-    #[error("line {line}: {name} is `{value}`, and should be a whole number from 1 on")]
+    #[error("line {line}: {name} is `{value}`: expected a whole number of at least 1")]
     Number { line: usize, name: String, value: String },
     #[error(
         "world_size is {world}, and dp_size · pp_size · tp_size · dsp_size = {product}: one of them is wrong"

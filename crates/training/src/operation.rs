@@ -1,12 +1,12 @@
 //! The kinds of operations of a training job.
 
-/// What a worker does, as the published tables name it. The order is that of the names.
+/// The kind of an operation, with the names of the published tables. In order of name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     BackwardCompute,
     BackwardRecv,
     BackwardSend,
-    /// Waiting for the next batch. The published tables have none.
+    /// Waiting for the next batch. Not in the published tables.
     DataLoad,
     EmbeddingGradsAllReduce,
     ForwardCompute,
@@ -68,7 +68,7 @@ impl Kind {
         matches!(self, Kind::ForwardCompute | Kind::BackwardCompute)
     }
 
-    /// The class that results are given for: sends and receives of a direction are one.
+    /// The class that results are reported for. Sends and receives of a direction are one class.
     pub fn class(self) -> &'static str {
         match self {
             Kind::ForwardSend | Kind::ForwardRecv => "forward-pp-comm",
@@ -86,10 +86,31 @@ impl Kind {
         matches!(self, Kind::ParamsAllGather | Kind::GradsReduceScatter | Kind::SeparateGradsAllReduce)
     }
 
-    /// Whether its ideal duration is the mean of all, and not the median.
+    /// Whether its ideal duration is the mean of all, not the median.
     pub fn pools_by_mean(self) -> bool {
         self.is_compute() || matches!(self, Kind::Optimizer | Kind::Gc)
     }
+}
+
+/// The operations of one direction. Its messages go from a chunk of the model to the chunk at distance `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction {
+    pub compute: Kind,
+    pub send: Kind,
+    pub recv: Kind,
+    pub to: i32,
+}
+
+impl Direction {
+    pub const FORWARD: Direction =
+        Direction { compute: Kind::ForwardCompute, send: Kind::ForwardSend, recv: Kind::ForwardRecv, to: 1 };
+    pub const BACKWARD: Direction = Direction {
+        compute: Kind::BackwardCompute,
+        send: Kind::BackwardSend,
+        recv: Kind::BackwardRecv,
+        to: -1,
+    };
+    pub const BOTH: [Direction; 2] = [Direction::FORWARD, Direction::BACKWARD];
 }
 
 #[cfg(test)]

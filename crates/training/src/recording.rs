@@ -1,12 +1,12 @@
-//! A job from its files, whatever it was recorded as. Nothing else decides what a file or a folder is.
+//! Reads a job from its files in any supported format. Only this module decides what a file or folder contains.
 
 use crate::Job;
 use crate::derive::JobError;
-use crate::import::{ImportError, holds_profiles, import};
+use crate::import::{ImportError, holds_profiles, import, profiles_of};
 use crate::table::{TableError, hold_operations, is_synthetic, read_tables, tables};
 use std::path::{Path, PathBuf};
 
-/// Why files do not become a job.
+/// Why files cannot be read as a job.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub enum ReadError {
     Job { name: String, fault: JobError },
 }
 
-/// Reads a job: its tables, the files of its profilers, or the folder of either.
+/// Reads a job from tables, profiler files, or a folder of either.
 pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     let Some(tables) = tables(paths)? else { return Ok(import(paths)?) };
     let table = read_tables(&tables)?;
@@ -25,11 +25,19 @@ pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
         tables.iter().filter(|path| !table.faults.is_unreadable(path)).cloned().collect();
     let name = described(&read);
     let mut job = table.job(&name).map_err(|fault| ReadError::Job { name, fault })?;
+    let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
+    if let Some((first, more)) = profiles_of(&folders).split_first() {
+        let others = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        job.notes.push(format!(
+            "not read: {}{others}. A folder with tables is read as tables: give only the profiler files",
+            first.display()
+        ));
+    }
     job.synthetic = tables.iter().any(|path| is_synthetic(path));
     Ok(job)
 }
 
-/// Whether a path holds a job that can become a trace: its content says so, whatever it is called.
+/// Whether a path holds a job that can become a trace. Decided by content, not by name.
 pub fn holds_job(path: &Path) -> bool {
     match tables(&[path.to_path_buf()]) {
         Ok(Some(tables)) => hold_operations(&tables),
@@ -38,7 +46,7 @@ pub fn holds_job(path: &Path) -> bool {
     }
 }
 
-/// Tables, for people.
+/// The tables, for messages.
 fn described(tables: &[PathBuf]) -> String {
     match tables {
         [one] => one.display().to_string(),

@@ -1,7 +1,6 @@
-//! Jobs that are made up: a pipeline in 1F1B order, interleaved where stages have several chunks, data parallel, with faults that are
-//! known.
+//! Synthetic jobs: a data-parallel pipeline in 1F1B order, interleaved if stages have several chunks, with known faults.
 //!
-//! The rows are what a recording of such a job would hold; reading them gives the job back.
+//! The rows are those that a recording of such a job would have; reading them gives the job back.
 
 mod drawn;
 mod limits;
@@ -13,7 +12,7 @@ use crate::whatif::{SlowLink, slowed_by};
 use crate::{Job, Kind, Row, derive};
 use straggler_model::philox::Stream;
 
-/// What is made up. Times are seconds.
+/// A synthetic job. Times are in seconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Synthetic {
     pub dp: u32,
@@ -22,14 +21,14 @@ pub struct Synthetic {
     pub vpp: u32,
     pub microbatches: u32,
     pub steps: u32,
-    /// Of a microbatch on a stage, all its chunks together, forward; backward takes twice as long.
+    /// The forward time of a microbatch on a stage, all chunks together. Backward takes twice as long.
     pub forward: f64,
-    /// What the last stage takes longer, as a share.
+    /// How much longer the last stage takes, as a share.
     pub last_stage: f64,
-    /// The standard deviation of computing, as a share, and that of lengths of microbatches.
+    /// The standard deviations of computing and of lengths of microbatches, as shares.
     pub jitter: f64,
     pub lengths: f64,
-    /// From stage to stage, and of gradients between data-parallel ranks.
+    /// The time of a transfer between stages, and of gradients between data-parallel ranks.
     pub transfer: f64,
     pub gradients: f64,
     pub seed: u64,
@@ -56,7 +55,7 @@ impl Default for Synthetic {
     }
 }
 
-/// What is wrong with a worker, from a step on.
+/// A fault of a worker, from a step on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fault {
     pub dp_rank: u32,
@@ -67,22 +66,22 @@ pub struct Fault {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum What {
-    /// Computing takes so many times as long.
+    /// Computing takes this many times as long.
     Slow(f64),
-    /// Transfers take so many times as long, for all who take part in them: all transfers of the worker, or those that it has with
-    /// one other alone, which is named by data-parallel rank and stage.
+    /// Transfers take this many times as long for all members: all transfers of the worker, or only those between it and one
+    /// other worker, given by data-parallel rank and stage.
     Link { times: f64, with: Option<(u32, u32)> },
-    /// The host is late by so many seconds, once a step.
+    /// The host is late by this many seconds, once a step.
     Stall(f64),
 }
 
-/// The rows of all workers, by step; none of what [`Synthetic::check`] refuses.
+/// The rows of all workers, by step. Empty for a job that [`Synthetic::check`] rejects.
 pub fn rows(of: &Synthetic) -> Vec<Row> {
     let plan = of.check().ok().and_then(|()| Plan::new(of));
     plan.map_or(Vec::new(), |plan| (0..of.steps).flat_map(|step| plan.step(of, step)).collect())
 }
 
-/// How many seconds a step takes in the mean.
+/// The mean step in seconds.
 pub fn mean_step(of: &Synthetic) -> f64 {
     let ends = |step: u32, rows: &[Row]| {
         let of_step = rows.iter().filter(|row| row.step == i64::from(step));
@@ -92,9 +91,9 @@ pub fn mean_step(of: &Synthetic) -> f64 {
     (0..of.steps).map(|step| ends(step, &rows)).sum::<f64>() / f64::from(of.steps.max(1))
 }
 
-/// The order of passes on a stage, each a kind, a microbatch and a chunk: so many forward first, then one forward and one backward in
-/// turn. Several chunks take turns, each for as many microbatches as there are stages: the interleaved schedule of Narayanan et al.,
-/// "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (SC 2021).
+/// The order of passes on a stage, each a kind, a microbatch and a chunk: first some forward passes, then one forward and one
+/// backward in turn. Several chunks take turns, each for as many microbatches as there are stages: the interleaved schedule of
+/// Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (SC 2021).
 fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32, u32)> {
     let (pp, vpp) = (of.pp, of.vpp);
     let count = of.microbatches * vpp;
@@ -119,7 +118,7 @@ fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32, u32)> {
     order
 }
 
-/// One step, at places in time that give the order of operations and nothing else.
+/// One step. Its times only give the order of operations.
 fn planned(of: &Synthetic) -> Vec<Row> {
     let mut rows = Vec::new();
     for dp_rank in 0..of.dp {
@@ -146,7 +145,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
                 });
                 place += 1.0;
             };
-            // All chunks at once: the step begins and ends with the first.
+            // For all chunks at once: the step begins and ends with the first.
             if of.dp > 1 {
                 add(Kind::ParamsAllGather, -1, 0);
             }
@@ -177,7 +176,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
             add(Kind::Optimizer, -1, -1);
         }
     }
-    // All workers wait for each other there.
+    // All workers wait for each other here.
     let clip = rows.iter().map(|row| row.start).fold(0.0, f64::max) + 1.0;
     for row in &mut rows {
         match row.kind {
@@ -189,7 +188,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
     rows
 }
 
-/// What all steps do: a job of one step, and its rows in the order of the job.
+/// The plan of all steps: a job of one step, and its rows in the order of the job.
 struct Plan {
     job: Job,
     rows: Vec<Row>,
@@ -203,7 +202,7 @@ impl Plan {
         Some(Plan { job, rows })
     }
 
-    /// What slow links make of transfers, by operation and column.
+    /// The slowdowns of transfers by slow links, by operation and column.
     fn links(&self, of: &Synthetic, step: u32) -> Vec<f64> {
         let place = |(dp_rank, stage): (u32, u32)| {
             self.job.workers.iter().position(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage))
@@ -223,7 +222,7 @@ impl Plan {
         slowed_by(&self.job, 0, &links)
     }
 
-    /// The rows of a step with the times that they have there.
+    /// The rows of a step with its times.
     fn step(&self, of: &Synthetic, step: u32) -> Vec<Row> {
         let columns = self.job.steps[0].columns as usize;
         let shape = self.job.shape(0);
@@ -234,8 +233,8 @@ impl Plan {
         for op in 0..ops {
             for column in 0..columns {
                 let row = &self.rows[column * ops + op];
-                room.takes.push(picoseconds(drawn.takes(row) * links[op * columns + column]));
-                room.delays.push(picoseconds(drawn.delay(row)));
+                room.takes.push(whole_nanoseconds(drawn.takes(row) * links[op * columns + column]));
+                room.delays.push(whole_nanoseconds(drawn.delay(row)));
             }
         }
         replay(&self.job, shape, columns, Meet::All, &mut room);
@@ -254,12 +253,12 @@ impl Plan {
     }
 }
 
-/// Whole nanoseconds, as profilers write them.
-fn picoseconds(seconds: f64) -> i64 {
+/// Seconds as picoseconds, rounded to whole nanoseconds as profilers write them.
+fn whole_nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64 * 1000
 }
 
-/// What is drawn at random for a step: the same for every order of asking.
+/// The random values of a step. They do not depend on the order of calls.
 struct Drawn<'a> {
     of: &'a Synthetic,
     step: u32,
@@ -306,14 +305,14 @@ impl<'a> Drawn<'a> {
 
     fn delay(&self, row: &Row) -> f64 {
         let stalls = self.faults(row).map(|what| if let What::Stall(seconds) = what { seconds } else { 0.0 });
-        // A worker that is alone begins its steps with the first forward: nobody would see that late.
+        // If there is only one worker, the first forward begins the step, so its delay would not show.
         let alone = self.of.dp == 1 && self.of.pp == 1;
         let late = if alone { Kind::BackwardCompute } else { Kind::ForwardCompute };
         if row.kind == late && row.seq == 0 { stalls.sum() } else { 0.0 }
     }
 }
 
-/// A normal deviate, by Box and Muller.
+/// A normal deviate, by the Box-Muller method.
 fn normal(random: &mut Stream) -> f64 {
     let (one, other) = (1.0 - random.unit(), random.unit());
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()

@@ -38,7 +38,7 @@ pub struct Row {
     /// Seconds since the first start of the step.
     pub start: f64,
     pub duration: f64,
-    /// Counts the operations of a kind on a worker in a step.
+    /// The number of the operation among those of its kind on the worker in the step.
     pub seq: u32,
     /// The chunk of the stage, or -1.
     pub chunk: i32,
@@ -48,12 +48,12 @@ pub struct Row {
     pub microbatch: i32,
 }
 
-/// What was read: the rows that can be used, and what is wrong with the others.
+/// The usable rows of a table, and what is wrong with the others.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Table {
     pub rows: Vec<Row>,
     pub faults: Faults,
-    /// What recorders wrote beside tables, by rank.
+    /// The clock files that recorders wrote next to tables, by rank.
     pub clocks: BTreeMap<u32, Clock>,
 }
 
@@ -65,36 +65,41 @@ pub enum TableError {
     Parquet { path: PathBuf, what: String },
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("{}: there are names of columns, but no rows: was anything recorded?", path.display())]
+    #[error("{}: the table has a header but no rows: was anything recorded?", path.display())]
     NoRows { path: PathBuf },
+    #[error("{}: the text is UTF-16: save it as UTF-8", path.display())]
+    Utf16 { path: PathBuf },
     #[error("{}: neither Parquet nor text: a Parquet file begins with `PAR1`. Is it damaged?", path.display())]
     NotATable { path: PathBuf },
-    #[error("{}: there is no column `{name}`: a table of operations has {COLUMNS}", path.display())]
+    #[error("{}: column `{name}` is missing: a table of operations has {COLUMNS}", path.display())]
     NoColumn { path: PathBuf, name: &'static str },
-    #[error("{0}: which step it belongs to is not known")]
+    #[error("{0}: its step is unknown")]
     Row(Box<Fault>),
     #[error("{} is given twice{}: give it once", path.display(), if path == other { String::new() } else { format!(", also as {}", other.display()) })]
     GivenTwice { path: PathBuf, other: PathBuf },
-    #[error("{} and {} are of two jobs: {why}. Give the tables of one job", first.display(), second.display())]
+    #[error("{} and {} belong to two jobs: {why}. Give the tables of one job", first.display(), second.display())]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
 
-/// The columns that are read, for people.
+/// The columns that are read, for error messages.
 const COLUMNS: &str = "dp_rank, stage, rank, step, optype, start_ts, duration, seq_id, mc, gmc and mb_id";
 
 /// The longest duration, and the longest step: ten days, in seconds.
 pub const LONGEST_SECONDS: f64 = 864_000.0;
-/// Starts may count from 1970, or from any other moment, in seconds; in milliseconds they are beyond this.
+/// The largest start in seconds. Starts may count from 1970 or any other moment; in milliseconds they exceed this.
 const LATEST_SECONDS: f64 = 1e11;
 
-const OTHER_UNIT: &str = "is no time in seconds: are the times in milliseconds or microseconds?";
+const OTHER_UNIT: &str = "is not a time in seconds: are the times in milliseconds or microseconds?";
 
-/// Reads a table, Parquet or CSV, whichever it is; CSV may be compressed with gzip. Rows that cannot be used are counted and left out.
+/// Reads a table. Detects whether it is Parquet or CSV; CSV may be compressed with gzip. Invalid rows are counted and left out.
 pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
     let mut magic = [0; 4];
     let is_parquet = file.read_exact(&mut magic).is_ok() && magic == PARQUET;
+    if magic.starts_with(&[0xff, 0xfe]) || magic.starts_with(&[0xfe, 0xff]) {
+        return Err(TableError::Utf16 { path: path.into() });
+    }
     file.rewind().map_err(io)?;
     if is_parquet {
         return parquet::read(file, path);
@@ -112,15 +117,15 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
 }
 
 impl Table {
-    /// Derives the job, without the steps that have faults.
+    /// Derives the job, without steps that have invalid rows.
     pub fn job(mut self, source: &str) -> Result<Job, JobError> {
         if self.faults.leaves_any_out() {
             self.rows.retain(|row| !self.faults.leaves_out(row.step));
         }
         if self.rows.is_empty()
-            && let Some(fault) = self.faults.first()
+            && let Some(fault) = self.faults.why_nothing_is_left()
         {
-            return Err(JobError::AllFaulty { fault: fault.to_string() });
+            return Err(JobError::AllFaulty { fault });
         }
         let magnitude = magnitude::note(&self.rows);
         let mut job = derive::job(self.rows, source)?;
@@ -136,14 +141,19 @@ impl Table {
 }
 
 impl Table {
-    /// What makes the numbers of an analysis doubtful that takes rows as they are: units, and clocks.
+    /// Doubts about units and clocks, for an analysis that uses rows as recorded.
     pub fn doubts(&self) -> Vec<String> {
         let notes = [magnitude::note(&self.rows), derive::clocks_note(&self.rows), clock::note(&self.clocks)];
         notes.into_iter().flatten().collect()
     }
 }
 
-/// A row while its columns are looked at.
+/// Formats a number, with an exponent if it has many digits.
+fn written(number: f64) -> String {
+    if number.abs() < 1e15 { number.to_string() } else { format!("{number:e}") }
+}
+
+/// A row before it is validated.
 #[derive(Clone, Debug, Default)]
 struct Raw {
     dp_rank: i64,
@@ -159,24 +169,25 @@ struct Raw {
 }
 
 impl Raw {
-    /// Checks everything that a single row can say.
+    /// Checks everything that can be checked in a single row.
     fn row(&self, kind: Option<Kind>, name: &str) -> Result<Row, Wrong> {
         let wrong = |column, value: String, why| Wrong { column, value, why };
         let index = |column, number: i64| {
             u32::try_from(number)
                 .ok()
                 .filter(|&number| number < 1 << 24)
-                .ok_or_else(|| wrong(column, number.to_string(), "is no index from 0 on"))
+                .ok_or_else(|| wrong(column, number.to_string(), "is not an index (0 to 16,777,215)"))
         };
         let chunk = |column, number: i64| {
-            i32::try_from(number).ok().filter(|&number| (-1..1 << 24).contains(&number)).ok_or_else(|| {
-                wrong(column, number.to_string(), "is neither an index nor -1, which stands for none")
-            })
+            i32::try_from(number)
+                .ok()
+                .filter(|&number| (-1..1 << 24).contains(&number))
+                .ok_or_else(|| wrong(column, number.to_string(), "is neither an index nor -1 (none)"))
         };
         let seconds = |column, number: f64, most: f64| match number.abs() <= most {
             true => Ok(number),
-            false if number.is_finite() => Err(wrong(column, number.to_string(), OTHER_UNIT)),
-            false => Err(wrong(column, number.to_string(), "is no time in seconds")),
+            false if number.is_finite() => Err(wrong(column, written(number), OTHER_UNIT)),
+            false => Err(wrong(column, number.to_string(), "is not a time in seconds")),
         };
         if self.duration < 0.0 {
             return Err(wrong("duration", self.duration.to_string(), "is negative"));

@@ -1,10 +1,11 @@
-//! A job as a trace of MPI calls, so that everything that works on traces works on it: timelines, wait states, what-ifs, and
-//! simulation on other networks, with noise and on more data-parallel ranks.
+//! Turns a job into a trace of MPI calls, so that all trace tools apply: timelines, wait states, what-ifs, and simulation on
+//! other networks, with noise and on more data-parallel ranks.
 //!
-//! Steps follow each other. Computing is the time between calls. Microbatches are received right before what is computed from them, sent
-//! without waiting, and awaited at the end of the step. Collectives of data-parallel ranks have a communicator for each stage, which grows
-//! with the copies of the trace.
+//! Steps follow each other. Computing is the time between calls. Microbatches are received right before their computation and
+//! sent without blocking. The sends are completed at the end of the step. Collectives of data-parallel ranks have a communicator
+//! for each stage, which grows with the copies of the trace. Jobs of single kernels are in [`kernels`].
 
+mod kernels;
 mod whole;
 
 use crate::exact::times;
@@ -15,16 +16,16 @@ use straggler_trace::{
     ALONG_COPIES, Call, CommId, Communicator, Details, Function, Meta, RankTrace, RequestId, Trace, WORLD,
 };
 
-/// What messages hold, in bytes: tables do not say it.
+/// Message sizes in bytes. Tables do not contain them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Of a microbatch, from stage to stage.
     pub activations: u64,
-    /// Of the gradients or parameters that a rank has a part of.
+    /// Of the gradients or parameters, of which each rank holds a part.
     pub gradients: u64,
 }
 
-/// What a link carries, where sizes are guessed from how long transfers took: 25 GB/s, as 200 Gbit/s has.
+/// The bandwidth for guessing sizes from the durations of transfers: 25 GB/s, that of a 200 Gbit/s link.
 const BYTES_A_PICOSECOND: f64 = 25e9 / 1e12;
 
 impl Sizes {
@@ -52,10 +53,12 @@ impl Sizes {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TracedError {
     #[error(
-        "only tables of operations, and profiler traces that name microbatches, become traces: others do not say what is sent to \
-         whom"
+        "the recording does not say what {name} sends to whom, so it cannot be read as a trace: annotate microbatches, or \
+         record process groups"
     )]
-    NotATable,
+    UnknownCommunication { name: String },
+    #[error("the recording has no times, so it cannot be read as a trace: record durations")]
+    NoTimes,
     #[error(
         "{missing} {} not recorded, among them data-parallel rank {dp_rank} of stage {stage}: a trace needs all of them; \
          `straggler training show` analyses the rest",
@@ -63,8 +66,8 @@ pub enum TracedError {
     )]
     Missing { missing: usize, dp_rank: u32, stage: u32 },
     #[error(
-        "step {step}, rank {rank}: {name} is missing, and other ranks wait for it there: leave the step out of the table, or \
-         record it anew"
+        "step {step}, rank {rank}: {name} is missing, and other ranks wait for it there: remove the step from the table, or \
+         record it again"
     )]
     Uneven { step: i64, rank: u32, name: &'static str },
 }
@@ -75,9 +78,8 @@ fn kind_of(op: &Op) -> Option<Kind> {
 
 /// The job as a trace.
 pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
-    let named = job.kinds.iter().map(|kind| kind.name.as_str());
-    if !named.eq(Kind::ALL.iter().map(|kind| kind.name())) {
-        return Err(TracedError::NotATable);
+    if job.duration.iter().all(|&takes| takes == 0) {
+        return Err(TracedError::NoTimes);
     }
     let absent = |step: usize| -> Vec<usize> {
         let parts = job.takes_part(step).into_iter().enumerate();
@@ -92,15 +94,22 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
             stage: worker.stage,
         });
     }
-    whole::check(job)?;
-    let mut building = Building::new(job, sizes);
-    let mut begin = 0;
     let whole = |step: &usize| job.takes_part(*step).iter().all(|there| *there);
     let steps: Vec<usize> = (0..job.steps.len()).filter(whole).collect();
-    for &step in &steps {
-        begin = building.step(step, begin);
+    let mut building = Building::new(job, sizes);
+    let (mut begin, mut notes) = (0, Vec::new());
+    if job.is_table() {
+        whole::check(job)?;
+        steps.iter().for_each(|&step| begin = building.step(step, begin));
+    } else {
+        building.communicators.truncate(1);
+        let Building { numbers, ranks, communicators, now, .. } = &mut building;
+        let mut kernels = kernels::Building::new(job, numbers, ranks, communicators, now)?;
+        steps.iter().for_each(|&step| begin = kernels.step(step, begin));
+        notes.extend(kernels.note());
     }
     let mut trace = building.finish(begin);
+    trace.notes.extend(notes);
     if steps.len() < job.steps.len() {
         trace.notes.push(format!(
             "the trace has {} of {} steps: the others lack workers",
@@ -114,18 +123,18 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
 struct Building<'a> {
     job: &'a Job,
     sizes: Sizes,
-    /// By place in the job: its rank in the trace, in the order of the recorded ranks.
+    /// By worker of the job: its rank in the trace, in the order of the recorded ranks.
     numbers: Vec<usize>,
     ranks: Vec<RankTrace>,
     communicators: Vec<Communicator>,
-    /// By rank: where its last call ended, where its last computation did, and its sends that nobody has waited for.
+    /// By rank: the end of its last call, the end of its last computation, and its open sends.
     now: Vec<i64>,
     busy: Vec<i64>,
     open: Vec<Vec<RequestId>>,
     next: Vec<RequestId>,
 }
 
-/// When MPI_Init ends: the run begins then.
+/// The end of MPI_Init, in picoseconds. The run begins here.
 const BEGIN: i64 = 1_000_000;
 
 impl<'a> Building<'a> {
@@ -157,12 +166,12 @@ impl<'a> Building<'a> {
             rank.host = job.workers[place].host.clone().unwrap_or_default();
             rank.push(Call::new(Function::Init, Time(0), Time(BEGIN as u64)));
         }
-        let (now, open, next) = (vec![BEGIN; count], vec![Vec::new(); count], vec![0; count]);
+        let (now, open, next) = (vec![BEGIN; count], vec![Vec::new(); count], vec![RequestId(0); count]);
         let busy = now.clone();
         Building { job, sizes, numbers, ranks, communicators, now, busy, open, next }
     }
 
-    /// Adds a step that begins at a time. Returns when it ends.
+    /// Adds a step that begins at `begin`. Returns when it ends.
     fn step(&mut self, step: usize, begin: i64) -> i64 {
         let job = self.job;
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
@@ -173,7 +182,7 @@ impl<'a> Building<'a> {
             let at = |op: usize| first + column * ops + op;
             let start = |op: usize| (job.start[at(op)] - origin).saturating_add(begin + BEGIN);
             let end = |op: usize| start(op).saturating_add(job.duration[at(op)]);
-            // What is received is needed when its computation begins.
+            // By receive: the start of the computation that needs it.
             let mut due: BTreeMap<usize, i64> = BTreeMap::new();
             for op in 0..ops {
                 let received = shape.graph.before.of(op).iter().map(|&before| before as usize);
@@ -206,25 +215,25 @@ impl<'a> Building<'a> {
         Some(self.job.worker(step, column, *other as usize))
     }
 
-    /// Adds what a worker does; it and its partner are places in the job.
+    /// Adds the call of an operation. `place` and `partner` are indices of workers of the job.
     fn call(&mut self, op: &Op, place: usize, partner: Option<usize>, [start, end]: [i64; 2]) {
         let Some(kind) = kind_of(op) else { return };
         let (rank, partner) = (self.numbers[place], partner.map(|place| self.numbers[place]));
         let is_send = matches!(kind, Kind::ForwardSend | Kind::BackwardSend);
-        // A GPU receives while it computes; a call that waits would hide the computation, and comes after it.
+        // A GPU receives while it computes. A blocking call would hide the computation, so it comes after it.
         let after = if is_send { self.now[rank] } else { self.now[rank].max(self.busy[rank]) };
         let enter = start.max(after);
         let exit = end.max(enter);
         let tag = i32::from(matches!(kind, Kind::BackwardSend | Kind::BackwardRecv));
         let stages = self.job.stages() as u32;
         let worker = &self.job.workers[place];
-        let along = 1 + worker.stage as CommId;
-        let between = 1 + stages as CommId + worker.dp_rank as CommId;
+        let along = CommId(1 + worker.stage);
+        let between = CommId(1 + stages + worker.dp_rank);
         let bytes = self.sizes.activations;
         match (kind, partner) {
             (Kind::ForwardSend | Kind::BackwardSend, Some(peer)) => {
                 let request = self.next[rank];
-                self.next[rank] += 1;
+                self.next[rank] = request.wrapping_add(1);
                 self.open[rank].push(request);
                 let call = Call {
                     comm: WORLD,
@@ -264,12 +273,12 @@ impl<'a> Building<'a> {
     }
 
     fn collective(&mut self, rank: usize, function: Function, comm: CommId, [enter, exit]: [i64; 2]) {
-        let members = self.communicators[comm as usize].members.len().max(1) as u64;
+        let members = self.communicators[comm.index()].members.len().max(1) as u64;
         let part = self.sizes.gradients.div_ceil(members);
         let (sent, received) = match function {
             Function::Allgather => (part, part),
             Function::Reduce_scatter_block => (part, part),
-            // The norm of the gradients is one number.
+            // The gradient norm is one number.
             _ if comm == WORLD => (8, 8),
             _ => (self.sizes.gradients, self.sizes.gradients),
         };
@@ -304,9 +313,9 @@ impl<'a> Building<'a> {
         }
         let mut notes = self.job.notes.clone();
         if self.job.workers.iter().any(|worker| worker.rank as usize >= self.ranks.len()) {
-            notes.push("ranks are numbered anew, in the order of those of the job".into());
+            notes.push("ranks are renumbered in the order of the job's ranks".into());
         }
-        Trace { meta, ranks: self.ranks, communicators: self.communicators, notes }
+        Trace { meta, ranks: self.ranks, communicators: self.communicators, notes, ..Trace::default() }
     }
 }
 

@@ -1,36 +1,38 @@
-//! A job as it would be with other workers, links and noise.
+//! Replays a job with other workers, links and noise.
 //!
 //! ```text
 //! Scenario ─► draws: whom each fault hits ─► Hit (faults by worker) ─► every step replayed ─► Outcome
 //! ```
-//! A draw depends on the seed and its number alone, so that any of them can be looked at again.
+//! A draw depends only on the seed and its number, so any draw can be repeated.
 
 mod copies;
 mod draw;
 
+pub use crate::exact::Healthy;
 use crate::exact::{At, Meet, Replays, Room, record, replay_disturbed};
 use crate::{Job, Role, Row, derive};
 pub use copies::{CopyError, copied};
 use draw::Hit;
 pub(crate) use draw::{SlowLink, slowed_by};
 use rayon::prelude::*;
+use std::cell::Cell;
 use straggler_model::noise::{Injection, Noise, QuietUntil};
 use straggler_model::{Rank, Time};
 
-/// What happens to workers. Each holds from its step on.
+/// A fault of workers. It holds from its step on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fault {
     pub whom: Whom,
     pub what: What,
-    /// The number of a step as the recording has it; from the first on where nothing is said.
+    /// The number of a step in the recording; `None` for the first.
     pub from_step: Option<i64>,
 }
 
-/// Whom a fault hits.
+/// The workers that a fault hits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Whom {
     Rank(u32),
-    /// One worker, drawn anew every time.
+    /// One worker, chosen at random in each draw.
     Any,
     /// Each worker, with this probability.
     Each(f64),
@@ -38,70 +40,76 @@ pub enum Whom {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum What {
-    /// Computing takes so many times as long.
+    /// Computing takes this many times as long.
     Slow(f64),
-    /// Transfers that the worker takes part in take so many times as long: all of them, as a collective is as slow as its
-    /// slowest member, or those between it and one other rank.
+    /// Transfers of the worker take this many times as long: all of them, because a collective is as slow as its slowest member,
+    /// or only those between it and one other rank.
     Link { times: f64, with: Option<u32> },
-    /// The host launches the first computation of every step later by so many picoseconds.
+    /// The host launches the first computation of every step this many picoseconds later.
     Stall(i64),
-    /// The worker is gone, and its data-parallel rank with it; the others go on with fewer samples.
+    /// The worker and its data-parallel rank are lost. The others continue with fewer samples.
     Lost,
-    /// All its times are those of a typical worker of its stage.
+    /// It computes no longer than typical workers of its stage do in the same step, its host launches as usual, and its transfers
+    /// take no longer than usual.
     Mended,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// A later one is applied to what the earlier ones have left.
+    /// Applied in this order, each to the result of the ones before.
     pub faults: Vec<Fault>,
-    /// On everything that is no transfer.
+    /// Applied to all operations except transfers.
     pub noise: Option<Injection>,
     pub seed: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScenarioError {
-    #[error("there is no rank {rank}: the job has {first} to {last}, and {nearest} is the nearest")]
+    #[error("there is no rank {rank}: the job has {first} to {last}; the nearest is {nearest}")]
     NoRank { rank: u32, first: u32, last: u32, nearest: u32 },
     #[error("there is no step {step}: the job has {first} to {last}")]
     NoStep { step: i64, first: i64, last: i64 },
-    #[error("there is no transfer between ranks {rank} and {other} alone")]
+    #[error("no transfer involves only ranks {rank} and {other}")]
     NoLink { rank: u32, other: u32 },
     #[error(
-        "no rank transfers anything with rank {other} alone: name two ranks that send to each other, or rank {other} by itself \
-         for all its transfers"
+        "no transfer involves only rank {other} and one other rank: name two ranks that send to each other, or just rank \
+         {other} for all its transfers"
     )]
     NoPartner { other: u32 },
-    #[error("{} takes part in no transfer, so that none can take longer", rank.map_or("no rank".into(), |rank| format!("rank {rank}")))]
+    #[error(
+        "{}, so there is none to slow down",
+        rank.map_or("the job has no transfers".into(), |rank| format!("rank {rank} takes part in no transfer"))
+    )]
     NoTransfers { rank: Option<u32> },
     #[error(
-        "a table needs the same workers in all its steps, and a data-parallel rank is lost at step {step}: lose it from the first step \
-         on, which is step {first}"
+        "a table needs the same workers in all its steps, but a data-parallel rank is lost at step {step}: lose it at the first \
+         step, {first}"
     )]
     LostLater { step: i64, first: i64 },
-    #[error("no data-parallel rank is left to go on: the job has {dp_ranks}")]
+    #[error("no data-parallel rank would be left: the job has {dp_ranks}")]
     NobodyLeft { dp_ranks: usize },
-    #[error("step {step} would take longer than 50 days: make faults smaller")]
+    #[error("step {step} would take more than 50 days: use smaller faults")]
     TooLong { step: i64 },
 }
 
-/// A draw, replayed.
+/// The result of a draw.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// Every step, in picoseconds.
+    /// The duration of every step, in picoseconds.
     pub steps: Vec<i64>,
-    /// By step: the samples that are trained, as a share of those of the job as it was.
+    /// By step: the samples that are trained, as a share of those of the recorded job.
     pub samples: Vec<f64>,
-    /// Ranks that faults hit, by fault; those of [`Whom::Rank`] as well.
+    /// Whether the time or delay of any operation differs from the recording.
+    pub differs: bool,
+    /// The ranks that faults hit, each with the index of its fault; including those of [`Whom::Rank`].
     pub hit: Vec<(usize, u32)>,
 }
 
-/// Time that a scenario may add without overflow, in picoseconds: 50 days.
+/// The longest step that a scenario may give, in picoseconds: about 50 days. Prevents overflow.
 const LONGEST: i64 = 1 << 62;
 
 impl Scenario {
-    /// The first step in which anything may change, where that is not the first of all.
+    /// The first step in which anything may change; `None` if that is the first of the job.
     pub fn from_step(&self) -> Option<i64> {
         match self.noise {
             Some(_) => None,
@@ -109,7 +117,7 @@ impl Scenario {
         }
     }
 
-    /// Whether the job has the ranks, steps and links that are named.
+    /// Checks that the job has the ranks, steps and links that the scenario names.
     pub fn check(&self, job: &Job) -> Result<(), ScenarioError> {
         let numbers = |of: &dyn Fn(u32, u32) -> u32| {
             job.workers
@@ -155,30 +163,34 @@ impl Scenario {
 
     /// Replays a draw.
     pub fn outcome(&self, replays: &Replays<'_>, draw: u32) -> Result<Outcome, ScenarioError> {
-        self.outcome_told(replays, draw, &|| {})
+        self.outcome_told(replays, self.healthy(replays).as_ref(), draw, &|| {})
     }
 
-    /// Replays a draw, and tells of every step that is done.
-    pub fn outcome_told(
+    /// Replays a draw and calls `done` after each step. `healthy` comes from [`Scenario::healthy`].
+    pub fn outcome_told<'a>(
         &self,
-        replays: &Replays<'_>,
+        replays: &'a Replays<'a>,
+        healthy: Option<&Healthy<'a>>,
         draw: u32,
         done: &(dyn Fn() + Sync),
     ) -> Result<Outcome, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, draw)?;
         let begins = begins(replays);
-        let steps: Result<Vec<i64>, ScenarioError> = (0..replays.job.steps.len())
+        let steps: Result<Vec<(i64, bool)>, ScenarioError> = (0..replays.job.steps.len())
             .into_par_iter()
             .map_init(Room::default, |room, step| {
-                let takes = self.step(replays, &hit, Base { draw, step, begin: begins[step] }, room);
+                let base = Base { draw, step, begin: begins[step], healthy };
+                let replayed = self.step(replays, &hit, base, room);
                 done();
-                takes
+                replayed
             })
             .collect();
-        Ok(Outcome { steps: steps?, samples: hit.samples(replays.job), hit: hit.whom })
+        let (steps, differ): (Vec<i64>, Vec<bool>) = steps?.into_iter().unzip();
+        let differs = differ.contains(&true);
+        Ok(Outcome { steps, samples: hit.samples(replays.job), differs, hit: hit.whom })
     }
 
-    /// The rows of the first draw, without workers that are lost: data-parallel ranks behind them move up.
+    /// The rows of the first draw without lost workers. Later data-parallel ranks move up.
     pub fn rows(&self, replays: &Replays<'_>) -> Result<Vec<Row>, ScenarioError> {
         let job = replays.job;
         let lost = Hit::drawn(self, job, 0)?.lost_at_once(job)?;
@@ -190,30 +202,42 @@ impl Scenario {
         Ok(rows)
     }
 
-    /// The first draw as a job: what its recording would be. Workers that are lost take no time there.
+    /// The first draw as a job, as a recording would show it. Operations of lost workers take no time.
     pub fn changed(&self, replays: &Replays<'_>) -> Result<Job, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, 0)?;
         let mut job = replays.job.clone();
         job.synthetic = true;
         let mut room = Room::default();
+        let healthy = self.healthy(replays);
         for (step, begin) in begins(replays).into_iter().enumerate() {
-            self.step(replays, &hit, Base { draw: 0, step, begin }, &mut room)?;
+            self.step(replays, &hit, Base { draw: 0, step, begin, healthy: healthy.as_ref() }, &mut room)?;
             record(&mut job, step, &room);
         }
         Ok(job)
     }
 
-    fn step(
+    /// The times of healthy workers, if the scenario mends any.
+    pub fn healthy<'a>(&self, replays: &'a Replays<'a>) -> Option<Healthy<'a>> {
+        self.faults.iter().any(|fault| fault.what == What::Mended).then(|| Healthy::of(replays))
+    }
+
+    /// How long a step takes, and whether anything differs from the recording.
+    fn step<'a>(
         &self,
-        replays: &Replays<'_>,
-        hit: &Hit,
-        base: Base,
+        replays: &'a Replays<'a>,
+        hit: &'a Hit,
+        base: Base<'a>,
         room: &mut Room,
-    ) -> Result<i64, ScenarioError> {
+    ) -> Result<(i64, bool), ScenarioError> {
         let (job, step) = (replays.job, base.step);
         let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
-        let of_step = hit.in_step(replays, step);
-        replays.fill(step, room, Meet::All, &|at: &At<'_>| of_step.times(at));
+        let of_step = hit.in_step(replays, base.healthy, step);
+        let differs = Cell::new(false);
+        replays.fill(step, room, &|at: &At<'_>| {
+            let times = of_step.times(at);
+            differs.set(differs.get() || times != at.real());
+            times
+        });
         room.absent = (0..job.workers.len()).map(|place| of_step.is_lost(place)).collect();
         let columns = job.steps[step].columns as usize;
         let longest = |times: &[i64]| times.iter().copied().max().unwrap_or(0);
@@ -236,18 +260,23 @@ impl Scenario {
             let at = |time: i64| Time(base.begin.saturating_add(time.max(0) as u64));
             // Operations of a worker come in the order of the graph, not of time.
             let mut quiet = QuietUntil::UNKNOWN;
-            i64::try_from(noise.charge(rank, &mut quiet, at(start), at(end)).ps()).unwrap_or(LONGEST)
+            let noise =
+                i64::try_from(noise.charge(rank, &mut quiet, at(start), at(end)).ps()).unwrap_or(LONGEST);
+            differs.set(differs.get() || noise > 0);
+            noise
         };
-        Ok(replay_disturbed(job, shape, columns, Meet::All, room, &mut disturb)[0])
+        let takes = replay_disturbed(job, shape, columns, Meet::All, room, &mut disturb)[0];
+        Ok((takes, differs.get()))
     }
 }
 
-/// A step of a draw, and when it began in the job as recorded: noise goes on from step to step.
+/// A step of a draw, and when it began in the recorded job: noise continues across steps.
 #[derive(Clone, Copy)]
-struct Base {
+struct Base<'a> {
     draw: u32,
     step: usize,
     begin: u64,
+    healthy: Option<&'a Healthy<'a>>,
 }
 
 fn begins(replays: &Replays<'_>) -> Vec<u64> {

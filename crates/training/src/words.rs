@@ -1,11 +1,11 @@
 //! Parts of the sentences in [`crate::Job::notes`].
 
-/// One or several.
+/// The singular or the plural.
 pub fn plural<'a>(count: usize, one: &'a str, several: &'a str) -> &'a str {
     if count == 1 { one } else { several }
 }
 
-/// `3`, `3 and 5`, `3, 5 and 7`; long lists end with how many more there are.
+/// `3`, `3 and 5`, `3, 5 and 7`. Long lists end with the number of omitted items.
 pub fn list<T: ToString>(items: &[T]) -> String {
     list_up_to(8, items)
 }
@@ -27,11 +27,11 @@ pub fn listed(items: impl Iterator<Item = String>) -> String {
     list_up_to(5, &items.collect::<Vec<String>>())
 }
 
-/// A sentence about a file that cannot be read.
+/// A note about a file that cannot be read.
 pub fn left_out(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     let end = if text.ends_with('?') { "" } else { "." };
-    format!("{text}{end} The file is left out, and what its rank did is not known")
+    format!("{text}{end} The file is left out; what its rank did is unknown")
 }
 
 /// `rank 3`, `ranks 3 and 5`.
@@ -39,8 +39,7 @@ pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))
 }
 
-/// Picoseconds as microseconds, to the tenth, or as milliseconds or seconds where there are many, or nanoseconds where there
-/// are few.
+/// Formats picoseconds as nanoseconds, microseconds, milliseconds or seconds, with one decimal.
 pub fn time(ps: i64) -> String {
     let us = ps as f64 / 1e6;
     match us.abs() {

@@ -121,7 +121,7 @@ fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
     all.iter_mut().filter(moved).for_each(|row| row.start += 2.0);
     let found = answers(all);
     assert!(found.notes.iter().all(|note| !note.contains("jump")), "{:?}", found.notes);
-    let told = "The clock of rank 5 moves against the others in 7 of 8 steps";
+    let told = "The clock of rank 5 drifts relative to the others in 7 of 8 steps";
     assert!(found.notes.iter().any(|note| note.starts_with(told)), "{:?}", found.notes);
 }
 
@@ -197,5 +197,22 @@ fn ranks_of_two_jobs_are_no_jumps() {
         let rank = |after: &str| note.split_once(after).unwrap().1.split(' ').next().unwrap().parse::<u32>();
         let ranks = [rank(", rank ").unwrap() % 4, rank("before rank ").unwrap() % 4];
         assert!(ranks[0] < 2 && ranks[1] >= 2, "{note}");
+    }
+}
+
+/// The first stages of one job and the last of another, which takes longer: messages arrive before they are sent.
+#[test]
+fn stages_of_two_jobs_are_no_jumps() {
+    let one = rows(&Synthetic { steps: 12, ..Synthetic::default() });
+    for (seed, forward) in [(9, 0.13), (3, 0.2)] {
+        let other = rows(&Synthetic { steps: 12, seed, forward, ..Synthetic::default() });
+        let mut all: Vec<Row> = one.iter().filter(|row| row.stage < 2).copied().collect();
+        all.extend(other.iter().filter(|row| row.stage >= 2));
+        let found = answers(all);
+        assert_eq!((found.notes.len(), found.causes.len()), (1, 0), "{:?}", found.notes);
+        let note = &found.notes[0];
+        assert!(note.starts_with("The times of ranks contradict each other in 12 of 12 steps"), "{note}");
+        assert!(note.ends_with("Are these ranks of two jobs?"), "{note}");
+        assert_eq!(found.distrust, Some(Distrust::Clocks));
     }
 }

@@ -146,7 +146,7 @@ fn what_is_missing_is_left_out_and_said() {
     let job = derive::job(without, "synthetic").unwrap();
     assert!(job.notes[0].starts_with("no optimizer was recorded"), "{:?}", job.notes);
     let twice: Vec<_> = all.iter().chain(&all[..1]).copied().collect();
-    assert!(derive::job(twice, "").unwrap_err().to_string().contains("is there twice"));
+    assert!(derive::job(twice, "").unwrap_err().to_string().contains("appears twice"));
     let mut two = all;
     two[0].rank = 99;
     assert!(derive::job(two, "").unwrap_err().to_string().contains("are these two jobs?"));
@@ -361,8 +361,8 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
         let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
         causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap().evidence[0].clone()
     };
-    assert_eq!(evidence(1), "A microbatch computes 300 ms, 450 ms on stages 0 to 1.");
-    assert_eq!(evidence(2), "A microbatch computes 600 ms, 900 ms on stages 0 to 1.");
+    assert_eq!(evidence(1), "A microbatch takes 300 ms, 450 ms to compute on stages 0 to 1.");
+    assert_eq!(evidence(2), "A microbatch takes 600 ms, 900 ms to compute on stages 0 to 1.");
 }
 
 /// Tables need not say which chunk of the model an operation belongs to: where each stage has one, it is known.

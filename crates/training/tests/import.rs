@@ -6,7 +6,9 @@ mod formats;
 mod synthetic;
 
 use std::path::PathBuf;
-use straggler_training::{ImportError, Job, Role, import};
+use straggler_trace::Function;
+use straggler_training::whatif::{CopyError, copied};
+use straggler_training::{ImportError, Job, Role, Sizes, import, trace};
 use synthetic::{Rank, Wait, write};
 
 const US: i64 = 1_000_000;
@@ -93,7 +95,7 @@ fn clocks_are_aligned_by_the_ends_of_collectives() {
     assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(100, 200)]);
     let notes = notes(&job);
     assert!(notes.contains("largest offset is 5000.0 µs (rank 1)"), "{notes}");
-    assert!(notes.contains("by 0 s in the median and by 0 s at most"), "{notes}");
+    assert!(notes.contains("by 0 s (median) and 0 s (maximum)"), "{notes}");
 }
 
 /// Whoever has sent all of a broadcast leaves it before the others have it.
@@ -122,6 +124,94 @@ fn clocks_that_jump_are_named() {
     let notes = notes(&import(&[folder.path().into()]).unwrap());
     assert!(notes.contains("Clocks jump during the recording: rank 1 by 30.0 ms at step 2."), "{notes}");
     assert!(!notes.contains("rank 0 by"), "{notes}");
+}
+
+/// A clock jumps between two collectives, nobody knows where: their steps are left out, and the others are aligned.
+#[test]
+fn parts_before_and_after_a_jump_are_aligned_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |rank| Rank { steps: (1..9).collect(), ..Rank::new(rank, 3) };
+    let jumps = Rank { jump_us: 30_000.0, jump_at: 5, clock_us: 5000.0, ..of(1) };
+    write(folder.path(), &[of(0), jumps, of(2)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [1, 2, 3, 6, 7, 8]);
+    assert_eq!(job.steps_left_out, 2);
+    for step in 0..6 {
+        assert_eq!(of_class(&job, step, 1, "all_reduce"), of_class(&job, step, 0, "all_reduce"));
+        assert_eq!(of_class(&job, step, 1, "forward"), of_class(&job, step, 0, "forward"));
+    }
+    let notes = notes(&job);
+    assert!(
+        notes.contains("rank 1 by 30.0 ms at step 5. Steps before and after a jump were aligned separately"),
+        "{notes}"
+    );
+    assert!(notes.contains("a clock may jump within them: steps 4 and 5."), "{notes}");
+}
+
+#[test]
+fn ranks_of_another_run_are_named_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = Rank { numbers_ahead: 1000, ..Rank::new(1, 3) };
+    let files = write(folder.path(), &[Rank::new(0, 3), other, Rank::new(2, 3)]);
+    let job = import(&files).unwrap();
+    assert_eq!(job.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!((job.steps.len(), job.shape(0).graph.groups.of(0).len()), (3, 2));
+    let notes = notes(&job);
+    assert!(
+        notes.contains("Left out: rank 1 (rank1.json). No collective there has the sequence number"),
+        "{notes}"
+    );
+    // Of two, nobody knows which.
+    let error = import(&files[..2]).unwrap_err().to_string();
+    assert!(error.contains("no sequence number in common"), "{error}");
+}
+
+#[test]
+fn steps_are_renumbered_by_the_numbers_of_collectives() {
+    let read = |ahead: [i64; 3]| {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |rank: u32| Rank { steps_ahead: ahead[rank as usize], ..Rank::new(rank, 3) };
+        write(folder.path(), &[of(0), of(1), of(2)]);
+        import(&[folder.path().into()]).unwrap()
+    };
+    let (plain, off) = (read([0, 0, 0]), read([0, 1, 0]));
+    assert_eq!((&off.steps, &off.shapes, &off.start), (&plain.steps, &plain.shapes, &plain.start));
+    assert!(notes(&off).contains("are in steps with different numbers: rank 1 by -1."), "{}", notes(&off));
+    assert!(!notes(&plain).contains("Step numbers were shifted"), "{}", notes(&plain));
+    // The first rank is not always right.
+    let off = read([-2, 0, 0]);
+    assert_eq!((&off.steps, &off.start), (&plain.steps, &plain.start));
+    assert!(notes(&off).contains("rank 0 by 2."), "{}", notes(&off));
+}
+
+/// Groups of all ranks are all there is: plain data parallelism.
+#[test]
+fn ranks_that_are_all_alike_are_data_parallel() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[Rank::new(0, 3), Rank::new(1, 3), Rank::new(2, 3)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert!(job.workers.iter().all(|worker| (worker.dp_rank, worker.stage) == (worker.rank, 0)));
+    assert_eq!((job.dp_ranks(), job.stages()), (3, 1));
+    assert!(!notes(&job).contains("stage"), "{}", notes(&job));
+    assert!(job.remarks.iter().any(|remark| remark.contains("each is treated as a data-parallel rank")));
+}
+
+#[test]
+fn events_that_are_no_json_are_named_and_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = write(folder.path(), &[Rank::new(0, 1)]);
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    // The launch of a kernel of step 1: without it, the kernel counts where it ran.
+    let at = text.find("{\"ph\": \"X\", \"cat\": \"cuda_runtime\"").unwrap();
+    let (before, event) = text.split_at(at);
+    std::fs::write(&files[0], format!("{before}{}", event.replacen("\"dur\": 1.500", "\"dur\": oops", 1)))
+        .unwrap();
+    let job = import(&files).unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [1, 2, 3]);
+    let wanted = format!(
+        "rank0.json: one place is not valid JSON, the first at byte {at}: the event there is left out"
+    );
+    assert!(notes(&job).contains(&wanted), "{}", notes(&job));
 }
 
 #[test]
@@ -206,7 +296,7 @@ fn half_a_trace_is_used_and_named() {
     std::fs::write(&files[0], &text[..cut]).unwrap();
     let job = import(&files).unwrap();
     assert_eq!((job.steps.len(), job.steps_left_out), (2, 1));
-    assert!(notes(&job).contains("rank0.json: the JSON breaks off at byte"), "{}", notes(&job));
+    assert!(notes(&job).contains("rank0.json: the JSON is truncated or damaged at byte"), "{}", notes(&job));
     std::fs::write(&files[0], &text[..400]).unwrap();
     let error = import(&files).unwrap_err().to_string();
     assert!(error.contains("rank0.json: it has") && error.contains("no GPU kernel before byte"), "{error}");
@@ -223,4 +313,48 @@ fn what_is_no_recording_is_refused() {
         std::fs::write(&other, text).unwrap();
         assert!(import(std::slice::from_ref(&other)).is_err(), "{text:?}");
     }
+}
+
+/// Kernels as calls: a collective begins when its kernel starts, and is awaited when nothing is left to compute without it.
+#[test]
+fn kernels_become_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[Rank::new(0, 2), Rank { late_us: 60.0, ..Rank::new(1, 2) }]);
+    let job = import(&[folder.path().into()]).unwrap();
+    let trace = trace(&job, Sizes::guessed(&job)).unwrap();
+    for (rank, waited) in trace.ranks.iter().zip([200, 140]) {
+        let of = |wanted: Function| rank.calls.iter().filter(move |call| call.function == wanted);
+        let begun: Vec<(u64, u64)> =
+            of(Function::Iallreduce).map(|call| (call.sent, call.received)).collect();
+        assert_eq!(begun, [(4096, 4096); 3]);
+        let waits: Vec<u64> =
+            of(Function::Waitall).map(|call| (call.exit.ps() - call.enter.ps()) / US as u64).collect();
+        assert_eq!(waits, [waited; 3]);
+    }
+    // Both end a step together, 55 µs after the collective.
+    let ends = |rank: usize| trace.ranks[rank].calls.last().unwrap().exit;
+    assert_eq!(ends(0), ends(1));
+    assert_eq!(trace.communicators.len(), 2);
+    assert!(trace.communicators[1].name.starts_with("data parallel"), "{:?}", trace.communicators);
+}
+
+/// Where all ranks communicate with each other, more of them do.
+#[test]
+fn copies_of_kernels_meet_in_the_same_collectives() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[Rank::new(0, 2), Rank::new(1, 2)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    let wide = copied(&job, 3).unwrap();
+    assert_eq!(wide.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    let groups = &wide.shape(0).graph.groups;
+    assert_eq!((groups.len(), groups.of(0).len()), (1, 6));
+    for rank in 0..6 {
+        assert_eq!(of_class(&wide, 1, rank, "all_reduce"), of_class(&job, 1, rank % 2, "all_reduce"));
+    }
+    assert_eq!(trace(&wide, Sizes::guessed(&wide)).unwrap().communicators[1].members.len(), 6);
+    // Two groups of two ranks each: nobody knows what they are for.
+    let folder = tempfile::tempdir().unwrap();
+    let of = |rank: u32| Rank { group: Some([rank / 2 * 2, rank / 2 * 2 + 1]), ..Rank::new(rank, 4) };
+    write(folder.path(), &[of(0), of(1), of(2), of(3)]);
+    assert_eq!(copied(&import(&[folder.path().into()]).unwrap(), 2).unwrap_err(), CopyError::Unknown);
 }

@@ -70,7 +70,7 @@ fn chunks_that_cannot_take_turns_are_refused() {
         Synthetic { microbatches: 1 << 20, vpp: 1 << 20, ..of(2) },
     ] {
         let error = refused.check().unwrap_err().to_string();
-        assert!(error.contains("give a multiple of that instead of"), "{error}");
+        assert!(error.contains("use a multiple of that instead of"), "{error}");
     }
     assert!(Synthetic { vpp: 0, ..of(1) }.check().is_err());
 }

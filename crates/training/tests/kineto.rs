@@ -242,10 +242,13 @@ fn what_makes_no_table_is_said() {
         &|text| text.replace("\"send\"", "\"coalesced\"").replace("\"recv\"", "\"coalesced\""),
         "were batched",
     );
-    says(&|text| text.replace("PP:1B2", "PP:1W2").replace("PP:0B2", "PP:0W2"), "Not all that is computed");
-    says(&|text| text.replace("Dst Rank", "x").replace("Src Rank", "y"), "do not say where they go");
+    says(
+        &|text| text.replace("PP:1B2", "PP:1W2").replace("PP:0B2", "PP:0W2"),
+        "Some computation belongs to no microbatch",
+    );
+    says(&|text| text.replace("Dst Rank", "x").replace("Src Rank", "y"), "do not name their destination");
     let no_groups = |text: String| text.replace("pg_config", "none");
-    says(&no_groups, "all are taken for stage 0 of data-parallel rank 0");
+    says(&no_groups, "all are treated as stage 0 of data-parallel rank 0");
 }
 
 /// Two ranks at each place: the first of them stands for both.
@@ -406,7 +409,7 @@ fn a_file_that_breaks_off_does_not_hide_later_steps() {
         assert!(found.causes[0].says.starts_with("Rank 1 is slow since step 7"), "{:?}", found.causes);
         let says = |words: &str| job.notes.iter().any(|note| note.contains(words));
         assert!(
-            says("a part of the steps only: rank 6") && says("the file breaks off on rank 6"),
+            says("only some of the steps: rank 6") && says("the file is truncated on rank 6"),
             "{:?}",
             job.notes
         );
@@ -455,7 +458,7 @@ fn a_file_that_is_no_json_is_named() {
         1 => "{\"schemaVersion\": 1, \"traceEvents\": [ {]}".into(),
         _ => text,
     });
-    let told = "rank-1.json: it is no JSON from byte 38 on, before any event";
+    let told = "rank-1.json: it is not valid JSON from byte 38 on, before the first event";
     assert!(job.notes.iter().any(|note| note.contains(told)), "{:?}", job.notes);
 }
 

@@ -1,6 +1,7 @@
 //! Recordings that lack workers, steps or rows.
 
 use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse, slowness};
+use straggler_training::published::{Dense, DenseError};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 
@@ -102,8 +103,9 @@ fn lost_rows_are_named() {
             assert_eq!(all.len() + 1, before);
             let job = job(all);
             assert_eq!(numbers(&job), [0, 1, 3, 4, 5]);
-            let note =
-                format!("1 row is missing: {says} of rank {rank} in step 2. Left out for that: step 2");
+            let note = format!(
+                "1 row is missing: {says} of rank {rank} in step 2. Left out for this reason: step 2"
+            );
             assert_eq!(job.notes, [note]);
             trace(&job, Sizes::guessed(&job)).unwrap();
         }
@@ -168,7 +170,7 @@ fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
     });
     let found = answers(&job(all));
     assert!(found.notes.iter().all(|note| !note.contains("lock")), "{:?}", found.notes);
-    let told = "No step has all its rows: steps are analysed without them";
+    let told = "No step has all its rows: steps are analysed without the missing rows";
     assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Rows), 0));
 }
@@ -198,7 +200,7 @@ fn ranks_without_a_common_step_are_refused() {
     let mut all = rows(&slowed(4, 2, 10));
     all.iter_mut().filter(|row| row.dp_rank >= 2).for_each(|row| row.step += 100);
     let error = derive::job(all, "synthetic").unwrap_err().to_string();
-    let says = "rank 0 (step 0) and rank 2 (step 100) have no step in common: are these two jobs? Give the rows of one";
+    let says = "rank 0 (step 0) and rank 2 (step 100) have no step in common: are these two jobs? Give the rows of one job";
     assert_eq!(error, says);
 }
 
@@ -237,15 +239,39 @@ fn one_worker_was_not_recorded() {
     all.retain(|row| row.rank != 2);
     let one = job(all.clone());
     assert!(one.notes[0].starts_with("1 of 8 workers was not recorded: "), "{:?}", one.notes);
-    assert!(
-        one.notes[0].ends_with(
-            "What it did to the others shows as waiting of the others, and cannot be put down to it"
-        )
-    );
+    assert!(one.notes[0].ends_with(
+        "Delays that it caused show up as waiting time of the others and cannot be attributed to it"
+    ));
     let error = trace(&one, Sizes::guessed(&one)).unwrap_err().to_string();
     let says =
         "1 worker was not recorded, among them data-parallel rank 2 of stage 0: a trace needs all of them";
     assert!(error.starts_with(says), "{error}");
     all.retain(|row| row.rank != 3);
     assert!(job(all).notes[0].starts_with("2 of 8 workers were not recorded: "));
+}
+
+#[test]
+fn without_durations_nobody_is_blamed() {
+    let mut all = rows(&slowed(4, 2, 6));
+    all.iter_mut().for_each(|row| row.duration = 0.0);
+    assert_eq!(Dense::new(&all).unwrap_err(), DenseError::NoDurations);
+    let found = answers(&job(all));
+    assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Durations), 0));
+}
+
+/// With one end of its transfers a job is analysed as one without them: the slow worker is found, and nobody else is blamed.
+#[test]
+fn one_end_of_transfers_is_not_used() {
+    let of = slowed(4, 4, 10);
+    let slow = answers(&job(rows(&of)));
+    for gone in [[Kind::ForwardSend, Kind::BackwardSend], [Kind::ForwardRecv, Kind::BackwardRecv]] {
+        let mut all = rows(&of);
+        all.retain(|row| !gone.contains(&row.kind));
+        let found = answers(&job(all));
+        let told = format!("but no {}: with one end of a transfer", gone[0].name());
+        assert!(found.notes[0].contains(&told), "{:?}", found.notes);
+        assert_eq!(found.causes[0].ranks, slow.causes[0].ranks, "{:?}", found.causes);
+        assert!((found.causes[0].gain - slow.causes[0].gain).abs() < 0.01, "{:?}", found.causes[0]);
+        assert!(found.s < slow.s + 0.02 && found.replay_error.abs() < 0.01, "{} {}", found.s, slow.s);
+    }
 }

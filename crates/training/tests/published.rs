@@ -109,6 +109,8 @@ fn what_is_missing_is_named() {
     rows[0].rank = 77;
     assert!(matches!(Dense::new(&rows), Err(DenseError::TwoRanks { .. })));
     assert_eq!(Dense::new(&[]).unwrap_err(), DenseError::Empty);
+    let later: Vec<Row> = rows.iter().map(|row| Row { stage: row.stage + 1, ..*row }).collect();
+    assert_eq!(Dense::new(&later).unwrap_err(), DenseError::NoStage { stage: 0 });
     let without: Vec<Row> = job(2, 1, |_, _| 1.0).into_iter().filter(|row| row.kind != Kind::Gc).collect();
     let error = analyse(&Dense::new(&without).unwrap(), &meta(2)).unwrap_err().to_string();
     assert!(error.starts_with("stage 0 has no gc, which the published analysis expects"), "{error}");

@@ -91,7 +91,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
             assert_eq!((first.kind, &first.ranks[..]), (CauseKind::GarbageCollection, &[6][..]), "{first:?}");
             assert!((first.seconds - (with - without)).abs() < 1e-6, "{first:?}");
             // In every second step, 0.8 s.
-            let told = "This takes 400 ms a step in the mean on rank 6, and 0 s on a typical rank.";
+            let told = "This takes 400 ms a step on average on rank 6, and 0 s on a typical rank.";
             assert_eq!(first.evidence, [told]);
         }
     }

@@ -4,9 +4,9 @@
 mod public_jobs;
 
 use std::path::{Path, PathBuf};
-use straggler_training::exact::{CauseKind, Replays, analyse};
+use straggler_training::exact::{CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Synthetic, rows};
-use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv};
+use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv, write_parquet};
 
 const HEADER: &str = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id";
 
@@ -52,9 +52,9 @@ fn tables_as_text() {
     let table = read(&text);
     assert_eq!((table.rows, table.faults.notes()), (vec![expected], vec![]));
     let error = try_read(&text.replace("seq_id", "sequence")).unwrap_err().to_string();
-    assert!(error.contains("there is no column `seq_id`"), "{error}");
+    assert!(error.contains("column `seq_id` is missing"), "{error}");
     let error = try_read(&text.replace("\n7,", "\nsoon,")).unwrap_err().to_string();
-    assert!(error.contains("row 1: step is `soon`, which is no whole number"), "{error}");
+    assert!(error.contains("row 1: step is `soon`, which is not a whole number"), "{error}");
     let error = try_read("PAR1 and nothing else PAR1").unwrap_err().to_string();
     assert!(error.contains("table.csv"), "{error}");
 }
@@ -67,25 +67,25 @@ fn steps_with_impossible_values_are_left_out_and_named() {
     let cells: Vec<&str> = good[at].split(',').collect();
     for (column, value, says) in [
         (6, "-1", "duration is `-1`, which is negative"),
-        (6, "NaN", "duration is `NaN`, which is no time in seconds"),
-        (6, "1e300", "which is no time in seconds"),
-        (5, "inf", "start_ts is `inf`, which is no time in seconds"),
-        (5, "-1e12", "start_ts is `-1000000000000`, which is no time in seconds"),
-        (5, "soon", "start_ts is `soon`, which is no number of seconds"),
-        (7, "-3", "seq_id is `-3`, which is no index from 0 on"),
+        (6, "NaN", "duration is `NaN`, which is not a time in seconds"),
+        (6, "1e300", "which is not a time in seconds"),
+        (5, "inf", "start_ts is `inf`, which is not a time in seconds"),
+        (5, "-1e12", "start_ts is `-1000000000000`, which is not a time in seconds"),
+        (5, "soon", "start_ts is `soon`, which is not a number of seconds"),
+        (7, "-3", "seq_id is `-3`, which is not an index (0 to 16,777,215)"),
         (9, "2147483647", "gmc is `2147483647`, which is neither an index"),
-        (2, "99999999999", "dp_rank is `99999999999`, which is no index"),
-        (10, "", "mb_id is ``, which is no whole number"),
+        (2, "99999999999", "dp_rank is `99999999999`, which is not an index"),
+        (10, "", "mb_id is ``, which is not a whole number"),
     ] {
         let (mut changed, mut cells) = (good.clone(), cells.clone());
         cells[column] = value;
         changed[at] = cells.join(",");
         let job = read(&(changed.join("\n") + "\n")).job("").unwrap();
         assert_eq!(numbers(&job), [0, 1, 3], "{value}: {:?}", job.notes);
-        assert!(job.notes[0].starts_with("1 row cannot be true; the first: "), "{:?}", job.notes);
+        assert!(job.notes[0].starts_with("1 row cannot be correct; the first: "), "{:?}", job.notes);
         assert!(job.notes[0].contains(&format!("row {at} (step 2, rank 1): ")), "{:?}", job.notes);
         assert!(job.notes[0].contains(says), "{:?}", job.notes);
-        assert_eq!(job.notes[1], "left out, because of such rows: step 2");
+        assert_eq!(job.notes[1], "left out because of these rows: step 2");
     }
     let all: Vec<String> = good.iter().map(|line| line.replace(",0.0", ",-0.1")).collect();
     let error = read(&all.join("\n")).job("").unwrap_err().to_string();
@@ -117,9 +117,7 @@ fn operations_that_are_not_known_are_counted() {
     assert_eq!(numbers(&job), [0, 1, 2]);
     let note = &job.notes[0];
     assert!(
-        note.starts_with(
-            "6 rows were not read, of operations that are not known: `rmsnorm-grads-all-reduce`"
-        ),
+        note.starts_with("6 rows were not read because of unknown operations: `rmsnorm-grads-all-reduce`"),
         "{note}"
     );
     assert!(note.contains("(step 0, rank 0)"), "{note}");
@@ -163,7 +161,35 @@ fn operations_that_are_not_known_blame_no_host() {
         true => line.replace("forward-compute", "fwd"),
         false => line.into(),
     });
-    assert!(!blames_host(&(renamed.collect::<Vec<String>>().join("\n") + "\n")));
+    let renamed = renamed.collect::<Vec<String>>().join("\n") + "\n";
+    assert!(!blames_host(&renamed));
+    // Nor anybody else, where all that computes forward is unknown.
+    let job = read(&renamed).job("").unwrap();
+    let found = analyse(&Replays::new(&job).unwrap(), None);
+    assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Operations), 0));
+    assert!(job.notes[0].ends_with("params-all-gather and separate-grads-all-reduce"), "{}", job.notes[0]);
+}
+
+#[test]
+fn text_that_is_utf_16_is_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let text: Vec<u8> = "\u{feff}step,rank".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, text).unwrap();
+    assert!(read_table(&path).unwrap_err().to_string().ends_with("the text is UTF-16: save it as UTF-8"));
+}
+
+/// Files of a profiler beside tables are not read, and that is said.
+#[test]
+fn profiles_beside_tables_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rank0.csv"), lines(3).join("\n") + "\n").unwrap();
+    for name in ["rank0.json", "rank1.json.gz"] {
+        std::fs::write(folder.path().join(name), "{\"schemaVersion\": 1}").unwrap();
+    }
+    std::fs::write(folder.path().join("answers.json"), "{}").unwrap();
+    let notes = straggler_training::read_job(&[folder.path().into()]).unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("rank0.json and 1 more.")), "{notes:?}");
 }
 
 #[test]
@@ -181,7 +207,10 @@ fn a_last_line_that_is_cut_off_is_noticed() {
         assert_eq!(table.rows.len(), good.len() - 2, "{}", &whole[last..end]);
         let job = table.job("").unwrap();
         assert_eq!(numbers(&job), [0, 1], "{}", &whole[last..end]);
-        assert!(job.notes[0].ends_with("table.csv: ends within a row of step 2: was the recorder killed?"));
+        assert!(
+            job.notes[0]
+                .ends_with("table.csv: ends in the middle of a row of step 2: was the recorder killed?")
+        );
     }
     // A microbatch may have lost digits.
     let table = read(&format!("{HEADER}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1"));
@@ -189,6 +218,65 @@ fn a_last_line_that_is_cut_off_is_noticed() {
     // A column that is not read may have.
     let table = read(&format!("{HEADER},synthetic\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1,1"));
     assert_eq!((table.rows.len(), table.faults.leaves_out(7)), (1, false));
+}
+
+/// Other programs write a byte order mark, quotes, and no newline at the end.
+#[test]
+fn text_as_other_programs_write_it() {
+    let text = lines(3).join("\n") + "\n";
+    let plain = read(&text);
+    assert_eq!(read(&format!("\u{feff}{text}")).rows, plain.rows);
+    let quote = |line: &str| line.split(',').map(|cell| format!("\"{cell}\"")).collect::<Vec<_>>().join(",");
+    let quoted: Vec<String> = text.lines().map(quote).collect();
+    assert_eq!(read(&format!("\u{feff}{}\r\n", quoted.join("\r\n"))).rows, plain.rows);
+    // Quotes end a value, whatever it is; and a decimal comma in them is none between values.
+    let one = "\"7\",3,1,0,\"forward-compute\",\"0,5\",\"0,25\",2,0,1,\"4\"";
+    let table = read(&format!("{HEADER}\n{one}"));
+    assert_eq!((table.rows.len(), table.faults.notes().len()), (1, 0));
+    assert_eq!((table.rows[0].start, table.rows[0].microbatch), (0.5, 4));
+    // A microbatch at the very end is whole if the same operation had it in another step.
+    let compute = |line: &&str| line.contains("forward-compute") && !line.ends_with("-1");
+    let (last, others): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with("2,1,") && compute(line) && line.ends_with(",1"));
+    let [last] = last[..] else { panic!("{last:?}") };
+    let table = read(&format!("{}\n{last}", others.join("\n")));
+    assert_eq!((table.rows.len(), table.faults.notes().len()), (plain.rows.len(), 0));
+    let other = last.replace(",1", ",7");
+    assert!(read(&format!("{}\n{other}", others.join("\n"))).faults.leaves_out(2));
+}
+
+#[test]
+fn a_table_that_is_cut_off_within_its_only_step_says_so() {
+    let whole = lines(1).join("\n");
+    let error = read(&whole[..whole.len() - 20]).job("").unwrap_err().to_string();
+    assert!(
+        error.starts_with("no step can be analysed: ")
+            && error.contains("table.csv ends in the middle of a row of step 0"),
+        "{error}"
+    );
+    assert!(error.contains("Was the recorder killed"), "{error}");
+}
+
+/// Whatever is damaged is named: the footer, or a column.
+#[test]
+fn damaged_parts_of_parquet_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.parquet");
+    let mut good = Vec::new();
+    let all = rows(&Synthetic { dp: 2, pp: 2, steps: 3, ..Synthetic::default() });
+    write_parquet(&all, false, &mut good).unwrap();
+    let mut seen = [0, 0];
+    for place in (4..good.len() - 8).step_by(61) {
+        let mut bad = good.clone();
+        bad[place..place + 8].fill(0xff);
+        std::fs::write(&path, bad).unwrap();
+        let Err(error) = read_table(&path) else { continue };
+        let error = error.to_string();
+        let of = ["footer", "column "].map(|part| error.contains(part));
+        assert!(error.contains("job.parquet: ") && of.contains(&true), "{place}: {error}");
+        seen[usize::from(!of[0])] += 1;
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
 #[test]
@@ -213,7 +301,7 @@ fn tables_of_two_jobs_are_told_apart() {
     let error = why(write("again.csv", &by_rank(&one, 3)));
     assert!(
         error.contains("3.csv and ")
-            && error.contains("again.csv are of two jobs: both have step 0 of rank 3"),
+            && error.contains("again.csv belong to two jobs: both have step 0 of rank 3"),
         "{error}"
     );
     let error = why(write("layout.csv", &by_rank(&other, 2)));
@@ -360,7 +448,12 @@ fn compressed_and_cut_files() {
     let cut = folder.path().join("job.parquet");
     std::fs::write(&cut, &parquet[..parquet.len() / 2]).unwrap();
     let error = read(&cut).unwrap_err().to_string();
-    assert!(error.ends_with("the file ends before its footer: was it copied whole?"), "{error}");
+    assert!(
+        error.ends_with(
+            "the footer is missing: the file is truncated. Copy it again, or let its writer finish"
+        ),
+        "{error}"
+    );
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn the_rest_of_a_job_is_a_table() {
     scenario.faults[0].from_step = Some(2);
     let error = scenario.rows(&replays).unwrap_err();
     assert_eq!(error, ScenarioError::LostLater { step: 2, first: 0 });
-    assert!(error.to_string().ends_with("lose it from the first step on, which is step 0"), "{error}");
+    assert!(error.to_string().ends_with("lose it at the first step, 0"), "{error}");
     scenario.faults[0].from_step = Some(0);
     assert_eq!(scenario.rows(&replays).unwrap().len(), rest.operations());
 }
@@ -377,4 +377,60 @@ fn a_single_worker_can_be_late() {
     let expected: Vec<i64> = steps_of(&healthy).iter().map(|step| step + 300_000_000_000).collect();
     assert_close(&steps_of(&late), &expected);
     assert_close(&outcome(&healthy, &only(Whom::Rank(0), What::Stall(300_000_000_000))).steps, &expected);
+}
+
+/// Mending a worker gives the steps of the job in which nothing was ever wrong with it, whatever it was and whenever it began. The norm
+/// of the gradients is a collective of all workers: if it was always slow, there is nothing to compare it with, and it stays slow.
+#[test]
+fn a_mended_worker_is_as_if_nothing_had_happened() {
+    let of = Synthetic::default();
+    let healthy = steps_of(&job(&of));
+    let cases = [
+        (synthetic::What::Slow(2.0), 0),
+        (synthetic::What::Slow(2.0), 10),
+        (synthetic::What::Link { times: 30.0, with: None }, 0),
+        (synthetic::What::Link { times: 30.0, with: None }, 10),
+        (synthetic::What::Link { times: 100.0, with: Some((2, 2)) }, 10),
+        (synthetic::What::Stall(0.5), 10),
+    ];
+    for (what, from_step) in cases {
+        let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step, what };
+        let with = job(&Synthetic { faults: vec![fault], ..of.clone() });
+        let norm = match what {
+            synthetic::What::Link { times, with: None } if from_step == 0 => {
+                (times - 1.0) * 0.05 * of.gradients
+            }
+            _ => 0.0,
+        };
+        let mended = outcome(&with, &only(Whom::Rank(6), What::Mended)).steps;
+        for (step, (mended, healthy)) in mended.iter().zip(&healthy).enumerate() {
+            let truth = *healthy as f64 + 1e12 * norm;
+            let off = (*mended as f64 / truth - 1.0).abs();
+            assert!(off < 0.02, "{what:?} since {from_step}, step {step}: {mended} instead of {truth}");
+        }
+        // What is done to it afterwards is done to a healthy worker.
+        let fault = |what| Fault { whom: Whom::Rank(6), what, from_step: None };
+        let faults = vec![fault(What::Link { times: 50.0, with: None }), fault(What::Mended)];
+        let both = outcome(&with, &Scenario { faults, ..Scenario::default() }).steps;
+        assert_eq!(both, mended, "{what:?}");
+    }
+}
+
+/// A collective is as slow as its slowest member: mending another one changes nothing.
+#[test]
+fn mending_a_healthy_worker_wins_nothing() {
+    let what = synthetic::What::Link { times: 30.0, with: None };
+    let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what };
+    let job = job(&Synthetic { faults: vec![fault], ..Synthetic::default() });
+    // Rank 5 is in the collectives of rank 6.
+    let found = outcome(&job, &only(Whom::Rank(5), What::Mended));
+    assert!(mean(&found.steps) > 0.99 * mean(&steps_of(&job)), "{:?}", found.steps);
+}
+
+#[test]
+fn a_change_that_changes_nothing_is_told() {
+    let job = job(&Synthetic { jitter: 0.0, ..Synthetic::default() });
+    let differs = |what| outcome(&job, &only(Whom::Rank(6), what)).differs;
+    assert!(!differs(What::Slow(1.0)) && !differs(What::Mended));
+    assert!(differs(What::Slow(1.01)) && differs(What::Stall(1)));
 }

@@ -26,7 +26,7 @@ pub enum Command {
     Assess(Box<AssessNodes>),
     /// Measures latencies between all pairs of processes, as distributions
     ///
-    /// Every process cycles through all of its peers, in an order in which nobody has to wait for a third, and exchanges
+    /// Every process cycles through all of its peers, in an order in which no process has to wait for a third, and exchanges
     /// messages with each (Settlemyer et al., "Confidence"). Times are kept as histograms, by pair and by class of pairs.
     #[command(after_help = "Examples:\n  mpirun -n 4 straggler-mpi latency -o four.lat\n  \
         mpirun -n 8 straggler-mpi latency --sweep --trials 10000 -o sweep.lat\n  \
@@ -36,7 +36,7 @@ pub enum Command {
     ///
     /// L, o_s, o_r, g, G, O and S of the model, with confidence intervals, from trains of messages with and without
     /// computation between them (Hoefler et al., "Low-overhead LogGP parameter assessment"). Rank 0 measures with the first
-    /// process on another node; further processes are idle. Where protocols change with the size, each has its line.
+    /// process on another node; further processes are idle. Where protocols change with the size, each gets its own line.
     #[command(
         name = "loggp",
         after_help = "Examples:\n  mpirun -n 2 straggler-mpi loggp\n  \
@@ -68,13 +68,13 @@ pub enum Command {
     /// Runs a schedule, a collective or a workload on simulated processes that all ranks of the job share
     ///
     /// Takes the options of `straggler simulate` and gives the same finish times, whatever the number of ranks; each rank holds
-    /// its share of the processes, so that a job simulates what no node has the memory for.
+    /// its share of the processes, so a job can simulate more than fits into the memory of one node.
     #[command(
         after_help = "Examples:\n  mpirun -n 4 straggler-mpi simulate --collective allreduce --processes 4194304 \\\n      \
         --network chic --threads 1\n  mpirun -n 2 straggler-mpi simulate big.bin --network chic --finish-times finish.csv"
     )]
     Simulate(Box<Simulate>),
-    /// Tells how much of the cost of noise redundant messages recover, on simulated processes that all ranks share
+    /// Shows how much of the cost of noise redundant messages recover, on simulated processes that all ranks share
     ///
     /// Takes the options of `straggler redundancy` and gives the same numbers, whatever the number of ranks.
     #[command(
@@ -84,7 +84,7 @@ pub enum Command {
     Redundancy(Box<Redundancy>),
     /// Runs a study with its simulations spread over the ranks of the job
     ///
-    /// Takes the options of `straggler study run`, keeps what is found as it comes, goes on where it was interrupted, and writes the
+    /// Takes the options of `straggler study run`, saves results as they arrive, resumes after an interruption, and writes the
     /// same bytes into results.parquet.
     #[command(
         after_help = "Example:\n  mpirun -n 4 straggler-mpi study examples/studies/allreduce.toml -o allreduce"
@@ -94,22 +94,22 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct ValidateOptions {
-    /// How long each run takes, about; a run is repeated with and without detours
+    /// Approximate length of each run; a run is repeated with and without detours
     #[arg(long, value_name = "TIME", default_value = "30ms")]
     pub length: Time,
-    /// How often each case is measured, of which the median counts
+    /// How often each case is measured; the median counts
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<1>)]
     pub repetitions: usize,
-    /// How long the detours are, one case each
+    /// Lengths of the detours, one case each
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "16us,50us,100us,200us")]
     pub detours: Vec<Time>,
-    /// How often each rank has one
+    /// Time from one detour of a rank to the next
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub period: Time,
-    /// What ranks compute between two collectives; 0s is back to back
+    /// Work of a rank between two collectives; 0s is back to back
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "0s,100us")]
     pub work: Vec<Time>,
-    /// Also writes the answer as JSON
+    /// Also writes the result to this file, as JSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -119,16 +119,16 @@ pub struct LogGpOptions {
     /// The largest message
     #[arg(long, value_name = "BYTES", default_value = "4MiB")]
     pub largest: Bytes,
-    /// How often all experiments are made; intervals of confidence need six
+    /// How often all experiments are run; confidence intervals need six
     #[arg(long, value_name = "N", default_value_t = 21, value_parser = at_least::<6>)]
     pub batches: usize,
-    /// How often each experiment is repeated in a batch, of which the lower quartile counts
+    /// How often each experiment is repeated in a batch; the lower quartile counts
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least::<1>)]
     pub repetitions: usize,
-    /// What reports call the network [default: the name of the file]
+    /// Name of the network in reports [default: the name of the file]
     #[arg(long)]
     pub name: Option<String>,
-    /// Where the network goes; `--network measured` finds the default
+    /// File for the network; `--network measured` finds the default
     #[arg(short, long, value_name = "FILE", default_value = straggler_model::network::MEASURED_FILE)]
     pub output: PathBuf,
 }
@@ -151,22 +151,22 @@ pub struct LatencyOptions {
     /// Passes through all peers in each cycle
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub trials: u64,
-    /// Cycles; the least time of each is kept apart
+    /// Cycles; the minimum of each is kept separately
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: u32,
-    /// With how many peers each process exchanges messages; several numbers are measured one after the other [default: all]
+    /// Number of peers that each process exchanges messages with; several numbers are measured one after the other [default: all]
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "sweep")]
     pub peers: Vec<u32>,
     /// How many processes of each node communicate, while the others wait [default: all]
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "sweep")]
     pub per_node: Vec<u32>,
-    /// Measures 1, 2, 4, … processes per node, each with 1, 2, 4, … peers, and on 1, 2, 4, … switches where Slurm tells them
+    /// Measures 1, 2, 4, … processes per node, each with 1, 2, 4, … peers, and on 1, 2, 4, … switches where Slurm reports them
     #[arg(long)]
     pub sweep: bool,
-    /// Stops after so many seconds and keeps what was measured
+    /// Stops after this many seconds and keeps what was measured
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_limit: Option<u64>,
-    /// Where the distributions go
+    /// File for the distributions
     #[arg(short, long, value_name = "FILE", default_value = "latency.lat")]
     pub output: PathBuf,
 }
@@ -175,7 +175,7 @@ pub struct LatencyOptions {
 pub enum Kernel {
     /// MPI_Sendrecv between both of a pair
     Exchange,
-    /// A message there, and one back
+    /// A message there and one back
     PingPong,
     /// MPI_Irecv and MPI_Isend, then MPI_Wait for both, between both of a pair
     Nonblocking,
@@ -185,7 +185,7 @@ pub enum Kernel {
     Bcast,
     /// MPI_Allreduce
     Allreduce,
-    /// MPI_Alltoall, so many bytes to each
+    /// MPI_Alltoall, this many bytes to each
     Alltoall,
 }
 

@@ -91,7 +91,7 @@ fn who_measures_what(session: &Session) -> Result<Vec<Vec<u32>>> {
         let cores = list.and_then(|list| cores::parse(&list).map_err(|fault| fault.to_string()));
         match cores {
             Ok(cores) => processes.push(Allowed { node, cores }),
-            Err(fault) => bail!("rank {rank}: its cores are not known: {fault}"),
+            Err(fault) => bail!("rank {rank}: its cores are unknown: {fault}"),
         }
     }
     Ok(shares(&processes))
@@ -187,11 +187,11 @@ fn doubts(session: &Session, machine: &Machine, cores: usize) -> Vec<String> {
         .timer
         .not_invariant
         .as_ref()
-        .map(|doubt| format!("{host}: {} may not run at one rate: {doubt}", session.timer.name));
+        .map(|doubt| format!("{host}: {} may not run at a constant rate: {doubt}", session.timer.name));
     let quota = machine.cgroup_quota_cores.filter(|&quota| quota < cores as f64).map(|quota| {
         format!(
-            "{host}: a control group allows a process the time of {} cores but {cores} are measured: being stopped for that \
-             looks like noise",
+            "{host}: a control group limits a process to the time of {} cores, but {cores} are measured: throttling looks like \
+             noise",
             significant(quota)
         )
     });
@@ -227,7 +227,7 @@ fn put_together(
         }
     }
     if !late.is_empty() {
-        said.push(format!("ranks {} began later than agreed: their nodes are busy", late.join(", ")));
+        said.push(format!("ranks {} started late: their nodes are busy", late.join(", ")));
     }
     Ok(Measurement { parts: Part::join(parts), clock_error: clocks::error(before, after, rate), said })
 }

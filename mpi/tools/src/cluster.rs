@@ -18,13 +18,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use straggler_sim::cluster::{Cluster, SAID};
 
-/// Bytes of one message at most.
+/// The maximum number of bytes in a message.
 const LARGEST: usize = 1 << 30;
 /// The tags of a message that is whole, or the end of one, and of a piece that is not the last.
 const LAST: i32 = 1;
 const MORE: i32 = 2;
 
-/// After so many looks at nothing the core is left to others for a moment.
+/// After this many polls without a message, the thread yields its core.
 const LOOKS: u32 = 1000;
 
 pub struct Job {

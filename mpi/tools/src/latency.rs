@@ -33,7 +33,7 @@ trait Measured {
     fn warm_up(&mut self, trials: u64) -> Result<()>;
     /// Runs this many trials.
     fn run(&mut self, trials: u64) -> Result<()>;
-    /// How many trials are run before somebody looks whether to stop.
+    /// How many trials are run between two checks whether to stop.
     fn batch(&self) -> u64;
     fn end_cycle(&mut self);
     /// Why going on would measure nothing.
@@ -102,8 +102,7 @@ impl<'a> Job<'a> {
         total.notes.push(format!("MPI library: {}", library()));
         if session.unbound {
             total.notes.push(
-                "Not every process is bound to one core: the system may have moved them. Bind them, with \
-                 `mpirun --bind-to core`."
+                "Not every process is bound to one core: the system may have moved them. Bind them with `mpirun --bind-to core`."
                     .into(),
             );
         }
@@ -121,7 +120,7 @@ impl<'a> Job<'a> {
         }
         for Crowd { host, processes, cores } in crowds(&total) {
             let note = format!(
-                "{host} has {processes} processes for {cores} cores: they wait for each other, and the times are those of the \
+                "{host} has {processes} processes for {cores} cores: they compete for cores, and the times are dominated by the \
                  scheduler. Use fewer processes."
             );
             session.tell(&format!("warning: {note}"));
@@ -195,7 +194,9 @@ impl<'a> Job<'a> {
             let due = self.session.is_first() && self.saved.elapsed() >= SAVE;
             if cycle + 1 < cycles && self.session.any_of(due, measured.is_none()) {
                 let mut so_far = self.total.clone();
-                so_far.interruptions.push("Not finished: this is what was there while it ran.".into());
+                so_far
+                    .interruptions
+                    .push("Not finished: these are partial results, saved during the run.".into());
                 self.collect(&mut measured, &mut so_far)?;
                 self.save(&so_far)?;
             }
@@ -303,7 +304,7 @@ fn refuse_missing_folder(session: &Session, path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let missing = session.is_first() && folder.is_some_and(|folder| !folder.is_dir());
     if session.any(missing) {
-        anyhow::bail!("{}: there is no such folder on the host of rank 0: make it first", path.display());
+        anyhow::bail!("{}: there is no such folder on the host of rank 0: create it first", path.display());
     }
     Ok(())
 }

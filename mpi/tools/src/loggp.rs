@@ -81,12 +81,13 @@ pub fn between_two(session: &Session, seed: u64) -> Result<Option<LogGp>> {
     Ok(measured)
 }
 
-/// With whom rank 0 measures: the first process on another node, or else the next one.
+/// The process that rank 0 measures with: the first process on another node, or else the next one.
 fn partner(processes: &[Process]) -> Result<u32> {
     let Some(first) = processes.first().filter(|_| processes.len() > 1) else {
         bail!(
-            "LogGP parameters are those between two processes and this job has one: start it with `mpirun -n 2 \
-             straggler-mpi loggp …`. If you did, mpirun belongs to another MPI than the one straggler-mpi was built with"
+            "LogGP parameters are measured between two processes, but this job has one: start it with `mpirun -n 2 \
+             straggler-mpi loggp …`. If you did, mpirun belongs to a different MPI library than the one straggler-mpi was \
+             built with"
         );
     };
     let elsewhere = processes.iter().position(|process| process.node != first.node);
@@ -107,7 +108,7 @@ fn drive(session: &Session, options: &LogGpOptions, common: &Common, partner: u3
     let Ok(measured) = measure(&mut driver, &settings, &mut |stage| meter.proceed(stage));
     driver.stop();
     let Some(mut measured) = measured else {
-        session.tell("stopped before there was enough to say anything: no file was written");
+        session.tell("stopped before enough was measured: no file was written");
         return Ok(ExitCode::from(130));
     };
     measured.doubts.extend(circumstances(session, partner));
@@ -124,11 +125,12 @@ fn circumstances(session: &Session, partner: u32) -> Vec<String> {
     let core = |rank: u32| session.processes.get(rank as usize).map(|process| (process.node, process.core));
     if core(0) == core(partner) {
         doubts.push(
-            "both processes began on the same core: they may have waited for it, not for messages".into(),
+            "both processes started on the same core: they may have waited for it rather than for messages"
+                .into(),
         );
     } else if session.unbound {
         doubts.push(
-            "the processes are not bound to a core each, and the system may have moved them: bind them, with `mpirun \
+            "the processes are not each bound to a core, and the system may have moved them: bind them with `mpirun \
              --bind-to core`"
                 .into(),
         );
@@ -140,7 +142,7 @@ fn circumstances(session: &Session, partner: u32) -> Vec<String> {
         ));
     }
     if session.stopped() {
-        doubts.push("the measurement was stopped before it had all its batches".into());
+        doubts.push("the measurement was stopped before all batches were done".into());
     }
     doubts
 }

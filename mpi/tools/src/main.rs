@@ -7,7 +7,7 @@
 //!                           │                                            rank 0: Measurement ─► FILE.lat
 //!                           ├─► assess: clocks, noise on all cores ─► rank 0: Measurement ─► `straggler::on_cluster::assess`
 //!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
-//!                           ├─► replay: Recording ─► Player on each process ─► rank 0: a new trace, compared by `straggler`
+//!                           ├─► replay: TracedRun ─► Player on each process ─► rank 0: a new trace, compared by `straggler`
 //!                           ├─► validate: collectives with injected detours ─► rank 0: the same, simulated, beside the measured
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         return ExitCode::from(3);
     };
     if level < Threading::Funneled {
-        eprintln!("error: this MPI library does not allow threads beside the one that calls it");
+        eprintln!("error: this MPI library does not support threads (MPI_THREAD_FUNNELED)");
         return ExitCode::from(3);
     }
     let world = universe.world();

@@ -4,7 +4,7 @@
 use metis::{Graph, Idx};
 use straggler::on_cluster::Traffic;
 
-/// Who belongs to which of so many parts.
+/// Assigns every process to one of the given number of parts.
 pub fn by_metis(traffic: &Traffic, parts: u32) -> Option<Vec<u32>> {
     let all = traffic.messages.values().sum();
     let mut neighbours: Vec<Vec<(Idx, Idx)>> = vec![Vec::new(); traffic.work.len()];

@@ -1,7 +1,7 @@
 //! `straggler-mpi replay`: a traced run with real messages.
 //!
 //! ```text
-//! Recording (of the trace with its hypothesis) ─► Part of this rank ─► Player ─► Wire (MPI)
+//! TracedRun (of the trace with its hypothesis) ─► Part of this rank ─► Player ─► Wire (MPI)
 //!                                                                       │
 //!                                                                       ▼
 //!                                       Replayed: when each instruction was passed, and what was decided
@@ -24,7 +24,7 @@ use player::Player;
 use std::time::Duration;
 use straggler::on_cluster::{Compute, Played, Stage};
 use straggler_model::Time;
-use straggler_schedule::traced::Recording;
+use straggler_schedule::traced::TracedRun;
 use straggler_sim::programs::Replayed;
 use watch::Watch;
 
@@ -35,7 +35,7 @@ const LEAD_NS: i64 = 20_000_000;
 const STUCK: i32 = 4;
 
 impl Stage for Session {
-    fn play(&self, recording: &Recording, compute: Compute, patience: Time) -> Played {
+    fn play(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Played {
         match self.play_part(recording, compute, patience) {
             Ok(played) => played,
             Err(fault) => {
@@ -52,7 +52,7 @@ impl Stage for Session {
 }
 
 impl Session {
-    fn play_part(&self, recording: &Recording, compute: Compute, patience: Time) -> Result<Played, Fault> {
+    fn play_part(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Result<Played, Fault> {
         let part = Part::of(recording, self.rank);
         let groups: Vec<&[u32]> = recording.groups().iter().map(|group| &group.members[..]).collect();
         let wire = Wire::new(&self.world, &groups, self.rank, part.largest)?;
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Says where the run hangs, and ends it: the launcher ends the others.
-    fn watch(&self, recording: &Recording, patience: Time) -> Watch {
+    fn watch(&self, recording: &TracedRun, patience: Time) -> Watch {
         let rank = self.rank;
         let origins: Vec<u32> = (0..recording.rank(rank).instructions().len() as u32)
             .map(|instruction| recording.rank(rank).origin(instruction))
@@ -90,7 +90,7 @@ impl Session {
             let call = origins.get(instruction as usize).copied().unwrap_or_default();
             eprintln!(
                 "error: rank {rank} has waited in call {call} of its trace for {patience}: the program may hang with these \
-                 decisions, try --mode recorded; if it only takes long, give more --patience"
+                 decisions: try --mode recorded; if it is only slow, increase --patience"
             );
             std::process::exit(STUCK);
         })

@@ -30,7 +30,7 @@ fn switch() -> Option<String> {
     straggler_model::switches::of_slurm(&address?, &pattern?)
 }
 
-/// Bytes of one message at most.
+/// The maximum number of bytes in a message.
 const CHUNK: usize = 1 << 28;
 
 /// How long a process sleeps that has nothing to do.

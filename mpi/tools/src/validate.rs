@@ -25,7 +25,7 @@ use anyhow::{Result, bail};
 use detours::{Found, Plan};
 use predict::Predictor;
 use rounds::Kind;
-use run::{Case, Runner};
+use run::{Case, CaseRunner};
 use std::process::ExitCode;
 use straggler::on_cluster::Common;
 use straggler_model::philox::Stream;
@@ -33,7 +33,7 @@ use straggler_model::replace::refuse_missing_folder;
 use straggler_model::{Network, Time};
 use summary::{CaseAnswer, Pair, Validation};
 
-/// Collectives of the run that tells how long one takes.
+/// The number of collectives in the run that measures the time of one.
 const TRIAL: u32 = 200;
 
 /// Messages of a run at most: all are simulated.
@@ -41,7 +41,7 @@ const MOST_MESSAGES: u64 = 1 << 20;
 
 pub fn run(session: &Session, options: &ValidateOptions, common: &Common) -> Result<ExitCode> {
     check(session, options)?;
-    let runner = Runner::new(session).map_err(fault)?;
+    let runner = CaseRunner::new(session).map_err(fault)?;
     let mut cases = Vec::new();
     'all: for kind in Kind::ALL {
         for &work in &options.work {
@@ -73,12 +73,12 @@ fn fault(fault: Fault) -> anyhow::Error {
 fn check(session: &Session, options: &ValidateOptions) -> Result<()> {
     if session.size < 2 {
         bail!(
-            "a collective needs two processes and this job has one: start it with `mpirun -n 2 straggler-mpi validate`"
+            "a collective needs two processes, but this job has one: start it with `mpirun -n 2 straggler-mpi validate`"
         );
     }
     let most = options.detours.iter().max().copied().unwrap_or_default();
     if most >= options.period || options.detours.contains(&Time::ZERO) {
-        bail!("--detours {most}: detours take some time, and less than --period {}", options.period);
+        bail!("--detours {most}: detours must be longer than 0 and shorter than --period {}", options.period);
     }
     if options.period > options.length {
         bail!("--period {} is longer than a run, --length {}", options.period, options.length);
@@ -96,7 +96,7 @@ fn check(session: &Session, options: &ValidateOptions) -> Result<()> {
 
 struct Validator<'a> {
     session: &'a Session,
-    runner: &'a Runner<'a>,
+    runner: &'a CaseRunner<'a>,
     options: &'a ValidateOptions,
     seed: u64,
     kind: Kind,

@@ -32,7 +32,7 @@ pub type Result<T> = std::result::Result<T, Fault>;
 /// Room for messages, aligned for numbers of eight bytes.
 pub type Room = Vec<u64>;
 
-/// A room that holds so many bytes.
+/// A buffer of the given number of bytes.
 pub fn room(bytes: usize) -> Room {
     // Not zero, so that the system hands out the pages now.
     vec![1; bytes.div_ceil(8).max(1)]
@@ -55,7 +55,7 @@ pub struct Pending {
     sent: ManuallyDrop<Rc<Room>>,
     /// Counts and places of blocks, which MPI may read until the operation has completed.
     lists: ManuallyDrop<Vec<Vec<c_int>>>,
-    /// Who sent, of a receive that has completed.
+    /// The sender of a completed receive.
     pub source: Option<u32>,
 }
 
@@ -105,7 +105,7 @@ impl Drop for Pending {
 pub struct Wire {
     world: MPI_Comm,
     groups: Vec<Option<MPI_Comm>>,
-    /// What is sent: nobody reads it.
+    /// The data that is sent; it is never read.
     sent: Rc<Room>,
 }
 
@@ -152,7 +152,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// A communicator of those who have a place in it.
+    /// A communicator of the processes that belong to it.
     fn split(&self, place: Option<usize>) -> Result<Option<MPI_Comm>> {
         let mut group = self.world;
         // SAFETY: as above; who has no place gets no communicator.
@@ -209,7 +209,7 @@ impl Wire {
         Ok(pending)
     }
 
-    /// Receives into a room, from one process or anyone. Gives who sent.
+    /// Receives into a buffer, from one process or any. Returns the sender.
     pub fn receive(&self, into: &mut Room, bytes: usize, from: Option<u32>, tag: u32) -> Result<Option<u32>> {
         let count = counted("a receive", bytes, into)?;
         let (to, mut status) = (into.as_mut_ptr().cast(), nothing());
@@ -248,7 +248,7 @@ fn counted(what: &'static str, bytes: usize, room: &Room) -> Result<c_int> {
 }
 
 fn counted_bytes(what: &'static str, bytes: usize) -> Result<c_int> {
-    let too_many = |_| Fault { call: what, text: format!("{bytes} bytes are more than one call takes") };
+    let too_many = |_| Fault { call: what, text: format!("{bytes} bytes are too many for one call") };
     c_int::try_from(bytes).map_err(too_many)
 }
 

@@ -190,6 +190,27 @@ impl Abi {
         }
     }
 
+    /// The bytes of the message that a status is about; none where the layout does not tell.
+    ///
+    /// # Safety
+    /// `status` points to a status that a receive has filled.
+    #[inline]
+    pub unsafe fn bytes(&self, status: usize) -> Option<u64> {
+        // SAFETY: these fields are inside of the status, at the places that the library's header gives them. Fortran's
+        // statuses are aligned to four bytes only.
+        unsafe {
+            match self.family {
+                Family::OpenMpi => Some(((status + 16) as *const u64).read_unaligned()),
+                Family::Mpich => {
+                    let at = |offset: usize| u64::from(((status + offset) as *const u32).read());
+                    // The lowest bit of the second word says whether it was cancelled.
+                    Some(at(4) >> 1 << 32 | at(0))
+                }
+                Family::Standard => None,
+            }
+        }
+    }
+
     /// The size of a predefined datatype, where its handle says it.
     #[inline]
     pub fn size_in_handle(&self, datatype: Handle) -> Option<u64> {

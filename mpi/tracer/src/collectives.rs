@@ -5,10 +5,10 @@
 //! on others, those of a buffer in place) may hold anything and are not looked at.
 
 use crate::abi::Handle;
-use crate::language::{Kind, Language};
-use crate::note::{call, good, is_persistent, made, peer, size_of_type};
+use crate::language::Kind;
+use crate::note::{Making, call, good, is_persistent, made, peer, size_of_type};
 use crate::process::Comm;
-use crate::site::{Invoke, Length, Site};
+use crate::site::{Length, Site, Words};
 use crate::thread::{Scratch, Seen};
 use crate::topology;
 use libc::c_int;
@@ -17,17 +17,14 @@ use straggler_trace::call::special;
 use straggler_trace::format::attribute;
 
 /// A collective call that went well, for those who describe it.
-struct Joined<'a, L, const N: usize> {
-    site: &'a Site<L, N>,
+struct Joined<'a, W: Words> {
+    site: &'a Site<W>,
     scratch: &'a mut Scratch,
     seen: &'a mut Seen,
     comm: Comm,
 }
 
-impl<L: Language, const N: usize> Joined<'_, L, N>
-where
-    [usize; N]: Invoke,
-{
+impl<W: Words> Joined<'_, W> {
     fn bytes(&self, count: usize, datatype: usize) -> u64 {
         self.site.bytes(count, datatype)
     }
@@ -90,21 +87,12 @@ fn after(function: straggler_trace::Function) -> usize {
 }
 
 /// The communicator: the last argument but for what `after` counts.
-fn communicator<L: Language, const N: usize>(site: &Site<L, N>) -> Handle
-where
-    [usize; N]: Invoke,
-{
-    site.handle(Kind::Comm, N - after(site.function()) - 1)
+fn communicator<W: Words>(site: &Site<W>) -> Handle {
+    site.handle(Kind::Comm, W::LAST - after(site.function()))
 }
 
 /// Runs a collective whose communicator is the last argument of its blocking form.
-fn collective<L: Language, const N: usize>(
-    site: Site<L, N>,
-    describe: impl FnOnce(&mut Joined<'_, L, N>),
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn collective<W: Words>(site: Site<W>, describe: impl FnOnce(&mut Joined<'_, W>)) -> c_int {
     call(&site, |scratch, seen| {
         if good(seen) {
             let comm = scratch.comm(communicator(&site));
@@ -112,24 +100,18 @@ where
             describe(&mut Joined { site: &site, scratch, seen, comm });
         }
         if site.function().makes_request() {
-            made(seen, &site, N - 1, is_persistent(site.function()), false);
+            made(seen, &site, W::LAST, Making::of(site.function()));
         }
     })
 }
 
 /// (comm)
-pub fn barrier<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn barrier<W: Words>(site: Site<W>) -> c_int {
     collective(site, |_| {})
 }
 
 /// (buffer, count, datatype, root, comm)
-pub fn bcast<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn bcast<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(3);
         if joined.seen.peer == special::NOBODY {
@@ -141,10 +123,7 @@ where
 }
 
 /// (send buffer, count, datatype, receive buffer, count, datatype, root, comm)
-pub fn gather<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn gather<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(6);
         if root {
@@ -159,15 +138,12 @@ where
 }
 
 /// Whether a rank gives something to a rooted collective: between groups, the root's side does not.
-fn sends<L, const N: usize>(joined: &Joined<'_, L, N>, root: bool) -> bool {
+fn sends<W: Words>(joined: &Joined<'_, W>, root: bool) -> bool {
     joined.seen.peer != special::NOBODY && !(root && joined.comm.between)
 }
 
 /// (send buffer, count, datatype, receive buffer, count, datatype, root, comm)
-pub fn scatter<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn scatter<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(6);
         if root {
@@ -182,10 +158,7 @@ where
 }
 
 /// (send buffer, count, datatype, receive buffer, counts, displacements, datatype, root, comm)
-pub fn gatherv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn gatherv<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(7);
         let mut sizes = Vec::new();
@@ -202,10 +175,7 @@ where
 }
 
 /// (send buffer, counts, displacements, datatype, receive buffer, count, datatype, root, comm)
-pub fn scatterv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn scatterv<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(7);
         let mut sizes = Vec::new();
@@ -222,10 +192,7 @@ where
 }
 
 /// (send buffer, count, datatype, receive buffer, count, datatype, comm)
-pub fn allgather<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn allgather<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         joined.seen.received = joined.bytes(4, 5);
         joined.seen.sent = if joined.in_place(0) { joined.seen.received } else { joined.bytes(1, 2) };
@@ -233,18 +200,12 @@ where
 }
 
 /// The same arguments, and what is sent goes to each.
-pub fn alltoall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn alltoall<W: Words>(site: Site<W>) -> c_int {
     allgather(site)
 }
 
 /// (send buffer, count, datatype, receive buffer, counts, displacements, datatype, comm)
-pub fn allgatherv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn allgatherv<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let sizes = joined.sizes(4, 6, joined.partners().1);
         joined.tell_received(&sizes);
@@ -257,10 +218,7 @@ where
 }
 
 /// (send buffer, counts, displacements, datatype, receive buffer, counts, displacements, datatype, comm)
-pub fn alltoallv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn alltoallv<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let (to, from) = joined.partners();
         let received = joined.sizes(5, 7, from);
@@ -271,10 +229,7 @@ where
 }
 
 /// (send buffer, counts, displacements, datatypes, receive buffer, counts, displacements, datatypes, comm)
-pub fn alltoallw<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn alltoallw<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let (to, from) = joined.partners();
         let received = joined.typed_sizes(5, 7, from);
@@ -285,10 +240,7 @@ where
 }
 
 /// (send buffer, receive buffer, count, datatype, operation, root, comm)
-pub fn reduce<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn reduce<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let root = joined.is_root(5);
         if joined.seen.peer == special::NOBODY {
@@ -305,10 +257,7 @@ where
 }
 
 /// (send buffer, receive buffer, count, datatype, operation, comm)
-pub fn allreduce<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn allreduce<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let size = joined.bytes(2, 3);
         (joined.seen.sent, joined.seen.received) = (size, size);
@@ -316,10 +265,7 @@ where
 }
 
 /// (send buffer, receive buffer, counts, datatype, operation, comm)
-pub fn reduce_scatter<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn reduce_scatter<W: Words>(site: Site<W>) -> c_int {
     collective(site, |joined| {
         let members = if joined.comm.between { joined.comm.own_size } else { joined.comm.size };
         let sizes = joined.sizes(2, 3, members);

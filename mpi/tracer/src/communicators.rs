@@ -2,18 +2,14 @@
 
 use crate::abi::abi;
 use crate::clock;
-use crate::language::{Kind, Language};
-use crate::note::{call, good, made, recorded};
+use crate::language::Kind;
+use crate::note::{Making, call, good, made, recorded};
 use crate::process;
-use crate::site::{Invoke, Site};
-use crate::thread::Seen;
+use crate::site::{Site, Words};
 use libc::c_int;
 
 /// A call on the communicator at argument `parent` that puts a new one at argument `new`.
-fn make<L: Language, const N: usize>(site: Site<L, N>, parent: Option<usize>, new: usize) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn make<W: Words>(site: Site<W>, parent: Option<usize>, new: usize) -> c_int {
     call(&site, |scratch, seen| {
         if good(seen) {
             if let Some(parent) = parent {
@@ -30,48 +26,33 @@ where
             }
         }
         if site.function().makes_request() {
-            made(seen, &site, N - 1, false, false);
+            made(seen, &site, W::LAST, Making::of(site.function()));
         }
     })
 }
 
 /// The parent comes first, the new one last.
-pub fn from_first<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    make(site, Some(0), N - 1)
+pub fn from_first<W: Words>(site: Site<W>) -> c_int {
+    make(site, Some(0), W::LAST)
 }
 
 /// The same with a request behind.
-pub fn later_from_first<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    make(site, Some(0), N - 2)
+pub fn later_from_first<W: Words>(site: Site<W>) -> c_int {
+    make(site, Some(0), W::LAST - 1)
 }
 
 /// No parent; the new one is last.
-pub fn from_none<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    make(site, None, N - 1)
+pub fn from_none<W: Words>(site: Site<W>) -> c_int {
+    make(site, None, W::LAST)
 }
 
 /// (port, info, root, comm, new)
-pub fn meet<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn meet<W: Words>(site: Site<W>) -> c_int {
     make(site, Some(3), 4)
 }
 
 /// (parent): the same every time.
-pub fn get_parent<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn get_parent<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         if good(seen) {
             // The null one where the program was not spawned.
@@ -81,17 +62,14 @@ where
 }
 
 /// (comm)
-pub fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn free<W: Words>(site: Site<W>) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     // It is forgotten before: another thread may get its handle before this call is back.
     let handle = site.first_handle(Kind::Comm, 0);
     let known = process::forget(handle);
     let enter = clock::ticks();
     let code = site.invoke();
-    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
+    let mut seen = site.seen(enter, clock::ticks(), code);
     if let Some(comm) = known {
         seen.comm = comm.local;
         if !good(&seen) {
@@ -103,9 +81,6 @@ where
 }
 
 /// (command, arguments, number, info, root, comm, new, codes), or one more in front
-pub fn spawn<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    make(site, Some(N - 3), N - 2)
+pub fn spawn<W: Words>(site: Site<W>) -> c_int {
+    make(site, Some(W::LAST - 2), W::LAST - 1)
 }

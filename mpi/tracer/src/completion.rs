@@ -1,15 +1,15 @@
 //! Waiting for requests and testing them.
 //!
-//! Completed requests are overwritten by the call, so their handles are copied before. Where a receive was open for any
-//! source or tag and the program wants no status, the call gets one of ours.
+//! Completed requests are overwritten by the call, so their handles are copied before. Where there is a receive among them
+//! and the program wants no status, the call gets one of ours: it tells how long the message was, and who sent it.
 
 use crate::abi::{Handle, abi};
 use crate::clock;
-use crate::language::{Kind, Language};
+use crate::language::{Kind, Language as _};
 use crate::note::{arrived, good, recorded};
 use crate::process::{self, Process};
 use crate::requests::{Open, Place};
-use crate::site::{Invoke, Length, Site, Status, Wanted};
+use crate::site::{Length, Site, Status, Wanted, Words};
 use crate::thread::{Guard, Scratch, Seen};
 use libc::c_int;
 use smallvec::SmallVec;
@@ -24,7 +24,11 @@ pub struct Given {
     handle: Handle,
     kept: Place,
     open: Open,
+    /// Its place in the record's list, which leaves out what began while recording was paused; or [`UNLISTED`].
+    listed: u32,
 }
+
+const UNLISTED: u32 = u32::MAX;
 
 /// Where a function has its arguments.
 struct Places {
@@ -53,10 +57,7 @@ enum Answer {
 }
 
 /// (request, status)
-pub fn wait<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn wait<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
         &Places { requests: 0, length: Length::One, answer: Answer::All, status: 1, statuses: false },
@@ -64,10 +65,7 @@ where
 }
 
 /// (count, requests, statuses)
-pub fn waitall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn waitall<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
         &Places { requests: 1, length: Length::Argument(0), answer: Answer::All, status: 2, statuses: true },
@@ -75,10 +73,7 @@ where
 }
 
 /// (count, requests, index, status)
-pub fn waitany<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn waitany<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
         &Places {
@@ -92,19 +87,13 @@ where
 }
 
 /// (count, requests, number, indices, statuses)
-pub fn waitsome<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn waitsome<W: Words>(site: Site<W>) -> c_int {
     let answer = Answer::Some { count: 2, indices: 3 };
     complete(site, &Places { requests: 1, length: Length::Argument(0), answer, status: 4, statuses: true })
 }
 
 /// (request, flag, status)
-pub fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn test<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
         &Places { requests: 0, length: Length::One, answer: Answer::AllIf(1), status: 2, statuses: false },
@@ -112,10 +101,7 @@ where
 }
 
 /// (count, requests, flag, statuses)
-pub fn testall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn testall<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
         &Places {
@@ -129,26 +115,17 @@ where
 }
 
 /// (count, requests, index, flag, status)
-pub fn testany<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn testany<W: Words>(site: Site<W>) -> c_int {
     let answer = Answer::OneIf { index: 2, flag: 3 };
     complete(site, &Places { requests: 1, length: Length::Argument(0), answer, status: 4, statuses: false })
 }
 
 /// (count, requests, number, indices, statuses)
-pub fn testsome<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn testsome<W: Words>(site: Site<W>) -> c_int {
     waitsome(site)
 }
 
-fn complete<L: Language, const N: usize>(mut site: Site<L, N>, places: &Places) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn complete<W: Words>(mut site: Site<W>, places: &Places) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     // Taken out for as long as the call has their addresses.
     let mut given = std::mem::take(&mut guard.scratch().given);
@@ -157,8 +134,9 @@ where
     let code = site.with_statuses(places.status, wanted(places, &given, &mut room), |site| {
         let enter = clock::ticks();
         let code = site.invoke();
-        let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
-        guard.scratch().requests.extend(given.iter().map(|given| given.open.number));
+        let mut seen = site.seen(enter, clock::ticks(), code);
+        let listed = given.iter().filter(|given| given.open.recorded);
+        guard.scratch().requests.extend(listed.map(|given| given.open.number));
         finish(site, places, &mut guard, &mut seen, &given);
         code
     });
@@ -168,9 +146,9 @@ where
     code
 }
 
-/// Which statuses the record needs: where a receive was open for anybody, or may be cancelled.
+/// Which statuses the record needs: those of receives, and of what may be cancelled.
 fn wanted<'a>(places: &Places, given: &[Given], room: &'a mut Vec<u64>) -> Wanted<'a> {
-    if !given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
+    if !given.iter().any(|given| given.open.receives() || given.open.cancelled) {
         Wanted::None
     } else if places.statuses {
         Wanted::List { length: places.length, room }
@@ -180,19 +158,19 @@ fn wanted<'a>(places: &Places, given: &[Given], room: &'a mut Vec<u64>) -> Wante
 }
 
 /// The open requests given to a call.
-fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &mut Vec<Given>)
-where
-    [usize; N]: Invoke,
-{
+fn list<W: Words>(site: &Site<W>, places: &Places, given: &mut Vec<Given>) {
     let null = abi().request_null;
     let handles = site.handles(Kind::Request, places.requests, places.length);
     let Some(first) = handles.first_but(null) else { return };
+    let mut next = 0;
     process::with(|process| {
         for (place, handle) in handles.from(first).filter(|&(_, handle)| handle != null) {
             // Equal handles in one list stand for different requests: each is taken once.
             match process.requests.take(handle) {
                 Some((kept, open)) if open.persistent.is_none() || open.active => {
-                    given.push(Given { place, handle, kept, open });
+                    let listed = if open.recorded { next } else { UNLISTED };
+                    next += u32::from(open.recorded);
+                    given.push(Given { place, handle, kept, open, listed });
                 }
                 Some(_) => {}
                 None => unknown_request(process, site.function()),
@@ -214,15 +192,7 @@ struct Done<'a> {
     status: Status<'a>,
 }
 
-fn finish<L: Language, const N: usize>(
-    site: &Site<L, N>,
-    places: &Places,
-    guard: &mut Guard,
-    seen: &mut Seen,
-    given: &[Given],
-) where
-    [usize; N]: Invoke,
-{
+fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &mut Seen, given: &[Given]) {
     let testing = matches!(places.answer, Answer::AllIf(_) | Answer::OneIf { .. })
         || matches!(seen.function, Function::Testsome);
     if good(seen) && finish_plain(site, places, guard, seen, given, testing) {
@@ -241,15 +211,20 @@ fn finish<L: Language, const N: usize>(
     let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = done
         .iter()
         .filter_map(|done| {
-            let open = &given.get(done.place)?.open;
+            let Given { open, listed, .. } = given.get(done.place).filter(|given| given.open.recorded)?;
             let who = open.wildcard.then(|| done.status.matched());
             let cancelled = open.cancelled && done.status.was_cancelled();
-            (!all || who.is_some() || cancelled).then_some((done.place as u32, who, cancelled))
+            (!all || who.is_some() || cancelled).then_some((*listed, who, cancelled))
         })
         .collect();
+    // A choice that fell on what is not in the record's list is none among what is.
+    if !all && told.is_empty() {
+        guard.scratch().requests.clear();
+    }
     if !told.is_empty() {
         guard.scratch().attributes.completed(told.into_iter());
     }
+    tell_lengths(guard.scratch(), given, done.iter().copied());
     if testing {
         guard.scratch().attributes.found();
     }
@@ -265,21 +240,13 @@ fn finish<L: Language, const N: usize>(
 
 /// A call that failed may have completed requests nevertheless, as one does whose message was longer than its room.
 #[cold]
-fn tell_gone<L: Language, const N: usize>(
-    site: &Site<L, N>,
-    places: &Places,
-    scratch: &mut Scratch,
-    seen: &Seen,
-    given: &[Given],
-) where
-    [usize; N]: Invoke,
-{
+fn tell_gone<W: Words>(site: &Site<W>, places: &Places, scratch: &mut Scratch, seen: &Seen, given: &[Given]) {
     let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
-    let gone = given.iter().enumerate().filter(|(_, given)| is_gone(site, places, given));
+    let gone = given.iter().filter(|given| given.open.recorded && is_gone(site, places, given));
     let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = gone
-        .map(|(place, given)| {
+        .map(|given| {
             let has_status = given.open.wildcard && !places.statuses && arrived(seen);
-            (place as u32, has_status.then(|| site.status(places.status, 0).matched()), false)
+            (given.listed, has_status.then(|| site.status(places.status, 0).matched()), false)
         })
         .collect();
     if !told.is_empty() && !matches!(places.answer, Answer::All | Answer::One(_)) {
@@ -292,18 +259,29 @@ fn tell_gone<L: Language, const N: usize>(
     }
 }
 
+/// Which messages were shorter than the room for them.
+fn tell_lengths<'a>(scratch: &mut Scratch, given: &[Given], done: impl Iterator<Item = Done<'a>>) {
+    let shorter: SmallVec<[(u32, u64); 8]> = done
+        .filter_map(|done| {
+            let given = given.get(done.place).filter(|given| given.open.recorded && given.open.receives())?;
+            let bytes = done.status.bytes()?;
+            (bytes < given.open.room).then_some((given.listed, bytes))
+        })
+        .collect();
+    if !shorter.is_empty() {
+        scratch.attributes.lengths(shorter.into_iter());
+    }
+}
+
 /// The usual case, all or nothing completed and no status matters; tells whether it was that.
-fn finish_plain<L: Language, const N: usize>(
-    site: &Site<L, N>,
+fn finish_plain<W: Words>(
+    site: &Site<W>,
     places: &Places,
     guard: &mut Guard,
     seen: &Seen,
     given: &[Given],
     testing: bool,
-) -> bool
-where
-    [usize; N]: Invoke,
-{
+) -> bool {
     let done = match places.answer {
         Answer::All => true,
         Answer::AllIf(flag) => site.int_behind(flag) != 0,
@@ -324,26 +302,35 @@ where
     if testing {
         guard.scratch().attributes.found();
     }
+    tell_lengths(guard.scratch(), given, everything(site, places, given));
     give_back(given, |_| true);
     guard.record(seen);
     true
 }
 
-/// What completed, or none if nothing did.
-fn completed<'a, L: Language, const N: usize>(
-    site: &'a Site<L, N>,
+/// All requests of a call that has completed them.
+fn everything<'a, W: Words>(
+    site: &'a Site<W>,
     places: &Places,
     given: &[Given],
-) -> Option<SmallVec<[Done<'a>; 8]>>
-where
-    [usize; N]: Invoke,
-{
+) -> impl Iterator<Item = Done<'a>> {
+    let (status, statuses) = (places.status, places.statuses);
+    given.iter().enumerate().map(move |(place, given)| Done {
+        place,
+        status: site.status(status, if statuses { given.place } else { 0 }),
+    })
+}
+
+/// What completed, or none if nothing did.
+fn completed<'a, W: Words>(
+    site: &'a Site<W>,
+    places: &Places,
+    given: &[Given],
+) -> Option<SmallVec<[Done<'a>; 8]>> {
     let status = |index: usize| site.status(places.status, if places.statuses { index } else { 0 });
-    let everything = || {
-        given.iter().enumerate().map(|(place, given)| Done { place, status: status(given.place) }).collect()
-    };
+    let everything = || everything(site, places, given).collect();
     let find = |index: i32| {
-        let index = usize::try_from(L::index(index)).ok()?;
+        let index = usize::try_from(W::Language::index(index)).ok()?;
         given.binary_search_by_key(&index, |given| given.place).ok()
     };
     let one = |index: i32| find(index).map(|place| Done { place, status: status(0) }).into_iter().collect();
@@ -362,10 +349,7 @@ where
 }
 
 /// Whether a call that failed has completed a request nevertheless: then it is null now.
-fn is_gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &Given) -> bool
-where
-    [usize; N]: Invoke,
-{
+fn is_gone<W: Words>(site: &Site<W>, places: &Places, given: &Given) -> bool {
     let handles = site.handles(Kind::Request, places.requests, places.length);
     handles.get(given.place) == Some(abi().request_null)
 }

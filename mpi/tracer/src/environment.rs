@@ -5,10 +5,11 @@ use crate::recording;
 use crate::site::c_string;
 use crate::symbols::Symbol;
 use crate::thread::{Seen, enter};
-use crate::{clock, note};
+use crate::{clock, note, pausing};
 use libc::{c_char, c_int};
 use std::ffi::CStr;
 use straggler_trace::Function;
+use straggler_trace::format::attribute;
 use straggler_trace::format::read::Ending;
 
 /// Initialises MPI by `real` and begins to record.
@@ -140,11 +141,28 @@ fn mark(function: Function, text: &str) {
     }
 }
 
+/// Level 0 pauses the recording, and positive ones resume it. The mark says so where that changes something.
+fn control(level: c_int) {
+    let Some(mut guard) = note::recorded() else { return };
+    let resumes = level > 0 && pausing::set(false);
+    let pauses = level == 0 && !pausing::is_paused();
+    let now = clock::ticks();
+    let attributes = &mut guard.scratch().attributes;
+    attributes.text(&level.to_string());
+    if resumes || pauses {
+        attributes.number(attribute::RECORDING, u64::from(resumes));
+    }
+    guard.record(&Seen::new(Function::Pcontrol, now, now, 0));
+    if pauses {
+        pausing::set(true);
+    }
+}
+
 /// The standard gives MPI_Pcontrol further arguments that only the tool understands; there are none for this one, and no
 /// library does anything with them.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
-    mark(Function::Pcontrol, &level.to_string());
+    control(level);
     static REAL: Symbol = Symbol::new(c"PMPI_Pcontrol");
     // SAFETY: it takes an integer and, maybe, more.
     REAL.get().map_or(0, |real| unsafe {

@@ -11,7 +11,7 @@ use straggler_trace::format::block::BlockKind;
 use straggler_trace::format::exchange as keys;
 use straggler_trace::format::write::Pairs;
 
-/// What rank 0 tells all.
+/// What rank 0 sends to all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(C)]
 pub struct Run {

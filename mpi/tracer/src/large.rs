@@ -9,19 +9,19 @@ use crate::topology;
 use straggler_trace::{Class, Collective, Function};
 
 /// Arguments for the function with small counts, and the lists they point to.
-pub struct Narrowed<const N: usize> {
-    pub args: [usize; N],
+pub struct Narrowed<A> {
+    pub args: A,
     lists: Vec<Vec<i32>>,
 }
 
-impl<const N: usize> Narrowed<N> {
+impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
     /// None if a count does not fit.
     ///
     /// # Safety
     /// The arguments are those of a call of `function` with large counts.
-    pub unsafe fn new(function: Function, args: [usize; N]) -> Option<Narrowed<N>> {
+    pub unsafe fn new(function: Function, args: A) -> Option<Narrowed<A>> {
         let mut narrowed = Narrowed { args, lists: Vec::new() };
-        if counts(function).iter().any(|&place| args[place] > i32::MAX as usize) {
+        if counts(function).iter().any(|&place| args.as_ref()[place] > i32::MAX as usize) {
             return None;
         }
         let (kind, among_neighbors) = match function.class() {
@@ -48,13 +48,14 @@ impl<const N: usize> Narrowed<N> {
         list: usize,
         sends: bool,
     ) -> Option<()> {
-        let comm = abi().handle(self.args[blocking_arguments(kind) - 1]);
-        let address = self.args[list];
-        if address == 0 || self.args[buffer] == abi().in_place && sends {
+        let args = self.args.as_ref();
+        let comm = abi().handle(args[blocking_arguments(kind) - 1]);
+        let address = args[list];
+        if address == 0 || args[buffer] == abi().in_place && sends {
             return Some(());
         }
         if let Some(root) = root(kind)
-            && !is_root(comm, self.args[root] as i32)
+            && !is_root(comm, args[root] as i32)
         {
             return Some(());
         }
@@ -68,7 +69,7 @@ impl<const N: usize> Narrowed<N> {
         // member or neighbour, which `length` is.
         let values = unsafe { std::slice::from_raw_parts(address as *const i64, length) };
         let copy: Vec<i32> = values.iter().map(|&value| i32::try_from(value).ok()).collect::<Option<_>>()?;
-        self.args[list] = copy.as_ptr() as usize;
+        self.args.as_mut()[list] = copy.as_ptr() as usize;
         self.lists.push(copy);
         Some(())
     }

@@ -21,6 +21,7 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod abi;
+mod call_sites;
 mod clock;
 mod collectives;
 mod communicators;
@@ -29,10 +30,12 @@ mod environment;
 mod exchange;
 mod language;
 mod large;
+mod modules;
 mod note;
 mod other;
 mod output;
 mod p2p;
+mod pausing;
 mod process;
 mod recording;
 mod requests;

@@ -1,12 +1,12 @@
 //! Recording a call: timed, run, described.
 
-use crate::language::{Kind, Language};
+use crate::language::Kind;
 use crate::process::{self, Phase};
 use crate::recording;
 use crate::requests::Open;
-use crate::site::{Invoke, Site, pmpi};
+use crate::site::{Site, Words, pmpi};
 use crate::thread::{Entered, Guard, Scratch, Seen, enter};
-use crate::{abi::Handle, abi::abi, clock};
+use crate::{abi::Handle, abi::abi, clock, pausing};
 use libc::c_int;
 use straggler_trace::call::special;
 use straggler_trace::{Class, Function, Start};
@@ -30,19 +30,13 @@ fn late() -> Option<Guard> {
 
 /// Runs a call and records it as `describe` says.
 #[inline(always)]
-pub fn call<L: Language, const N: usize>(
-    site: &Site<L, N>,
-    describe: impl FnOnce(&mut Scratch, &mut Seen),
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn call<W: Words>(site: &Site<W>, describe: impl FnOnce(&mut Scratch, &mut Seen)) -> c_int {
     let Some(mut guard) = recorded() else {
         return site.invoke();
     };
     let enter = clock::ticks();
     let code = site.invoke();
-    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
+    let mut seen = site.seen(enter, clock::ticks(), code);
     describe(guard.scratch(), &mut seen);
     guard.record(&seen);
     code
@@ -124,33 +118,39 @@ fn is_truncated(code: i32) -> bool {
     class == abi().err_truncate
 }
 
+/// The request that a call makes.
+#[derive(Clone, Copy, Debug)]
+pub struct Making {
+    pub persistent: bool,
+    /// The source or the tag of a receive is open.
+    pub wildcard: bool,
+    /// The bytes that a receive has room for, or [`Open::NO_ROOM`].
+    pub room: u64,
+    pub recorded: bool,
+}
+
+impl Making {
+    /// One that receives no message.
+    #[inline(always)]
+    pub fn of(function: Function) -> Making {
+        let recorded = !pausing::is_paused() || pausing::is_kept(function);
+        Making { persistent: is_persistent(function), wildcard: false, room: Open::NO_ROOM, recorded }
+    }
+}
+
 /// Gives the request that a call has made, at argument `request`, its number.
 #[inline]
-pub fn made<L: Language, const N: usize>(
-    seen: &mut Seen,
-    site: &Site<L, N>,
-    request: usize,
-    persistent: bool,
-    wildcard: bool,
-) where
-    [usize; N]: Invoke,
-{
+pub fn made<W: Words>(seen: &mut Seen, site: &Site<W>, request: usize, making: Making) {
     // A call that failed has made none, but its record stands for one.
     let handle = if good(seen) { site.handle_behind(Kind::Request, request) } else { abi().request_null };
     let number = process::with(|process| {
         let number = process.requests.number(1);
         if handle != abi().request_null {
+            let Making { persistent, wildcard, room, recorded } = making;
             let persistent = persistent.then_some(number);
-            let open = Open {
-                number,
-                persistent,
-                active: false,
-                wildcard,
-                cancelled: false,
-                was_cancelled: false,
-                in_use: false,
-            };
-            process.requests.insert(handle, open);
+            process
+                .requests
+                .insert(handle, Open { persistent, wildcard, room, recorded, ..Open::new(number) });
         }
         number
     });

@@ -1,55 +1,44 @@
 //! Calls that are recorded with their times, and with their request if they make one.
 
 use crate::clock;
-use crate::language::Language;
-use crate::note::{call, is_persistent, made, recorded};
-use crate::site::{Invoke, Site};
-use crate::thread::Seen;
+use crate::note::{Making, call, made, recorded};
+use crate::site::{Site, Words};
 use libc::c_int;
 
 /// Any function; a request is its last argument.
-pub fn timed<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn timed<W: Words>(site: Site<W>) -> c_int {
     call(&site, |_, seen| {
         if site.function().makes_request() {
-            made(seen, &site, N - 1, is_persistent(site.function()), false);
+            made(seen, &site, W::LAST, Making::of(site.function()));
         }
     })
 }
 
 /// A Fortran subroutine that may have strings among its arguments.
-pub fn timed_strings<L: Language, const N: usize>(site: Site<L, N>, lengths: [usize; 2])
-where
-    [usize; N]: Invoke,
-{
+pub fn timed_strings<W: Words>(site: Site<W>, lengths: [usize; 2]) -> c_int {
     if !site.exists() {
-        return;
+        return 0;
     }
     let Some(mut guard) = recorded() else {
-        site.invoke_strings(lengths);
-        return;
+        return site.invoke_strings(lengths);
     };
     let enter = clock::ticks();
     let code = site.invoke_strings(lengths);
-    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
-    if site.function().makes_request() && N > 0 {
-        made(&mut seen, &site, N - 1, is_persistent(site.function()), false);
+    let mut seen = site.seen(enter, clock::ticks(), code);
+    if site.function().makes_request() && W::COUNT > 0 {
+        made(&mut seen, &site, W::LAST, Making::of(site.function()));
     }
     guard.record(&seen);
+    code
 }
 
-/// A question whose flag is argument `FLAG`: unsuccessful ones are counted.
-fn asked<L: Language, const N: usize, const FLAG: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+/// A question whose flag is argument `flag`: unsuccessful ones are counted.
+fn asked<W: Words>(site: Site<W>, flag: usize) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     let enter = clock::ticks();
     let code = site.invoke();
-    let seen = Seen::new(site.function(), enter, clock::ticks(), code);
-    if code == 0 && site.int_behind(FLAG) == 0 {
+    let seen = site.seen(enter, clock::ticks(), code);
+    if code == 0 && site.int_behind(flag) == 0 {
         guard.poll(&seen);
     } else {
         guard.record(&seen);
@@ -58,9 +47,6 @@ where
 }
 
 /// (request, partition, flag)
-pub fn arrived<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    asked::<L, N, 2>(site)
+pub fn arrived<W: Words>(site: Site<W>) -> c_int {
+    asked(site, 2)
 }

@@ -58,7 +58,7 @@ pub fn write_calls(block: &mut CallBlock, thread: u32) {
         return;
     }
     with(|output| {
-        let header = output.header(BlockKind::Calls, thread);
+        let header = output.header(block.kind(), thread);
         output.write(block.finish(header));
     });
     block.begin(block.time(), block.next_request());
@@ -123,7 +123,7 @@ impl Output {
         // Not `eprintln!`, which ends the program where stderr is on the same full disk.
         let _ = writeln!(
             std::io::stderr(),
-            "straggler: a stream cannot be written any further ({fault}): the calls from here on are not recorded"
+            "straggler: cannot write the stream any further ({fault}): later calls are not recorded"
         );
         // SAFETY: the file is ours and open.
         unsafe {

@@ -2,53 +2,54 @@
 
 use crate::abi::abi;
 use crate::clock;
-use crate::language::{Kind, Language};
-use crate::note::{arrived, call, good, is_persistent, made, peer, recorded, tag};
-use crate::process;
-use crate::site::{Invoke, Site, Wanted};
+use crate::language::Kind;
+use crate::note::{Making, arrived, call, good, made, peer, recorded, tag};
+use crate::pausing;
+use crate::process::{self, Kept};
+use crate::site::{Site, Wanted, Words};
 use crate::thread::{Scratch, Seen};
 use libc::c_int;
 use straggler_trace::call::{Matched, special};
 use straggler_trace::format::attribute;
 
 /// (buffer, count, datatype, destination, tag, comm [, request])
-pub fn send<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn send<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::Out);
-        if N > 6 {
-            made(seen, &site, 6, is_persistent(site.function()), false);
+        if W::COUNT > 6 {
+            made(seen, &site, 6, Making::of(site.function()));
         }
     })
 }
 
+/// What an envelope's count and datatype say.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
+    /// What is sent.
     Out,
-    In,
+    /// The room for what is received.
+    Room,
+    /// Nothing that matters: the status says what came.
+    Told,
 }
 
 /// Fills in what an envelope says. A call that failed may have any arguments, and its datatype is not asked.
 #[inline(always)]
-fn message<L: Language, const N: usize>(
+fn message<W: Words>(
     scratch: &mut Scratch,
     seen: &mut Seen,
-    site: &Site<L, N>,
+    site: &Site<W>,
     count: usize,
     [datatype, other, its_tag, comm]: [usize; 4],
     way: Way,
-) where
-    [usize; N]: Invoke,
-{
+) {
     (seen.peer, seen.tag) = (peer(site.int(other)), tag(site.int(its_tag)));
     if arrived(seen) {
         seen.comm = scratch.comm(site.handle(Kind::Comm, comm)).local;
-        let size = site.bytes(count, datatype);
         match way {
-            Way::Out => seen.sent = size,
-            Way::In => seen.received = size,
+            Way::Out => seen.sent = site.bytes(count, datatype),
+            Way::Room => seen.received = site.bytes(count, datatype),
+            Way::Told => {}
         }
     }
 }
@@ -60,23 +61,26 @@ fn tell_cut(scratch: &mut Scratch, seen: &Seen) {
     }
 }
 
-fn is_wildcard<L: Language, const N: usize>(site: &Site<L, N>, source: usize, its_tag: usize) -> bool
-where
-    [usize; N]: Invoke,
-{
+/// What a receive that has returned has received, by its status at argument `status`. One that was cut has filled its room.
+#[inline(always)]
+fn received<W: Words>(site: &Site<W>, seen: &Seen, status: usize, [count, datatype]: [usize; 2]) -> u64 {
+    let told = if good(seen) { site.status(status, 0).bytes() } else { None };
+    told.unwrap_or_else(|| site.bytes(count, datatype))
+}
+
+fn is_wildcard<W: Words>(site: &Site<W>, source: usize, its_tag: usize) -> bool {
     peer(site.int(source)) == special::ANY || tag(site.int(its_tag)) == special::ANY
 }
 
 /// (buffer, count, datatype, source, tag, comm, status)
-pub fn recv<L: Language, const N: usize>(mut site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn recv<W: Words>(mut site: Site<W>) -> c_int {
     let wildcard = is_wildcard(&site, 3, 4);
-    let wanted = if wildcard { Wanted::One } else { Wanted::None };
-    site.with_statuses(6, wanted, |site| {
+    site.with_statuses(6, Wanted::One, |site| {
         call(site, |scratch, seen| {
-            message(scratch, seen, site, 1, [2, 3, 4, 5], Way::In);
+            message(scratch, seen, site, 1, [2, 3, 4, 5], Way::Told);
+            if arrived(seen) {
+                seen.received = received(site, seen, 6, [1, 2]);
+            }
             if wildcard && arrived(seen) {
                 scratch.attributes.matched(attribute::MATCHED, site.status(6, 0).matched());
             }
@@ -86,109 +90,83 @@ where
 }
 
 /// (buffer, count, datatype, source, tag, comm, request)
-pub fn irecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn irecv<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
-        message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::In);
-        made(seen, &site, 6, is_persistent(site.function()), is_wildcard(&site, 3, 4));
+        message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::Room);
+        let (wildcard, room) = (is_wildcard(&site, 3, 4), seen.received);
+        made(seen, &site, 6, Making { wildcard, room, ..Making::of(site.function()) });
     })
 }
 
 /// (send buffer, count, datatype, destination, tag, receive buffer, count, datatype, source, tag, comm,
 /// status or request)
-pub fn sendrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn sendrecv<W: Words>(site: Site<W>) -> c_int {
     both(site, [1, 2, 3, 4, 10], [6, 7, 8, 9])
 }
 
 /// (buffer, count, datatype, destination, tag, source, tag, comm, status or request)
-pub fn sendrecv_replace<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn sendrecv_replace<W: Words>(site: Site<W>) -> c_int {
     both(site, [1, 2, 3, 4, 7], [1, 2, 5, 6])
 }
 
 /// A send and a receive in one call; the last argument is a status or a request.
-fn both<L: Language, const N: usize>(
-    mut site: Site<L, N>,
+fn both<W: Words>(
+    mut site: Site<W>,
     [count, datatype, destination, send_tag, comm]: [usize; 5],
     [receive_count, receive_datatype, source, receive_tag]: [usize; 4],
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+) -> c_int {
     let waits = !site.function().makes_request();
     let wildcard = is_wildcard(&site, source, receive_tag);
-    let wanted = if waits && wildcard { Wanted::One } else { Wanted::None };
-    site.with_statuses(N - 1, wanted, |site| {
+    let wanted = if waits { Wanted::One } else { Wanted::None };
+    site.with_statuses(W::LAST, wanted, |site| {
         call(site, |scratch, seen| {
             message(scratch, seen, site, count, [datatype, destination, send_tag, comm], Way::Out);
             let half = Matched { peer: peer(site.int(source)), tag: tag(site.int(receive_tag)) };
             scratch.attributes.matched(attribute::RECEIVE, half);
-            if arrived(seen) {
+            let room = [receive_count, receive_datatype];
+            if arrived(seen) && waits {
+                seen.received = received(site, seen, W::LAST, room);
+            } else if arrived(seen) {
                 seen.received = site.bytes(receive_count, receive_datatype);
             }
             tell_cut(scratch, seen);
             if waits && wildcard && arrived(seen) {
-                scratch.attributes.matched(attribute::MATCHED, site.status(N - 1, 0).matched());
+                scratch.attributes.matched(attribute::MATCHED, site.status(W::LAST, 0).matched());
             } else if !waits {
-                made(seen, site, N - 1, false, wildcard);
+                let making = Making { wildcard, room: seen.received, ..Making::of(site.function()) };
+                made(seen, site, W::LAST, making);
             }
         })
     })
 }
 
 /// (source, tag, comm, status)
-pub fn probe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn probe<W: Words>(site: Site<W>) -> c_int {
     look(site, None, None)
 }
 
 /// (source, tag, comm, flag, status)
-pub fn iprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn iprobe<W: Words>(site: Site<W>) -> c_int {
     look(site, Some(3), None)
 }
 
 /// (source, tag, comm, message, status)
-pub fn mprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn mprobe<W: Words>(site: Site<W>) -> c_int {
     look(site, None, Some(3))
 }
 
 /// (source, tag, comm, flag, message, status)
-pub fn improbe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn improbe<W: Words>(site: Site<W>) -> c_int {
     look(site, Some(3), Some(4))
 }
 
 /// Looks for a message; the status is the last argument.
-fn look<L: Language, const N: usize>(
-    mut site: Site<L, N>,
-    flag: Option<usize>,
-    message: Option<usize>,
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn look<W: Words>(mut site: Site<W>, flag: Option<usize>, message: Option<usize>) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
-    site.with_statuses(N - 1, Wanted::One, |site| {
+    site.with_statuses(W::LAST, Wanted::One, |site| {
         let enter = clock::ticks();
         let code = site.invoke();
-        let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
+        let mut seen = site.seen(enter, clock::ticks(), code);
         (seen.peer, seen.tag) = (peer(site.int(0)), tag(site.int(1)));
         if !good(&seen) {
             guard.record(&seen);
@@ -204,7 +182,7 @@ where
             scratch.attributes.found();
         }
         // Status and message are set where a message was found.
-        scratch.attributes.matched(attribute::MATCHED, site.status(N - 1, 0).matched());
+        scratch.attributes.matched(attribute::MATCHED, site.status(W::LAST, 0).matched());
         if let Some(message) = message {
             let handle = site.handle_behind(Kind::Message, message);
             scratch.attributes.number(attribute::MESSAGE, u64::from(keep(handle)));
@@ -219,34 +197,38 @@ fn keep(handle: crate::abi::Handle) -> u32 {
     process::with(|process| {
         let number = process.next_message;
         process.next_message = number.wrapping_add(1);
-        process.messages.insert(handle, number);
+        process.messages.insert(handle, Kept { number, recorded: !pausing::is_paused() });
         number
     })
 }
 
 /// (buffer, count, datatype, message, status or request)
-pub fn mrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn mrecv<W: Words>(mut site: Site<W>) -> c_int {
     // Taken out before: another thread may get its handle before this call is back.
     let handle = site.first_handle(Kind::Message, 3);
     let message = process::with(|process| process.messages.remove(&handle));
-    call(&site, |scratch, seen| {
-        if arrived(seen) {
-            seen.received = site.bytes(1, 2);
-        }
-        tell_cut(scratch, seen);
-        if handle == abi().message_nobody {
-            seen.peer = special::NOBODY;
-        } else if let Some(number) = message {
-            scratch.attributes.number(attribute::MESSAGE, u64::from(number));
-            if !arrived(seen) {
-                process::with(|process| process.messages.insert(handle, number));
+    let waits = !site.function().makes_request();
+    site.with_statuses(4, if waits { Wanted::One } else { Wanted::None }, |site| {
+        call(site, |scratch, seen| {
+            if arrived(seen) {
+                seen.received = if waits { received(site, seen, 4, [1, 2]) } else { site.bytes(1, 2) };
             }
-        }
-        if site.function().makes_request() {
-            made(seen, &site, 4, false, false);
-        }
+            tell_cut(scratch, seen);
+            if handle == abi().message_nobody {
+                seen.peer = special::NOBODY;
+            } else if let Some(kept) = message {
+                scratch.attributes.number(attribute::MESSAGE, u64::from(kept.number));
+                // A probe and its receive are recorded both or not at all.
+                scratch.recorded = Some(kept.recorded);
+                if !arrived(seen) {
+                    process::with(|process| process.messages.insert(handle, kept));
+                }
+            }
+            if !waits {
+                let making = Making { room: seen.received, ..Making::of(site.function()) };
+                let recorded = scratch.recorded.unwrap_or(making.recorded);
+                made(seen, site, 4, Making { recorded, ..making });
+            }
+        })
     })
 }

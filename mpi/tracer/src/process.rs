@@ -25,8 +25,7 @@ pub struct Comm {
 }
 
 impl Comm {
-    pub const NONE: Comm =
-        Comm { local: straggler_trace::call::NO_COMM, rank: 0, size: 0, own_size: 0, between: false };
+    pub const NONE: Comm = Comm { local: local_comm::NONE, rank: 0, size: 0, own_size: 0, between: false };
 }
 
 /// A window and the communicator it was made on.
@@ -36,13 +35,21 @@ pub struct Window {
     pub comm: Comm,
 }
 
+/// A message that a probe keeps for a receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kept {
+    pub number: u32,
+    /// Whether the trace has the probe.
+    pub recorded: bool,
+}
+
 /// Tables of the process.
 #[derive(Debug, Default)]
 pub struct Process {
     pub requests: Requests,
     pub windows: ByHandle<Window>,
     pub next_window: u32,
-    pub messages: ByHandle<u32>,
+    pub messages: ByHandle<Kept>,
     pub next_message: u32,
     comms: ByHandle<Comm>,
     next_comm: u32,

@@ -4,7 +4,7 @@ use crate::abi::{Handle, abi};
 use crate::exchange::{self, Run};
 use crate::process::{self, Phase};
 use crate::site::pmpi;
-use crate::{clock, output, thread, turns, usage};
+use crate::{call_sites, clock, output, thread, turns, usage};
 use libc::c_int;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,9 @@ const FOLDER: &str = "STRAGGLER_TRACE_DIR";
 
 /// Set where arguments of the program are not to be recorded.
 const NO_COMMAND_LINE: &str = "STRAGGLER_NO_COMMAND_LINE";
+
+/// Set where it is to be recorded from where the program calls.
+const CALL_SITES: &str = "STRAGGLER_CALL_SITES";
 
 /// The library's own communicator; 0 when there is none.
 static COMM: AtomicUsize = AtomicUsize::new(0);
@@ -126,7 +129,7 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         // A stderr that cannot be written must not end the program.
         let _ = writeln!(
             std::io::stderr(),
-            "straggler: rank {rank} is not recorded: no stream can be made in {}",
+            "straggler: rank {rank} is not recorded: cannot create a stream in {}",
             folder.display()
         );
         process::set_phase(Phase::Over);
@@ -142,6 +145,9 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
     if level != abi().thread_multiple {
         process::calls_come_one_by_one();
     }
+    if is_set(CALL_SITES) {
+        call_sites::want();
+    }
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cores = cores();
     let pairs = Pairs::new()
@@ -151,7 +157,7 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         .bytes(head::HOST, read("/proc/sys/kernel/hostname").trim().as_bytes())
         .bytes(head::BOOT, read("/proc/sys/kernel/random/boot_id").trim().as_bytes())
         .number(head::PROCESS, u64::from(std::process::id()))
-        .bytes(head::PROGRAM, program(&read("/proc/self/cmdline"), without_arguments()).as_bytes())
+        .bytes(head::PROGRAM, program(&read("/proc/self/cmdline"), is_set(NO_COMMAND_LINE)).as_bytes())
         .bytes(head::LIBRARY, library().as_bytes())
         .bytes(head::TICK_PS, &tick_ps.to_le_bytes())
         .list(head::CORES, cores.into_iter())
@@ -164,8 +170,8 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
     thread::watch();
 }
 
-fn without_arguments() -> bool {
-    std::env::var_os(NO_COMMAND_LINE).is_some_and(|value| !value.is_empty())
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
 /// The program with its arguments, as the kernel has them: each ends with a zero. Without arguments also without the folder

@@ -6,6 +6,7 @@
 use crate::abi::Handle;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
+use straggler_trace::RequestId;
 
 /// Spreads handles, which are addresses or small integers.
 #[derive(Clone, Copy, Default, Debug)]
@@ -31,9 +32,9 @@ pub type ByHandle<T> = HashMap<Handle, T, BuildHasherDefault<Spread>>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Open {
     /// Its number; of a persistent request that runs, that of this run.
-    pub number: u32,
+    pub number: RequestId,
     /// The number of the persistent request itself.
-    pub persistent: Option<u32>,
+    pub persistent: Option<RequestId>,
     /// Of a persistent request: it has been started and not completed.
     pub active: bool,
     /// The source or the tag is open: the status tells who it was.
@@ -44,6 +45,33 @@ pub struct Open {
     pub was_cancelled: bool,
     /// A call waits for it or tests it.
     pub in_use: bool,
+    /// Whether the trace has the call that began it: not while recording is paused.
+    pub recorded: bool,
+    /// The bytes that a receive has room for, or [`Open::NO_ROOM`].
+    pub room: u64,
+}
+
+impl Open {
+    /// It receives no message.
+    pub const NO_ROOM: u64 = u64::MAX;
+
+    pub fn new(number: RequestId) -> Open {
+        Open {
+            number,
+            persistent: None,
+            active: false,
+            wildcard: false,
+            cancelled: false,
+            was_cancelled: false,
+            in_use: false,
+            recorded: true,
+            room: Open::NO_ROOM,
+        }
+    }
+
+    pub fn receives(&self) -> bool {
+        self.room != Open::NO_ROOM
+    }
 }
 
 /// The open requests of one handle, in order of creation.
@@ -58,7 +86,7 @@ struct SameHandle {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
-/// So many handles without open requests are remembered, to spare allocations.
+/// The number of handles without open requests that are kept, to avoid allocations.
 const KEPT: usize = 4096;
 
 /// All open requests of the process.
@@ -68,14 +96,15 @@ pub struct Requests {
     places: Vec<SameHandle>,
     /// Places that no handle has.
     free: Vec<u32>,
-    next: u32,
+    next: RequestId,
 }
 
 impl Requests {
     /// Numbers for `count` new requests.
-    pub fn number(&mut self, count: u32) -> u32 {
-        self.next = self.next.wrapping_add(count);
-        self.next.wrapping_sub(count)
+    pub fn number(&mut self, count: u32) -> RequestId {
+        let first = self.next;
+        self.next = first.wrapping_add(count);
+        first
     }
 
     #[inline]
@@ -121,14 +150,14 @@ impl Requests {
     }
 
     #[inline]
-    fn by_number(&mut self, place: Place, number: u32) -> Option<(&mut SameHandle, usize)> {
+    fn by_number(&mut self, place: Place, number: RequestId) -> Option<(&mut SameHandle, usize)> {
         let same = self.places.get_mut(place.0 as usize)?;
         let nth = same.open.iter().position(|open| open.number == number)?;
         Some((same, nth))
     }
 
     /// The call is over and the request is not, or it is a persistent one.
-    pub fn give_back(&mut self, place: Place, number: u32, still_active: bool) {
+    pub fn give_back(&mut self, place: Place, number: RequestId, still_active: bool) {
         if let Some((same, nth)) = self.by_number(place, number) {
             same.open[nth].in_use = false;
             same.open[nth].active &= still_active;
@@ -138,7 +167,7 @@ impl Requests {
 
     /// Forgets a request that is over.
     #[inline]
-    pub fn remove(&mut self, place: Place, handle: Handle, number: u32) {
+    pub fn remove(&mut self, place: Place, handle: Handle, number: RequestId) {
         let Some((same, nth)) = self.by_number(place, number) else { return };
         if nth == 0 {
             same.open.pop_front();
@@ -154,7 +183,7 @@ impl Requests {
     }
 
     /// Forgets the first request behind a handle that is nobody's.
-    pub fn remove_found(&mut self, handle: Handle, number: u32) {
+    pub fn remove_found(&mut self, handle: Handle, number: RequestId) {
         if let Some(place) = self.place(handle) {
             self.remove(place, handle, number);
         }
@@ -165,54 +194,46 @@ impl Requests {
 mod tests {
     use super::*;
 
-    fn open(number: u32) -> Open {
-        Open {
-            number,
-            persistent: None,
-            active: false,
-            wildcard: false,
-            cancelled: false,
-            was_cancelled: false,
-            in_use: false,
-        }
-    }
-
-    fn numbers(requests: &mut Requests, handle: Handle, count: usize) -> Vec<(Place, u32)> {
+    fn numbers(requests: &mut Requests, handle: Handle, count: usize) -> Vec<(Place, RequestId)> {
         (0..count).map_while(|_| requests.take(handle).map(|(place, open)| (place, open.number))).collect()
     }
 
     #[test]
     fn equal_handles_are_taken_in_order_and_once() {
         let mut requests = Requests::default();
-        (0..3).for_each(|number| requests.insert(7, open(number)));
+        (0..3).for_each(|number| requests.insert(7, Open::new(RequestId(number))));
         let taken = numbers(&mut requests, 7, 9);
-        assert_eq!(taken.iter().map(|one| one.1).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(taken.iter().map(|one| one.1).collect::<Vec<_>>(), [0, 1, 2].map(RequestId));
         assert!(requests.find(7).is_none());
         // The second completes, the others are open again.
-        requests.remove(taken[1].0, 7, 1);
-        requests.give_back(taken[2].0, 2, true);
-        requests.give_back(taken[0].0, 0, true);
-        assert_eq!(requests.find(7).map(|open| open.number), Some(0));
-        assert_eq!(numbers(&mut requests, 7, 9).iter().map(|one| one.1).collect::<Vec<_>>(), [0, 2]);
+        requests.remove(taken[1].0, 7, RequestId(1));
+        requests.give_back(taken[2].0, RequestId(2), true);
+        requests.give_back(taken[0].0, RequestId(0), true);
+        assert_eq!(requests.find(7).map(|open| open.number), Some(RequestId(0)));
+        assert_eq!(
+            numbers(&mut requests, 7, 9).iter().map(|one| one.1).collect::<Vec<_>>(),
+            [0, 2].map(RequestId)
+        );
     }
 
     #[test]
     fn persistent_requests_at_rest_are_nobodys() {
         let mut requests = Requests::default();
-        requests.insert(7, Open { persistent: Some(4), ..open(4) });
+        requests.insert(7, Open { persistent: Some(RequestId(4)), ..Open::new(RequestId(4)) });
         assert!(requests.take(7).is_some_and(|(_, open)| !open.active));
         assert!(requests.find(7).is_some_and(|open| !open.in_use));
         requests.find(7).unwrap().active = true;
         let (place, running) = requests.take(7).unwrap();
         assert!(running.active && requests.take(7).is_none());
-        requests.give_back(place, 4, false);
+        requests.give_back(place, RequestId(4), false);
         assert!(requests.find(7).is_some_and(|open| !open.active));
     }
 
     /// Against a list of what is open, with handles that come again and more of them than are remembered.
     #[test]
     fn places_are_used_again() {
-        let (mut requests, mut expected) = (Requests::default(), HashMap::<Handle, VecDeque<u32>>::new());
+        let (mut requests, mut expected) =
+            (Requests::default(), HashMap::<Handle, VecDeque<RequestId>>::new());
         let mut random = 1u64;
         for _ in 0..200_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -220,7 +241,7 @@ mod tests {
             let known = expected.entry(handle).or_default();
             if random >> 20 & 1 == 0 {
                 let number = requests.number(1);
-                requests.insert(handle, open(number));
+                requests.insert(handle, Open::new(number));
                 known.push_back(number);
             } else {
                 let taken = requests.take(handle);

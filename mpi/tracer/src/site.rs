@@ -13,6 +13,7 @@ pub use statuses::{Status, Wanted, is_cancelled};
 use crate::language::Language;
 use crate::large::Narrowed;
 use crate::symbols::Symbol;
+use crate::thread::Seen;
 use libc::{c_int, c_void};
 use std::marker::PhantomData;
 use straggler_trace::Function;
@@ -20,32 +21,58 @@ use straggler_trace::Function;
 /// What is returned where the library does not have the function at all: some error, as the call did nothing.
 const NO_SUCH_FUNCTION: c_int = 16;
 
-/// One call of function `function` with `N` arguments, as language `L` passes them.
-pub struct Site<L, const N: usize> {
+/// How many arguments a call has, and how they are passed. Routines are written for any.
+pub trait Words {
+    type Language: Language;
+    type Array: Invoke + Copy + AsRef<[usize]> + AsMut<[usize]>;
+    const COUNT: usize;
+    /// The place of the last argument.
+    const LAST: usize;
+}
+
+/// `N` arguments as language `L` passes them.
+pub struct Passed<L, const N: usize>(PhantomData<L>);
+
+impl<L: Language, const N: usize> Words for Passed<L, N>
+where
+    [usize; N]: Invoke,
+{
+    type Language = L;
+    type Array = [usize; N];
+    const COUNT: usize = N;
+    const LAST: usize = N.wrapping_sub(1);
+}
+
+/// One call of function `function`.
+pub struct Site<W: Words> {
     function: Function,
     real: Option<*mut c_void>,
-    args: [usize; N],
+    args: W::Array,
     /// Fortran's last argument, where the return code goes; may be null.
     error: usize,
     /// `real` takes small counts, the arguments are large ones.
     narrow: bool,
-    language: PhantomData<L>,
+    /// Where the call returns to; 0 where that is not known.
+    caller: usize,
 }
 
-impl<L: Language, const N: usize> Site<L, N>
-where
-    [usize; N]: Invoke,
-{
+impl<W: Words> Site<W> {
     /// # Safety
-    /// - `args` are what a program passed in a call of `function` in language `L`, which is still going on: `N` words,
+    /// - `args` are what a program passed in a call of `function` in the language of `W`, which is still going on: words,
     ///   each of which is what the standard says of the argument at its place. `error` is 0 in C; in Fortran it is the
     ///   return code's address, or 0.
     /// - `real` is the MPI library's function of that name and language.
     /// - The routine that gets the site reads each place as what the standard has there: inputs at any time, outputs
     ///   after the call has filled them. `table.rs` gives each function its routine, and each routine lists its places.
     #[inline(always)]
-    pub unsafe fn new(function: Function, real: &Symbol, args: [usize; N], error: usize) -> Self {
-        Site { function, real: real.get(), args, error, narrow: false, language: PhantomData }
+    pub unsafe fn new(
+        function: Function,
+        real: &Symbol,
+        args: W::Array,
+        error: usize,
+        caller: usize,
+    ) -> Self {
+        Site { function, real: real.get(), args, error, narrow: false, caller }
     }
 
     /// A call with large counts, of `small` where the library has no `real`.
@@ -53,10 +80,16 @@ where
     /// # Safety
     /// As for [`Site::new`]; `small` is the function of the same name without `_c`.
     #[inline(always)]
-    pub unsafe fn large(function: Function, real: &Symbol, small: &Symbol, args: [usize; N]) -> Self {
+    pub unsafe fn large(
+        function: Function,
+        real: &Symbol,
+        small: &Symbol,
+        args: W::Array,
+        caller: usize,
+    ) -> Self {
         let at = real.get();
         let narrow = at.is_none();
-        Site { function, real: at.or_else(|| small.get()), args, error: 0, narrow, language: PhantomData }
+        Site { function, real: at.or_else(|| small.get()), args, error: 0, narrow, caller }
     }
 
     #[inline(always)]
@@ -64,9 +97,21 @@ where
         self.function
     }
 
+    /// What is known of the call when it is over.
+    #[inline(always)]
+    pub fn seen(&self, enter: u64, exit: u64, code: c_int) -> Seen {
+        Seen { caller: self.caller, ..Seen::new(self.function, enter, exit, code) }
+    }
+
     /// Whether the library has the function.
     pub fn exists(&self) -> bool {
         self.real.is_some()
+    }
+
+    /// The argument at a place.
+    #[inline(always)]
+    fn word(&self, at: usize) -> usize {
+        self.args.as_ref()[at]
     }
 
     /// Runs the call: the real function gets the arguments as they are now.
@@ -77,7 +122,7 @@ where
             unsafe { tell_error(self.error, NO_SUCH_FUNCTION) };
             return NO_SUCH_FUNCTION;
         };
-        if L::FORTRAN {
+        if W::Language::FORTRAN {
             // SAFETY: `real` is the subroutine these arguments were passed to (`new`); it also takes the return code.
             self.with_error(|error| unsafe { self.args.invoke_fortran(real, error) })
         } else if self.narrow {

@@ -1,4 +1,4 @@
-//! What a thread remembers, and who may touch it.
+//! The state of a thread, and which threads may access it.
 //!
 //! ```text
 //! Entered ─ with_state ─► Guard ─┬─ scratch(): details of the call that is being recorded; the thread's alone
@@ -16,6 +16,7 @@ pub use watch::{watch, write_all};
 use crate::abi::Handle;
 use crate::clock;
 use crate::completion::Given;
+use crate::pausing;
 use crate::process::{self, Comm};
 use crate::turns::{Turn, Turns};
 use calls::Calls;
@@ -24,6 +25,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::null;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
+use straggler_trace::RequestId;
 use straggler_trace::format::write::Attributes;
 
 /// The state of one thread.
@@ -46,9 +48,11 @@ unsafe impl Sync for Thread {}
 pub struct Scratch {
     pub attributes: Attributes,
     /// The requests given to the call.
-    pub requests: Vec<u32>,
+    pub requests: Vec<RequestId>,
     pub given: Vec<Given>,
     pub statuses: Vec<u64>,
+    /// Whether the call is recorded, where that does not follow from whether recording is paused.
+    pub recorded: Option<bool>,
     /// The communicator last used, valid in a generation of the table.
     last_comm: Option<(Handle, u32, Comm)>,
 }
@@ -76,6 +80,17 @@ impl Scratch {
             self.attributes.clear();
         }
         self.requests.clear();
+        self.recorded = None;
+    }
+
+    /// Whether a call is in the trace: all of them, or what the rest refers to.
+    #[inline(always)]
+    fn records(&self, seen: &Seen) -> bool {
+        let refers = || !self.requests.is_empty() || self.attributes.describes_communicator();
+        match self.recorded {
+            Some(recorded) => recorded,
+            None => !pausing::is_paused() || pausing::is_kept(seen.function) || refers(),
+        }
     }
 }
 
@@ -156,6 +171,9 @@ impl Guard {
     /// Writes a call down, with the attributes and requests collected for it.
     #[inline]
     pub fn record(&mut self, seen: &Seen) {
+        if !self.scratch().records(seen) {
+            return self.scratch().clear();
+        }
         let (thread, mut calls) = (self.thread, self.turn());
         let scratch = self.scratch();
         calls.record(seen, &scratch.requests, &scratch.attributes, &thread.deadline);
@@ -166,6 +184,9 @@ impl Guard {
     /// Counts a call that found nothing.
     #[inline]
     pub fn poll(&mut self, seen: &Seen) {
+        if pausing::is_paused() {
+            return self.scratch().clear();
+        }
         let (thread, mut calls) = (self.thread, self.turn());
         let scratch = self.scratch();
         calls.poll(seen, &scratch.requests, &thread.deadline);

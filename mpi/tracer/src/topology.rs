@@ -1,4 +1,4 @@
-//! Whom neighbourhood collectives of a communicator talk to.
+//! The neighbours of a communicator in neighbourhood collectives.
 
 use crate::abi::{Handle, UNDEFINED, abi};
 use crate::site::pmpi;

@@ -220,7 +220,7 @@ impl<T> Turns<T> {
 mod tests {
     use super::*;
 
-    /// Two that are always equal when nobody is at them.
+    /// Two values that are always equal when no thread is changing them.
     type Both = [u64; 2];
 
     fn touch(both: &mut Both) {

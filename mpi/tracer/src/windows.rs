@@ -2,10 +2,10 @@
 
 use crate::abi::Handle;
 use crate::clock;
-use crate::language::{Kind, Language};
-use crate::note::{call, good, made, peer, recorded};
+use crate::language::Kind;
+use crate::note::{Making, call, good, made, peer, recorded};
 use crate::process::{self, Window};
-use crate::site::{Invoke, Site};
+use crate::site::{Site, Words};
 use crate::thread::{Scratch, Seen};
 use libc::c_int;
 use straggler_trace::format::attribute;
@@ -24,16 +24,13 @@ fn find(handle: Handle) -> Option<Window> {
     process::with(|process| process.windows.get(&handle).copied())
 }
 
-fn make<L: Language, const N: usize>(site: Site<L, N>, comm: usize) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn make<W: Words>(site: Site<W>, comm: usize) -> c_int {
     call(&site, |scratch, seen| {
         if !good(seen) {
             return;
         }
         let comm = scratch.comm(site.handle(Kind::Comm, comm));
-        let handle = site.handle_behind(Kind::Window, N - 1);
+        let handle = site.handle_behind(Kind::Window, W::LAST);
         let window = process::with(|process| {
             let window = Window { number: process.next_window, comm };
             process.next_window += 1;
@@ -45,34 +42,22 @@ where
 }
 
 /// (base, size, unit, info, comm, window), or with the base behind the communicator
-pub fn create<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn create<W: Words>(site: Site<W>) -> c_int {
     make(site, 4)
 }
 
 /// (size, unit, info, comm, base, window)
-pub fn allocate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn allocate<W: Words>(site: Site<W>) -> c_int {
     make(site, 3)
 }
 
 /// (info, comm, window)
-pub fn create_dynamic<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn create_dynamic<W: Words>(site: Site<W>) -> c_int {
     make(site, 1)
 }
 
 /// (window), by reference
-pub fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn free<W: Words>(site: Site<W>) -> c_int {
     // Taken out before: another thread may get its handle before this call is back.
     let handle = site.first_handle(Kind::Window, 0);
     let window = process::with(|process| process.windows.remove(&handle));
@@ -85,18 +70,12 @@ where
 }
 
 /// An epoch's call; the window is the last argument.
-pub fn epoch<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, N - 1))))
+pub fn epoch<W: Words>(site: Site<W>) -> c_int {
+    call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, W::LAST))))
 }
 
 /// (rank, window)
-pub fn with_rank<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn with_rank<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(0));
         tell(scratch, seen, find(site.handle(Kind::Window, 1)));
@@ -104,10 +83,7 @@ where
 }
 
 /// (kind of lock, rank, assertions, window)
-pub fn lock<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn lock<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(1));
         tell(scratch, seen, find(site.handle(Kind::Window, 3)));
@@ -115,14 +91,11 @@ where
 }
 
 /// (window, flag): unsuccessful tests are counted.
-pub fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn test<W: Words>(site: Site<W>) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     let enter = clock::ticks();
     let code = site.invoke();
-    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
+    let mut seen = site.seen(enter, clock::ticks(), code);
     if good(&seen) && site.int_behind(1) == 0 {
         seen.comm = find(site.handle(Kind::Window, 0)).map_or(seen.comm, |window| window.comm.local);
         guard.poll(&seen);
@@ -135,15 +108,12 @@ where
 }
 
 /// A transfer to or from `rank`; `request` says whether one comes last.
-fn transfer<L: Language, const N: usize>(
-    site: Site<L, N>,
+fn transfer<W: Words>(
+    site: Site<W>,
     [rank, window]: [usize; 2],
     sent: Option<[usize; 2]>,
     received: Option<[usize; 2]>,
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(rank));
         tell(scratch, seen, find(site.handle(Kind::Window, window)));
@@ -152,68 +122,43 @@ where
             (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
         }
         if site.function().makes_request() {
-            made(seen, &site, N - 1, false, false);
+            made(seen, &site, W::LAST, Making::of(site.function()));
         }
     })
 }
 
 /// (origin, count, datatype, rank, displacement, count, datatype, window [, request])
-pub fn put<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn put<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 7], Some([1, 2]), None)
 }
 
 /// The same arguments, the other way.
-pub fn get<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn get<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 7], None, Some([1, 2]))
 }
 
 /// (origin, count, datatype, rank, displacement, count, datatype, operation, window [, request])
-pub fn accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn accumulate<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 8], Some([1, 2]), None)
 }
 
 /// (origin, count, datatype, result, count, datatype, rank, displacement, count, datatype, operation, window
 /// [, request]); what comes back has a size even where nothing is sent.
-pub fn get_accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn get_accumulate<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [6, 11], Some([8, 9]), Some([4, 5]))
 }
 
 /// (origin, result, datatype, rank, displacement, operation, window)
-pub fn fetch_and_op<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn fetch_and_op<W: Words>(site: Site<W>) -> c_int {
     one_element(site, 2, [3, 6])
 }
 
 /// (origin, compare, result, datatype, rank, displacement, window)
-pub fn compare_and_swap<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
+pub fn compare_and_swap<W: Words>(site: Site<W>) -> c_int {
     one_element(site, 3, [4, 6])
 }
 
-fn one_element<L: Language, const N: usize>(
-    site: Site<L, N>,
-    datatype: usize,
-    [rank, window]: [usize; 2],
-) -> c_int
-where
-    [usize; N]: Invoke,
-{
+fn one_element<W: Words>(site: Site<W>, datatype: usize, [rank, window]: [usize; 2]) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(rank));
         tell(scratch, seen, find(site.handle(Kind::Window, window)));

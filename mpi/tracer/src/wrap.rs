@@ -5,51 +5,122 @@
 //! call the library's function of the same name, so that nothing has to be translated for it. Where MPICH's `mpi_f08`
 //! passes buffers by descriptor, it calls `MPI_X` itself, and that is recorded.
 
-/// Calls a macro with as many names as a function has arguments.
+/// Calls a macro with as many names as a function has arguments, three more for what Fortran passes behind them, and the
+/// names of all words that may come: those in registers, and those on the stack.
 macro_rules! with_arguments {
-    (0 $to:ident $($rest:tt)*) => { $to! { () $($rest)* } };
-    (1 $to:ident $($rest:tt)*) => { $to! { (a) $($rest)* } };
-    (2 $to:ident $($rest:tt)*) => { $to! { (a b) $($rest)* } };
-    (3 $to:ident $($rest:tt)*) => { $to! { (a b c) $($rest)* } };
-    (4 $to:ident $($rest:tt)*) => { $to! { (a b c d) $($rest)* } };
-    (5 $to:ident $($rest:tt)*) => { $to! { (a b c d e) $($rest)* } };
-    (6 $to:ident $($rest:tt)*) => { $to! { (a b c d e f) $($rest)* } };
-    (7 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g) $($rest)* } };
-    (8 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h) $($rest)* } };
-    (9 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h i) $($rest)* } };
-    (10 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h i j) $($rest)* } };
-    (11 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h i j k) $($rest)* } };
-    (12 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h i j k l) $($rest)* } };
-    (13 $to:ident $($rest:tt)*) => { $to! { (a b c d e f g h i j k l m) $($rest)* } };
+    (0 $to:ident $($rest:tt)*) => {
+        $to! { () (a b c) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (1 $to:ident $($rest:tt)*) => {
+        $to! { (a) (b c d) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (2 $to:ident $($rest:tt)*) => {
+        $to! { (a b) (c d e) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (3 $to:ident $($rest:tt)*) => {
+        $to! { (a b c) (d e f) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (4 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d) (e f g) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (5 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e) (f g h) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (6 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f) (g h i) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (7 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g) (h i j) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (8 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h) (i j k) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (9 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h i) (j k l) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (10 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h i j) (k l m) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (11 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h i j k) (l m n) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (12 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h i j k l) (m n o) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
+    (13 $to:ident $($rest:tt)*) => {
+        $to! { (a b c d e f g h i j k l m) (n o p) (a b c d e f) (g h i j k l m n o p) $($rest)* }
+    };
 }
 pub(crate) use with_arguments;
 
+/// A function that programs find under a name, and that learns where it was called from.
+///
+/// The symbol is four instructions that call the body with the stack as it is. On x86-64 six words come in registers; above
+/// them on the stack, the body finds a word that keeps the stack aligned, the return address of the program's call, and the
+/// rest of the program's words: so it takes all of these as arguments. It has more arguments than most callers pass, and reads
+/// only those that are there. Elsewhere the symbol is the body, which does not know its caller.
+macro_rules! exported {
+    ([$($name:tt)*] ($($register:ident)*) ($($stack:ident)*) $caller:ident $body:block) => {
+        const _: () = {
+            #[cfg(target_arch = "x86_64")]
+            #[unsafe(naked)]
+            #[unsafe(export_name = $($name)*)]
+            unsafe extern "C" fn entry() {
+                core::arch::naked_asm!(
+                    ".cfi_startproc",
+                    "push rax",
+                    ".cfi_adjust_cfa_offset 8",
+                    "call {body}",
+                    "pop rcx",
+                    ".cfi_adjust_cfa_offset -8",
+                    "ret",
+                    ".cfi_endproc",
+                    body = sym body,
+                )
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unused_variables, clippy::too_many_arguments, reason = "as many as any function has")]
+            unsafe extern "C" fn body(
+                $($register: usize,)* _aligning: usize, $caller: usize, $($stack: usize),*
+            ) -> libc::c_int $body
+
+            #[cfg(not(target_arch = "x86_64"))]
+            #[allow(unused_variables, clippy::too_many_arguments, reason = "as many as any function has")]
+            #[unsafe(export_name = $($name)*)]
+            unsafe extern "C" fn entry($($register: usize,)* $($stack: usize),*) -> libc::c_int {
+                let $caller = 0;
+                $body
+            }
+        };
+    };
+}
+pub(crate) use exported;
+
 /// One C function.
 macro_rules! c_function {
-    (($($arg:ident)*) $name:ident $routine:path) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("MPI_", stringify!($name)))]
-            unsafe extern "C" fn entry($($arg: usize),*) -> libc::c_int {
+    (($($arg:ident)*) $next:tt $registers:tt $stack:tt $name:ident $routine:path) => {
+        $crate::wrap::exported! {
+            [concat!("MPI_", stringify!($name))] $registers $stack caller {
                 static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
                     $crate::site::c_string(concat!("PMPI_", stringify!($name), "\0")),
                 );
                 let args = [$($arg),*];
                 let function = straggler_trace::Function::$name;
                 // SAFETY: these are the program's arguments of this function, whose routine the table names.
-                let site = unsafe { $crate::site::Site::<$crate::language::C, _>::new(function, &REAL, args, 0) };
+                let site = unsafe { $crate::site::Site::<$crate::site::Passed<$crate::language::C, _>>::new(function, &REAL, args, 0, caller) };
                 $routine(site)
             }
-        };
+        }
     };
 }
 pub(crate) use c_function;
 
 /// One C function for large counts.
 macro_rules! large_function {
-    (($($arg:ident)*) $name:ident $routine:path) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("MPI_", stringify!($name), "_c"))]
-            unsafe extern "C" fn entry($($arg: usize),*) -> libc::c_int {
+    (($($arg:ident)*) $next:tt $registers:tt $stack:tt $name:ident $routine:path) => {
+        $crate::wrap::exported! {
+            [concat!("MPI_", stringify!($name), "_c")] $registers $stack caller {
                 static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
                     $crate::site::c_string(concat!("PMPI_", stringify!($name), "_c\0")),
                 );
@@ -60,21 +131,23 @@ macro_rules! large_function {
                 let function = straggler_trace::Function::$name;
                 // SAFETY: these are the program's arguments of this function, whose routine the table names.
                 let site = unsafe {
-                    $crate::site::Site::<$crate::language::LargeC, _>::large(function, &REAL, &SMALL, args)
+                    $crate::site::Site::<$crate::site::Passed<$crate::language::LargeC, _>>::large(function, &REAL, &SMALL, args, caller)
                 };
                 $routine(site)
             }
-        };
+        }
     };
 }
 pub(crate) use large_function;
 
 /// One Fortran subroutine.
 macro_rules! fortran_function {
-    (($($arg:ident)*) $name:ident $lower:ident $language:ident $suffix:literal $routine:path) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("mpi_", stringify!($lower), $suffix))]
-            unsafe extern "C" fn entry($($arg: usize,)* error: usize) {
+    (
+        ($($arg:ident)*) ($error:ident $($more:ident)*) $registers:tt $stack:tt
+        $name:ident $lower:ident $language:ident $suffix:literal $routine:path
+    ) => {
+        $crate::wrap::exported! {
+            [concat!("mpi_", stringify!($lower), $suffix)] $registers $stack caller {
                 static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
                     $crate::site::c_string(concat!("mpi_", stringify!($lower), $suffix, "\0")),
                 );
@@ -82,11 +155,11 @@ macro_rules! fortran_function {
                 let function = straggler_trace::Function::$name;
                 // SAFETY: these are the program's arguments of this function, whose routine the table names.
                 let site = unsafe {
-                    $crate::site::Site::<$crate::language::$language, _>::new(function, &REAL, args, error)
+                    $crate::site::Site::<$crate::site::Passed<$crate::language::$language, _>>::new(function, &REAL, args, $error, caller)
                 };
-                $routine(site);
+                $routine(site)
             }
-        };
+        }
     };
 }
 pub(crate) use fortran_function;
@@ -120,10 +193,12 @@ macro_rules! timed_functions {
 pub(crate) use timed_functions;
 
 macro_rules! fortran_timed {
-    (($($arg:ident)*) $name:ident $lower:ident $suffix:literal) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("mpi_", stringify!($lower), $suffix))]
-            unsafe extern "C" fn entry($($arg: usize,)* error: usize, first: usize, second: usize) {
+    (
+        ($($arg:ident)*) ($error:ident $first:ident $second:ident) $registers:tt $stack:tt
+        $name:ident $lower:ident $suffix:literal
+    ) => {
+        $crate::wrap::exported! {
+            [concat!("mpi_", stringify!($lower), $suffix)] $registers $stack caller {
                 static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
                     $crate::site::c_string(concat!("mpi_", stringify!($lower), $suffix, "\0")),
                 );
@@ -131,11 +206,11 @@ macro_rules! fortran_timed {
                 let args = [$($arg),*];
                 // SAFETY: these are the program's arguments of this function; its routine reads none but a request.
                 let site = unsafe {
-                    $crate::site::Site::<$crate::language::Fortran, _>::new(function, &REAL, args, error)
+                    $crate::site::Site::<$crate::site::Passed<$crate::language::Fortran, _>>::new(function, &REAL, args, $error, caller)
                 };
-                $crate::other::timed_strings(site, [first, second]);
+                $crate::other::timed_strings(site, [$first, $second])
             }
-        };
+        }
     };
 }
 pub(crate) use fortran_timed;

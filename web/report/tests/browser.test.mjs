@@ -282,6 +282,8 @@ function samples() {
     await page.evaluate(() => addEventListener("beforeprint", () => (window.printed = document.querySelectorAll(".paper svg").length)));
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 50_000);
+    // Eight charts and a table on four sheets: none is left half empty.
+    assert.equal(pdf.toString("latin1").match(/\/Type *\/Page\s/g)?.length, 4);
     assert.equal(await page.evaluate(() => window.printed), ALL.length, "the browser draws for paper by itself");
     assert.deepEqual(trouble, []);
     await context.close();

@@ -10,7 +10,7 @@ describe("brief", () => {
     [1000, "hertz", "1 kHz"], [250, "hertz", "250 Hz"], [1.5e9, "hertz", "1.5 GHz"],
     [1024, "bytes", "1 KiB"], [1048576, "bytes", "1 MiB"], [1000, "bytes", "1,000 B"], [1536, "bytes", "1.5 KiB"],
     [2.5e9, "bytes per second", "2.5 GB/s"],
-    [0.1, "share", "10 %"], [0.0123, "share", "1.23 %"], [148.05, "factor", "148×"], [2.5, "factor", "2.5×"],
+    [0.1, "share", "10 %"], [0.0123, "share", "1.23 %"], [9.9, "share", "990 %"], [9.9999, "share", "10×"], [49310, "share", "49,310×"], [148.05, "factor", "148×"], [2.5, "factor", "2.5×"],
     [1048576, "count", "1,048,576"], [12345.678, "none", "12,346"], [1e-7, "none", "1e−7"], [NaN, "seconds", "–"], [Infinity, "count", "–"],
   ] as const)("%f %s", (value, unit, wanted) => expect(plain(brief(value, unit))).toBe(wanted));
 });

@@ -25,6 +25,15 @@ test("names stand at even distances; empty ones have no tick", () => {
   expect(labels(ticks(steps, 1.5, 3.2, 9))).toEqual(["21", "22"]);
 });
 
+test("steps of bytes are whole in their prefix", () => {
+  expect(labels(ticks(axis({ unit: "bytes" }), 0, 5e6, 5))).toEqual(["0 MiB", "1 MiB", "2 MiB", "3 MiB", "4 MiB"]);
+});
+
+test("shares beyond ten wholes are factors", () => {
+  expect(labels(ticks(axis({ unit: "share" }), 0, 40, 4))).toEqual(["0×", "10×", "20×", "30×", "40×"]);
+  expect(labels(ticks(axis({ unit: "share", log: true }), 0.01, 1000, 9))).toEqual(["1 %", "10 %", "100 %", "10×", "100×", "1,000×"]);
+});
+
 test("counts have no fractions", () => {
   expect(labels(ticks(axis({ unit: "count" }), 0, 2, 10))).toEqual(["0", "1", "2"]);
 });

@@ -1,4 +1,4 @@
-//! How much is still to be simulated, in messages: a guess that gets better with every point that is known.
+//! How much is still to be simulated, in messages: an estimate that improves with every finished point.
 
 use super::curve::least_messages;
 use super::{Asked, Question, removal, variation, work};
@@ -8,18 +8,19 @@ use straggler_sim::Workload;
 /// What is simulated next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stage<'a> {
-    /// The operation or the program, or what is removed.
+    /// The operation, the program, or the cause that is removed.
     pub what: &'a str,
     pub processes: u32,
-    /// Messages from here to the end, about.
+    /// Estimated messages from here to the end.
     pub ahead: u64,
 }
 
-/// Replicas of a point that is not known yet: small scales may need many, but the large ones, which cost most, few.
+/// Expected replicas of a point that has not run. Small scales may need many, but large ones, which cost most, need few.
 const EXPECTED_REPLICAS: u32 = 2 * LEAST_REPLICAS;
 
 impl Question<'_> {
-    /// From this scale of this curve to the end of everything; `left` is what noise may still cost this curve.
+    /// Messages from this scale of this curve to the end of the assessment; `left` is the noise cost that this curve
+    /// may still add.
     pub(super) fn ahead_of_point(&self, index: usize, scale: usize, slowdown: f64, left: u64) -> u64 {
         let this = self.asked.get(index).and_then(|asked| asked.scales.get(scale..)).unwrap_or_default();
         let later = (index + 1..self.asked.len()).filter(|&other| self.twin(other).is_none());
@@ -31,7 +32,7 @@ impl Question<'_> {
         later.chain([self.of_scales(this, slowdown, left), rest]).fold(0, u64::saturating_add)
     }
 
-    /// Points as they will be, slowed down as the last one was; a curve ends where its work is used up.
+    /// Messages of these scales, assuming the slowdown of the last point; a curve ends when its budget is spent.
     fn of_scales(&self, scales: &[Workload], slowdown: f64, mut left: u64) -> u64 {
         let mut all: u64 = 0;
         for workload in scales {
@@ -47,7 +48,7 @@ impl Question<'_> {
         all
     }
 
-    /// All removals at the largest scale at which they are affordable.
+    /// Messages of all removals at the largest affordable scale.
     fn of_removals(&self, asked: &Asked, slowdown: f64) -> u64 {
         let runs = self.removal_runs(self.noise.causes.len());
         let each = |workload: &Workload| {
@@ -58,13 +59,13 @@ impl Question<'_> {
         asked.scales.iter().rev().map(each).find(affordable).unwrap_or(0)
     }
 
-    /// Runs of all replicas that so many causes take at one scale.
+    /// How many times all replicas run for this many causes at one scale.
     pub(super) fn removal_runs(&self, causes: usize) -> u64 {
         let tried = causes.min(self.effort.causes);
         (tried + tried.min(removal::STEPS).saturating_sub(1)) as u64
     }
 
-    /// All parts of the measurement, if it is one.
+    /// Messages of all parts of the measurement; 0 if the noise was not measured.
     pub(super) fn of_variation(&self, asked: &Asked) -> u64 {
         let scale = asked.scales.iter().rfind(|workload| workload.processes() <= variation::PROCESSES);
         let runs = variation::PARTS * u64::from(variation::REPLICAS);

@@ -1,21 +1,21 @@
-//! What is asked about: a collective, or a whole program, at several scales.
+//! The workload in question: a collective or a whole program, at several scales.
 
 use straggler_model::Time;
 use straggler_schedule::collectives::{Collective, CollectiveError, Job, Operation, barrier};
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::Workload;
 
-/// One thing at several scales.
+/// One workload at several scales.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// As tables and charts call it.
+    /// The name in tables and charts.
     pub name: String,
     /// By ascending number of processes.
     pub scales: Vec<Workload>,
 }
 
 impl Asked {
-    /// A collective of so many bytes, on each of these numbers of processes; a barrier has a size of its own.
+    /// A collective of this many bytes on each of these numbers of processes; a barrier ignores `bytes`.
     pub fn collective(operation: Operation, bytes: u64, processes: &[u32]) -> Result<Asked, CollectiveError> {
         let bytes = if operation == Operation::Barrier { barrier::BYTES } else { bytes };
         let build = |&processes: &u32| {
@@ -26,8 +26,7 @@ impl Asked {
         Ok(Asked { name: operation.name().into(), scales })
     }
 
-    /// Whether two are the same schedule at every scale: a barrier and an allreduce of one byte by
-    /// dissemination are.
+    /// Whether two have the same schedule at every scale, as a barrier and an allreduce of one byte by dissemination do.
     pub(super) fn is_same_as(&self, other: &Asked) -> bool {
         self.scales.len() == other.scales.len()
             && self.scales.iter().zip(&other.scales).all(|(one, other)| is_same(one, other))

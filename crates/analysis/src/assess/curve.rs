@@ -13,12 +13,12 @@ pub struct Curve {
     /// The collective, or the program.
     #[serde(rename = "operation")]
     pub name: String,
-    /// The one with the very same schedule that was simulated in its place.
+    /// The operation with the same schedule that was simulated instead.
     pub same_as: Option<String>,
     /// The smallest number of processes at which noise is the bottleneck.
     pub inflection: Option<u32>,
     pub points: Vec<Point>,
-    /// What was asked for but would have taken too long.
+    /// Requested scales that would have taken too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
 }
@@ -28,7 +28,7 @@ pub struct Curve {
 pub struct LeftOut {
     /// The largest of them.
     pub processes: u32,
-    /// What the fewest replicas of all of them would cost, in messages without noise.
+    /// The cost of the fewest replicas at all of these scales, in messages without noise.
     pub messages: u64,
     pub why: Why,
 }
@@ -37,13 +37,13 @@ pub struct LeftOut {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Why {
-    /// There is so much of it that they would take long on any machine.
+    /// There is so much noise that the scales would take long on any machine.
     Noise,
     /// The time was used up, because the machine was slow or busy.
     Time,
 }
 
-/// One number of processes.
+/// The result at one number of processes.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Point {
     pub processes: u32,
@@ -51,13 +51,13 @@ pub struct Point {
     pub median_ps: u64,
     pub slowdown: Slowdown,
     pub replicas: u32,
-    /// Whether the interval is as narrow as was asked for.
+    /// Whether the interval is as narrow as requested.
     pub settled: bool,
-    /// Core seconds that a run lasts; noise that is rarer than what was measured does not show in them.
+    /// Core seconds of one run; noise that is rarer than the measurement shows is missing.
     pub exposure_core_seconds: f64,
     #[serde(skip)]
     pub(super) makespans: Vec<Time>,
-    /// What it took to simulate.
+    /// Wall time of its simulation.
     #[serde(skip)]
     pub(super) seconds: f64,
 }
@@ -97,7 +97,7 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 }
 
 impl LeftOut {
-    /// All of these, slowed down so much.
+    /// All of these scales, assuming this slowdown.
     fn of(scales: &[Workload], slowdown: f64, why: Why) -> Option<LeftOut> {
         let each = scales.iter().map(|workload| work(least_messages(workload), slowdown));
         let messages = each.fold(0, u64::saturating_add);
@@ -105,17 +105,17 @@ impl LeftOut {
     }
 }
 
-/// Of the fewest replicas of a point.
+/// Messages of the fewest replicas of a point.
 pub(super) fn least_messages(workload: &Workload) -> u64 {
     workload.messages().saturating_mul(LEAST_REPLICAS.into())
 }
 
-/// What a curve may still cost.
+/// The remaining budget of a curve.
 #[derive(Clone, Copy)]
 struct Room {
-    /// Of noise, in messages without it.
+    /// Extra cost of noise, in messages without noise.
     work: u64,
-    /// By the clock.
+    /// The deadline, in seconds.
     end: f64,
 }
 
@@ -131,7 +131,7 @@ impl Question<'_> {
         let end = self.end_of_curve(index);
         let mut left_out = None;
         for (scale, workload) in asked.scales.iter().enumerate() {
-            // It will be slowed down at least as much as the one before.
+            // Expect at least the slowdown of the point before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
             let ahead = self.ahead_of_point(index, scale, slowdown, left);
             self.begin(&asked.name, workload.processes(), ahead);
@@ -148,7 +148,7 @@ impl Question<'_> {
         Ok(Curve { left_out, ..Curve::new(&asked.name, points, self.threshold) })
     }
 
-    /// The point after this one, or why it is left out. The first is never left out.
+    /// The next point, or why it is left out. The first point is never left out.
     fn next_point(
         &self,
         workload: &Workload,
@@ -176,7 +176,7 @@ impl Question<'_> {
         point.map_or(0, |point| work(runs(point), point.slowdown.median).saturating_sub(runs(point)))
     }
 
-    /// Doubles the replicas until the interval of the median is narrow, or they are enough.
+    /// Doubles the replicas until the interval of the median is narrow or the limit is reached.
     pub(super) fn point(
         &self,
         workload: &Workload,
@@ -200,7 +200,7 @@ impl Question<'_> {
         }
     }
 
-    /// Above or below the threshold for sure, and narrow.
+    /// Whether the interval is narrow and lies on one side of the threshold.
     fn settles(&self, slowdown: &Slowdown) -> bool {
         let decided = slowdown.low > self.threshold || slowdown.high <= self.threshold;
         let width = slowdown.high - slowdown.low;

@@ -1,7 +1,7 @@
-//! The time that the simulations may take.
+//! The time limit of the simulations.
 //!
-//! A busy machine simulates less scale, not longer: a curve ends when its share of the time is used up, and sources are
-//! removed at a scale that the speed so far allows. The numbers of what is simulated do not depend on the speed.
+//! A busy machine simulates smaller scales; it does not take longer. A curve ends when its share of the time is spent,
+//! and sources are removed at a scale that the speed so far allows. The results themselves do not depend on the speed.
 
 use super::curve::least_messages;
 use super::{Asked, AssessError, Point, Question, removal, variation};
@@ -10,23 +10,23 @@ use straggler_model::noise::Source;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Workload};
 
-/// So much time, by a clock that began at 0.
+/// A time limit, and a clock that started at 0.
 #[derive(Clone, Copy)]
 pub struct TimeLimit<'a> {
     pub seconds: f64,
     pub now: &'a (dyn Fn() -> f64 + Sync),
 }
 
-/// The share of the time in which all curves must be done; the rest is for removals and the variation.
+/// The share of the time for all curves; the rest is for removals and the variation.
 const CURVES: f64 = 0.7;
 
-/// One curve gets no more than this share of what is left, if others follow.
+/// One curve gets at most this share of the remaining time if others follow.
 const ONE_CURVE: f64 = 0.8;
 
-/// The removals at one scale get no more than this share of what is left.
+/// The removals at one scale get at most this share of the remaining time.
 const REMOVALS: f64 = 0.7;
 
-/// What a point took is told apart from chance above this, in seconds.
+/// Shorter times of a point are mostly chance, in seconds.
 const NOTICEABLE: f64 = 0.05;
 
 impl std::fmt::Debug for TimeLimit<'_> {
@@ -36,7 +36,7 @@ impl std::fmt::Debug for TimeLimit<'_> {
 }
 
 impl TimeLimit<'_> {
-    /// However long it takes.
+    /// No limit.
     pub const NONE: TimeLimit<'static> = TimeLimit { seconds: f64::INFINITY, now: &|| 0.0 };
 
     fn left(&self) -> f64 {
@@ -45,7 +45,7 @@ impl TimeLimit<'_> {
 }
 
 impl Question<'_> {
-    /// What must be simulated for the smallest answer, in messages: the fewest replicas at every scale.
+    /// The least that must be simulated, in messages: the fewest replicas at every scale.
     pub fn least_messages(&self) -> u64 {
         let separate = (0..self.asked.len()).filter(|&index| self.twin(index).is_none());
         let scales = separate.filter_map(|index| self.asked.get(index)).flat_map(|asked| &asked.scales);
@@ -54,7 +54,7 @@ impl Question<'_> {
             .fold(0, u64::saturating_add)
     }
 
-    /// When this curve must be done. What a curve costs is known by its largest scale.
+    /// The deadline of this curve. The cost of a curve is estimated from its largest scale.
     pub(super) fn end_of_curve(&self, index: usize) -> f64 {
         let largest = |asked: &Asked| asked.scales.last().map_or(0, Workload::messages) as f64;
         let later = (index + 1..self.asked.len()).filter(|&other| self.twin(other).is_none());
@@ -68,7 +68,7 @@ impl Question<'_> {
         now + share * (CURVES * self.limit.seconds - now).max(0.0)
     }
 
-    /// Whether the next point would be done by then, at the speed of the last one.
+    /// Whether the next point would finish in time, at the speed of the last one.
     pub(super) fn fits(&self, workload: &Workload, last: Option<(&Workload, &Point)>, end: f64) -> bool {
         let Some((before, point)) = last.filter(|(_, point)| point.seconds > NOTICEABLE) else { return true };
         let done = before.messages() as f64 * f64::from(point.replicas + 1);
@@ -76,7 +76,7 @@ impl Question<'_> {
         (self.limit.now)() + point.seconds * ahead / done.max(1.0) <= end
     }
 
-    /// A point; nothing if it is not done by then.
+    /// The point; none if it does not finish in time.
     pub(super) fn point_until(
         &self,
         workload: &Workload,

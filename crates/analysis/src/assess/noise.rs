@@ -1,8 +1,8 @@
-//! Noise whose detours know their cause, so that any of them can be left out.
+//! Noise whose detours carry their cause, so that any cause can be removed.
 
 use std::sync::Arc;
 use straggler_model::Time;
-use straggler_model::noise::recording::{Detour, Evidence, Recording, SourceName};
+use straggler_model::noise::recording::{Detour, Evidence, NoiseRecording, SourceName};
 use straggler_model::noise::{Detours, DetoursError, Source, Waveform, Who};
 
 /// A position in [`Noise::causes`].
@@ -13,14 +13,14 @@ pub type CauseId = u16;
 pub struct Noise {
     pub streams: Vec<Stream>,
     pub causes: Vec<CauseName>,
-    /// Core time in which it was measured; nothing if it was not.
+    /// Core time of the measurement; none if the noise was not measured.
     pub measured: Option<Time>,
 }
 
-/// The name of a cause and how sure it is.
+/// The name of a cause, and its evidence.
 pub type CauseName = SourceName;
 
-/// One trace, the processes that get it, and the cause of each detour.
+/// One trace, the processes that get it, and its detours with their causes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     pub name: String,
@@ -30,9 +30,9 @@ pub struct Stream {
 }
 
 impl Noise {
-    /// Process r gets the trace of core r modulo their number. Detours of the sources called `own` are the
-    /// measurement's and left out.
-    pub fn of_recording(recording: &Recording, own: &[&str]) -> Noise {
+    /// Process r gets the trace of core r modulo the number of cores. Detours of the sources in `own` were made by the
+    /// measurement and are left out.
+    pub fn of_recording(recording: &NoiseRecording, own: &[&str]) -> Noise {
         let modulus = recording.cores.len() as u32;
         let is_own = |detour: &Detour| {
             let source = recording.sources.get(usize::from(detour.source));
@@ -51,7 +51,7 @@ impl Noise {
         }
     }
 
-    /// Every source is its own cause. A delay that happens once is no noise of a node and left out.
+    /// Every source is its own cause. A delay that happens only once is not node noise and is left out.
     pub fn of_sources(sources: &[Source]) -> Noise {
         let mut noise = Noise { streams: Vec::new(), causes: Vec::new(), measured: None };
         for source in sources {
@@ -71,7 +71,7 @@ impl Noise {
         noise
     }
 
-    /// Makes one cause of several: programs that belong together are removed together.
+    /// Merges several causes into one: programs that belong together are removed together.
     pub fn join(&mut self, causes: &[CauseId], name: String) {
         let Some((&first, others)) = causes.split_first() else { return };
         if let Some(cause) = self.causes.get_mut(usize::from(first)) {
@@ -84,15 +84,15 @@ impl Noise {
         }
     }
 
-    /// One of several parts of the time, as if only that had been measured.
+    /// One of several equal parts of the time, as if only that part had been measured.
     pub fn part(&self, index: u64, parts: u64) -> Noise {
         let streams = self.streams.iter().map(|stream| stream.part(index, parts)).collect();
         let measured = self.measured.map(|measured| Time(measured.ps() / parts.max(1)));
         Noise { streams, causes: self.causes.clone(), measured }
     }
 
-    /// What a simulation is given when `removed` causes are gone. Streams keep their places and lengths, so
-    /// that what is left falls where it fell before.
+    /// The sources for a simulation without the `removed` causes. Streams keep their places and lengths, so the other
+    /// detours stay where they were.
     pub fn sources(&self, removed: &[CauseId]) -> Result<Vec<Source>, DetoursError> {
         self.streams.iter().map(|stream| stream.source(removed)).collect()
     }
@@ -106,8 +106,8 @@ impl Noise {
         durations
     }
 
-    /// The time over which a cause's detours are spread. Cores are measured side by side, and a cause may be on
-    /// all of them; sources of a description lie over each other, each in a stream of its own length.
+    /// The time over which a cause's detours are spread. Cores are measured in parallel, and a cause may be on all of
+    /// them. Sources of a description overlap, each in a stream of its own length.
     pub fn length_of(&self, cause: CauseId) -> Time {
         let own = |stream: &&Stream| self.measured.is_some() || stream.causes().any(|other| other == cause);
         self.streams.iter().filter(own).fold(Time::ZERO, |sum, stream| sum + stream.length)

@@ -1,8 +1,8 @@
-//! What the removal of each cause would give.
+//! How much the removal of each cause would gain.
 //!
-//! A collective waits for the slowest, so causes hide behind each other: with two daemons that both take a
-//! millisecond, removing one alone gives nothing. Therefore the removals are also done one after another,
-//! in the order of the ranking.
+//! A collective waits for the slowest process, so causes hide behind each other: with two daemons that both take a
+//! millisecond, removing one alone gains nothing. Therefore causes are also removed cumulatively, in the order of the
+//! ranking.
 
 use super::curve::slowdowns;
 use super::{AssessError, CauseId, Point, Question, exposure};
@@ -12,30 +12,30 @@ use straggler_model::noise::recording::Evidence;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 use straggler_sim::Workload;
 
-/// How many causes are taken away one after another.
+/// How many causes are removed cumulatively.
 pub(super) const STEPS: usize = 3;
 
-/// The causes at one scale, the most worthwhile first.
+/// The causes at one scale, the largest gain first.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Ranking {
     pub processes: u32,
-    /// With all of them.
+    /// With all causes.
     pub slowdown: Slowdown,
     pub removals: Vec<Removal>,
     /// Slowdowns after the removal of the first cause, the first two, the first three.
     pub one_after_another: Vec<Slowdown>,
-    /// Causes that were not simulated, because what they do is short or rare beside the others.
+    /// Causes that were not simulated, because their detours are short or rare compared with the others.
     pub passed_over: Vec<String>,
 }
 
-/// What is left without one cause.
+/// The noise without one cause.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Removal {
     pub cause: String,
     #[serde(skip)]
     pub id: CauseId,
     pub slowdown: Slowdown,
-    /// By how much the slowdown falls: the median over pairs of runs with the same draws, and its interval.
+    /// How much the slowdown falls: the median over pairs of runs with the same draws, and its interval.
     pub gain: f64,
     pub gain_low: f64,
     pub gain_high: f64,
@@ -57,7 +57,7 @@ struct Candidate {
 }
 
 impl Question<'_> {
-    /// The removals at one scale; so many messages come `after` them.
+    /// The removals at one scale; `after` is the number of messages still to simulate after them.
     pub(super) fn ranking(
         &self,
         workload: &Workload,
@@ -74,7 +74,7 @@ impl Question<'_> {
             self.begin(&format!("without {}", self.name(candidate.id)), point.processes, ahead);
             removals.extend(self.removal(workload, point, candidate)?);
         }
-        // Equal gains, none above all, are ordered by what the cause can do.
+        // Equal gains, mostly zeros, are ordered by reach.
         removals.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(b.reach_ps.cmp(&a.reach_ps)));
         Ok(Ranking {
             processes: point.processes,
@@ -85,7 +85,7 @@ impl Question<'_> {
         })
     }
 
-    /// Of all removals at one scale.
+    /// Messages of all removals at one scale.
     pub(super) fn ranking_messages(&self, workload: &Workload, point: &Point) -> u64 {
         run_messages(workload, point).saturating_mul(self.removal_runs(self.noise.causes.len()))
     }
@@ -94,7 +94,7 @@ impl Question<'_> {
         self.noise.causes.get(usize::from(id)).map_or_else(String::new, |cause| cause.name.clone())
     }
 
-    /// Causes with any detours, those that reach farthest first. What has no name cannot be removed.
+    /// Causes with any detours, the farthest reach first. Unnamed noise cannot be removed.
     fn candidates(&self, point: &Point) -> Vec<Candidate> {
         let exposure = exposure(point.processes, Time(point.median_ps));
         let share = |id| exposure / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
@@ -162,13 +162,13 @@ impl Question<'_> {
     }
 }
 
-/// Of all replicas of a point.
+/// Messages of all replicas of a point.
 fn run_messages(workload: &Workload, point: &Point) -> u64 {
     workload.messages().saturating_mul(point.replicas.into())
 }
 
-/// The longest of the `durations` (longest first) that is expected once in a run which lasts `share` times
-/// as long as the measurement; less than the longest where even that is not to be expected.
+/// The longest of the `durations` (longest first) that is expected once in a run that lasts `share` times as long as
+/// the measurement. If not even one detour is expected, a fraction of the longest.
 fn reach(durations: &[Time], share: f64) -> Time {
     let Some(&longest) = durations.first() else { return Time::ZERO };
     let expected = durations.len() as f64 * share;

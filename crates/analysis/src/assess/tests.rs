@@ -1,7 +1,7 @@
 use super::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Network;
-use straggler_model::noise::recording::{Core, Detour, Evidence, Recording};
+use straggler_model::noise::recording::{Core, Detour, Evidence, NoiseRecording};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Job, Operation};
 use straggler_schedule::goal;
@@ -42,8 +42,8 @@ fn described(text: &str) -> Noise {
 }
 
 /// Two cores of 10 s: a tick of 3 µs every 4 ms, and a daemon that takes 2 ms ten times a second.
-fn measured() -> Recording {
-    let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+fn measured() -> NoiseRecording {
+    let mut recording = NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
     let tick = recording.source_id("timer tick", Evidence::Traced);
     let daemon = recording.source_id("daemon", Evidence::Traced);
     let length = Time::from_ns(10_000_000_000);
@@ -84,9 +84,9 @@ fn the_daemon_is_to_blame() {
     assert!(largest.removals[0].helps());
     assert!(largest.removals[0].slowdown.median < 1.0);
     assert!(largest.removals[1].gain < 0.1 * largest.removals[0].gain);
-    // Both gone, nothing is left.
+    // With both removed, no noise is left.
     assert_eq!(largest.one_after_another[1].largest, 0.0);
-    // A broadcast waits for fewer.
+    // A broadcast waits for fewer processes.
     assert!(answer.curves[2].points[3].slowdown.median < allreduce.points[3].slowdown.median);
 }
 
@@ -109,7 +109,7 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     let noise = Noise::of_recording(&measured(), &[]);
     let one = ask(&network, &noise, &asked(1, &[8, 512]), 1).answer().unwrap();
     assert_eq!(one, ask(&network, &noise, &asked(1, &[8, 512]), 2).answer().unwrap());
-    // Another way to the same number: the engine, asked by hand.
+    // The same number computed independently, by calling the engine directly.
     let phases = Phases::Drawn { seed: 3, replica: 4 };
     let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
     let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
@@ -139,10 +139,10 @@ fn equal_schedules_are_run_once() {
 #[test]
 fn no_noise_no_ranking() {
     let network = Network::load("chic").unwrap();
-    let quiet = Recording {
-        sources: Recording::unnamed(),
+    let quiet = NoiseRecording {
+        sources: NoiseRecording::unnamed(),
         cores: vec![Core { length: Time::from_ns(1_000_000), ..Core::default() }],
-        ..Recording::default()
+        ..NoiseRecording::default()
     };
     let answer = ask(&network, &Noise::of_recording(&quiet, &[]), &asked(1, &[2, 64]), 1).answer().unwrap();
     assert_eq!(answer.curves[0].inflection, None);
@@ -150,7 +150,7 @@ fn no_noise_no_ranking() {
     assert_eq!(answer.curves[0].points[1].slowdown.largest, 0.0);
 }
 
-/// Noise without a name is simulated, but nobody can remove it.
+/// Unnamed noise is simulated, but cannot be removed.
 #[test]
 fn what_has_no_name_is_not_ranked() {
     let network = Network::load("chic").unwrap();
@@ -198,7 +198,7 @@ fn parts_of_a_measurement_differ() {
     assert_eq!(ask(&network, &drawn, &asked(1, &[4]), 1).answer().unwrap().variation, None);
 }
 
-/// However large the slowdown, the work stays within bounds: the curve ends earlier.
+/// The work is bounded for any slowdown: the curve ends earlier.
 #[test]
 fn heavy_noise_means_less_scale_not_more_time() {
     let network = Network::load("chic").unwrap();
@@ -208,7 +208,7 @@ fn heavy_noise_means_less_scale_not_more_time() {
     question.effort.curve_work = 100_000;
     let curve = |question: &Question<'_>| question.answer().unwrap().curves[0].clone();
     let early = curve(&question);
-    // What is missing is told with what it would have cost: 6 replicas of 10 rounds, slowed down a little or more.
+    // The left-out scales report their cost: 6 replicas of 10 rounds, slowed down a little or more.
     let left_out = early.left_out.unwrap();
     assert_eq!((early.points.len(), left_out.processes), (2, 1024));
     assert!((61_440..=11 * 61_440).contains(&left_out.messages), "{left_out:?}");
@@ -217,8 +217,8 @@ fn heavy_noise_means_less_scale_not_more_time() {
     assert_eq!((whole.points.len(), whole.left_out), (3, None));
 }
 
-/// A clock that goes on with every message: ten times as slow means ten times as long. The curve ends earlier, what is
-/// simulated has the same numbers, and all of it stays within the time, or nearly.
+/// A clock that advances with every message: a machine ten times as slow takes ten times as long. The curve ends
+/// earlier, the simulated points have the same numbers, and the total stays close to the limit.
 #[test]
 fn a_slow_machine_means_less_scale_and_the_same_numbers() {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -250,7 +250,7 @@ fn a_slow_machine_means_less_scale_and_the_same_numbers() {
     assert!(slow.variation.is_some());
 }
 
-/// Even if there is no time at all, the smallest scale is simulated, and an interruption is one.
+/// With no time at all, the smallest scale is still simulated, and an interruption is still an error.
 #[test]
 fn without_time_there_is_the_smallest_answer() {
     let network = Network::load("chic").unwrap();
@@ -273,7 +273,7 @@ fn what_the_measurement_did_itself_is_left_out() {
     assert_eq!(noise.measured, Some(Time::from_ns(20_000_000_000)));
 }
 
-/// A program of any number of processes is asked about as a collective is; one that cannot finish is an error.
+/// A program works like a collective, with any number of processes; one that cannot finish is an error.
 #[test]
 fn programs_are_assessed() {
     let network = Network::load("chic").unwrap();
@@ -295,7 +295,7 @@ fn programs_are_assessed() {
     assert!(matches!(error, AssessError::Stuck { stuck, .. } if stuck.unfinished == 2));
 }
 
-/// What is said to be ahead shrinks, and at no time is far from what comes.
+/// The estimate of remaining messages falls, and is never far off.
 #[test]
 fn what_is_ahead_is_known() {
     use std::cell::RefCell;

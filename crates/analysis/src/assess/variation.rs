@@ -1,7 +1,7 @@
 //! How much the answer depends on when the noise was measured.
 //!
-//! A recording is cut into parts of equal length, one after another, and each is simulated as if it were all there is.
-//! Where they differ, one measurement is not the node's noise but that of a moment.
+//! A recording is cut into consecutive parts of equal length, and each is simulated as if it were the whole recording.
+//! If they differ, one measurement does not represent the node, only that moment.
 
 use super::curve::slowdowns;
 use super::{Asked, AssessError, Curve, Noise, Point, Question};
@@ -10,16 +10,16 @@ use serde::Serialize;
 use straggler_model::Time;
 use straggler_model::stats::quantile_of_sorted;
 
-/// Into so many parts a recording is cut.
+/// A recording is cut into this many parts.
 pub const PARTS: u64 = 5;
 
-/// The scale at which they are compared: a small job, or the largest of those that are smaller.
+/// The scale of the comparison: a small job, or the next smaller scale that was simulated.
 pub(super) const PROCESSES: u32 = 1024;
 
 /// Replicas of each part.
 pub(super) const REPLICAS: u32 = 2 * LEAST_REPLICAS;
 
-/// The parts of a recording, each as if it were all.
+/// The parts of a recording, each simulated as if it were the whole.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Variation {
     pub processes: u32,
@@ -27,13 +27,13 @@ pub struct Variation {
     pub parts: Vec<Part>,
     /// The source whose share of the time differs most between the parts.
     pub varies_most: Option<String>,
-    /// Of one part.
+    /// The length of one part.
     pub part_seconds: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Part {
-    /// Of the time, lost to noise.
+    /// Share of the time lost to noise.
     pub share: f64,
     pub median_slowdown: f64,
 }
@@ -45,7 +45,7 @@ impl Variation {
         (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max))
     }
 
-    /// The standard error of the mean slowdown, relative to it, if there were so many parts like these.
+    /// The relative standard error of the mean slowdown with this many parts like these.
     pub fn relative_error(&self, parts: f64) -> f64 {
         let count = self.parts.len().max(2) as f64;
         let mean = self.parts.iter().map(|part| part.median_slowdown).sum::<f64>() / count;

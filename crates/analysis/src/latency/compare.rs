@@ -11,24 +11,24 @@ use straggler_model::latency::Outside;
 use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::quantile_of_sorted;
 
-/// What differs between a first and a second distribution; differences are the second less the first.
+/// The comparison of two distributions; differences are the second minus the first.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     pub counts: [u64; 2],
-    /// How far the trials of each depend on each other.
+    /// How strongly the trials of each depend on each other.
     pub variation: [Variation; 2],
     pub min_ps: [f64; 2],
     pub max_ps: [f64; 2],
     pub mean: MeanDifference,
-    /// Those that both counts support.
+    /// The quantiles that both counts support.
     pub quantiles: Vec<Difference>,
-    /// From 10 to 90 % of the trials, the second's by the first's.
+    /// The width from the 10 % to the 90 % quantile: the second divided by the first.
     pub width: Option<Ratio>,
     pub kolmogorov_smirnov: KolmogorovSmirnov,
     pub mann_whitney: MannWhitney,
-    /// Nothing where all trials are equal.
+    /// None if all trials are equal.
     pub anderson_darling: Option<AndersonDarling>,
-    /// Whether both have the same bins, so that counts could be compared as they are.
+    /// Whether both have the same bins, so that their counts are directly comparable.
     pub same_bins: bool,
     pub change: Change,
 }
@@ -37,38 +37,38 @@ pub struct Comparison {
 pub struct MeanDifference {
     pub values_ps: [f64; 2],
     pub difference_ps: f64,
-    /// Nothing for single trials.
+    /// None for single trials.
     pub interval_ps: Option<[f64; 2]>,
-    /// Of the second by the first, less 1.
+    /// The interval of second / first − 1.
     pub share_interval: Option<[f64; 2]>,
 }
 
-/// A quantile of both.
+/// One quantile of both distributions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Difference {
     pub q: f64,
-    /// Nothing where it lies outside the bins.
+    /// None if it lies outside the bins.
     pub values_ps: [Option<f64>; 2],
-    /// The bounds of those outside the bins.
+    /// The bounds of quantiles outside the bins.
     pub outside: [Option<Outside>; 2],
-    /// Nothing where one of them is not known.
+    /// None if one of them is unknown.
     pub difference_ps: Option<f64>,
-    /// Between what the difference of these samples lies: both are the difference where it is known.
+    /// Bounds on the difference of these samples; both equal the difference if it is known.
     pub ends_ps: [f64; 2],
-    /// Between what the difference lies with 95 % confidence: a bootstrap, and half a bin more. Trials that depend on each
-    /// other count as fewer. Quantiles outside the bins lie anywhere between their bound and the minimum or maximum.
+    /// The 95 % confidence interval of the difference: a bootstrap, plus half a bin. Dependent trials count as fewer.
+    /// Quantiles outside the bins lie anywhere between their bound and the minimum or maximum.
     pub interval_ps: [f64; 2],
-    /// The same of the second by the first, less 1.
+    /// The same for second / first − 1.
     pub share_ends: [f64; 2],
     pub share_interval: [f64; 2],
-    /// What is left of the difference when the medians are brought together.
+    /// The difference that remains after the medians are aligned.
     pub beyond_shift_ps: Option<f64>,
     pub beyond_ends_ps: [f64; 2],
     pub beyond_interval_ps: [f64; 2],
 }
 
 impl Difference {
-    /// As a share of the first.
+    /// The difference as a share of the first.
     pub fn share(&self) -> Option<f64> {
         Some(self.difference_ps? / self.values_ps[0]?.max(1.0))
     }
@@ -79,7 +79,7 @@ impl Difference {
         self.values_ps[0].unwrap_or(bound).max(1.0)
     }
 
-    /// The difference, or what it is at least.
+    /// The difference, or its least possible size.
     fn least_ps(&self) -> f64 {
         nearest_to_zero(self.ends_ps)
     }
@@ -88,7 +88,7 @@ impl Difference {
         nearest_to_zero(self.beyond_ends_ps)
     }
 
-    /// Whether a difference that matters may hide outside the bins: the bounds allow it, but do not show it.
+    /// Whether a difference that matters may be hidden outside the bins: the bounds allow it but do not prove it.
     fn may_hide(&self, matters: f64) -> bool {
         self.difference_ps.is_none() && farthest_from_zero(self.ends_ps) >= matters * self.base_ps()
     }
@@ -101,7 +101,7 @@ impl Difference {
         excludes(self.interval_ps, 0.0)
     }
 
-    /// Whether it is sure among so many statements.
+    /// Whether it is significant, corrected for this many tests.
     fn is_sure_among(&self, statements: f64) -> bool {
         excludes(stretched(self.ends_ps, self.interval_ps, statements), 0.0)
     }
@@ -110,7 +110,7 @@ impl Difference {
         excludes(stretched(self.beyond_ends_ps, self.beyond_interval_ps, statements), 0.0)
     }
 
-    /// Whether the tail differs here with the medians brought together, surely and by enough to matter.
+    /// Whether the tail differs here with the medians aligned, significantly and by enough to matter.
     fn shows_tail(&self, statements: f64) -> bool {
         let matters = self.least_beyond_shift_ps().abs() >= TAIL * self.base_ps();
         self.q >= DEEP && matters && self.differs_beyond_shift(statements)
@@ -119,34 +119,34 @@ impl Difference {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratio {
-    /// Nothing where it depends on times outside the bins.
+    /// None if it depends on times outside the bins.
     pub value: Option<f64>,
-    /// Between what it lies: both are the value where it is known.
+    /// Its bounds; both equal the value if it is known.
     pub ends: [f64; 2],
     pub interval: [f64; 2],
 }
 
-/// How the second differs; several may be true. Samples of one distribution are told apart in 5 of 100 cases at most:
-/// tests and intervals are corrected for their number, and for trials that depend on each other. Only what is large enough to matter counts: 1 % of the median for
-/// the shift, 10 % for the spread, 5 % for the tail.
+/// How the second differs; several fields may be set. Two samples of one distribution are told apart in at most 5 of
+/// 100 cases: tests and intervals are corrected for their number and for dependent trials. Only differences that
+/// matter count: 1 % of the median for the shift, 10 % for the spread, 5 % for the tail.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Change {
     /// The median.
     pub shift: Option<Direction>,
     /// The range from 10 to 90 %.
     pub spread: Option<Direction>,
-    /// What is beyond 99 %, with the medians brought together.
+    /// Beyond 99 %, with the medians aligned.
     pub tail: Option<Direction>,
-    /// The deepest quantile that shows how the tail differs.
+    /// The deepest quantile at which the tail differs.
     pub tail_at: Option<f64>,
     /// There is a difference, but none that matters.
     pub slight: bool,
-    /// The counts do not even support an interval of the median.
+    /// The counts do not even support an interval for the median.
     pub too_few: bool,
     pub unknown: Unknown,
 }
 
-/// What cannot be told, because the times that decide lie outside the bins.
+/// What is undecided because the deciding times lie outside the bins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Unknown {
     pub shift: bool,
@@ -171,7 +171,7 @@ const REPLICATES: usize = 1000;
 const SHIFT: f64 = 0.01;
 const SPREAD: f64 = 0.1;
 const TAIL: f64 = 0.05;
-/// Quantiles up to this one vary as the median does, those beyond as 99 %.
+/// Quantiles up to this one vary like the median, those beyond it like the 99 % quantile.
 const BODY: f64 = 0.9;
 /// Where the tail begins.
 const DEEP: f64 = 0.99;
@@ -212,8 +212,8 @@ impl Comparison {
         self.quantiles.iter().find(|difference| (difference.q - q).abs() < 1e-12)
     }
 
-    /// Several tests and a dozen quantiles all get their chance to see a difference where there is none. Bonferroni's
-    /// correction keeps the chance that any of them does at 5 %.
+    /// Several tests and a dozen quantiles may each find a difference by chance. Bonferroni's correction keeps the
+    /// probability that any of them does at 5 %.
     fn judged(&self, widths: [Ends; 2]) -> Change {
         let Some(median) = self.at(0.5) else { return Change { too_few: true, ..Change::default() } };
         let statements = TESTS + 2.0 * self.quantiles.len() as f64;
@@ -234,7 +234,7 @@ impl Comparison {
         Change { unknown, ..found }
     }
 
-    /// How they differ, where they do.
+    /// How they differ, given that they do.
     fn found(&self, median: &Difference, widths: [Ends; 2], statements: f64) -> Change {
         let (base, moved) = (median.base_ps(), median.least_ps());
         let shift = (median.is_sure() && moved.abs() >= SHIFT * base).then(|| Direction::of(moved));
@@ -256,7 +256,7 @@ impl Comparison {
                 .any(|found| found.is_sure_among(statements) || found.differs_beyond_shift(statements))
     }
 
-    /// Trials that are all equal have no width to compare with: any that matters is more.
+    /// If all trials of the first are equal, there is no ratio of widths: any width that matters is wider.
     fn spread(&self, [first, second]: [Ends; 2], least: f64) -> Option<Direction> {
         let wider = nearest_to_zero(less(second, first).into());
         let is_sure = match self.width {
@@ -269,8 +269,8 @@ impl Comparison {
     }
 }
 
-/// An interval as wide as it must be to hold with 95 % confidence together with so many others: what it reaches beyond the
-/// `ends` of what is known of the samples grows as the deviates of a normal distribution do, on both sides as on the wider one.
+/// Widens an interval so that it holds with 95 % confidence together with this many others. The part beyond the `ends`
+/// known of the samples grows like the quantiles of a normal distribution, equally on both sides, by the wider one.
 fn stretched(ends: [f64; 2], [low, high]: [f64; 2], statements: f64) -> [f64; 2] {
     let deviate = |doubt: f64| Normal::standard().inverse_cdf(1.0 - doubt / 2.0);
     let doubt = 1.0 - CONFIDENCE;
@@ -278,13 +278,13 @@ fn stretched(ends: [f64; 2], [low, high]: [f64; 2], statements: f64) -> [f64; 2]
     [ends[0] - more, ends[1] + more]
 }
 
-/// From 10 to 90 % of the trials, as narrow and as wide as it may be.
+/// Bounds on the width from 10 to 90 % of the trials.
 fn range_ends(one: &Distribution) -> Ends {
     let (low, high) = less(one.quantile_ends(0.9), one.quantile_ends(0.1));
     (low.max(0.0), high)
 }
 
-/// The number of an interval that is closest to 0.
+/// The value in an interval that is closest to 0.
 fn nearest_to_zero([low, high]: [f64; 2]) -> f64 {
     0f64.clamp(low.min(high), high)
 }
@@ -303,7 +303,7 @@ pub fn all_alike(samples: &[&Distribution]) -> Option<AndersonDarling> {
 }
 
 impl MeanDifference {
-    /// Means and variances are exact; the interval is Welch's. That of the ratio goes by the relative variances.
+    /// Means and variances are exact; the interval is Welch's. The interval of the ratio uses the relative variances.
     pub fn of(both: [&Distribution; 2]) -> MeanDifference {
         let values_ps = both.map(|one| one.mean_ps);
         let difference_ps = values_ps[1] - values_ps[0];
@@ -323,13 +323,13 @@ impl MeanDifference {
     }
 }
 
-/// What the mean of one distribution lies between.
+/// The interval of the mean of one distribution.
 pub fn mean_interval(one: &Distribution) -> Option<[f64; 2]> {
     let half = half_width(&[MeanVariance::of(one)?]);
     Some([one.mean_ps - half, one.mean_ps + half])
 }
 
-/// The variance of a mean, and how well it is known.
+/// The variance of a mean, and its degrees of freedom.
 #[derive(Clone, Copy)]
 struct MeanVariance {
     variance: f64,
@@ -337,7 +337,7 @@ struct MeanVariance {
 }
 
 impl MeanVariance {
-    /// Nothing for a single trial.
+    /// None for a single trial.
     fn of(one: &Distribution) -> Option<MeanVariance> {
         let count = one.count() as f64;
         let variance = one.variance_ps2? / count * one.variation.mean;
@@ -349,7 +349,7 @@ impl MeanVariance {
     }
 }
 
-/// Half the interval of a sum of means, with the degrees of freedom of Welch and Satterthwaite.
+/// Half the width of the interval of a sum of means, with the degrees of freedom of Welch and Satterthwaite.
 fn half_width(parts: &[MeanVariance]) -> f64 {
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
     if variance <= 0.0 {
@@ -366,7 +366,7 @@ fn levels(both: [&Distribution; 2]) -> Vec<f64> {
     ladder().filter(|&q| both.iter().all(|one| one.interval(q, CONFIDENCE).is_some())).collect()
 }
 
-/// The difference of a single quantile: where a comparison has it, the same numbers.
+/// The difference of a single quantile; the same numbers as in a full comparison.
 pub fn difference(both: [&Distribution; 2], q: f64, seed: u64) -> Option<Difference> {
     let mut levels = levels(both);
     let is_other = |level: &f64| (level - q).abs() >= 1e-12;
@@ -376,15 +376,15 @@ pub fn difference(both: [&Distribution; 2], q: f64, seed: u64) -> Option<Differe
     Drawn::of(both, &levels, seed).differences().into_iter().find(|found| !is_other(&found.q))
 }
 
-/// What a quantile of one distribution lies between.
+/// The interval of one quantile of one distribution.
 pub fn quantile_interval(one: &Distribution, q: f64, seed: u64) -> [f64; 2] {
     let levels = [q];
     let drawn = Drawn::of([one, one], &levels, seed);
     drawn.interval(|_, second| second[0], drawn.half_bin(q))
 }
 
-/// Quantiles of both as they might have been: a row for each replicate, a column for each level. Each is known to lie between
-/// two ends, which are equal within the bins.
+/// Resampled quantiles of both: a row for each replicate, a column for each level. Each has two bounds, which are
+/// equal within the bins.
 struct Drawn<'a> {
     both: [&'a Distribution; 2],
     levels: &'a [f64],
@@ -393,12 +393,12 @@ struct Drawn<'a> {
 
 type Ends = (f64, f64);
 
-/// The ends of the second by the first, less 1.
+/// The bounds of second / first − 1.
 fn share(first: Ends, second: Ends) -> Ends {
     (second.0 / first.1.max(1.0) - 1.0, second.1 / first.0.max(1.0) - 1.0)
 }
 
-/// The ends of a difference.
+/// The bounds of a difference.
 fn less((low, high): Ends, (other_low, other_high): Ends) -> Ends {
     (low - other_high, high - other_low)
 }
@@ -412,7 +412,7 @@ impl<'a> Drawn<'a> {
             let count = sample.count() as f64;
             let Variation { body: for_body, tail: for_tail, .. } = sample.variation;
             let mut row = || {
-                // Alike, body and tail are drawn together.
+                // If both vary alike, body and tail are drawn together.
                 let drawn = match for_body == for_tail {
                     true => draws.levels(count / for_body, levels),
                     false => {
@@ -430,7 +430,7 @@ impl<'a> Drawn<'a> {
         self.levels.iter().position(|level| (level - q).abs() < 1e-12)
     }
 
-    /// The middle of what a number comes to over the replicates.
+    /// The central 95 % of a statistic over the replicates.
     fn interval(&self, number: impl Fn(&[Ends], &[Ends]) -> Ends, more: f64) -> [f64; 2] {
         let pairs = self.rows[0].iter().zip(&self.rows[1]);
         let (mut lows, mut highs): (Vec<f64>, Vec<f64>) =
@@ -442,7 +442,7 @@ impl<'a> Drawn<'a> {
         [at(&lows, doubt) - more, at(&highs, 1.0 - doubt) + more]
     }
 
-    /// A quantile is known to half a bin of either; outside the bins, its ends say how well.
+    /// A quantile is known to half a bin; outside the bins, its bounds hold the uncertainty.
     fn half_bin(&self, q: f64) -> f64 {
         let half = |one: &Distribution| match one.outside(q) {
             Some(_) => 0.0,
@@ -496,7 +496,7 @@ impl<'a> Drawn<'a> {
         self.levels.iter().enumerate().map(difference).collect()
     }
 
-    /// Nothing where the first has no width, or where the counts do not support it.
+    /// None if the first has no width, or if the counts do not support it.
     fn width(&self) -> Option<Ratio> {
         let (low, high) = self.place(0.1).zip(self.place(0.9))?;
         let [first, second] = self.both.map(range_ends);

@@ -1,4 +1,4 @@
-//! What the shape of measured latencies hints at. Every hint carries the numbers it rests on.
+//! What the shape of measured latencies hints at. Every hint carries its evidence.
 
 mod crowd;
 mod peers;
@@ -19,28 +19,28 @@ use super::steps::Steps;
 use super::{Distribution, Fits, Mode, Pairs, Ranks, Stationarity, Summary, modes};
 use serde::Serialize;
 use straggler_model::latency::{Labels, Measurement};
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 
-/// All that is said of a measurement.
+/// The diagnosis of a measurement.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Diagnosis {
-    /// Those with trials.
+    /// The series that have trials.
     pub groups: Vec<GroupFound>,
     pub hints: Vec<Hint>,
     /// Series without a single trial.
     pub empty: Vec<String>,
 }
 
-/// What one distribution shows.
+/// Findings for one distribution.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GroupFound {
     pub name: String,
     pub labels: Labels,
     pub trials: Summary,
-    /// Trials shorter than the timer's cost, which count as 0, and beyond the last bin.
+    /// Trials shorter than the timer's cost (counted as 0), and trials beyond the last bin.
     pub underflow: u64,
     pub overflow: u64,
-    /// Of the least times of the cycles of each pair.
+    /// Over the shortest times of the cycles of each pair.
     pub minima: Option<Summary>,
     pub modes: Vec<Mode>,
     pub minima_modes: Vec<Mode>,
@@ -48,40 +48,40 @@ pub struct GroupFound {
     pub fits: Option<Fits>,
     pub steps: Option<Steps>,
     pub ticks: Option<Ticks>,
-    /// The share of the time of all trials that the slowest 1 % of them take; nothing for few trials, or where
-    /// more lie beyond the last bin.
+    /// The share of the total time that the slowest 1 % of trials take; none for few trials, or if more than 1 % lie
+    /// beyond the last bin.
     pub slowest_share: Option<f64>,
-    /// The median cost of a pair of readings of the timer, where it was measured.
+    /// The median cost of two timer readings, if it was measured.
     pub timer_ps: Option<f64>,
     pub pairs: Option<Pairs>,
-    /// Of a collective, where its ranks were kept apart.
+    /// For a collective whose ranks were recorded separately.
     pub ranks: Option<Ranks>,
-    /// How modes split by pair, where there are several of both.
+    /// How modes split by pair, if there are several modes and several pairs.
     pub split: Option<PairSplit>,
-    /// What a recording of noise explains, where one was given.
+    /// What a noise recording explains, if one was given.
     pub noise: Option<NoiseTail>,
-    /// Why it explains nothing.
+    /// Why the noise explains nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_noise: Option<NoTail>,
 }
 
-/// Something that may be behind the shape; `group` is a position in [`Diagnosis::groups`].
+/// A possible cause of the shape; `group` is an index into [`Diagnosis::groups`].
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "hint", rename_all = "kebab-case")]
 pub enum Hint {
-    /// More processes on a host than it has cores: they wait for each other, whatever else there is.
+    /// More processes than cores on a host: they wait for each other, whatever other causes there are.
     Oversubscribed(Crowd),
     /// Several processes on one core of a host: they wait for each other as well.
     SameCore(SharedCore),
-    /// A mode that is only there with more peers: resources for each peer run out.
+    /// A mode that appears only with more peers: resources per peer run out.
     AbovePeers(AbovePeers),
     /// Some pairs are in one mode, some in the other, or every pair is in both.
     ModesByPair { group: usize },
-    /// Times in steps: the timer is too coarse for what it measures.
+    /// Times come in steps: the timer is too coarse.
     CoarseTimer { group: usize },
-    /// Reading the timer costs a good part of what is measured.
+    /// Reading the timer takes a large part of the measured time.
     TimerCost { group: usize, share: f64 },
-    /// The tail comes in steps of a timer tick: the operating system gave the processor to others.
+    /// The tail comes in steps of the timer tick: the operating system gave the core to other work.
     TickSteps { group: usize },
     /// The distribution changes over the run.
     NotSteady { group: usize },
@@ -95,39 +95,40 @@ pub enum Hint {
         #[serde(flatten)]
         pair: SlowPair,
     },
-    /// Several modes, and nothing that tells where they come from.
+    /// Several modes without a known cause.
     SeveralModes { group: usize },
-    /// A mode that holds few trials, but lies apart from all others.
+    /// A mode with few trials that is clearly separate from the others.
     SmallMode { group: usize, centre_ps: f64, weight: f64 },
-    /// A narrow peak on a wide distribution, which has no valley that would make it a mode.
+    /// A narrow peak on a wide distribution, without the valley that would make it a mode.
     NarrowPeak { group: usize, centre_ps: f64, weight: f64 },
-    /// A good part of all time is spent in the slowest trials.
+    /// The slowest trials take a large part of the total time.
     HeavyTail { group: usize, share: f64 },
-    /// Noise explains the tail, or does not.
+    /// Whether noise explains the tail.
     Noise { group: usize },
 }
 
-/// From this share of the median on, the cost of the timer is worth a hint.
+/// The cost of the timer is worth a hint from this share of the median.
 const TIMER_COST: f64 = 0.1;
 /// Modes below this weight are part of the tail.
 pub const WEIGHTY: f64 = 0.02;
 /// Modes below this weight, or with fewer trials, are not worth a hint.
 const SMALL: f64 = 0.005;
 const LEAST_OF_MODE: f64 = 20.0;
-/// A peak is narrow if the rest of the trials is so many times as wide, and worth a hint with such a weight, and where two parts
-/// are so much likelier than any single distribution.
+/// A peak is narrow if the other trials are this many times as wide. It is worth a hint within this range of weights,
+/// and if a mixture of two fits this much better (by AIC) than any single distribution.
 const NARROW: f64 = 5.0;
 const PEAK: std::ops::Range<f64> = 0.05..0.5;
 const MUCH_LIKELIER: f64 = 50.0;
-/// A small mode is apart where the valley to its neighbours is at most half as high as it.
+/// A small mode is separate if the valley to its neighbours is at most half its height.
 const APART: f64 = 0.5;
-/// The slowest 1 % of exponential times take 6 % of all time, of log-normal ones with a sigma of 1 it is 9 %.
+/// For comparison: the slowest 1 % take 6 % of the total time of exponential times, 9 % of log-normal ones with a
+/// sigma of 1.
 const HEAVY: f64 = 0.15;
 const LEAST_OF_TAIL: u64 = 1000;
 
 impl Diagnosis {
-    /// Of groups of a measurement, and of a recording of noise taken at the same time if there is one.
-    pub fn of(measurement: &Measurement, groups: &[Group], noise: Option<&Recording>) -> Diagnosis {
+    /// Diagnoses groups of a measurement, with a noise recording from the same time if there is one.
+    pub fn of(measurement: &Measurement, groups: &[Group], noise: Option<&NoiseRecording>) -> Diagnosis {
         let empty = groups.iter().filter(|group| group.all.trials.is_empty());
         let empty = empty.map(|group| group.labels.to_string()).collect();
         let groups: Vec<GroupFound> =
@@ -135,7 +136,7 @@ impl Diagnosis {
         let sweeps = peers::find(&groups);
         let of_group = |(index, group): (usize, &GroupFound)| group.hints(index);
         let swept: Vec<&str> = sweeps.iter().map(|found| found.name.as_str()).collect();
-        // Modes that a sweep over peers explains need no hint of their own.
+        // Modes that a sweep over peers explains get no separate hint.
         let is_explained = |hint: &Hint| match *hint {
             Hint::SeveralModes { group } => swept.contains(&peers::sweep(&groups[group]).as_str()),
             _ => false,
@@ -153,7 +154,7 @@ impl Diagnosis {
 }
 
 impl GroupFound {
-    fn of(measurement: &Measurement, group: &Group, noise: Option<&Recording>) -> Option<GroupFound> {
+    fn of(measurement: &Measurement, group: &Group, noise: Option<&NoiseRecording>) -> Option<GroupFound> {
         let distribution = Distribution::of(&group.all.trials)?;
         let minima = Distribution::of_sorted(&group.all.minima);
         let modes = modes::find(&distribution);
@@ -184,7 +185,7 @@ impl GroupFound {
         })
     }
 
-    /// Modes that are more than a part of the tail.
+    /// Modes that are not just part of the tail.
     pub fn weighty_modes(&self) -> impl Iterator<Item = &Mode> {
         self.modes.iter().filter(|mode| mode.weight >= WEIGHTY)
     }
@@ -194,8 +195,8 @@ impl GroupFound {
         self.modes.iter().filter(move |mode| (least..WEIGHTY).contains(&mode.weight) && mode.depth >= APART)
     }
 
-    /// Where a narrow peak lies above the middle of the other trials, and its weight: the upper part of the fitted mixture, if
-    /// there is one mode. Below the middle it would be the usual body of a long tail.
+    /// The position and weight of a narrow peak above the median of the other trials: the upper part of the fitted
+    /// mixture, if there is only one mode. Below the median it would be the normal body of a long tail.
     fn narrow_peak(&self) -> Option<(f64, f64)> {
         let [best, next, ..] = &self.fits.as_ref()?.fits[..] else { return None };
         let is_two = best.family == Family::TwoLogNormals && next.aic - best.aic > MUCH_LIKELIER;
@@ -209,7 +210,7 @@ impl GroupFound {
         (is_narrow && PEAK.contains(&weight)).then_some((upper + best.shift_ps, weight))
     }
 
-    /// What is sure about the instrument comes first: it may explain the rest.
+    /// Facts about the timer come first: they may explain the rest.
     fn hints(&self, group: usize) -> Vec<Hint> {
         let median =
             self.trials.at(0.5).and_then(|level| level.value_ps).unwrap_or(self.trials.mean_ps).max(1.0);
@@ -225,7 +226,7 @@ impl GroupFound {
             None if self.weighty_modes().count() > 1 => Some(Hint::SeveralModes { group }),
             None => None,
         };
-        // Whoever is slow explains the modes, where they are the slow one.
+        // If the slow mode consists of slow processes or pairs, they explain the modes and come first.
         let slow_first = self.pairs.as_ref().is_some_and(Pairs::slow_ones_are_a_cluster);
         hints.extend(about_modes.clone().filter(|_| !slow_first));
         if let Some(pairs) = &self.pairs {
@@ -251,7 +252,7 @@ impl GroupFound {
     }
 }
 
-/// Mean and number of all trials are exact, the time of the others is known to the width of a bin.
+/// The mean and the number of trials are exact; the time of the other trials is known to the width of a bin.
 fn slowest_share(distribution: &Distribution) -> Option<f64> {
     let total = distribution.mean_ps * distribution.count() as f64;
     if distribution.count() < LEAST_OF_TAIL || total <= 0.0 || distribution.outside(0.99).is_some() {

@@ -44,7 +44,7 @@ enum Limit {
 
 /// Why a text is no gate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is no gate: {what}; write p99>+5%, median>+1us or p99.9>50us")]
+#[error("`{text}` is not a gate: {what}; write p99>+5%, median>+1us or p99.9>50us")]
 pub struct GateError {
     text: String,
     what: String,
@@ -54,12 +54,12 @@ pub struct GateError {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unjudged {
     #[error(
-        "{gate}: it needs at least {needed} trials, and there are {count}: measure more, or choose a lower quantile"
+        "{gate}: this needs at least {needed} trials, but there are {count}: measure more, or choose a lower quantile"
     )]
     TooFew { gate: String, needed: u64, count: u64 },
     #[error(
-        "{gate}: it cannot be decided, because the quantile of the {file} file lies outside the bins ({outside}): \
-         {}, or choose another quantile", advice(*outside)
+        "{gate}: cannot be decided, because the quantile of the {file} file lies outside the bins ({outside}): {}, \
+         or choose another quantile", advice(*outside)
     )]
     Outside { gate: String, file: &'static str, outside: Outside },
 }
@@ -139,10 +139,10 @@ fn limit(text: &str) -> Result<Limit, String> {
     if let Some(number) = rest.strip_suffix('%') {
         let percent =
             number.trim().parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
-        let percent = percent.ok_or_else(|| format!("`{rest}` is no number of percent"))?;
+        let percent = percent.ok_or_else(|| format!("`{rest}` is not a percentage"))?;
         let share = signed.map(|_| Limit::Share(sign * percent / 100.0));
         return share.ok_or_else(|| {
-            format!("`{text}` needs a sign, as in +{text}: percent of what is compared with")
+            format!("`{text}` needs a sign, for example +{text}: a percentage is relative to the first file")
         });
     }
     let time: Time = rest.parse().map_err(|error| format!("{error}"))?;
@@ -340,13 +340,13 @@ mod tests {
         let fault = |text: &str| text.parse::<Gate>().unwrap_err().to_string();
         assert!(fault("p99").contains("there is no > or <"));
         assert!(fault("p101>+5%").contains("a number between 0 and 100"));
-        assert!(fault("p99>5%").contains("needs a sign, as in +5%"));
-        assert!(fault("p99>+x%").contains("no number of percent"));
+        assert!(fault("p99>5%").contains("needs a sign, for example +5%"));
+        assert!(fault("p99>+x%").contains("not a percentage"));
         assert!(fault("p99>+5parsec").contains("parsec"));
-        assert!(fault("p99>+5").starts_with("`p99>+5` is no gate"));
+        assert!(fault("p99>+5").starts_with("`p99>+5` is not a gate"));
         let few = distribution(&lognormal(1, 100, 0.0, 5e6, 0.3));
         let gate: Gate = "p99>+5%".parse().unwrap();
         let error = gate.judge([&few, &few], 1).unwrap_err().to_string();
-        assert!(error.starts_with("p99>+5%: it needs at least 368 trials, and there are 100"), "{error}");
+        assert!(error.starts_with("p99>+5%: this needs at least 368 trials, but there are 100"), "{error}");
     }
 }

@@ -63,22 +63,23 @@ pub enum MessagesError {
     #[error("it has no messages of {}, only of {}: choose one of these with {option}", Bytes(*size), listed(known))]
     NoSize { size: u64, known: Vec<u64>, option: SizeOption },
     #[error(
-        "it has latencies of several kernels, {}, and they would be mixed: measure one of them alone",
+        "it mixes latencies of several kernels, {}: measure only one of them",
         kernels.join(", ")
     )]
     SeveralKernels { kernels: Vec<String> },
     #[error(
-        "{percent:.1} % of the trials took longer than the last bin, and how long is not known: measure with more or wider \
+        "{percent:.1} % of the trials exceed the last bin, so their times are unknown: measure with more or wider \
          bins, or without --bins"
     )]
     BeyondBins { percent: f64 },
     #[error(
-        "it has no latency of messages{}: measure one with `straggler-mpi latency`, or `straggler measure latency --kernel tcp`",
+        "it has no message latencies{}: measure some with `straggler-mpi latency`, or `straggler measure latency \
+         --kernel tcp`",
         only_times_of(kernels)
     )]
     NoMessages { kernels: Vec<String> },
     #[error(
-        "pairs \"{class}\" fit none of the network's link classes {}, {BASE}: say which one it is, with CLASS=FILE",
+        "pairs \"{class}\" match none of the network's link classes {}, {BASE}: name the class with CLASS=FILE",
         levels.join(", ")
     )]
     NoClass { class: String, levels: Vec<String> },
@@ -104,7 +105,7 @@ pub fn classes(
     Ok(times.into_iter().map(|(class, times)| Measured { class, times }).collect())
 }
 
-/// What should be known of what [`classes`] takes: sizes that nobody chose, and classes that are taken together.
+/// Notes on what [`classes`] uses: sizes chosen by default, and classes that are combined.
 pub fn notes(
     measurement: &Measurement,
     network: &Network,
@@ -129,10 +130,10 @@ fn pooled(series: &[&Series], network: &Network, class: Option<&str>) -> Option<
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let why = match (class, link) {
         (Some(class), _) => format!("all of it was given for {class}"),
-        (None, Some(link)) => format!("the network has one link class for them, {link}"),
-        (None, None) => "the network has no levels: give it some, or measure one class alone".into(),
+        (None, Some(link)) => format!("the network has only one link class for them, {link}"),
+        (None, None) => "the network has no levels: add some, or measure only one class".into(),
     };
-    Some(format!("latencies of pairs {} are taken together, because {why}", names.join(", ")))
+    Some(format!("latencies of pairs {} are combined, because {why}", names.join(", ")))
 }
 
 /// Says so when measured times are shorter than the overheads they should contain.
@@ -141,8 +142,8 @@ pub fn too_short(class: &Class, option: SizeOption) -> Option<String> {
     let wire = if option == SizeOption::Key { "latency-is = \"wire\"" } else { "--latency-is wire" };
     (class.below_overheads > 0.0).then(|| {
         format!(
-            "{:.1} % of the measured latencies of link class {} are below o_s + o_r ({overheads}), and L is 0 for them: check \
-             the network's o, or say {wire} if they are L alone",
+            "{:.1} % of the measured latencies of link class {} are below o_s + o_r ({overheads}), and L is 0 for \
+             them: check o of the network, or use {wire} if they are L alone",
             class.below_overheads * 100.0,
             class.name
         )
@@ -204,13 +205,13 @@ pub fn sizes(measurement: &Measurement) -> Vec<u64> {
     sizes.into_iter().collect()
 }
 
-/// Said where a size was taken that nobody chose, and there are others.
+/// The note on a size chosen by default, if there are others.
 pub fn left_out(measurement: &Measurement, taken: Option<u64>, option: SizeOption) -> Option<String> {
     let mut others = sizes(measurement);
     others.retain(|&other| Some(other) != taken);
     let taken = taken.filter(|_| !others.is_empty())?;
     Some(format!(
-        "messages of {} are used, the smallest; {option} chooses others: {}",
+        "messages of {}, the smallest, are used; {option} selects others: {}",
         Bytes(taken),
         listed(&others)
     ))
@@ -327,8 +328,8 @@ mod tests {
         };
         assert_eq!(
             said(&flat, None),
-            "latencies of pairs \"between nodes\", \"same node\" are taken together, because the network has no levels: give it \
-             some, or measure one class alone"
+            "latencies of pairs \"between nodes\", \"same node\" are combined, because the network has no levels: \
+             add some, or measure only one class"
         );
         assert!(said(&two_levels(), Some("node")).ends_with("because all of it was given for node"));
         assert_eq!(said(&two_levels(), None), "");
@@ -337,7 +338,7 @@ mod tests {
         let found = classes(&more, &two_levels(), None, None, SizeOption::Size).unwrap();
         assert_eq!(found[0].times.len(), 2);
         let said = notes(&more, &two_levels(), None, None, SizeOption::Size).unwrap();
-        assert!(said[0].ends_with("because the network has one link class for them, base"), "{said:?}");
+        assert!(said[0].ends_with("because the network has only one link class for them, base"), "{said:?}");
         // A part of a sweep over switches is not all of the machine.
         let mut part = series(Kind::Pairwise, "same node", 9, &[1]);
         part.labels.switches = Some(1);
@@ -362,7 +363,7 @@ mod tests {
         let found = classes(&measurement, &flat, None, None, SizeOption::Size).unwrap();
         assert_eq!(found[0].times, [(Time::from_ns(2000), 1)]);
         let none = classes(&Measurement::default(), &flat, None, None, SizeOption::Size).unwrap_err();
-        assert!(none.to_string().contains("no latency of messages"), "{none}");
+        assert!(none.to_string().contains("no message latencies"), "{none}");
     }
 
     fn named(kernel: &str, kind: Kind, ns: &[u64]) -> Series {
@@ -379,7 +380,7 @@ mod tests {
     #[test]
     fn only_messages_of_one_kernel_are_taken() {
         let call = named("getpid", Kind::Operation, &[50]);
-        assert!(fault(&[call]).contains("no latency of messages, only times of getpid: measure one"));
+        assert!(fault(&[call]).contains("no message latencies, only times of getpid: measure some"));
         let [tcp, pipe] = ["tcp", "pipe"].map(|kernel| named(kernel, Kind::RoundTrip, &[4000]));
         assert!(fault(&[pipe, tcp.clone()]).contains("several kernels, pipe, tcp"));
         // What comes first, but was never met, is not taken.

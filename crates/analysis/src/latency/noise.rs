@@ -8,7 +8,7 @@ use super::Distribution;
 use super::groups::Group;
 use serde::Serialize;
 use straggler_model::latency::{Kind, Measurement};
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 
 /// The measured tail against the one that noise predicts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -57,13 +57,17 @@ pub struct TailPoint {
 const LEAST_TRIALS: f64 = 20.0;
 /// Times of a factor of this are compared as one: a prediction need not hit the very bin.
 const BAND: f64 = 1.25;
-/// A prediction beyond so many times the measured tail does not fit.
+/// A prediction above this multiple of the measured tail does not fit.
 const MOST_PREDICTED: f64 = 2.0;
 /// Equal parts of the body, each for its own time.
 const BODY_PARTS: usize = 50;
 
 impl NoiseTail {
-    pub fn of(measurement: &Measurement, group: &Group, recording: &Recording) -> Result<NoiseTail, NoTail> {
+    pub fn of(
+        measurement: &Measurement,
+        group: &Group,
+        recording: &NoiseRecording,
+    ) -> Result<NoiseTail, NoTail> {
         let distribution = Distribution::of(&group.all.trials).ok_or(NoTail::NoTail)?;
         let (processes, cores) = (processes(measurement, group), cores(measurement, recording));
         let used = || recording.cores.iter().filter(|core| cores.contains(&core.core));
@@ -137,7 +141,7 @@ fn processes(measurement: &Measurement, group: &Group) -> u32 {
 }
 
 /// Cores of the recording on which the measured processes ran, or all where that is not known.
-fn cores(measurement: &Measurement, recording: &Recording) -> Vec<u32> {
+fn cores(measurement: &Measurement, recording: &NoiseRecording) -> Vec<u32> {
     let ran = |core: u32| measurement.processes.iter().any(|process| process.core == Some(core));
     let all: Vec<u32> = recording.cores.iter().map(|core| core.core).collect();
     let own: Vec<u32> = all.iter().copied().filter(|&core| ran(core)).collect();
@@ -202,7 +206,7 @@ mod tests {
     use straggler_model::noise::recording::{Core, Detour};
 
     /// Synthetic: a detour of 50 µs in every millisecond, for a second.
-    fn recording(duration_us: u64) -> Recording {
+    fn recording(duration_us: u64) -> NoiseRecording {
         let detour = |index: u64| Detour {
             start: Time::from_ns(index * 1_000_000),
             duration: Time::from_ns(duration_us * 1000),
@@ -213,7 +217,7 @@ mod tests {
             detours: (0..1000).map(detour).collect(),
             ..Core::default()
         };
-        Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+        NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
     }
 
     /// Trials of 5 µs, of which the given share is 50 µs longer.
@@ -267,11 +271,11 @@ mod tests {
         assert!((part.explained - 0.25).abs() < 0.03, "{part:?}");
         let none = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(2)).unwrap();
         assert!(none.explained < 0.1 && none.explained_time.unwrap() < 0.1, "{none:?}");
-        let fault = |group: &Group, recording: &Recording| {
+        let fault = |group: &Group, recording: &NoiseRecording| {
             NoiseTail::of(&Measurement::default(), group, recording).unwrap_err()
         };
         assert_eq!(fault(&group(0.0), &recording(50)), NoTail::NoTail);
-        assert_eq!(fault(&group(0.01), &Recording::default()), NoTail::EmptyRecording);
+        assert_eq!(fault(&group(0.01), &NoiseRecording::default()), NoTail::EmptyRecording);
     }
 
     /// How many trials lie beyond the bins is known, but not how long they take.

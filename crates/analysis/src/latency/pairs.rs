@@ -103,10 +103,10 @@ pub struct SlowPair {
 
 /// Medians closer than this are alike, however sure the difference is.
 const ALIKE: f64 = 0.05;
-/// And gaps must be wider than so many times what one pair changes from cycle to cycle.
+/// And gaps must be wider than this multiple of the variation of one pair from cycle to cycle.
 const SCATTERS: f64 = 4.0;
 const MOST_CLUSTERS: usize = 8;
-/// A process or pair this much slower than its like is named.
+/// A process or pair is reported if it is slower than similar ones by this factor.
 const SLOWER: f64 = 0.1;
 /// From this agreement on a property counts as what explains the clusters.
 pub const EXPLAINS: f64 = 0.5;

@@ -136,7 +136,7 @@ mod tests {
         assert!(Ranks::of(&[series(0, 5000)]).is_none());
     }
 
-    /// Nobody is named for what chance, the clocks or the bins may have made.
+    /// Differences that chance, the clocks or the bins may explain are not reported.
     #[test]
     fn the_slowest_is_not_named_without_a_reason() {
         let mut sure = 0;

@@ -82,9 +82,9 @@ pub struct Spread {
 const LEAST: usize = 8;
 /// More are taken together, so that pairs of cycles stay countable.
 const MOST: usize = 800;
-/// What is less sure than this is chance.
+/// Differences with less confidence than this count as chance.
 const LEVEL: f64 = 0.01;
-/// What is smaller than this share of the median matters to nobody.
+/// Differences below this share of the median are negligible.
 const RELEVANT: f64 = 0.01;
 
 impl Stationarity {

@@ -13,7 +13,7 @@ pub struct Steps {
     pub median_steps: f64,
 }
 
-/// Cells must lie so many widths apart, else no steps can be told from bins.
+/// Cells must be this many widths apart; otherwise steps cannot be distinguished from bins.
 const APART: f64 = 4.0;
 /// How far from a whole number of steps a time may be.
 const TOLERANCE: f64 = 0.15;

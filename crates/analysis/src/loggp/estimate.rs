@@ -21,7 +21,7 @@ const STRAIGHT: f64 = 0.005;
 const OF_MEDIAN: f64 = 1.2533;
 const OF_DEVIATION: f64 = 1.4826;
 
-/// A sender that takes so many times as long in a row as by itself is held up by g + b·G.
+/// A sender is limited by g + b·G if sends in a row take this many times as long as single ones.
 const HELD_UP: f64 = 1.1;
 
 /// Sizes that tell g at most: the smallest, since the error of b·G grows with b.

@@ -36,11 +36,10 @@ impl LogGp {
         lines.push(format!("How:   {}", provenance.how));
         lines.push(format!("When:  {}", provenance.when));
         lines.extend(provenance.place.iter().map(|place| format!("Where: {place}")));
-        lines.push("Values with their intervals of 95 % confidence:".into());
+        lines.push("Values with their 95 % confidence intervals:".into());
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:3} {value}")));
-        lines.push(
-            "A message of k bytes takes, from the beginning of its send to the end of its receive:".into(),
-        );
+        lines
+            .push("A message of k bytes takes, from the start of its send to the end of its receive:".into());
         lines.extend(self.protocols.iter().map(|protocol| {
             format!(
                 "  {} to {}: {} + (k-1) * {}",
@@ -64,7 +63,7 @@ impl LogGp {
             ("L", self.latency.as_time()),
             ("o_s", self.send_overhead.as_time()),
             ("o_r", self.recv_overhead.as_time()),
-            ("g", self.gap.map_or_else(|| "hidden behind o, taken to be 0".into(), |gap| gap.as_time())),
+            ("g", self.gap.map_or_else(|| "hidden by o, assumed to be 0".into(), |gap| gap.as_time())),
             ("G", self.gap_per_byte.as_rate()),
             ("O", self.overhead_per_byte.as_rate()),
             ("S", limit),

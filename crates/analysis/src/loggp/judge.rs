@@ -1,4 +1,4 @@
-//! What may be believed of the estimates, and what is said of the rest.
+//! Which estimates are reliable, and the notes on the others.
 
 use super::estimate::{Estimates, Values};
 use super::experiments::{Samples, Series};
@@ -10,16 +10,16 @@ use std::ops::Range;
 use straggler_model::stats::median_in_place;
 use straggler_model::units::Bytes;
 
-/// An interval wider than this share of its value is said to be wide.
+/// An interval wider than this share of its value is reported as wide.
 const WIDE: f64 = 0.25;
 
-/// g counts as seen only if it is so many times as long as what hides it.
+/// g counts as measured only if it exceeds what hides it by this factor.
 const CLEARLY: f64 = 1.02;
 
 /// Two ways to the same number may differ by this share.
 const AGREE: f64 = 0.2;
 
-/// The network file holds one line for all sizes; where it is off by more than this share, that is said.
+/// The network file holds one line for all sizes; an error above this share is reported.
 const OFF: f64 = 0.1;
 
 pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, silent: &Limit) -> LogGp {
@@ -56,14 +56,14 @@ fn overheads(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Esti
     let spaced = estimates.of(|values| values.spaced);
     if estimates.point.send.is_none() {
         doubts.push(
-            "o_s is taken to be a quarter of a flight: every send waits for its receiver, so that none shows what it \
-             takes by itself"
+            "o_s is assumed to be a quarter of a one-way time: every send waits for its receiver, so its own cost \
+             cannot be measured"
                 .into(),
         );
     } else if disagree(&send, &spaced) {
         doubts.push(format!(
-            "o_s is {} by single sends and {} by sends with computation between them: what a send costs depends on \
-             what was done before",
+            "o_s is {} for single sends and {} for sends with computation between them: the cost of a send depends \
+             on what precedes it",
             send.as_time(),
             spaced.as_time()
         ));
@@ -81,7 +81,7 @@ fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
     let latency = estimates.of(Values::latency);
     if latency.ps <= 0.0 {
         doubts.push(format!(
-            "L is taken to be 1 ns: o_s and o_r together are all of half a round trip, {}",
+            "L is assumed to be 1 ns: o_s and o_r together already make up half a round trip, {}",
             time(estimates.point.trip / 2.0)
         ));
     }
@@ -93,7 +93,7 @@ fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
 fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
     if estimates.point.send.is_none() {
         doubts.push(
-            "g is taken to be 0: messages that wait for their receiver do not follow each other closely"
+            "g is assumed to be 0: messages that wait for their receiver do not follow each other closely"
                 .into(),
         );
         return None;
@@ -113,8 +113,8 @@ fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
         }
     }
     doubts.push(format!(
-        "g is taken to be 0: messages follow each other every {}, which is no longer than o_s or o_r, so g is at most \
-         that and hidden behind them",
+        "g is assumed to be 0: the time between messages, {}, does not exceed o_s or o_r, so g is at most that and \
+         hidden by them",
         period.at_least_nothing().as_time()
     ));
     None
@@ -149,16 +149,18 @@ fn rates(
     let gap = slope(estimates, usual);
     if points.iter().all(|point| point.bytes == points[0].bytes) {
         doubts.push(
-            "G is taken to be 0: messages of one size do not show what a byte takes; measure up to a larger --largest".into(),
+            "G is assumed to be 0: messages of a single size do not determine the cost of a byte; measure with a \
+             larger --largest".into(),
         );
     } else if gap.low_ps <= 0.0 {
-        doubts
-            .push("G cannot be told from 0: the noise is larger than what the bytes of messages take".into());
+        doubts.push(
+            "G is statistically indistinguishable from 0: the noise exceeds the cost of the bytes".into(),
+        );
     }
     let gap = gap.at_least_nothing();
     let Some(_) = estimates.point.overhead_per_byte else {
         doubts.push(
-            "O is taken to be 0: too few sizes are sent eagerly to see what a byte costs the sender".into(),
+            "O is assumed to be 0: too few sizes are sent eagerly to determine the cost of a byte for the sender".into(),
         );
         return (gap, Estimate::exactly(0.0));
     };
@@ -166,7 +168,7 @@ fn rates(
     if overhead.low_ps <= 0.0 {
         if overhead.high_ps > 0.01 * gap.ps {
             doubts.push(format!(
-                "O is taken to be 0: the noise hides whether a byte costs its sender anything; it is at most {}",
+                "O is assumed to be 0: noise hides the cost of a byte for the sender, which is at most {}",
                 rate(overhead.high_ps)
             ));
         }
@@ -174,8 +176,8 @@ fn rates(
     }
     if overhead.ps > gap.ps {
         doubts.push(format!(
-            "O is taken to be G: eager sends cost their sender {}, more than G. The model would charge that for \
-             large messages too, which are not copied",
+            "O is assumed to be G: eager sends cost the sender {} per byte, more than G. The model would charge that \
+             for large messages too, which are not copied",
             rate(overhead.ps)
         ));
         return (gap, gap);
@@ -188,7 +190,7 @@ fn stream(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
     let single = slope(estimates, estimates.pieces.len().saturating_sub(1));
     if disagree(&stream, &single) {
         doubts.push(format!(
-            "of the largest messages a byte takes {} in single ones and {} in streams of them: the model has one G for \
+            "for the largest messages a byte takes {} in single messages and {} in streams: the model has one G for \
              both, that of single messages",
             rate(single.ps),
             rate(stream.ps)
@@ -200,11 +202,11 @@ fn stream(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
 fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
     match limit.bytes {
         None => doubts.push(format!(
-            "S is taken to be unlimited: even sends of {} do not wait for a late receiver",
+            "S is assumed to be unlimited: even sends of {} do not wait for a late receiver",
             Bytes(limit.largest)
         )),
         Some(bytes) if !limit.certain => doubts.push(format!(
-            "S may not be {bytes} bytes: asked again, sends around that size waited differently for their receivers"
+            "S may not be {bytes} bytes: when repeated, sends of about that size waited differently for their receivers"
         )),
         Some(_) => {}
     }
@@ -217,8 +219,8 @@ fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
 fn silent_limit(limit: &Limit, silent: &Limit) -> Option<String> {
     let bytes = silent.bytes.filter(|&bytes| limit.is_eager(bytes.saturating_add(1)) && silent.certain)?;
     Some(format!(
-        "sends above {bytes} bytes wait until their receiver is inside of any call of MPI, though only above S until it \
-         asks for the message: a receiver that computes holds them up, and the model does not know that"
+        "sends above {bytes} bytes wait until their receiver is inside any MPI call, and above S until it posts the \
+         receive: a receiver that computes delays them, which the model ignores"
     ))
 }
 
@@ -279,8 +281,8 @@ fn one_line(measured: &LogGp) -> Option<String> {
     (share.abs() > OFF).then(|| {
         let direction = if share > 0.0 { "longer" } else { "shorter" };
         format!(
-            "the model has one line for all sizes, with L, o_s and o_r of one byte and one G: messages \
-             of {} take {} and are modelled {:.0} % {direction}",
+            "the model uses one line for all sizes, with L, o_s and o_r of one byte and one G: messages of {} take \
+             {} and are modelled {:.0} % {direction}",
             Bytes(worst.bytes),
             time(worst.one_way_ps),
             100.0 * share.abs()

@@ -4,7 +4,7 @@ use super::{Probe, Receiver, Train};
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 
-/// The receiver comes so many times as late as a message takes by itself, but not earlier or later than this.
+/// The receiver is late by this multiple of the time of a message, within these bounds.
 const MANY: u64 = 20;
 const LATE: Time = Time::from_ns(200_000);
 const LATEST: Time = Time::from_ns(1_000_000_000);

@@ -92,7 +92,7 @@ fn a_gap_that_nothing_shows_is_said_to_be_hidden() {
     let link = link(2_500, 1_700, 2_900, 1_100, 250, 100);
     let found = measured(&mut Simulated::new(link), &QUICK);
     assert_eq!(found.gap, None);
-    assert!(found.doubts[0].starts_with("g is taken to be 0"), "{:?}", found.doubts);
+    assert!(found.doubts[0].starts_with("g is assumed to be 0"), "{:?}", found.doubts);
     assert_eq!(found.link().gap, Time::ZERO);
 }
 
@@ -140,7 +140,7 @@ fn nothing_is_eager() {
     let link = link(2_500, 700, 900, 1_500, 250, 0);
     let found = measured(&mut Simulated::new(link), &QUICK);
     assert_eq!((found.eager_limit, found.gap), (Some(0), None));
-    assert!(found.doubts[0].starts_with("o_s is taken to be a quarter"), "{:?}", found.doubts);
+    assert!(found.doubts[0].starts_with("o_s is assumed to be a quarter"), "{:?}", found.doubts);
     assert!(is_about(found.recv_overhead.ps, 900_000.0, 0.03));
 }
 
@@ -149,7 +149,7 @@ fn a_network_without_latency() {
     let link = link(0, 700, 900, 1_500, 250, 8_192);
     let found = measured(&mut Simulated::new(link), &QUICK);
     assert_eq!(found.link().latency, Time::from_ns(1));
-    assert!(found.doubts[0].starts_with("L is taken to be 1 ns"), "{:?}", found.doubts);
+    assert!(found.doubts[0].starts_with("L is assumed to be 1 ns"), "{:?}", found.doubts);
 }
 
 #[test]

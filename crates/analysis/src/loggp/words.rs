@@ -3,7 +3,7 @@
 use super::Estimate;
 use straggler_model::Time;
 
-/// A time of so many picoseconds.
+/// A time given in picoseconds.
 pub(super) fn time(ps: f64) -> String {
     let sign = if ps < 0.0 { "-" } else { "" };
     format!("{sign}{}", Time(ps.abs().round() as u64))

@@ -11,7 +11,7 @@ const TESTS: f64 = 3.0;
 /// A node is noisier if it loses so many times as much, and so much more of its time,
 const NOISIER: f64 = 1.2;
 const MORE: f64 = 1e-4;
-/// and slower if an iteration takes so many times as long.
+/// and slower if an iteration takes this many times as long.
 const SLOWER: f64 = 1.05;
 
 /// Nodes of both assessments, by name.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Core, Detour, Evidence, Phase, SourceId, UNNAMED};
 
 /// A position in [`Cluster::nodes`].
@@ -15,9 +15,9 @@ pub type NodeId = usize;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Part {
     pub host: String,
-    pub recording: Recording,
+    pub recording: NoiseRecording,
     /// One for each core of the recording.
-    pub places: Vec<Place>,
+    pub places: Vec<CoreClock>,
     /// The shortest detours, left out to save memory, and their time.
     pub left_out: u64,
     pub left_out_time: Time,
@@ -25,7 +25,7 @@ pub struct Part {
 
 /// Where the measurement of one core lies on the clock that all nodes have in common, and how fast the core is.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct CoreClock {
     pub began_ps: u64,
     /// Seconds of the common clock in a second of the recording.
     pub rate: f64,
@@ -69,7 +69,7 @@ impl Part {
         self.left_out_time += other.left_out_time;
     }
 
-    /// Leaves out the shortest detours of each core beyond so many.
+    /// Keeps only this many of the longest detours of each core.
     pub fn keep_longest(&mut self, most: usize) {
         for core in self.recording.cores.iter_mut().filter(|core| core.detours.len() > most) {
             let mut order: Vec<usize> = (0..core.detours.len()).collect();
@@ -128,7 +128,7 @@ pub struct CoreNoise {
 impl Cluster {
     /// Parts of the same host are one node. Detours of the sources called `own` are the measurement's and left out.
     pub fn of_parts(parts: &[Part], own: &[&str]) -> Cluster {
-        let mut causes = Recording::unnamed();
+        let mut causes = NoiseRecording::unnamed();
         let began = parts.iter().flat_map(|part| &part.places).map(|place| place.began_ps);
         let first = Time(began.min().unwrap_or(0));
         let mut nodes: BTreeMap<&str, Node> = BTreeMap::new();
@@ -210,7 +210,7 @@ fn cores<'a>(
         .map(move |(core, place)| of_core(core, place, ids, first))
 }
 
-fn of_core(core: &Core, place: &Place, ids: &[Option<CauseId>], first: Time) -> CoreNoise {
+fn of_core(core: &Core, place: &CoreClock, ids: &[Option<CauseId>], first: Time) -> CoreNoise {
     let on_common_clock = |time: Time| Time((time.ps() as f64 * place.rate).round() as u64);
     let id = |detour: &Detour| ids.get(usize::from(detour.source)).copied().unwrap_or(Some(UNNAMED));
     let detour = |detour: &Detour| {

@@ -83,7 +83,7 @@ pub struct Gain {
     pub times: f64,
     pub low: f64,
     pub high: f64,
-    /// What is left.
+    /// The remainder.
     pub slowdown: Slowdown,
 }
 

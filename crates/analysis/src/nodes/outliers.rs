@@ -24,7 +24,7 @@ const SAMPLES: usize = 2;
 /// Samples closer than this, by Cliff's delta or by the distance of their distribution functions, differ by nothing that
 /// matters.
 const MATTERS: f64 = 0.2;
-/// A node that loses so many times what the median node loses is noisier.
+/// A node is noisier if it loses this many times as much as the median node.
 const NOISIER: f64 = 1.2;
 
 /// Nodes that are not like the others.

@@ -54,7 +54,7 @@ pub fn of_others(samples: &[Vec<f64>], node: usize) -> Vec<f64> {
     others.flat_map(|(_, sample)| thinned(sample, each)).collect()
 }
 
-/// At most about so many, evenly spread.
+/// About this many at most, evenly spaced.
 fn thinned<T: Copy>(values: &[T], most: usize) -> impl Iterator<Item = T> {
     values.iter().copied().step_by(values.len().div_ceil(most).max(1))
 }

@@ -3,7 +3,7 @@
 use super::outliers::{FALSE_ALARMS, Kind};
 use super::*;
 use std::sync::atomic::AtomicBool;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Core, Detour, Evidence, Machine, Phase};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
@@ -28,7 +28,7 @@ const PLAIN: Made = Made { daemon_hz: 0, daemon_ps: 0, iteration_ps: 20_000.0 };
 
 /// A node of two cores. The same seed gives the same moments.
 fn part(name: &str, seed: u64, made: Made) -> Part {
-    let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+    let mut recording = NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
     let tick = recording.source_id("timer tick", Evidence::Traced);
     let daemon = recording.source_id("kworker", Evidence::Traced);
     recording.machine = Machine { processor: Some("a processor".into()), ..Machine::default() };
@@ -54,7 +54,7 @@ fn part(name: &str, seed: u64, made: Made) -> Part {
         recording.cores.push(Core { core, length: Time(LENGTH), detours, ..Core::default() });
     }
     recording.check().unwrap();
-    let place = Place { began_ps: 0, rate: 1.0, iteration_ps: made.iteration_ps };
+    let place = CoreClock { began_ps: 0, rate: 1.0, iteration_ps: made.iteration_ps };
     Part { host: name.into(), recording, places: vec![place; 2], ..Part::default() }
 }
 

@@ -1,17 +1,17 @@
-//! How long a job waits for one node, by a formula: cheap enough to rank thousands of nodes, of which only the worst are
-//! simulated.
+//! The expected wait of a job for one node, by a formula. It is cheap enough to rank thousands of nodes; only the
+//! worst ones are simulated.
 //!
-//! A process that begins a collective of length T at any moment is delayed by more than x if a detour of duration d > x
-//! begins inside of it, or has begun so shortly before that more than x is left. In a recording of length L, that is so
-//! with the rate h(x) = Σ (T + d − x) / L over the detours longer than x. All m processes of a node go on without a
-//! delay of more than x with probability exp(−m h(x)), and the expected delay is the integral of 1 − exp(−m h(x)).
-//! Further detours that fall into a delay are not counted, so that much noise costs more than this.
+//! A process that begins a collective of length T at a random time is delayed by more than x if a detour longer than x
+//! (of duration d) begins during the collective, or began so shortly before it that more than x is left. In a
+//! recording of length L, this happens with the rate h(x) = Σ (T + d − x) / L over the detours longer than x. With
+//! probability exp(−m h(x)), none of the m processes of a node is delayed by more than x, so the expected delay is the
+//! integral of 1 − exp(−m h(x)). Further detours during a delay are not counted, so heavy noise costs more than this.
 
 use super::{CoreNoise, Node};
 use crate::assess::CauseId;
 use straggler_model::Time;
 
-/// Points of the integral, evenly spread over the logarithms of delays.
+/// Points of the integral, evenly spaced in the logarithm of the delay.
 const POINTS: usize = 200;
 const SHORTEST_PS: f64 = 1e4;
 
@@ -46,7 +46,7 @@ impl Durations {
         Durations { longest_first, sums, core_time }
     }
 
-    /// The expected delay of a collective of length `quiet` over so many processes of this node, in ps.
+    /// The expected delay in ps of a collective of length `quiet` with this many processes on the node.
     pub fn expected_delay(&self, quiet: Time, processes: f64) -> f64 {
         let Some(&longest) = self.longest_first.first() else { return 0.0 };
         let ratio = (longest.max(2.0 * SHORTEST_PS) / SHORTEST_PS).powf(1.0 / (POINTS - 1) as f64);

@@ -1,7 +1,7 @@
-//! What chance alone does to a spectrum: sums of independent exponential deviates follow Erlang's distribution.
+//! Spectra of random noise: sums of independent exponential deviates follow Erlang's distribution.
 
-/// The probability that the sum of `count` independent exponential deviates of mean 1 is larger than `x`:
-/// e^-x Σ x^j / j! over j < count, added up as logarithms so that large counts do not overflow.
+/// The probability that the sum of `count` independent exponential deviates of mean 1 exceeds `x`: e^-x Σ x^j / j!
+/// over j < count, summed in logarithms so that large counts do not overflow.
 pub(super) fn survival(count: usize, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
@@ -15,7 +15,7 @@ pub(super) fn survival(count: usize, x: f64) -> f64 {
     sum.exp().min(1.0)
 }
 
-/// What such a sum exceeds with a probability of `above`.
+/// The value that such a sum exceeds with probability `above`.
 pub(super) fn exceeded(count: usize, above: f64) -> f64 {
     let (mut low, mut high) = (0.0, 2.0 * count as f64 + 50.0);
     while survival(count, high) > above {
@@ -39,7 +39,8 @@ pub(super) fn exceeded(count: usize, above: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// One deviate is exponential; the chi-squared tables have twice a sum of 5 with 10 degrees of freedom.
+    /// One deviate is exponential; the sum of 5 is checked against the chi-squared table with 10 degrees of freedom,
+    /// which lists twice the sum.
     #[test]
     fn known_values() {
         assert!((exceeded(1, 1e-6) - 1e6f64.ln()).abs() < 1e-9);

@@ -1,9 +1,9 @@
-//! Two recordings side by side: is it the same noise?
+//! Compares two recordings: is it the same noise?
 
 use super::durations::{sorted_durations, sorted_gaps};
 use super::overhead::{Overhead, Resampled};
 use serde::Serialize;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Core, SourceId};
 use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::{chance_distance, distance, quantile_in_place};
@@ -12,31 +12,30 @@ use straggler_model::stats::{chance_distance, distance, quantile_in_place};
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     pub overheads: [Overhead; 2],
-    /// Detours a second on a core.
+    /// Detours per second and core.
     pub rates_hz: [f64; 2],
-    /// Between what the difference of the overheads lies, the second less the first; nothing where one of
-    /// them has no interval.
+    /// The interval of the difference of overheads, the second minus the first; none if one of them has no interval.
     pub overhead_difference: Option<[f64; 2]>,
     pub durations: Distance,
     pub gaps: Distance,
-    /// Those that differ most first.
+    /// The largest difference first.
     pub sources: Vec<SourceDifference>,
     pub differences: Vec<Difference>,
-    /// There are so few detours that any difference could be chance: nothing can be told.
+    /// There are too few detours to tell: any difference could be chance.
     pub too_few: bool,
 }
 
-/// How far two samples are apart.
+/// The distance between two samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Distance {
-    /// Smirnov's: the largest difference of their distribution functions.
+    /// Smirnov's distance: the largest difference of the distribution functions.
     pub distance: f64,
-    /// What it stays below in 99 of 100 cases if both come from the same distribution.
+    /// The distance stays below this in 99 of 100 cases if both samples have the same distribution.
     pub limit: f64,
     pub medians_ps: [Option<u64>; 2],
 }
 
-/// A source in both recordings; zeros where it is in one only.
+/// A source in both recordings; zeros where it is missing.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SourceDifference {
     pub name: String,
@@ -44,7 +43,7 @@ pub struct SourceDifference {
     pub overheads: [f64; 2],
 }
 
-/// A respect in which the noise is not the same.
+/// A property in which the noise differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
@@ -54,7 +53,7 @@ pub enum Difference {
 }
 
 impl Comparison {
-    pub fn of(first: &Recording, second: &Recording, seed: u64) -> Comparison {
+    pub fn of(first: &NoiseRecording, second: &NoiseRecording, seed: u64) -> Comparison {
         let both = [first, second];
         let resampled = [0, 1].map(|index| {
             Resampled::new(&both[index].cores.iter().collect::<Vec<&Core>>(), seed, index as u32)
@@ -85,16 +84,16 @@ impl Comparison {
         }
     }
 
-    /// Whether nothing but chance is between them, as far as there is enough to tell.
+    /// Whether no difference was found, and there are enough detours to tell.
     pub fn is_equal(&self) -> bool {
         self.differences.is_empty() && !self.too_few
     }
 }
 
-/// The interval of the difference: resamples of both, drawn independently, are paired.
+/// The interval of the difference, from pairs of independent resamples.
 fn difference(both: &[Resampled; 2]) -> Option<[f64; 2]> {
     let pairs = both[0].resamples.iter().zip(&both[1].resamples);
-    // Differences are signed; this keeps their order in integers.
+    // Maps signed floats to integers of the same order.
     let key = |value: f64| {
         let bits = value.to_bits() as i64;
         bits ^ (((bits >> 63) as u64) >> 1) as i64
@@ -116,7 +115,7 @@ impl Distance {
         }
     }
 
-    /// No distance is above 1, so that a limit of 1 is never exceeded.
+    /// No distance exceeds 1, so a limit of 1 decides nothing.
     fn can_tell(&self) -> bool {
         self.limit < 1.0
     }
@@ -126,7 +125,7 @@ impl Distance {
     }
 }
 
-fn sources(both: [&Recording; 2]) -> Vec<SourceDifference> {
+fn sources(both: [&NoiseRecording; 2]) -> Vec<SourceDifference> {
     let mut list: Vec<SourceDifference> = Vec::new();
     for (side, recording) in both.into_iter().enumerate() {
         let length = recording.noise_and_length().1.ps().max(1) as f64;
@@ -144,8 +143,8 @@ fn sources(both: [&Recording; 2]) -> Vec<SourceDifference> {
     list
 }
 
-/// Detours and noise time of each source that did something.
-fn totals(recording: &Recording) -> Vec<(String, u64, f64)> {
+/// Detours and noise time of each source that has any.
+fn totals(recording: &NoiseRecording) -> Vec<(String, u64, f64)> {
     let mut totals: Vec<(String, u64, f64)> =
         recording.sources.iter().map(|source| (source.name.clone(), 0, 0.0)).collect();
     for detour in recording.cores.iter().flat_map(|core| &core.detours) {

@@ -1,30 +1,28 @@
-//! Whether the noise of cores comes at the same time, and what it would gain if it did.
+//! Whether noise strikes cores at the same time, and what would be gained if it did.
 //!
-//! A program that waits for its slowest process at every step loses the time in which any core is disturbed.
-//! If noise fell on all cores at once (co-scheduling), it would lose only what the noisiest core loses by
-//! itself. Where the noise of cores has nothing to do with each other, the shares multiply: that is what the
-//! measured overlap is held against.
+//! A program that waits for its slowest process at every step loses the time in which any core is disturbed. If noise
+//! struck all cores at once (co-scheduling), it would lose only as much as the noisiest core. If the noise of cores is
+//! independent, the undisturbed shares multiply; the measured overlap is compared with that product.
 //!
-//! Two ticks of the same rate are not independent, wherever their phases lie. Chance is therefore judged by
-//! shifting one core's series around in time: that keeps its rhythm and breaks only what it has in common
-//! with others.
+//! Two ticks of the same rate are not independent, whatever their phases. Chance is therefore judged by shifting the
+//! series of one core cyclically in time: this keeps its rhythm and breaks only what it shares with others.
 
 use super::slots::Slots;
 use serde::Serialize;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Core;
 use straggler_model::philox::Stream;
 use straggler_model::stats::quantile_in_place;
 
 /// Widths of the slots in which noise is compared.
 const WIDTHS_PS: [u64; 3] = [100_000_000, 1_000_000_000, 10_000_000_000];
-/// Slots of a series at most, the first of the recording; fewer for many cores.
+/// Most slots of a series, from the start of the recording; fewer for many cores.
 const MOST_SLOTS: usize = 1 << 18;
 const MOST_SLOTS_OF_ALL: usize = 1 << 21;
 const FEWEST_SLOTS: usize = 50;
-/// Shifts drawn to learn what chance does.
+/// Number of random shifts.
 const SHIFTS: usize = 200;
-/// A correlation above what 99 of 100 shifts reach is no chance.
+/// A correlation above this quantile of the shifts is significant.
 const LIMIT: f64 = 0.99;
 /// Pairs that are listed, strongest first.
 const MOST_PAIRS: usize = 64;
@@ -32,13 +30,13 @@ const MOST_PAIRS: usize = 64;
 /// The noise of several cores side by side.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Together {
-    /// The share of time in which some core is disturbed: what a program loses that waits for the slowest.
+    /// The share of time in which some core is disturbed: the loss of a program that waits for the slowest.
     pub any_core: f64,
-    /// The same if the cores had nothing to do with each other.
+    /// The same if the cores were independent.
     pub any_core_if_independent: f64,
-    /// The same if all noise fell together: the overhead of the noisiest core.
+    /// The same if all noise coincided: the overhead of the noisiest core.
     pub any_core_if_together: f64,
-    /// The share of a core's noise time in which another core is disturbed, too.
+    /// The share of a core's noise time in which another core is disturbed too.
     pub coincides: f64,
     pub coincides_if_independent: f64,
     pub widths: Vec<Width>,
@@ -53,7 +51,7 @@ pub struct Width {
     /// Cores with noise.
     pub cores: usize,
     pub mean: f64,
-    /// Correlations beyond this, in size, are no chance.
+    /// Larger correlations, in absolute value, are significant.
     pub by_chance: f64,
     /// Strongest first.
     pub pairs: Vec<Pair>,
@@ -66,21 +64,21 @@ pub struct Pair {
     pub correlation: f64,
 }
 
-/// What it comes down to.
+/// The conclusion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing in common was found.
+    /// No correlation was found.
     Independent,
-    /// More coincides than chance gives.
+    /// More noise coincides than by chance.
     Common,
-    /// Cores avoid each other's noise: their ticks are staggered.
+    /// Cores are rarely disturbed at the same time: their ticks are staggered.
     Staggered,
 }
 
 impl Together {
-    /// Nothing for fewer than two cores with noise.
-    pub fn of(recording: &Recording, seed: u64) -> Option<Together> {
+    /// None for fewer than two cores with noise.
+    pub fn of(recording: &NoiseRecording, seed: u64) -> Option<Together> {
         let cores: Vec<&Core> = recording.cores.iter().filter(|core| !core.detours.is_empty()).collect();
         let length_ps = cores.iter().map(|core| core.length.ps()).min()?;
         if cores.len() < 2 || length_ps == 0 {
@@ -103,13 +101,13 @@ impl Together {
         })
     }
 
-    /// What perfect co-scheduling would give back, as a share of time.
+    /// What perfect co-scheduling would gain, as a share of time.
     pub fn gain(&self) -> f64 {
         (self.any_core - self.any_core_if_together).max(0.0)
     }
 }
 
-/// Common if any width says so: noise that comes within the same 10 ms is common, though not simultaneous.
+/// Common if any width shows it: noise within the same 10 ms is common, though not simultaneous.
 fn verdict(widths: &[Width]) -> Verdict {
     let beyond = |sign: f64| move |width: &Width| sign * width.mean > width.by_chance_of_mean();
     match () {
@@ -141,14 +139,14 @@ impl Width {
         Some(Width { slot_ps: width_ps, slots: slots.count, cores: cores.len(), mean, by_chance, pairs })
     }
 
-    /// The mean over many pairs varies less than one, but pairs share cores: of n cores only n / 2 pairs share
-    /// none.
+    /// The mean over many pairs varies less than a single pair, but pairs share cores: of n cores, only n / 2 pairs
+    /// share none.
     fn by_chance_of_mean(&self) -> f64 {
         self.by_chance / (self.cores as f64 / 2.0).sqrt().max(1.0)
     }
 }
 
-/// Values less their mean, of length 1 as a vector; all zero where nothing varies.
+/// Subtracts the mean and scales to unit length; all zero if nothing varies.
 fn standardised(mut values: Vec<f64>) -> Vec<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let norm = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>().sqrt();
@@ -161,14 +159,14 @@ fn product(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }
 
-/// The size that correlations of shifted series rarely exceed.
+/// The absolute correlation that shifted series rarely exceed.
 fn by_chance(series: &[Vec<f64>], mut stream: Stream) -> f64 {
     let count = series.len() as u64;
     let shifted = |_| {
         let first = stream.below(count);
         let second = (first + 1 + stream.below(count - 1)) % count;
         let (one, other) = (&series[first as usize], &series[second as usize]);
-        // Not by so little that a common burst still meets itself.
+        // Shift far enough that a common burst does not overlap itself.
         let length = one.len() as u64;
         let shift = (length / 20 + stream.below(length - length / 10)) as usize;
         let (front, back) = other.split_at(shift);
@@ -180,7 +178,7 @@ fn by_chance(series: &[Vec<f64>], mut stream: Stream) -> f64 {
     quantile_in_place(&mut sizes, LIMIT).map_or(1.0, f64::from_bits).max(least)
 }
 
-/// How noise of several cores covers the time that all of them were measured.
+/// How the noise of several cores overlaps in the time in which all were measured.
 struct Overlap {
     shares: Vec<f64>,
     any: f64,
@@ -188,7 +186,7 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Walks through the beginnings and ends of all detours.
+    /// Walks through the starts and ends of all detours.
     fn of(cores: &[&Core], length_ps: u64) -> Overlap {
         let mut borders: Vec<(u64, i32)> = Vec::new();
         let mut shares = Vec::new();

@@ -1,21 +1,20 @@
-//! Noise that was described, as a recording of one core: what a measurement would have found.
+//! Described noise as a recording of one core, as a measurement would find it.
 
-use straggler_model::noise::recording::{Core, Detour, Evidence, Origin, Recording, SourceId};
+use straggler_model::noise::recording::{Core, Detour, Evidence, NoiseRecording, Origin, SourceId};
 use straggler_model::noise::{Source, Waveform};
 use straggler_model::{Rank, Time};
 
-/// Detours of a drawn recording, about, at most: a description may have one in every picosecond.
+/// Approximate limit on drawn detours: a description may have one in every picosecond.
 const MOST: f64 = 1e7;
 
-/// What the sources do to a rank within a length, all from their beginning. A CPU does one thing at a time: a
-/// detour that would begin while another lasts begins at its end. Of noise too dense for the length, a shorter
-/// recording is drawn.
-pub fn recording(sources: &[Source], rank: Rank, length: Time) -> Recording {
+/// The detours of a rank within a length, all sources starting at 0. A CPU does one thing at a time: a detour that
+/// would begin during another begins at its end. If the noise is too dense, a shorter recording is drawn.
+pub fn recording(sources: &[Source], rank: Rank, length: Time) -> NoiseRecording {
     let length = affordable(sources, length);
-    let mut recording = Recording {
-        origin: Origin::Synthetic { description: "drawn from a description".into() },
-        sources: Recording::unnamed(),
-        ..Recording::default()
+    let mut recording = NoiseRecording {
+        origin: Origin::Synthetic { description: "drawn from a noise spec".into() },
+        sources: NoiseRecording::unnamed(),
+        ..NoiseRecording::default()
     };
     let mut detours: Vec<Detour> = Vec::new();
     for source in sources.iter().filter(|source| source.who.holds(rank)) {
@@ -33,7 +32,7 @@ pub fn recording(sources: &[Source], rank: Rank, length: Time) -> Recording {
     recording
 }
 
-/// The length, or what of it holds the most detours that are drawn.
+/// The length, or the part of it that holds the most detours allowed.
 fn affordable(sources: &[Source], length: Time) -> Time {
     let in_length = |source: &Source| match &source.waveform {
         Waveform::Once { .. } => 1.0,

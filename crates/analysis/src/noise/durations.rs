@@ -1,7 +1,7 @@
-//! How long detours take and how far they are apart.
+//! The durations of detours, and the gaps between them.
 
 use serde::Serialize;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::stats::{Summary, quantile_of_sorted};
 
 /// A distribution of times, in ps.
@@ -11,11 +11,11 @@ pub struct Times {
     pub summary: Summary,
     pub p95: u64,
     pub p999: u64,
-    /// The standard deviation by the mean: 0 for a clock, 1 for pure chance, more for bursts.
+    /// Standard deviation / mean: 0 for a clock, 1 for random times, more for bursts.
     pub variation: f64,
 }
 
-/// A range of durations: detours from `from_ps` up to, but without, `to_ps`.
+/// A range of durations: from `from_ps` up to, but excluding, `to_ps`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct DurationBin {
     pub from_ps: u64,
@@ -24,7 +24,7 @@ pub struct DurationBin {
     pub noise_ps: u64,
 }
 
-/// Ranges in a factor of ten.
+/// Ranges per factor of ten.
 const BINS_A_DECADE: i32 = 5;
 
 impl Times {
@@ -37,7 +37,7 @@ impl Times {
 }
 
 /// Durations of all detours, sorted.
-pub fn sorted_durations(recording: &Recording) -> Vec<u64> {
+pub fn sorted_durations(recording: &NoiseRecording) -> Vec<u64> {
     let detours = recording.cores.iter().flat_map(|core| &core.detours);
     let mut durations: Vec<u64> = detours.map(|detour| detour.duration.ps()).collect();
     durations.sort_unstable();
@@ -45,7 +45,7 @@ pub fn sorted_durations(recording: &Recording) -> Vec<u64> {
 }
 
 /// Times from the start of a detour to the start of the next on its core, sorted.
-pub fn sorted_gaps(recording: &Recording) -> Vec<u64> {
+pub fn sorted_gaps(recording: &NoiseRecording) -> Vec<u64> {
     let of_core = |core: &straggler_model::noise::recording::Core| -> Vec<u64> {
         core.detours.windows(2).map(|pair| pair[1].start.since(pair[0].start).ps()).collect()
     };
@@ -54,7 +54,7 @@ pub fn sorted_gaps(recording: &Recording) -> Vec<u64> {
     gaps
 }
 
-/// Ranges of equal ratio, from the shortest to the longest; those between may be empty.
+/// Ranges of equal ratio, from the shortest to the longest; ranges in between may be empty.
 pub fn histogram(sorted: &[u64]) -> Vec<DurationBin> {
     let mut rest = &sorted[sorted.partition_point(|&duration| duration == 0)..];
     let mut bins = Vec::new();

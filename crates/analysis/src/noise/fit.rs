@@ -1,12 +1,12 @@
-//! A recording as a signature: a few sources, each with its rhythm or rate and its durations, that draw
-//! noise of the same statistics.
+//! Fits a signature to a recording: a few sources, each with its rhythm or rate and its durations, that draw noise
+//! with the same statistics.
 //!
-//! Each named source is taken by itself. Detours that keep step with its rhythm become one source, the rest
-//! another that strikes at random. What has no name is taken apart by its rhythms first, one after the other,
-//! and what then is left by its durations where they have gaps. A step at which a rhythm sometimes misses is
-//! drawn with a duration of zero. The signature is that of one core, the average of those recorded.
+//! Each named source is fitted separately. Detours that follow its rhythm become one source, the rest another with
+//! random times. Unnamed detours are first split by rhythm, one after the other, and the rest by duration where there
+//! are gaps. A period in which a rhythm misses is drawn with a duration of zero. The signature describes one core, the
+//! average of those recorded.
 //!
-//! What a signature cannot say is noted: bursts, and that cores have noise in common.
+//! Notes list what a signature cannot express: bursts, and noise that cores have in common.
 
 mod durations;
 mod split;
@@ -18,17 +18,17 @@ use super::{durations as times, sources};
 use serde::Serialize;
 use split::Component;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::generate::{Durations, Quantiles};
 use straggler_model::noise::recording::{SourceId, UNNAMED};
 use straggler_model::noise::signature::{Arrivals, Signature, SignatureSource};
 use straggler_model::stats::{chance_distance, distance};
 
-/// Parts of a source that carry less of all detours and of all noise than this are left out.
+/// Parts with less than this share of all detours and of all noise are left out.
 const NEGLIGIBLE: f64 = 1e-4;
-/// Above this share of periods with a detour, none is taken to be missing.
+/// Above this share of periods with a detour, no detour counts as missing.
 const FULL: f64 = 0.98;
-/// Gaps that vary more than this times as much as those of pure chance come in bursts.
+/// Detours come in bursts if their gaps vary this many times as much as random ones.
 const BURSTS: f64 = 1.5;
 
 /// A signature and how good it is.
@@ -36,22 +36,22 @@ const BURSTS: f64 = 1.5;
 pub struct Fit {
     pub signature: Signature,
     pub sources: Vec<FittedSource>,
-    /// The share of the noise time in parts that were left out.
+    /// The share of noise time in the parts left out.
     pub left_out: f64,
     pub notes: Vec<String>,
 }
 
-/// How one source of a signature was found.
+/// How well one source of a signature fits.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FittedSource {
     pub name: String,
     pub events: u64,
     /// Of all noise.
     pub share: f64,
-    /// The share of periods in which it strikes; nothing for one that strikes at random.
+    /// The share of periods in which it strikes; none for random times.
     pub occupancy: Option<f64>,
-    /// The largest difference between the distribution of durations and the fitted one, and what it stays
-    /// below if they are the same.
+    /// The largest difference between the measured and the fitted distribution of durations, and its limit if they are
+    /// the same.
     pub distance: f64,
     pub limit: f64,
 }
@@ -72,7 +72,7 @@ impl std::error::Error for FitError {}
 
 impl Fit {
     /// The signature of a recording; of one core, if the recording holds no other.
-    pub fn of(recording: &Recording, name: &str, made_from: &str) -> Result<Fit, FitError> {
+    pub fn of(recording: &NoiseRecording, name: &str, made_from: &str) -> Result<Fit, FitError> {
         let (noise, length) = recording.noise_and_length();
         let events: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
         if events == 0 || noise == Time::ZERO {
@@ -115,7 +115,7 @@ impl Fit {
         self.signature.sources.push(SignatureSource { name, arrivals, durations });
     }
 
-    /// Sources of a signature have names of their own.
+    /// A name that no other source of the signature has.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| self.signature.sources.iter().any(|source| source.name == name);
         let numbered = (2..).map(|number| format!("{name} {number}"));
@@ -124,7 +124,7 @@ impl Fit {
 }
 
 /// The parts of all sources, those with the most noise first.
-fn components(recording: &Recording) -> Vec<Component> {
+fn components(recording: &NoiseRecording) -> Vec<Component> {
     let spectrum = Spectrum::of(recording);
     let steady = spectrum.lines.iter().filter(|line| line.steady && line.events > 0);
     let frequencies: Vec<f64> = steady.map(|line| line.frequency_hz).take(12).collect();
@@ -140,7 +140,7 @@ fn components(recording: &Recording) -> Vec<Component> {
     parts
 }
 
-/// The rhythm, with the share of periods in which it is kept, or a rate.
+/// The rhythm with the share of periods that have a detour, or a rate.
 fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
     let events = part.durations.len().max(1) as f64;
     let mean_gap = Time((length.ps() as f64 / events).round().max(1.0) as u64);
@@ -150,7 +150,7 @@ fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
     (Arrivals::Periodic { period, jitter: Time(rhythm.jitter_ps.round() as u64) }, Some(occupancy.min(1.0)))
 }
 
-/// Durations of which a share is zero: a step at which nothing happens.
+/// Durations of which a share is zero: periods without a detour.
 fn with_missing(sorted: &[u64], missing: f64) -> Durations {
     let mut points = vec![(0.0, Time::ZERO), (missing, Time::ZERO)];
     let step = 1e-12;
@@ -162,28 +162,31 @@ fn with_missing(sorted: &[u64], missing: f64) -> Durations {
     Quantiles::new(points).map_or_else(|_| fit_durations(sorted).durations, Durations::Quantiles)
 }
 
-/// What no signature holds.
-fn notes(recording: &Recording) -> Vec<String> {
+/// What a signature cannot express.
+fn notes(recording: &NoiseRecording) -> Vec<String> {
     let mut notes = Vec::new();
     let gaps = times::sorted_gaps(recording);
     if let Some(gaps) = times::Times::of_sorted(&gaps)
         && gaps.variation > BURSTS
     {
         notes.push(format!(
-            "detours come in bursts (their gaps vary {:.1} times as much as chance would have them); a signature \
-             draws them one by one",
+            "detours come in bursts (their gaps vary {:.1} times as much as random ones would); a signature draws \
+             them independently",
             gaps.variation
         ));
     }
     if recording.cores.len() > 1 {
-        notes.push(format!("it stands for one core, the average of the {} recorded", recording.cores.len()));
+        notes.push(format!(
+            "it represents one core, the average of the {} recorded cores",
+            recording.cores.len()
+        ));
     }
     notes
 }
 
-/// How far the noise that a signature draws is from what it was fitted to: distances of durations and of
-/// gaps, each with what it stays below if nothing but chance is between them.
-pub fn distances(recorded: &Recording, drawn: &Recording) -> [(f64, f64); 2] {
+/// Distances between the recorded noise and noise drawn from the signature, of durations and of gaps, each with its
+/// limit if only chance separates them.
+pub fn distances(recorded: &NoiseRecording, drawn: &NoiseRecording) -> [(f64, f64); 2] {
     let pair = |one: Vec<u64>, other: Vec<u64>| {
         (distance(&one, &other), chance_distance(one.len().max(1), Some(other.len().max(1))))
     };

@@ -1,27 +1,27 @@
-//! Serial overhead: the share of time that noise takes from a core that waits for nobody (Table I of the SC10
-//! noise study), and between what it lies.
+//! Serial overhead: the share of time that noise takes from a core that waits for no other (Table I of the SC10 noise
+//! study), with its confidence interval.
 //!
-//! Noise comes in bursts and rhythms, so slices of time are not independent and their standard error would be
-//! too small. The interval comes from a block bootstrap: blocks of neighbouring slices are drawn with
-//! replacement, around the end back to the beginning, and the overhead of each such resample is taken. The
-//! block is as long as the correlation of the slices asks for (Politis and White 2004, with the correction of
-//! Patton, Politis and White 2009, for the circular bootstrap).
+//! Noise comes in bursts and rhythms, so slices of time are not independent, and their standard error would be too
+//! small. The interval comes from a block bootstrap: blocks of neighbouring slices are drawn with replacement,
+//! wrapping around the end, and the overhead of each resample is computed. The block length follows from the
+//! correlation of the slices (Politis and White 2004, with the correction of Patton, Politis and White 2009, for the
+//! circular bootstrap).
 
 use super::slots::Slots;
 use serde::Serialize;
 use std::fmt;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Core;
 use straggler_model::philox::Stream;
 use straggler_model::stats::{CONFIDENCE, quantile_in_place};
 
-/// Resamples an interval is taken from.
+/// Resamples per interval.
 const RESAMPLES: usize = 1000;
-/// A recording is cut into so many slices.
+/// A recording is cut into this many slices.
 const SLICES: usize = 2000;
-/// With fewer detours an interval would say more than is known.
+/// With fewer detours, an interval would pretend to know more than it does.
 const FEWEST_DETOURS: usize = 10;
-/// With fewer blocks, resamples are too much alike.
+/// With fewer blocks, resamples are too similar.
 const FEWEST_BLOCKS: usize = 10;
 
 /// The overhead of some cores together.
@@ -30,23 +30,23 @@ pub struct Overhead {
     pub noise_ps: u64,
     pub length_ps: u64,
     pub detours: u64,
-    /// Noise time by measured time.
+    /// Noise time / measured time.
     pub share: f64,
     pub interval: Option<Interval>,
     /// Why there is no interval.
     pub no_interval: Option<NoInterval>,
-    /// The share of the noise time that its five longest detours carry. What few detours carry, a longer
-    /// measurement may find elsewhere.
+    /// The share of noise time in the five longest detours. If it is large, a longer measurement may give another
+    /// overhead.
     pub five_longest: f64,
 }
 
-/// Between what the overhead lies.
+/// The confidence interval of an overhead.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
     pub confidence: f64,
-    /// The length of the blocks that were drawn.
+    /// The length of the blocks.
     pub block_ps: u64,
     pub blocks: usize,
 }
@@ -65,13 +65,13 @@ impl fmt::Display for NoInterval {
             NoInterval::TooFewDetours { detours } => {
                 write!(
                     f,
-                    "too short for an interval: {detours} detours, it takes {FEWEST_DETOURS}; measure longer"
+                    "too short for an interval: {detours} of {FEWEST_DETOURS} required detours; measure longer"
                 )
             }
             NoInterval::TooCorrelated { blocks } => write!(
                 f,
-                "too short for an interval: the noise is so correlated in time that it holds {blocks} independent \
-                 stretches, it takes {FEWEST_BLOCKS}; measure longer"
+                "too short for an interval: the noise is so correlated in time that it has only {blocks} of \
+                 {FEWEST_BLOCKS} required independent blocks; measure longer"
             ),
         }
     }
@@ -86,12 +86,12 @@ pub struct CoreOverhead {
 }
 
 /// The overhead of all cores together. The same seed gives the same interval.
-pub fn of_recording(recording: &Recording, seed: u64) -> Overhead {
+pub fn of_recording(recording: &NoiseRecording, seed: u64) -> Overhead {
     Resampled::new(&recording.cores.iter().collect::<Vec<_>>(), seed, 0).overhead
 }
 
 /// The overhead of each core.
-pub fn of_cores(recording: &Recording, seed: u64) -> Vec<CoreOverhead> {
+pub fn of_cores(recording: &NoiseRecording, seed: u64) -> Vec<CoreOverhead> {
     let one = |(index, core): (usize, &Core)| CoreOverhead {
         core: core.core,
         overhead: Resampled::new(&[core], seed, index as u32 + 1).overhead,
@@ -99,14 +99,14 @@ pub fn of_cores(recording: &Recording, seed: u64) -> Vec<CoreOverhead> {
     recording.cores.iter().enumerate().map(one).collect()
 }
 
-/// An overhead with the resamples its interval was taken from; none where there is no interval.
+/// An overhead with the resamples of its interval; no resamples if there is no interval.
 pub(super) struct Resampled {
     pub overhead: Overhead,
     pub resamples: Vec<f64>,
 }
 
 impl Resampled {
-    /// Slices of all cores that lie at the same time are drawn together, so that what cores share stays shared.
+    /// Slices of all cores at the same time are drawn together, which preserves the correlation between cores.
     pub fn new(cores: &[&Core], seed: u64, stream: u32) -> Resampled {
         let mut overhead = plain(cores);
         let slices = Slots::covering(cores.iter().map(|core| core.length.ps()).max().unwrap_or(0), SLICES);
@@ -155,14 +155,14 @@ fn five_longest(cores: &[&Core]) -> f64 {
 }
 
 fn interval(resamples: &[f64], block_ps: u64, blocks: usize) -> Option<Interval> {
-    // Shares are not negative, so that their bits are in the order of their values.
+    // For non-negative floats, the bits have the order of the values.
     let mut bits: Vec<u64> = resamples.iter().map(|share| share.max(0.0).to_bits()).collect();
     let mut at = |q| quantile_in_place(&mut bits, q).map(f64::from_bits);
     let tail = (1.0 - CONFIDENCE) / 2.0;
     Some(Interval { low: at(tail)?, high: at(1.0 - tail)?, confidence: CONFIDENCE, block_ps, blocks })
 }
 
-/// Means of resamples that are put together from circular blocks.
+/// Means of resamples composed of circular blocks.
 fn block_bootstrap(values: &[f64], block: usize, stream: &mut Stream) -> Vec<f64> {
     let count = values.len();
     let mut before = vec![0.0];
@@ -182,13 +182,13 @@ fn block_bootstrap(values: &[f64], block: usize, stream: &mut Stream) -> Vec<f64
     (0..RESAMPLES).map(resample).collect()
 }
 
-/// The length of blocks that resampling needs for correlated values.
+/// The block length for correlated values.
 fn block_length(values: &[f64]) -> usize {
     let count = values.len() as f64;
     let most = (3.0 * count.sqrt()).min(count / 3.0).ceil().max(1.0);
     let lags = correlated_lags(values) * 2;
     let covariances: Vec<f64> = (0..=lags).map(|lag| covariance(values, lag)).collect();
-    // A trapezoid, flat up to the half and falling to 0.
+    // A trapezoid: flat for the first half, then falling to 0.
     let window = |lag: usize| (2.0 * (1.0 - lag as f64 / lags.max(1) as f64)).clamp(0.0, 1.0);
     let both_sides = |term: &dyn Fn(usize) -> f64| -> f64 {
         (1..=lags).map(|lag| 2.0 * window(lag) * covariances[lag] * term(lag)).sum()
@@ -199,7 +199,7 @@ fn block_length(values: &[f64]) -> usize {
     if best.is_finite() { best.ceil().clamp(1.0, most) as usize } else { 1 }
 }
 
-/// The lag after which several neighbouring autocorrelations are what chance gives.
+/// The lag after which several consecutive autocorrelations are insignificant.
 fn correlated_lags(values: &[f64]) -> usize {
     let count = values.len() as f64;
     let run = (count.log10().sqrt().ceil() as usize).max(5);

@@ -1,5 +1,5 @@
-//! Stretches in which a core was slower than at its best. They are no detours: nothing took the CPU, it ran at
-//! another speed.
+//! Slow phases: times in which a core ran slower than at its best. They are not detours: nothing else had the CPU, it
+//! ran at a lower speed.
 
 use serde::Serialize;
 use straggler_model::noise::recording::Core;
@@ -10,9 +10,9 @@ pub struct SlowPhases {
     pub core: u32,
     pub phases: u64,
     pub longest_ps: u64,
-    /// The share of time.
+    /// Share of the time.
     pub share: f64,
-    /// How many times as long as at its best an iteration took there, by time; 1 where nothing was slow.
+    /// The mean slowdown of an iteration in slow phases, weighted by time; 1 if nothing was slow.
     pub mean_slowdown: f64,
     /// The share of its work that the core lost to its slow phases.
     pub lost_share: f64,
@@ -23,7 +23,7 @@ impl SlowPhases {
         let length = core.length.ps().max(1) as f64;
         let slow: f64 = core.phases.iter().map(|phase| phase.duration.ps() as f64).sum();
         let weighted: f64 = core.phases.iter().map(|phase| phase.duration.ps() as f64 * phase.slowdown).sum();
-        // At a slowdown of s, a stretch does 1/s of its work.
+        // At a slowdown of s, a phase does 1/s of its work.
         let lost: f64 = core
             .phases
             .iter()

@@ -1,8 +1,8 @@
-//! Whether detours of one source come back regularly, and how exactly.
+//! Whether the detours of one source are periodic, and how precisely.
 //!
-//! The resultant of a period is the mean of e^(2πit/period) over the detours: 1 if all keep step, near 0 if
-//! they come at random. If a share α keeps step with a normal jitter of σ, the resultants of the period and of
-//! its half are α·e^-s and α·e^-4s with s = 2π²σ²/period², which gives both α and σ.
+//! The resultant of a period is the mean of e^(2πit/period) over the detours: 1 if all are in step, near 0 if they are
+//! random. If a share α is in step with a normal jitter of σ, the resultants of the period and of its half are α·e^-s
+//! and α·e^-4s with s = 2π²σ²/period², which gives both α and σ.
 
 use super::chance::exceeded;
 use super::spectrum::{Pulse, refine};
@@ -10,29 +10,28 @@ use serde::Serialize;
 use std::f64::consts::{PI, TAU};
 use straggler_model::stats::{median_in_place, quantile_in_place};
 
-/// Fewer detours show no rhythm.
+/// Fewer detours do not show a rhythm.
 const FEWEST: usize = 8;
-/// Random times look regular at a given period once in so many cases.
+/// The probability that random times look regular at a given period.
 const FALSE_ALARM: f64 = 1e-6;
-/// Gaps that vary by less than this part of their mean are regular even where no step is kept.
+/// Gaps that vary by less than this share of their mean are regular even without a common step.
 const REGULAR_GAPS: f64 = 0.3;
 
-/// How a source comes back.
+/// The rhythm of a source.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Rhythm {
     pub period_ps: f64,
-    /// The standard deviation from the step.
+    /// The standard deviation from the expected times.
     pub jitter_ps: f64,
-    /// The share of detours that keep step.
+    /// The share of detours in step.
     pub in_step: f64,
-    /// The share of periods in which one does.
+    /// The share of periods with a detour in step.
     pub occupancy: f64,
-    /// Whether one step is kept through the whole recording; else each gap is counted from the last detour.
+    /// Whether one phase is kept through the whole recording; else each gap counts from the last detour.
     pub steady: bool,
 }
 
-/// The slowest of the rhythms that the detours keep best. `frequencies_hz` are tried besides what the gaps
-/// suggest.
+/// The slowest of the best rhythms. `frequencies_hz` are tried in addition to what the gaps suggest.
 pub(super) fn find(cores: &[Vec<Pulse>], seconds: f64, frequencies_hz: &[f64]) -> Option<Rhythm> {
     let events: usize = cores.iter().map(Vec::len).sum();
     let busiest = cores.iter().max_by_key(|pulses| pulses.len())?;
@@ -60,7 +59,7 @@ pub(super) fn find(cores: &[Vec<Pulse>], seconds: f64, frequencies_hz: &[f64]) -
 fn steady(cores: &[Vec<Pulse>], events: usize, frequency: f64, first: f64, periods: f64) -> Rhythm {
     let second = resultant(cores, 2.0 * frequency);
     let by_chance = 2.0 / (events as f64).sqrt();
-    // A second harmonic lost in chance leaves only the first: then all keep step, each with much jitter.
+    // If the second harmonic is insignificant, only the first is used: all detours are in step, with much jitter.
     let spread = if second > by_chance { (first / second).ln().max(0.0) / 3.0 } else { -first.ln() };
     let in_step = (first * spread.exp()).min(1.0);
     let period_ps = 1e12 / frequency;
@@ -74,9 +73,9 @@ fn steady(cores: &[Vec<Pulse>], events: usize, frequency: f64, first: f64, perio
     }
 }
 
-/// Period and jitter without what few detours add that had to wait for others: the period is fitted to the
-/// detours near their steps, the jitter is taken from their median distance, 0.6745 of the standard deviation
-/// of normal deviates. The jitter says which detours are near, so this is done a few times.
+/// Refines period and jitter, ignoring the few detours that were delayed by others. The period is fitted to the
+/// detours near their expected times; the jitter comes from their median distance, which is 0.6745 standard deviations
+/// of a normal distribution. The jitter decides which detours are near, so this is repeated a few times.
 fn settle(cores: &[Vec<Pulse>], mut period_ps: f64, mut jitter: f64) -> (f64, f64) {
     for _ in 0..3 {
         let reach = 4.0 * jitter + 1e-3;
@@ -89,7 +88,7 @@ fn settle(cores: &[Vec<Pulse>], mut period_ps: f64, mut jitter: f64) -> (f64, f6
     (period_ps, jitter)
 }
 
-/// Detours near their steps: the number of the step and the offset from it, in periods.
+/// Detours near their expected times: the number of the period, and the offset in periods.
 fn near(pulses: &[Pulse], period_ps: f64, reach: f64) -> Vec<(f64, f64)> {
     let phase = step_phase(pulses, period_ps, reach);
     let placed = pulses.iter().map(|pulse| {
@@ -99,7 +98,7 @@ fn near(pulses: &[Pulse], period_ps: f64, reach: f64) -> Vec<(f64, f64)> {
     placed.filter(|&(_, offset)| offset.abs() <= reach).collect()
 }
 
-/// By how much offsets grow from step to step, by least squares, each core from its own mean.
+/// The growth of offsets per period, by least squares, each core relative to its own mean.
 fn slope(cores: &[Vec<(f64, f64)>]) -> f64 {
     let (mut product, mut square) = (0.0, 0.0);
     for near in cores {
@@ -111,24 +110,24 @@ fn slope(cores: &[Vec<(f64, f64)>]) -> f64 {
     if square > 0.0 { product / square } else { 0.0 }
 }
 
-/// How far a detour is from its step, in periods, from -0.5 to 0.5.
+/// The offset of a detour from its expected time, in periods, from -0.5 to 0.5.
 fn offset(pulse: &Pulse, period_ps: f64, phase: f64) -> f64 {
     let position = pulse.seconds * 1e12 / period_ps - phase;
     position - position.round()
 }
 
-/// The phase of a core in a period, as a part of it: the median of the detours near the mean.
+/// The phase of a core as a fraction of the period: the median of the detours near the mean.
 pub(super) fn step_phase(pulses: &[Pulse], period_ps: f64, reach: f64) -> f64 {
     let (x, y) = sum(pulses, 1e12 / period_ps);
     let mean = (y.atan2(x) / TAU).rem_euclid(1.0);
     let offsets = pulses.iter().map(|pulse| offset(pulse, period_ps, mean));
-    // Shifted by one, they are positive, and the bits of positive numbers are in order.
+    // Offsets plus one are positive, and the bits of positive floats have the order of the values.
     let mut near: Vec<u64> =
         offsets.filter(|offset| offset.abs() <= reach).map(|offset| (offset + 1.0).to_bits()).collect();
     median_in_place(&mut near).map_or(mean, |bits| mean + f64::from_bits(bits) - 1.0)
 }
 
-/// Gaps of about one length, but no common step.
+/// Gaps of similar length without a common phase.
 fn drifting(pulses: &[Pulse]) -> Option<Rhythm> {
     let gaps: Vec<f64> = pulses.windows(2).map(|pair| pair[1].seconds - pair[0].seconds).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -143,7 +142,7 @@ fn drifting(pulses: &[Pulse]) -> Option<Rhythm> {
     })
 }
 
-/// The resultant, each core in its own phase.
+/// The resultant, with a separate phase for each core.
 fn resultant(cores: &[Vec<Pulse>], frequency: f64) -> f64 {
     let events: usize = cores.iter().map(Vec::len).sum();
     cores.iter().map(|pulses| length(sum(pulses, frequency))).sum::<f64>() / events.max(1) as f64
@@ -167,8 +166,8 @@ fn length((x, y): (f64, f64)) -> f64 {
     x.hypot(y)
 }
 
-/// The period in seconds that gaps suggest: the middle of the narrowest range that holds a quarter of them,
-/// made exact over spans of 1, 2, 4, … detours, each good enough to count the periods of the next.
+/// The period in seconds that the gaps suggest: the middle of the narrowest range that holds a quarter of them,
+/// refined over spans of 1, 2, 4, … detours. Each span is precise enough to count the periods of the next.
 fn period_of_gaps(pulses: &[Pulse]) -> Option<f64> {
     let mut period = commonest_gap(pulses)?;
     let mut span = 1;
@@ -179,7 +178,7 @@ fn period_of_gaps(pulses: &[Pulse]) -> Option<f64> {
             (periods >= 1.0).then(|| (time / periods).to_bits())
         };
         let mut exact: Vec<u64> = pulses.iter().zip(&pulses[span..]).filter_map(apart).collect();
-        // Of positive numbers, the bits are in the order of their values.
+        // The bits of positive floats have the order of the values.
         if let Some(bits) = median_in_place(&mut exact) {
             period = f64::from_bits(bits);
         }
@@ -219,7 +218,7 @@ mod tests {
         seconds.into_iter().map(|seconds| Pulse { seconds, duration_ps: 1e6 }).collect()
     }
 
-    /// 250 Hz with a jitter of 100 µs, a tenth of it missing, and 40 random detours a second.
+    /// 250 Hz with a jitter of 100 µs, a tenth of the detours missing, and 40 random detours a second.
     #[test]
     fn a_share_in_step_and_its_jitter() {
         let mut stream = Stream::new(1, 0, 0, 0);
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(find(&[pulses(vec![1.0; 20])], 10.0, &[]).map(|rhythm| rhythm.steady), None);
     }
 
-    /// A sleep of 10 ms from each wake-up: regular gaps, no common step.
+    /// A sleep of 10 ms from each wake-up: regular gaps without a common phase.
     #[test]
     fn gaps_may_be_regular_without_a_step() {
         let mut stream = Stream::new(2, 0, 0, 0);

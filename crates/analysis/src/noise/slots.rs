@@ -1,4 +1,4 @@
-//! Time cut into slots: how much noise falls into each.
+//! Divides time into slots and sums the noise in each.
 
 use straggler_model::noise::recording::Core;
 
@@ -16,13 +16,13 @@ impl Slots {
         Slots::of_width(length_ps, width_ps)
     }
 
-    /// The whole slots of a width; what is left at the end belongs to none, unless nothing else is there.
+    /// Whole slots of this width; the rest at the end is dropped, unless it is all there is.
     pub fn of_width(length_ps: u64, width_ps: u64) -> Slots {
         let width_ps = width_ps.max(1);
         Slots { width_ps, count: usize::try_from(length_ps / width_ps).unwrap_or(usize::MAX).max(1) }
     }
 
-    /// Noise time in each slot, in ps. What a detour does beyond the last slot is left out.
+    /// Noise time in each slot, in ps. Noise beyond the last slot is dropped.
     pub fn noise(self, core: &Core) -> Vec<f64> {
         let mut slots = vec![0.0; self.count];
         for detour in &core.detours {

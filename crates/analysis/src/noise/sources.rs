@@ -1,17 +1,17 @@
-//! Who makes the noise.
+//! The sources of noise.
 
 use super::rhythm::{self, Rhythm};
 use super::spectrum::{Pulse, Spectrum};
 use serde::Serialize;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Detour, Evidence, SourceId};
 use straggler_model::stats::quantile_of_sorted;
 
 /// Frequencies of the whole recording that are tried on each source.
 const LINES_TRIED: usize = 12;
 
-/// What one source did.
+/// The noise of one source.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SourceNoise {
     pub name: String,
@@ -22,31 +22,31 @@ pub struct SourceNoise {
     pub share: f64,
     /// Of the measured time.
     pub overhead: f64,
-    /// Detours a second on a core, on average.
+    /// Mean detours per second and core.
     pub rate_hz: f64,
     pub median_ps: u64,
     pub p99_ps: u64,
     pub max_ps: u64,
-    /// How it comes back; nothing if it comes at random.
+    /// Its rhythm; none if it is random.
     pub rhythm: Option<Rhythm>,
 }
 
-/// Shares of the noise time by how sure their source is. They add up to 1 where there is noise.
+/// Shares of the noise time by the evidence for its source. They add up to 1 if there is noise.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Explained {
-    /// Seen by the kernel at that time on that core.
+    /// Observed by the kernel at that time on that core.
     pub traced: f64,
-    /// Counted up in the same slices of time.
+    /// A counter rose in the same slices of time.
     pub correlated: f64,
-    /// A file or a description says so.
+    /// Stated in a file or a description.
     pub stated: f64,
-    /// The kernel was traced and did nothing: the hypervisor or the firmware.
+    /// The kernel was traced and recorded nothing: the hypervisor or the firmware.
     pub remainder: f64,
     pub unnamed: f64,
 }
 
-/// All sources that did something, those with the most noise first.
-pub fn table(recording: &Recording, spectrum: &Spectrum) -> Vec<SourceNoise> {
+/// All sources that have noise, the most first.
+pub fn table(recording: &NoiseRecording, spectrum: &Spectrum) -> Vec<SourceNoise> {
     let seconds = recording.cores.iter().map(|core| core.length.seconds()).fold(0.0, f64::max);
     let mut lines: Vec<_> = spectrum.lines.iter().filter(|line| line.steady && line.events > 0).collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.events));
@@ -59,7 +59,12 @@ pub fn table(recording: &Recording, spectrum: &Spectrum) -> Vec<SourceNoise> {
 }
 
 impl SourceNoise {
-    fn of(recording: &Recording, id: SourceId, seconds: f64, frequencies: &[f64]) -> Option<SourceNoise> {
+    fn of(
+        recording: &NoiseRecording,
+        id: SourceId,
+        seconds: f64,
+        frequencies: &[f64],
+    ) -> Option<SourceNoise> {
         let source = recording.sources.get(usize::from(id))?;
         let pulses = pulses(recording, |detour| detour.source == id);
         let mut durations: Vec<u64> = pulses.iter().flatten().map(|pulse| pulse.duration_ps as u64).collect();
@@ -84,7 +89,7 @@ impl SourceNoise {
 }
 
 /// Detours of one kind on each core as points in time.
-pub(super) fn pulses(recording: &Recording, keep: impl Fn(&Detour) -> bool) -> Vec<Vec<Pulse>> {
+pub(super) fn pulses(recording: &NoiseRecording, keep: impl Fn(&Detour) -> bool) -> Vec<Vec<Pulse>> {
     let pulse =
         |detour: &Detour| Pulse { seconds: detour.start.seconds(), duration_ps: detour.duration.ps() as f64 };
     let of_core = |core: &straggler_model::noise::recording::Core| {
@@ -94,7 +99,7 @@ pub(super) fn pulses(recording: &Recording, keep: impl Fn(&Detour) -> bool) -> V
 }
 
 impl Explained {
-    pub fn of(recording: &Recording) -> Explained {
+    pub fn of(recording: &NoiseRecording) -> Explained {
         let times = recording.explained();
         let all = times.total().ps().max(1) as f64;
         let share = |time: Time| time.ps() as f64 / all;
@@ -107,7 +112,7 @@ impl Explained {
         }
     }
 
-    /// What has a name, however sure.
+    /// The share with a name, whatever the evidence.
     pub fn named(&self) -> f64 {
         self.traced + self.correlated + self.stated + self.remainder
     }

@@ -1,16 +1,15 @@
-//! Periodicity: at which frequencies noise comes back, and how much of it.
+//! Periodicity: the frequencies of noise, and how much noise each carries.
 //!
-//! Detours are points in time. Two series are made of them, the number of detours and the noise time in each
-//! slot, and the spectrum of both is searched: in the noise time, one long detour outweighs a hundred short
-//! ones, and a tick of microseconds among detours of milliseconds shows only in the numbers. Powers of cores
-//! are added up, since each core has its own phase.
+//! Detours are points in time. They give two series, the number of detours and the noise time per slot, and the
+//! spectra of both are searched: in noise time, one long detour outweighs a hundred short ones, and a tick of
+//! microseconds among detours of milliseconds shows only in the numbers. Powers are summed over cores, since each core
+//! has its own phase.
 //!
-//! A peak counts when it stands so far above its neighbourhood that chance would lift one frequency of all
-//! there as high in one recording of ten thousand. Rhythms that drift have broad peaks, so the search is
-//! repeated with sums over 8 and 64 neighbouring frequencies. A peak only suggests a frequency. Whether detours
-//! keep step with it, and which, is decided from their exact times (`comb.rs`); the slowest of the rhythms that
-//! are kept best is a line, its detours are taken away, and what is left is asked again. So multiples, what folds
-//! back and what a burst spreads over the spectrum are no lines, and no detour counts for two.
+//! A peak counts if it stands so far above its neighbourhood that chance would produce one in ten thousand recordings.
+//! Rhythms that drift have broad peaks, so the search is repeated with sums over 8 and 64 neighbouring frequencies. A
+//! peak only suggests a frequency; `comb.rs` decides from the exact times which detours are in step with it. The
+//! slowest of the best rhythms becomes a line, its detours are removed, and the search continues with the rest. So
+//! multiples, aliases and the broad spectrum of a burst do not become lines, and no detour counts twice.
 
 mod comb;
 mod exact;
@@ -23,28 +22,28 @@ use comb::Comb;
 use peaks::Peak;
 use power::Powers;
 use serde::Serialize;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Core;
 
-/// Frequencies that are tried, the strongest, and as many of the lowest: a comb has its strongest peak anywhere.
+/// Peaks to try: this many of the strongest and of the lowest, since the strongest peak of a comb may be any harmonic.
 const MOST_TRIED: usize = 24;
-/// Detours of a core that decide which frequency is tried first; all are then counted.
+/// Detours per core that decide which frequency comes first; then all are counted.
 const MOST_TO_DECIDE: usize = 20_000;
-/// After so many there is no rhythm but a forest.
+/// With more lines than this, the spectrum has no useful rhythm.
 const MOST_LINES: usize = 8;
-/// How often what is left is transformed again.
+/// How often the rest is transformed again.
 const ROUNDS: usize = 3;
-/// Whether a line is a multiple of a lower one is tried up to this multiple.
+/// Whether a line is a multiple of a lower one is tested up to this multiple.
 const MOST_PARTS: u32 = 16;
-/// How far a frequency that drifts is from its mean, as a part of it.
+/// How far a drifting frequency strays from its mean, as a share of it.
 const DRIFT: f64 = 0.01;
-/// Points of the curve that a plot gets.
+/// Points of the plotted curve.
 const CURVE_POINTS: usize = 800;
 
 /// The frequencies of noise.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Spectrum {
-    /// One by the measured time: closer frequencies cannot be told apart.
+    /// 1 / measured time: closer frequencies cannot be separated.
     pub resolution_hz: f64,
     /// The highest frequency that was searched.
     pub nyquist_hz: f64,
@@ -54,28 +53,28 @@ pub struct Spectrum {
     pub curve: Vec<Point>,
 }
 
-/// A frequency at which noise comes back.
+/// A frequency of the noise.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Line {
     pub frequency_hz: f64,
     pub period_ps: u64,
-    /// Noise time that keeps step with it, on all cores.
+    /// Noise time in step with it, on all cores.
     pub noise_ps: f64,
     /// The same as a share of all noise.
     pub share: f64,
-    /// Detours that keep step with it. None are counted when only their length changes at this frequency.
+    /// Detours in step with it; 0 if only their durations vary at this frequency.
     pub events: u64,
     pub noise_per_event_ps: Option<f64>,
-    /// Multiples of the frequency that were found, too.
+    /// Multiples of the frequency that were also found.
     pub harmonics: u32,
-    /// Whether it keeps one frequency through the whole recording; else it drifts about this frequency.
+    /// Whether it keeps one frequency through the whole recording; else it drifts around this frequency.
     pub steady: bool,
-    /// How many times the power of its neighbourhood it has.
+    /// Its power relative to its neighbourhood.
     pub over_floor: f64,
 }
 
-/// The spectrum at one frequency, the largest in its neighbourhood: the share of a core's time that noise in
-/// step with this frequency takes, and what chance gives there on average.
+/// The spectrum near one frequency, as the maximum of a range: the share of a core's time that noise in step with it
+/// takes, and the mean of random noise there.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Point {
     pub frequency_hz: f64,
@@ -84,7 +83,7 @@ pub struct Point {
 }
 
 impl Spectrum {
-    pub fn of(recording: &Recording) -> Spectrum {
+    pub fn of(recording: &NoiseRecording) -> Spectrum {
         let cores: Vec<&Core> = recording.cores.iter().filter(|core| !core.detours.is_empty()).collect();
         let pulses: Vec<Vec<Pulse>> = cores.iter().map(|core| exact::pulses(core)).collect();
         let length_ps = cores.iter().map(|core| core.length.ps()).max().unwrap_or(0);
@@ -103,7 +102,7 @@ impl Spectrum {
     }
 }
 
-/// The lines of the whole, then those of what is left without them, until nothing new is found.
+/// The lines of the recording, then those of the rest, until nothing new is found.
 fn lines(mut pulses: Vec<Vec<Pulse>>, whole: &Powers, length_ps: u64) -> Vec<Line> {
     let all = peaks::find(whole);
     let mut lines: Vec<Line> = Vec::new();
@@ -128,7 +127,7 @@ fn lines(mut pulses: Vec<Vec<Pulse>>, whole: &Powers, length_ps: u64) -> Vec<Lin
     lines
 }
 
-/// The strongest peaks, the lowest, and the lowest of the strong: the fundamental of a comb is among them.
+/// The strongest peaks, the lowest, and the lowest of the strong ones: the fundamental of a comb is among them.
 fn worth_trying(found: &[Peak]) -> Vec<Peak> {
     let mut strongest = found.to_vec();
     strongest.sort_by(|a, b| b.amplitude.total_cmp(&a.amplitude));
@@ -142,8 +141,8 @@ fn worth_trying(found: &[Peak]) -> Vec<Peak> {
     tried
 }
 
-/// The slowest of the rhythms that are kept best. One that is kept in few of its periods is worth less: all that keeps
-/// step with a frequency keeps step with its multiples.
+/// The slowest of the best rhythms. A rhythm that strikes in few of its periods scores less: whatever is in step with
+/// a frequency is also in step with its multiples.
 fn best(tried: &[Peak], pulses: &[Vec<Pulse>], seconds: f64) -> Option<(Peak, Comb)> {
     let few: Vec<Vec<Pulse>> =
         pulses.iter().map(|core| core.iter().take(MOST_TO_DECIDE).copied().collect()).collect();
@@ -157,7 +156,7 @@ fn best(tried: &[Peak], pulses: &[Vec<Pulse>], seconds: f64) -> Option<(Peak, Co
     let most = found.iter().map(|(_, comb)| score(comb)).fold(0.0, f64::max);
     let is_best = |(_, comb): &&(Peak, Comb)| score(comb) >= 0.8 * most;
     let slowest = found.iter().find(is_best)?;
-    // One that drifts may have been drawn here from a steady one beside it.
+    // A drifting comb may have been pulled here by a steady one next to it.
     let own = slowest.1.frequency_hz;
     let is_near = |(_, comb): &&(Peak, Comb)| comb.steady && (comb.frequency_hz / own - 1.0).abs() < DRIFT;
     let (peak, comb) = found.iter().filter(is_best).find(is_near).unwrap_or(slowest);
@@ -167,7 +166,7 @@ fn best(tried: &[Peak], pulses: &[Vec<Pulse>], seconds: f64) -> Option<(Peak, Co
     }
 }
 
-/// The frequency that the detours in step keep, without all the others.
+/// The frequency refined from the detours in step only.
 fn polished(comb: &Comb, pulses: &[Vec<Pulse>], seconds: f64) -> f64 {
     let of_core = |(pulses, members): (&Vec<Pulse>, &Vec<usize>)| {
         members.iter().filter_map(|&index| pulses.get(index)).copied().collect()
@@ -176,7 +175,7 @@ fn polished(comb: &Comb, pulses: &[Vec<Pulse>], seconds: f64) -> f64 {
     refine(&members, comb.frequency_hz, seconds, !comb.by_number).frequency_hz
 }
 
-/// The lowest of the frequencies of which this one is a multiple and with which as much keeps step.
+/// The lowest frequency that this one is a multiple of and that has as much in step.
 fn fundamental(comb: &Comb, pulses: &[Vec<Pulse>]) -> Option<f64> {
     let keeps_as_much = |other: &Comb| match comb.by_number {
         true => counted(other) >= 0.95 * comb.events,
@@ -187,7 +186,7 @@ fn fundamental(comb: &Comb, pulses: &[Vec<Pulse>]) -> Option<f64> {
     tracked.find(keeps_as_much).map(|comb| comb.frequency_hz)
 }
 
-/// Detours in step, where their number shows it.
+/// Detours in step, if the line shows in numbers.
 fn counted(comb: &Comb) -> f64 {
     if comb.by_number { comb.events } else { 0.0 }
 }
@@ -220,7 +219,7 @@ fn line(peak: &Peak, comb: &Comb, all: &[Peak], powers: &Powers) -> Line {
     line
 }
 
-/// Whether a frequency is a line's or a multiple of it, as exactly as the line keeps its own.
+/// Whether a frequency is that of a line or a multiple of it, within the precision of the line.
 fn is_multiple(frequency_hz: f64, line: &Line, powers: &Powers) -> bool {
     let multiple = (frequency_hz / line.frequency_hz).round();
     let exact = powers.resolution_hz() * (1.5 + 0.02 * multiple);
@@ -241,7 +240,7 @@ fn take_away(pulses: &mut [Vec<Pulse>], comb: &Comb) {
     }
 }
 
-/// The spectrum of noise time, the largest value in each of some hundred ranges of equal ratio.
+/// The spectrum of noise time, as the maximum over each of several hundred ranges of equal ratio.
 fn curve(powers: &Powers) -> Vec<Point> {
     let count = powers.time.len();
     let floor = peaks::mean_floor(&powers.time);

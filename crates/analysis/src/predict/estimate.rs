@@ -1,45 +1,45 @@
-//! The parameters that explain some evidence best.
+//! Estimates the parameters that best explain the evidence.
 //!
-//! What held up a call depends on the parameters that are sought, so [`settle`] takes turns: parameters give evidence,
-//! evidence gives better parameters. A line through all sizes does not exist on real networks, where protocols and caches
-//! change on the way. What is wanted is the time of the whole run: the line is that of the least relative errors, and then
-//! G is set such that all large messages together take the time they took.
+//! Which event delayed a call depends on the unknown parameters, so [`settle`] iterates: parameters give evidence,
+//! evidence gives better parameters. On real networks no single line fits all sizes, because protocols and caches
+//! change in between. The aim is the time of the whole run: the line minimises relative errors, then G is set so that
+//! all large messages together take the time they took.
 
 use super::evidence::{Costs, Evidence};
 use crate::regression::{Equation, least_squares};
 use std::collections::BTreeMap;
 use straggler_model::stats::median_in_place;
 
-/// Below this size, what a message takes by its bytes disappears in the noise.
+/// Below this size, the time for the bytes disappears in the noise.
 pub(super) const SMALL: f64 = 512.0;
 
-/// A call that took so many times as long as others of its kind was disturbed.
+/// A call that took this many times as long as similar ones was disturbed.
 const DISTURBED: f64 = 3.0;
 
-/// Evidence of this many calls counts.
+/// Evidence from this many calls counts.
 pub(super) const ENOUGH: f64 = 5.0;
 
-/// What a byte takes at most, in picoseconds, where nothing tells it from a flight.
+/// The most that a byte may take, in picoseconds, if bytes and flights cannot be separated.
 const ONE_BYTE: f64 = 1_000.0;
 
-/// Turns until costs change by no more than this share, and turns at most.
+/// Iterate until costs change by at most this share, or this many times.
 const SETTLED: f64 = 1e-6;
 const TURNS: usize = 50;
 
-/// Costs, the evidence found with them, and what it told; the rest is as it was guessed.
+/// Costs, their evidence, and which of them the evidence determines; the others keep the guess.
 #[derive(Debug)]
 pub(super) struct Settled {
     pub costs: Costs,
     pub evidence: Vec<Evidence>,
     pub tells_receive: bool,
     pub tells_flight: bool,
-    /// All messages had about one size, which does not tell L from G.
+    /// All messages have about the same size, so L and G cannot be separated.
     pub one_size: bool,
-    /// What disturbed messages took too long, in picoseconds.
+    /// The extra time of disturbed messages, in picoseconds.
     pub disturbed: f64,
 }
 
-/// Takes turns, beginning with a guess. Where nothing tells o_s, it is a quarter of a flight.
+/// Iterates from a guess. If nothing determines o_s, it is a quarter of a flight.
 pub(super) fn settle(guess: Costs, tells_send: bool, find: impl Fn(&Costs) -> Vec<Evidence>) -> Settled {
     let mut settled = Settled {
         costs: guess,
@@ -79,7 +79,7 @@ impl Settled {
         let told = receive(&frequent, costs);
         self.tells_receive = told.is_some();
         costs.receive = told.unwrap_or(costs.receive);
-        // L cannot be less than nothing: the one of the two that more calls tell holds.
+        // L cannot be negative: keep the parameter that more calls determine.
         if costs.flight < costs.send + costs.receive {
             let (there, flown) = calls(&frequent);
             if self.tells_receive && there > flown {
@@ -92,7 +92,7 @@ impl Settled {
     }
 }
 
-/// How many calls with small messages found them there, and how many waited for a flight.
+/// How many calls with small messages found them already there, and how many waited for a flight.
 fn calls(groups: &[Group]) -> (f64, f64) {
     let small = groups.iter().filter(|group| group.is_small());
     small.fold((0.0, 0.0), |(there, flown), group| {
@@ -105,7 +105,7 @@ fn calls(groups: &[Group]) -> (f64, f64) {
 struct Group {
     sum: Evidence,
     count: f64,
-    /// By how much messages that are left out took longer than they should.
+    /// The extra time of messages that are left out.
     disturbed: f64,
 }
 
@@ -115,7 +115,7 @@ impl Group {
     }
 }
 
-/// Adds up what is alike: the same collective or messages, delayed by a flight or not, of about one size.
+/// Groups similar evidence: the same collective or messages, delayed by a flight or not, of similar size.
 fn groups(evidence: &[Evidence], costs: &Costs) -> Vec<Group> {
     let mut kinds: BTreeMap<_, Vec<&Evidence>> = BTreeMap::new();
     for one in evidence {
@@ -126,15 +126,15 @@ fn groups(evidence: &[Evidence], costs: &Costs) -> Vec<Group> {
     groups.filter(|group| group.sum.time > 0.0).collect()
 }
 
-/// What was seen once or twice says little where something else was seen often.
+/// Evidence seen once or twice says little if other evidence is frequent.
 fn frequent(groups: &[Group]) -> Vec<Group> {
     let often = groups.iter().fold(0.0, |most: f64, group| most.max(group.count)).min(ENOUGH);
     groups.iter().filter(|group| group.count >= often).copied().collect()
 }
 
-/// Leaves out what took far longer than its like.
+/// Removes calls that took much longer than similar ones.
 fn usual(alike: &[&Evidence], costs: &Costs) -> Group {
-    // In thousandths, since floating-point numbers have no order.
+    // In thousandths, because floats have no total order.
     let ratio = |one: &Evidence| (1_000.0 * one.time / costs.of(one).max(1.0)) as u64;
     let mut ratios: Vec<u64> = alike.iter().map(|one| ratio(one)).collect();
     let limit = DISTURBED * median_in_place(&mut ratios).unwrap_or(0) as f64;
@@ -154,7 +154,7 @@ fn usual(alike: &[&Evidence], costs: &Costs) -> Group {
     group
 }
 
-/// o_r, if the rest is known: from small messages that were there, or came right after another.
+/// o_r, given the other parameters: from small messages that were already there, or arrived right after another.
 fn receive(groups: &[Group], costs: &Costs) -> Option<f64> {
     let small = groups.iter().filter(|group| group.is_small());
     let (time, receives) = small.fold((0.0, 0.0), |(time, count), Group { sum, .. }| {
@@ -164,7 +164,7 @@ fn receive(groups: &[Group], costs: &Costs) -> Option<f64> {
     (receives >= ENOUGH).then(|| (time / receives).max(0.0))
 }
 
-/// What a flight takes besides its bytes; none if one size alone was seen.
+/// The time of a flight without its bytes; none if there is only one size.
 fn flight(groups: &[Group], receive: f64) -> Option<f64> {
     if groups.iter().all(Group::is_small) {
         return flight_with(groups, receive, 0.0);
@@ -178,12 +178,12 @@ fn flight(groups: &[Group], receive: f64) -> Option<f64> {
     least_squares(equations).map(|(flight, _)| flight)
 }
 
-/// The same for one size: of large messages the bytes take the time, of others they do not.
+/// The same for a single size: bytes dominate large messages and are negligible in small ones.
 fn flight_of_one_size(groups: &[Group], receive: f64) -> Option<f64> {
     flight_with(groups, receive, ONE_BYTE)
 }
 
-/// What flights take if a byte takes so much.
+/// The time of a flight, given the time of a byte.
 fn flight_with(groups: &[Group], receive: f64, byte: f64) -> Option<f64> {
     let flown = groups.iter().filter(|group| group.sum.flights > 0.0);
     let (time, flights) = flown.fold((0.0, 0.0), |(time, count), Group { sum, .. }| {
@@ -192,7 +192,7 @@ fn flight_with(groups: &[Group], receive: f64, byte: f64) -> Option<f64> {
     (flights > 0.0).then(|| (time / flights).max(0.0))
 }
 
-/// G, such that the large messages take their time together. Rare ones count if they have most of the bytes.
+/// G, set so that the large messages together take their measured time. Rare ones count if they hold most of the bytes.
 fn byte(groups: &[Group], frequent: &[Group], costs: &Costs) -> f64 {
     let bytes = |groups: &[Group]| groups.iter().map(|group| group.sum.bytes).sum::<f64>();
     let groups = if 2.0 * bytes(frequent) < bytes(groups) { groups } else { frequent };

@@ -1,22 +1,22 @@
-//! What calls tell about the network: equations between a time and the parameters.
+//! What calls show about the network: equations between a time and the parameters.
 //!
-//! A call that received messages was over when the last of them had been handled. Each costs the receiver o_r + (k−1)·G,
-//! one after the other, and none is handled before it has arrived, o_s + L after its send began. So the call ended that
-//! long after whatever held it up last: its own beginning, if all messages were there by then, or the send of one of
+//! A call that received messages ends when the last of them has been handled. Each costs the receiver o_r + (k−1)·G,
+//! one after the other, and none is handled before it arrives, o_s + L after its send began. So the call ends that
+//! long after the last event that delayed it: its own start, if all messages were there by then, or the send of one of
 //! them. Messages of a window of sends queue behind each other, and only one flight counts.
 
 use super::joints::{Joint, joints};
 use super::pairs::Pair;
 use straggler_trace::{Class, Collective, Function, Trace};
 
-/// What the parameters are taken to be, in picoseconds.
+/// Assumed parameters, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Costs {
     /// o_s.
     pub send: f64,
     /// O.
     pub sent_byte: f64,
-    /// o_s + L + o_r: from the beginning of a send to the end of its receive.
+    /// o_s + L + o_r: from the start of a send to the end of its receive.
     pub flight: f64,
     /// o_r.
     pub receive: f64,
@@ -25,25 +25,25 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Whether no cost differs by more than a share.
+    /// Whether no cost differs by more than this share.
     pub fn is_about(&self, other: &Costs, share: f64) -> bool {
         let all = |costs: &Costs| [costs.send, costs.sent_byte, costs.flight, costs.receive, costs.byte];
         let close = |(one, other): (f64, f64)| (one - other).abs() <= share * one.abs().max(other.abs());
         all(self).into_iter().zip(all(other)).all(close)
     }
 
-    /// The time that some evidence should have.
+    /// The time that the evidence should have.
     pub fn of(&self, evidence: &Evidence) -> f64 {
         evidence.flights * self.flight + evidence.others() * self.receive + evidence.bytes * self.byte
     }
 }
 
-/// A time that went into flights, receives and bytes.
+/// A time made up of flights, receives and bytes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Evidence {
-    /// The collective that tells it; none for messages.
+    /// The collective it comes from; none for messages.
     pub collective: Option<Function>,
-    /// Flights, one after the other, each with its receive.
+    /// Consecutive flights, each with its receive.
     pub flights: f64,
     pub receives: f64,
     pub bytes: f64,
@@ -51,35 +51,35 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// The bytes of one message, without the first.
+    /// The bytes of one message, minus the first.
     pub fn size(&self) -> f64 {
         self.bytes / self.receives
     }
 
-    /// Receives that waited for no flight of their own.
+    /// Receives that did not wait for a flight.
     pub fn others(&self) -> f64 {
         self.receives - self.flights
     }
 }
 
-/// A send that waits for nobody takes o_s + (k−1)·O, which has the form of a flight.
+/// A send that does not wait takes o_s + (k−1)·O, which has the form of a flight.
 pub(super) fn of_send(pair: &Pair) -> Evidence {
     let time = pair.sent.1.since(pair.sent.0).ps() as f64;
     Evidence { flights: 1.0, receives: 1.0, bytes: paid(pair.bytes), time, collective: None }
 }
 
-/// The bytes that a message pays for.
+/// The bytes that a message is charged for.
 fn paid(bytes: u64) -> f64 {
     bytes.saturating_sub(1) as f64
 }
 
-/// What held up a call that received these messages, and what it did from then on.
+/// What delayed a call that received these messages, and what it did from then on.
 pub(super) fn of_receipt(messages: &[Pair], costs: &Costs) -> Option<Evidence> {
     let first = messages.first()?;
     let waited = &first.waited;
     let (since, exit) = (waited.since.ps() as f64, first.received.1.since(waited.apart).ps() as f64);
     let sending = f64::from(waited.sends) * costs.send + waited.bytes as f64 * costs.sent_byte;
-    // Some of the time went into receiving, whatever sends are thought to take.
+    // Part of the time went into receiving, whatever the assumed cost of sends.
     let mut start = since + sending.min((exit - since) / 2.0).max(0.0);
     let mut free = start;
     let mut held = Evidence::default();
@@ -94,13 +94,14 @@ pub(super) fn of_receipt(messages: &[Pair], costs: &Costs) -> Option<Evidence> {
         held.bytes += paid(pair.bytes);
         free += costs.receive + paid(pair.bytes) * costs.byte;
     }
-    // A call that served something else as well may have been busy with that.
+    // A call that completed other operations too may have been busy with them.
     let only = held.flights > 0.0 || waited.sends > 0 || first.served <= messages.len();
     (only && exit > start).then_some(Evidence { time: exit - start, ..held })
 }
 
-/// Collectives in which everybody waits for everybody: from the last to enter to the last to leave, as many flights go one
-/// after the other as the usual algorithm has rounds. The first on a communicator sets up connections and does not count.
+/// Collectives in which all ranks wait for all others. From the last to enter to the last to leave, there are as many
+/// consecutive flights as the usual algorithm has rounds. The first one on a communicator sets up connections and does
+/// not count.
 pub(super) fn of_collectives(trace: &Trace) -> Vec<Evidence> {
     let mut found = Vec::new();
     for joints in joints(trace) {
@@ -117,7 +118,7 @@ fn of_joint(joint: &Joint) -> Option<Evidence> {
             (u32::BITS - members.saturating_sub(1).leading_zeros(), joint.sent)
         }
         Class::Collective(Collective::Alltoall, _) => (members.saturating_sub(1), joint.sent),
-        // A call tells the sum of its blocks.
+        // The call records the sum of its blocks.
         Class::Collective(Collective::Alltoallv, _) => {
             (members.saturating_sub(1), joint.sent / u64::from(members.max(1)))
         }

@@ -1,11 +1,11 @@
-//! The parameters of the network, from the times of matching calls.
+//! Fits the network parameters to the times of matching calls.
 //!
-//! Calls that received tell L, o_r and G, whether their messages were there already, were waited for, or queued
-//! (`evidence.rs`, `estimate.rs`). Besides:
+//! Receiving calls determine L, o_r and G, whether their messages were already there, were waited for, or queued
+//! (`evidence.rs`, `estimate.rs`). In addition:
 //! - A send that does not wait for its receiver takes o_s + (k−1)·O.
-//! - A sender that stays in its call until the receiver comes used rendezvous: its size is above S.
+//! - A sender that stays in its call until the receiver arrives used rendezvous: the size is above S.
 //!
-//! g is left at 0: what a rank does between two messages takes longer.
+//! g stays 0: ranks spend more time than g between two messages.
 
 use super::estimate::{ENOUGH, SMALL, Settled, settle};
 use super::evidence::{Costs, Evidence, of_collectives, of_receipt, of_send};
@@ -16,38 +16,38 @@ use straggler_model::network::{Link, PerByte};
 use straggler_model::{Network, Time};
 use straggler_trace::Trace;
 
-/// Farther apart than this, one call was surely before another, and a small message between them has arrived.
+/// If two calls are further apart than this, their order is certain, and a small message sent in between has arrived.
 const CLEARLY: Time = Time::from_ns(2_000);
 
-/// o_s before anything is known of it, in picoseconds.
+/// The first guess of o_s, in picoseconds.
 const SOME_OVERHEAD: f64 = 500_000.0;
 
-/// G before anything is known of it, in picoseconds: that of a slow network.
+/// The first guess of G, in picoseconds per byte: a slow network.
 const SLOW_BYTE: f64 = 10_000.0;
 
-/// Of more calls than this, every second, third, … is looked at.
+/// If there are more calls than this, only every second, third, … is used.
 const MANY: usize = 1 << 20;
 
-/// A network as a trace shows it.
+/// A network fitted to a trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     pub network: Network,
-    /// Sends that told what they take.
+    /// Sends that determined the cost of a send.
     pub sends: usize,
-    /// Calls whose messages were there before they waited, and calls that were held up by a flight.
+    /// Calls whose messages were there before they waited, and calls delayed by a flight.
     pub receives: usize,
     pub flights: usize,
-    /// Collectives that told what flights take, as if they had their usual rounds.
+    /// Collectives that determined the time of a flight, assuming their usual rounds.
     pub collectives: usize,
-    /// What could not be told and was assumed.
+    /// What could not be determined and was assumed.
     pub assumed: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FitError {
     #[error(
-        "the trace does not tell the network's parameters: none of its {messages} messages was waited for, and no \
-         collective says more; give them with --network"
+        "the parameters of the network cannot be fitted: no rank waited for any of the {messages} messages, and no \
+         collective helps; give them with --network"
     )]
     TooLittle { messages: usize },
 }
@@ -66,14 +66,15 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     }
     let mut assumed = Vec::new();
     if ((flights + collectives) as f64) < ENOUGH {
-        assumed.push(format!("L and G rest on {} calls only: they mean little", flights + collectives));
+        assumed
+            .push(format!("L and G are based on only {} calls: they are unreliable", flights + collectives));
     } else if (flights as f64) < ENOUGH {
-        assumed.push("L and G are told by collectives, as if these took their usual rounds".to_owned());
+        assumed.push("L and G are derived from collectives, assuming their usual algorithms".to_owned());
     }
     let link = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut assumed) };
     if limit.is_none() {
         assumed.push(
-            "S is taken to be unlimited: no receiver came late enough to tell whether sends wait for it"
+            "S is assumed to be unlimited: no receiver was late enough to show whether sends wait for it"
                 .to_owned(),
         );
     }
@@ -89,17 +90,18 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     })
 }
 
-/// What is said of messages that took far longer than their like.
+/// The note on messages that took much longer than similar ones.
 fn disturbed(trace: &Trace, received: &Settled) -> Option<String> {
     let each = Time((received.disturbed / trace.ranks.len().max(1) as f64) as u64);
     (each > Time(run(trace).ps() / 100)).then(|| {
         format!(
-            "receives that took over 3 times as long as their like are taken for usual ones: {each} a rank are missing"
+            "receives that took more than 3 times as long as similar ones are modelled as usual ones: {each} per \
+             rank are missing"
         )
     })
 }
 
-/// What sends take by themselves: o_s as a flight, and O as its bytes.
+/// The cost of sends alone: o_s as a flight, and O as its bytes.
 fn sends(pairs: &[Pair], limit: u64) -> Settled {
     let alone = |pair: &&Pair| is_quick_send(pair) && (!pair.mixed || pair.bytes < SMALL as u64);
     let eager = || pairs.iter().filter(|pair| pair.bytes <= limit).filter(alone);
@@ -107,20 +109,21 @@ fn sends(pairs: &[Pair], limit: u64) -> Settled {
     let guess = Costs { send: 0.0, sent_byte: 0.0, flight: SOME_OVERHEAD, receive: 0.0, byte: 0.0 };
     let mut settled = settle(guess, true, |_| evidence.clone());
     settled.tells_flight &= evidence.len() as f64 >= ENOUGH;
-    // The model charges O for every send. One that waits for its receiver only waits, and what messages take that come in
-    // meanwhile is told by their receives.
+    // The model charges O for every send. A send that waits for its receiver only waits, and messages that arrive
+    // meanwhile are accounted for by their receives.
     let bytes = |pairs: &mut dyn Iterator<Item = &Pair>| pairs.map(|pair| pair.bytes as f64).sum::<f64>();
     let all = bytes(&mut pairs.iter().filter(|pair| pair.only_sends));
     settled.costs.byte *= bytes(&mut eager()) / all.max(1.0);
     settled
 }
 
-/// What calls that received, and collectives, take.
+/// The cost of receiving calls and of collectives.
 fn received(pairs: &[Pair], collectives: &[Evidence], sends: &Settled) -> Settled {
     let receipts = || pairs.chunk_by(|one, next| one.done == next.done);
     let every = receipts().count() / MANY + 1;
     let send = if sends.tells_flight { sends.costs.flight } else { SOME_OVERHEAD };
-    // Rather too much: with too little, messages of a window seem to wait for their own flights instead of each other.
+    // Start too high: with too low a guess, messages of a window seem to wait for their own flights instead of each
+    // other.
     let guess =
         Costs { send, sent_byte: sends.costs.byte, flight: 4.0 * send, receive: 2.0 * send, byte: SLOW_BYTE };
     settle(guess, sends.tells_flight, |costs| {
@@ -129,35 +132,43 @@ fn received(pairs: &[Pair], collectives: &[Evidence], sends: &Settled) -> Settle
     })
 }
 
-/// Divides a flight into o_s, L and o_r, and says what had to be assumed for it.
+/// Splits a flight into o_s, L and o_r, and records what had to be assumed.
 fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link {
     let Costs { flight, byte, .. } = received.costs;
     if received.one_size {
         assumed.push(
-            "all messages have one size, which does not tell L from G: do not use it for others".to_owned(),
+            "all messages have the same size, so L and G cannot be separated: do not use this network for other sizes".to_owned(),
         );
     }
     if received.evidence.iter().all(|one| one.size() < SMALL) {
-        assumed.push("G is taken to be 0: no large message was seen, do not use it for such".to_owned());
+        assumed.push(
+            "G is assumed to be 0: there are no large messages; do not use this network for large ones"
+                .to_owned(),
+        );
     }
     let send = if sends.tells_flight {
         sends.costs.flight
     } else {
-        assumed.push("o_s is taken to be a quarter of a flight: too few sends were seen alone".to_owned());
+        assumed.push(
+            "o_s is assumed to be a quarter of a one-way time: too few sends returned without waiting"
+                .to_owned(),
+        );
         received.costs.send
     };
     let rest = (flight - send).max(0.0);
     let receive = if received.tells_receive {
         received.costs.receive
     } else {
-        assumed.push("o_r is taken to be o_s: too few receives found their message there".to_owned());
-        // Sends tell more about messages than collectives do, whose algorithm is not known.
+        assumed.push(
+            "o_r is assumed to equal o_s: too few receives found their message already there".to_owned(),
+        );
+        // Messages determine this better than collectives, whose algorithm is unknown.
         let by_messages = received.evidence.iter().any(|one| one.collective.is_none() && one.flights > 0.0);
         if by_messages { send.min(rest / 2.0) } else { send }
     };
     if rest <= receive {
         assumed.push(
-            "L is taken to be 1 ns: what sends and receives take by themselves is all that a flight takes"
+            "L is assumed to be 1 ns: the costs of send and receive already make up the one-way time"
                 .to_owned(),
         );
     }
@@ -173,18 +184,18 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
     }
 }
 
-/// A send that did not wait for its receiver: it was over before anybody asked for the message, the receiver was there
-/// before, or the message is too small.
+/// Whether a send did not wait for its receiver: it ended before the receive was posted, the receive had been posted
+/// before, or the message is small.
 fn is_quick_send(pair: &Pair) -> bool {
     pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
 }
 
-/// The largest size that was sent without waiting for its receiver, below those that did wait; none if the receivers of too
-/// few came late.
+/// The largest size sent without waiting for the receiver, below those that did wait; none if too few receivers were
+/// late.
 fn eager_limit(pairs: &[Pair]) -> Option<u64> {
     let late = pairs.iter().filter(|pair| pair.only_sends && pair.posted > pair.sent.0 + CLEARLY);
     let (waited, went): (Vec<&Pair>, Vec<&Pair>) = late.partition(|pair| pair.sent.1 >= pair.posted);
-    // A send may be held up by chance; a size counts as waiting when most of its sends did.
+    // A send may be delayed by chance; a size counts as waiting if most of its sends waited.
     let mut votes: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     waited.iter().for_each(|pair| votes.entry(pair.bytes).or_default().0 += 1);
     went.iter().for_each(|pair| votes.entry(pair.bytes).or_default().1 += 1);
@@ -201,10 +212,10 @@ fn eager_limit(pairs: &[Pair]) -> Option<u64> {
 mod tests {
     use super::super::waiting::Waited;
     use super::*;
-    use straggler_trace::messages::Place;
-    use straggler_trace::{Call, Communicator, Function, RankTrace};
+    use straggler_trace::messages::CallPlace;
+    use straggler_trace::{Call, Communicator, Function, RankTrace, WORLD};
 
-    /// A ping-pong as LogGOPS has it, every other message late at its receiver.
+    /// A ping-pong by the LogGOPS rules, in which every other message is received late.
     fn ping_pong(link: &Link, sizes: &[u64]) -> Trace {
         let mut ranks = [RankTrace::default(), RankTrace::default()];
         let mut now = Time::from_ns(1_000_000);
@@ -213,7 +224,7 @@ mod tests {
             let busy = link.send_overhead + link.overhead_per_byte.of_message(bytes);
             let arrival = now + link.flight() + link.recv_overhead + link.gap_per_byte.of_message(bytes);
             let mut send = Call::new(Function::Send, now, now + busy);
-            (send.comm, send.peer, send.tag, send.sent) = (0, to as i32, 1, bytes);
+            (send.comm, send.peer, send.tag, send.sent) = (WORLD, to as i32, 1, bytes);
             let (enter, exit) = if turn % 2 == 0 {
                 (Time(now.ps() - 500_000_000), arrival)
             } else {
@@ -221,7 +232,7 @@ mod tests {
                 (there, there + link.recv_overhead + link.gap_per_byte.of_message(bytes))
             };
             let mut recv = Call::new(Function::Recv, enter, exit);
-            (recv.comm, recv.peer, recv.tag, recv.received) = (0, from as i32, 1, bytes);
+            (recv.comm, recv.peer, recv.tag, recv.received) = (WORLD, from as i32, 1, bytes);
             ranks[from].push(send);
             ranks[to].push(recv);
             now = exit.max(now + busy) + Time::from_ns(2_000_000);
@@ -257,7 +268,7 @@ mod tests {
                 posted: Time::from_ns(50_000),
                 received: (Time::from_ns(50_000), Time::from_ns(61_000)),
                 waited: Waited::since(Time::from_ns(50_000)),
-                done: Place { rank: 0, call: 0 },
+                done: CallPlace { rank: 0, call: 0 },
                 served: 1,
             }
         };
@@ -270,7 +281,7 @@ mod tests {
         assert_eq!(eager_limit(&[small, middle, large].concat()), Some(4096));
         assert_eq!(eager_limit(&[small, middle].concat()), Some(u64::MAX));
         assert_eq!(eager_limit(&large), Some(8999));
-        // A few may be held up by chance.
+        // A few may be delayed by chance.
         assert_eq!(eager_limit(&large[..4]), None);
     }
 

@@ -1,4 +1,4 @@
-//! Blocking collectives, with all their members together.
+//! Blocking collectives, with the calls of all members together.
 
 use std::collections::BTreeMap;
 use straggler_model::Time;
@@ -6,12 +6,12 @@ use straggler_trace::call::CommId;
 use straggler_trace::collectives::meetings;
 use straggler_trace::{Call, Class, Function, Start, Trace};
 
-/// One collective of all members of a communicator.
+/// One collective call of all members of a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Joint {
     pub function: Function,
     pub members: u32,
-    /// The most that one member sends and receives.
+    /// The most bytes that one member sends, and receives.
     pub sent: u64,
     pub received: u64,
     /// From the last to enter to the last to leave.

@@ -1,8 +1,8 @@
-//! Messages of a trace: when their sender and their receiver were at it.
+//! Messages of a trace: when their sender and receiver were in their calls.
 
 use super::waiting::{Waited, Waits, waits};
 use straggler_model::{Rank, Time};
-use straggler_trace::messages::{Message, Messages, Place};
+use straggler_trace::messages::{CallPlace, Message, Messages};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
 
@@ -14,21 +14,21 @@ pub(super) struct Pair {
     pub sent: (Time, Time),
     /// Whether that call only sends.
     pub only_sends: bool,
-    /// Whether that call blocks, and messages may have come in meanwhile.
+    /// Whether that call blocks and messages may have arrived meanwhile.
     pub mixed: bool,
     /// When the receive was posted, or the receiver began to probe for the message.
     pub posted: Time,
     /// The call in which it completed.
     pub received: (Time, Time),
-    /// Since when the receiver waited for that, and what else it did meanwhile.
+    /// Since when the receiver waited for it, and what else it did meanwhile.
     pub waited: Waited,
-    /// Which call that is.
-    pub done: Place,
-    /// How many operations that call completed, of whatever kind.
+    /// The place of that call.
+    pub done: CallPlace,
+    /// How many operations that call completed, of any kind.
     pub served: usize,
 }
 
-/// All messages whose both ends are in the trace, those that one call received together, in the order of their sends.
+/// All messages with both ends in the trace, grouped by receiving call, in the order of their sends.
 pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
@@ -40,8 +40,9 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     pairs
 }
 
-/// Sends that had to wait for their receivers, by rank and call; the call that completed them, and when the receivers came.
-struct Released(Vec<(Place, u32, Time)>);
+/// Sends that waited for their receivers, by rank and call; the call that completed them, and when the receive was
+/// posted.
+struct Released(Vec<(CallPlace, u32, Time)>);
 
 impl Released {
     fn of(trace: &Trace, messages: &[Message]) -> Released {
@@ -50,15 +51,16 @@ impl Released {
             let (over, posted) = (trace.call(done)?.exit, trace.call(message.received().place)?.enter);
             (sent.enter < posted && posted < over).then_some((sent.place, done.call, posted))
         };
-        let mut all: Vec<(Place, u32, Time)> = messages.iter().filter_map(one).collect();
+        let mut all: Vec<(CallPlace, u32, Time)> = messages.iter().filter_map(one).collect();
         all.sort_unstable();
         Released(all)
     }
 
-    /// When the last receiver came for which calls of a rank had to wait, from `first` to before `last`.
+    /// When the last receive was posted that calls of a rank, from `first` to before `last`, waited for.
     fn last(&self, rank: Rank, first: u32, last: u32) -> Option<Time> {
-        let from = self.0.partition_point(|&(place, ..)| place < Place { rank, call: first });
-        let sends = self.0.get(from..)?.iter().take_while(|(place, ..)| *place < Place { rank, call: last });
+        let from = self.0.partition_point(|&(place, ..)| place < CallPlace { rank, call: first });
+        let sends =
+            self.0.get(from..)?.iter().take_while(|(place, ..)| *place < CallPlace { rank, call: last });
         sends.filter(|(_, done, _)| *done < last).map(|&(.., time)| time).max()
     }
 }
@@ -80,7 +82,7 @@ fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) 
         only_sends: matches!(send.function.class(), Class::Send(_, Start::Blocking | Start::Nonblocking)),
         mixed: matches!(send.function.class(), Class::Send(_, Start::Blocking))
             && waits.get(sent.place.rank as usize)?.may_receive(sent.place.call),
-        // A receive that follows its message says nothing about who waited for whom.
+        // A receive posted after its probe does not show who waited for whom.
         posted: if waited.probed { post.enter.min(waited.since) } else { post.enter },
         received: interval(done),
         waited,
@@ -89,7 +91,7 @@ fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) 
     })
 }
 
-/// How many operations a call has completed.
+/// How many operations a call completed.
 fn served(rank: &RankTrace, call: &Call) -> usize {
     let Some(details) = rank.details(call) else { return 1 };
     match call.function.class() {

@@ -1,8 +1,8 @@
-//! Collectives that took far longer than their like, after all their members had come.
+//! Collectives that took far longer than similar ones after all members had arrived.
 //!
-//! Connections that are set up at first use, or a disturbed network, make a call many times as long as the next one. No
-//! parameters explain both. The model takes such a call for a usual one, and the time is missing from the prediction:
-//! that is said.
+//! Connections set up at first use, or a disturbed network, can make a call many times as long as the next one. No
+//! parameters explain both. The model treats such a call as a normal one, so its extra time is missing from the
+//! prediction, and a note says so.
 
 use super::joints::{Joint, joints};
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 use straggler_trace::{Class, Function, Trace};
 
-/// So many times as long as usual.
+/// This many times as long as usual.
 const FACTOR: u64 = 10;
 
-/// So small a part of the run is not worth telling.
+/// Calls shorter than the run divided by this are not reported.
 const PART: u64 = 100;
 
-/// What is unusual about the collectives of a trace, a sentence a function.
+/// Notes on unusual collectives, one sentence per function.
 pub(super) fn unusual(trace: &Trace) -> Vec<String> {
     let least = Time(run(trace).ps() / PART).max(Time(1));
     let mut found: BTreeMap<Function, (u64, Time)> = BTreeMap::new();
@@ -29,14 +29,14 @@ pub(super) fn unusual(trace: &Trace) -> Vec<String> {
     }
     let say = |(function, (calls, time))| {
         format!(
-            "{calls} × {function}, {time} in all, took over {FACTOR} times what others with as much data took: the model \
-             takes them for usual ones"
+            "{calls} × {function}, {time} in total, took more than {FACTOR} times as long as others with as much \
+             data: the model treats them as usual ones"
         )
     };
     found.into_iter().map(say).collect()
 }
 
-/// From when the first rank had left MPI_Init to the end.
+/// From the time the first rank left MPI_Init to the end.
 pub(super) fn run(trace: &Trace) -> Time {
     let started = trace.ranks.iter().filter_map(|rank| {
         let init = rank.calls.iter().find(|call| call.function.class() == Class::Init);
@@ -46,7 +46,7 @@ pub(super) fn run(trace: &Trace) -> Time {
     ended.unwrap_or_default().since(started.min().unwrap_or_default())
 }
 
-/// Whether others of the same kind, with as much data, usually take far less.
+/// Whether similar calls with at least as much data usually take far less.
 fn is_unusual(joint: &Joint, all: &[Joint]) -> bool {
     let bytes = |joint: &Joint| joint.sent.max(joint.received);
     let like = all.iter().filter(|other| other.function == joint.function && bytes(other) >= bytes(joint));
@@ -58,9 +58,9 @@ fn is_unusual(joint: &Joint, all: &[Joint]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_trace::{Call, Communicator, RankTrace};
+    use straggler_trace::{Call, Communicator, RankTrace, WORLD};
 
-    /// Two ranks, one of them 40 µs late; collectives of so many bytes that take so many microseconds.
+    /// Two ranks, one of them 40 µs late; collectives given by bytes and microseconds.
     fn traced(calls: &[(u64, u64)]) -> Trace {
         let mut ranks = vec![RankTrace::default(), RankTrace::default()];
         let mut now = Time::ZERO;
@@ -68,7 +68,7 @@ mod tests {
             let last = now + Time::from_ns(40_000);
             let exit = last + Time::from_ns(length * 1_000);
             for (rank, enter) in ranks.iter_mut().zip([now, last]) {
-                rank.push(Call { comm: 0, sent: bytes, ..Call::new(Function::Alltoall, enter, exit) });
+                rank.push(Call { comm: WORLD, sent: bytes, ..Call::new(Function::Alltoall, enter, exit) });
             }
             now = exit + Time::from_ns(100_000);
         }
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(unusual(&traced(&usual)), [] as [&str; 0]);
         let slow = [&[(8, 20_000)], &usual[..]].concat();
         let told = unusual(&traced(&slow));
-        assert!(told.len() == 1 && told[0].starts_with("1 × MPI_Alltoall, 20 ms in all"), "{told:?}");
-        // More data than any other: nobody knows what is usual.
+        assert!(told.len() == 1 && told[0].starts_with("1 × MPI_Alltoall, 20 ms in total"), "{told:?}");
+        // More data than any other call: the usual time is unknown.
         let large = [&[(1 << 20, 20_000)], &usual[..]].concat();
         assert_eq!(unusual(&traced(&large)), [] as [&str; 0]);
     }

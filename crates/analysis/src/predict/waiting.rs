@@ -1,9 +1,9 @@
-//! Since when a rank had been doing nothing but wait for what a call found.
+//! Since when a rank had been only waiting for what a call found.
 //!
-//! A blocking call begins to wait when it is entered. A test or probe that finds something is the last of a loop: the rank
-//! has been waiting since it first asked for the same thing, as long as it did little else between its questions. A
-//! receive that takes what a probe has found waits since the probe does. And where a rank sends and then waits at once,
-//! messages may have come in while it sent: it has been waiting since it began to send.
+//! A blocking call waits from its start. A test or probe that succeeds is the last of a loop: the rank has been
+//! waiting since it first polled for the same thing, as long as it did little else in between. A receive of a probed
+//! message waits since the probe does. If a rank sends and then waits at once, messages may have arrived while it
+//! sent: it has been waiting since it began to send.
 
 use std::collections::HashMap;
 use straggler_model::Time;
@@ -11,24 +11,24 @@ use straggler_schedule::traced::Options;
 use straggler_trace::operations::{Acted, Given, Kind, Operation, Operations};
 use straggler_trace::{Call, Class, Details, Start};
 
-/// A call that finds more at once does not tell when which of them came.
+/// If a call completes more than this, the arrival times of its messages are unclear.
 const FEW: usize = 8;
 
-/// After a large message the next call may begin so much later: caches are cold.
+/// After a large message the next call may begin this much later: caches are cold.
 const COLD: Time = Time::from_ns(100_000);
 
 /// How a rank waited for what a call found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Waited {
     pub since: Time,
-    /// What lies between the probe that found a message and the receive that took it: it is no part of the waiting.
+    /// The time between the probe that found a message and the receive that took it; it is not waiting time.
     pub apart: Time,
     /// A probe had found the message before the call received it.
     pub probed: bool,
-    /// What the rank sent since then, and before the call.
+    /// What the rank sent between then and the call.
     pub sends: u32,
     pub bytes: u64,
-    /// The first call since then.
+    /// The first call after that time.
     pub first: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ impl Waited {
     }
 }
 
-/// A stretch of calls that only send.
+/// A run of calls that only send.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     /// Its first call.
@@ -50,7 +50,7 @@ struct Sending {
 }
 
 impl Sending {
-    /// Whether a call that is entered then goes on with it, as after a large message with cold caches.
+    /// Whether a call entered at that time continues it; after a large message, cold caches allow a longer pause.
     fn goes_on(&self, enter: Time, spin: Time) -> bool {
         let pause = enter.since(self.until);
         pause < spin || pause < COLD.min(Time(self.until.since(self.since).ps() / 8))
@@ -60,9 +60,9 @@ impl Sending {
 /// How one rank waited.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Calls that waited since before they were entered.
+    /// Calls whose waiting began before they were entered.
     found: HashMap<u32, Waited>,
-    /// From the first call that sends to the one that waits after it; in order.
+    /// From the first sending call to the waiting call after it; in order.
     sending: Vec<(u32, u32)>,
 }
 
@@ -71,8 +71,8 @@ impl Waits {
         self.found.get(&call).copied()
     }
 
-    /// Whether messages may have come in during a call that sends. Stretches of several threads may overlap; then the
-    /// one that ends first decides.
+    /// Whether messages may have arrived during a sending call. If intervals of several threads overlap, the one that
+    /// ends first decides.
     pub fn may_receive(&self, send: u32) -> bool {
         let next = self.sending.partition_point(|&(_, last)| last < send);
         self.sending.get(next).is_some_and(|&(first, _)| first <= send)
@@ -91,9 +91,9 @@ struct Last<'a> {
     /// Unsuccessful tests and probes without computation between them.
     polls: Vec<Acted<'a, 'a>>,
     polled_until: Time,
-    /// Since when the thread had waited for what a probe found, if that was its last call.
+    /// If the last call was a probe, since when the thread had waited for what it found.
     probed: Option<Time>,
-    /// If the calls before were for sends.
+    /// The preceding calls, if they only sent.
     sending: Option<Sending>,
 }
 
@@ -123,12 +123,12 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        // Threads take turns, so stretches may end in another order than they begin.
+        // Calls of threads interleave, so intervals may end in another order than they begin.
         self.waits.sending.sort_unstable_by_key(|&(_, last)| last);
         self.waits
     }
 
-    /// Nothing was there.
+    /// An unsuccessful test or probe.
     fn poll(&self, last: &mut Last<'a>, acted: Acted<'a, 'a>) {
         let Acted { call, details, .. } = acted;
         last.probed = None;
@@ -143,14 +143,14 @@ impl<'a> Watch<'a> {
         last.polled_until = last.polled_until.max(call.exit);
     }
 
-    /// The time between two calls that one record counts.
+    /// The mean time between two of the repeated calls that one record holds.
     fn between(&self, call: &Call, details: &Details) -> Time {
         let Some(repeated) = details.repeated else { return Time::ZERO };
         let between = call.exit.since(call.enter).since(repeated.inside);
         Time(between.ps() / repeated.calls.saturating_sub(1).max(1))
     }
 
-    /// Since when the thread had asked for what a test or probe has found.
+    /// Since when the thread had polled for what a test or probe found.
     fn since(&self, last: &Last<'_>, acted: &Acted<'_, '_>) -> Time {
         let call = acted.call;
         let asks = matches!(call.function.class(), Class::Test(_) | Class::Probe { blocking: false, .. });
@@ -170,7 +170,7 @@ impl<'a> Watch<'a> {
         Some(Waited { apart, probed: true, ..Waited::since(since) })
     }
 
-    /// A call that waits right after others that only send: messages may have come in during these.
+    /// A waiting call right after calls that only send: messages may have arrived during these.
     fn sends(&mut self, last: &mut Last<'_>, acted: &Acted<'_, '_>, since: Time) -> Option<Waited> {
         let call = acted.call;
         let before = last.sending.take().filter(|sending| sending.goes_on(since, self.spin));
@@ -204,7 +204,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Whether an unsuccessful call would have found what a later one did.
+/// Whether an unsuccessful call polled for what a later one found.
 fn asks_for(poll: &Acted<'_, '_>, found: &Acted<'_, '_>) -> bool {
     let asked = |call: &Call| (call.function, call.comm, call.peer, call.tag);
     let mut wanted = found.finished().filter(|given| matches!(given, Given::Operation(_)));

@@ -1,7 +1,7 @@
 //! The part of a study that an accelerator runs. What it does not run is left to the CPU, and changes no number.
 
 use super::Batch;
-use super::run::{Runner, Shared, State, lock};
+use super::run::{Shared, State, StudyRunner, lock};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use straggler_sim::{Accelerated, Accelerator, Simulation, Wanted};
 /// What an accelerator runs in one go, in messages: a second or so.
 const ACCELERATED_WORK: u64 = 1 << 32;
 
-impl Runner<'_> {
+impl StudyRunner<'_> {
     /// Lets an accelerator run what it can. It runs one task at a time, in rounds that keep what they found, and hears of
     /// replicas that are needed only once others are known.
     pub(super) fn accelerate<E: Send>(&self, shared: &Shared<'_, E>) {

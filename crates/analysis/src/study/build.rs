@@ -133,7 +133,8 @@ impl<'a> Builder<'a> {
         ];
         let points = others.into_iter().fold(at_scales, usize::saturating_mul);
         if points.saturating_add(self.points.len()) > MOST_POINTS {
-            let fault = format!("{points} points are too many: at most {MOST_POINTS}, give shorter lists");
+            let fault =
+                format!("{points} points are too many, the limit is {MOST_POINTS}: give shorter lists");
             return Err(self.wrong(sweep, "processes", "", fault));
         }
         let scales: Vec<Option<Factor>> = match sweep.network_scales.is_empty() {
@@ -178,7 +179,7 @@ impl<'a> Builder<'a> {
             }
             (_, FIT) => {
                 let (what, _) = what.name();
-                let fault = format!("`{FIT}` is found from a trace, and {what} is none: name a network");
+                let fault = format!("`{FIT}` needs a trace, and {what} is not a trace: name a network");
                 Err(self.wrong(sweep, key, name, fault))
             }
             _ => {
@@ -201,7 +202,7 @@ impl<'a> Builder<'a> {
             return Ok(None);
         }
         if scale.is_some() {
-            let fault = "measured times do not change with network-scale: leave out one of the two";
+            let fault = "network-scale does not change measured times: remove one of the two";
             return Err(self.wrong(sweep, key, latency, fault));
         }
         let Some(loaded) = self.inputs.networks.get(network) else { return Ok(None) };

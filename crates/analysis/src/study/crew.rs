@@ -9,7 +9,7 @@
 //! Only the first member decides what is run next and keeps what is found; it does so as threads on one machine do, so that the
 //! numbers and their order in the results are the same. Whoever is faster gets more.
 
-use super::run::{Fault, Runner, Shared, StudyRunError, lock};
+use super::run::{Fault, Shared, StudyRunError, StudyRunner, lock};
 use super::{Batch, Results, Tracks};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -46,8 +46,8 @@ enum Report {
     Done { task: u32, first: u32, micros: u64, makespans: Vec<Time>, fault: Option<Fault> },
 }
 
-impl Runner<'_> {
-    /// The same as [`Runner::run`] for the first member of a cluster; the others [`Runner::follow`].
+impl StudyRunner<'_> {
+    /// The same as [`StudyRunner::run`] for the first member of a cluster; the others [`StudyRunner::follow`].
     pub fn lead<'k, E: Send>(
         &self,
         cluster: &dyn Cluster,
@@ -224,8 +224,8 @@ noise = ['none', 'poisson:rate=10kHz,duration=exponential(mean=20us)']
 
     static STOP: AtomicBool = AtomicBool::new(false);
 
-    fn runner(plan: &Plan, threads: usize) -> Runner<'_> {
-        Runner { plan, threads, accelerator: None, memory: None, stop: &STOP, advance: &|_| () }
+    fn runner(plan: &Plan, threads: usize) -> StudyRunner<'_> {
+        StudyRunner { plan, threads, accelerator: None, memory: None, stop: &STOP, advance: &|_| () }
     }
 
     #[test]

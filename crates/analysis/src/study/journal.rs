@@ -60,14 +60,14 @@ pub struct Opened {
 pub enum JournalError {
     #[error("{}: {fault}", path.display())]
     Io { path: PathBuf, fault: io::Error },
-    #[error("{}: another program is working on this study: wait for it, or give another folder with -o", path.display())]
+    #[error("{}: another process is running this study: wait for it, or give another folder with -o", path.display())]
     Locked { path: PathBuf },
     #[error(
-        "{} belongs to another study: {difference}; give another folder with -o, or throw away what is there with --fresh",
+        "{} belongs to another study: {difference}; give another folder with -o, or discard its results with --fresh",
         path.display()
     )]
     OtherStudy { path: PathBuf, difference: String },
-    #[error("{} is no journal of a study, or its beginning is damaged: --fresh throws it away", path.display())]
+    #[error("{} is not the journal of a study, or its start is damaged: discard it with --fresh", path.display())]
     Damaged { path: PathBuf },
 }
 
@@ -80,7 +80,7 @@ impl Journal {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Locked { path: path.into() }),
-            // A file system without locks: whoever runs two at once there is on their own.
+            // A file system without locks: two concurrent runs are not detected there.
             Err(TryLockError::Error(fault)) if fault.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(fault)) => return Err(failed(fault)),
         }

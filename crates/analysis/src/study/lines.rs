@@ -1,5 +1,6 @@
 //! In which line of a study's file a value stands.
 
+use straggler_model::toml_file;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -12,8 +13,7 @@ pub(super) fn line_of(text: &str, sweep: usize, key: &str, value: &str) -> Optio
     let own = sweeps.zip(sweep.checked_sub(1)).and_then(|(list, index)| list.get(index));
     let own = own.and_then(|sweep| sweep.get_ref().as_table());
     let given = own.and_then(|own| own.get(key)).or_else(|| top.get(key))?;
-    let start = entry(given, value).span().start.min(text.len());
-    Some(text.get(..start)?.matches('\n').count() + 1)
+    Some(toml_file::line(text, entry(given, value).span().start))
 }
 
 /// The element of a list that is this value; the list's first if none is.

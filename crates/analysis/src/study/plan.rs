@@ -277,7 +277,7 @@ mod tests {
         for (lines, complaints) in [
             ("goal = 'no.goal'\nnetwork = 'chic'", &["line 2: the study: goal:", "no.goal"][..]),
             ("goal = 'bad.goal'\nnetwork = 'chic'", &["goal:", "bad.goal", "line 3"]),
-            ("goal = 'a.goal'\nnetwork = 'fit'", &["network:", "a.goal is none", "name a network"]),
+            ("goal = 'a.goal'\nnetwork = 'fit'", &["network:", "a.goal is not a trace", "name a network"]),
             ("trace = 'empty'\nnetwork = 'chic'", &["trace:", "empty"]),
             ("trace = 'nowhere'", &["line 2: the study: trace:", "nowhere"]),
             ("trace = 'nowhere'\nnetwork = 'chic'\ncopies = 1", &["line 2:", "nowhere in 1 copy"]),
@@ -324,7 +324,7 @@ mod tests {
                 "latency-distribution = 'no.txt'",
                 "line 7: the study: latency-distribution: no.txt: cannot be read",
             ),
-            ("latency-distribution = 'near.txt'\nnetwork-scale = 2", "measured times do not change"),
+            ("latency-distribution = 'near.txt'\nnetwork-scale = 2", "does not change measured times"),
             ("latency-distribution = 'x=near.txt'", "no link class `x`"),
         ] {
             let fault = plan(lines).unwrap_err().to_string();
@@ -332,7 +332,8 @@ mod tests {
         }
         let unused =
             Study::parse("name='a'\nnetwork='chic'\ncollective='barrier'\nprocesses=4\nlatency-is='wire'");
-        assert!(unused.unwrap_err().to_string().contains("belongs to `latency-distribution`"));
+        let text = "`latency-is` has no effect without `latency-distribution`";
+        assert!(unused.unwrap_err().to_string().contains(text));
     }
 
     #[test]

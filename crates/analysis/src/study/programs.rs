@@ -1,6 +1,6 @@
 //! Programs of a study: traces and GOAL files, each read once.
 
-use super::schedules::ScheduleError;
+use super::schedule_error::ScheduleError;
 use crate::predict::fit;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straggler_model::Network;
 use straggler_schedule::collectives::Selector;
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
+use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_schedule::{Graph, goal};
 use straggler_trace::disturbance::Disturbance;
@@ -22,7 +22,7 @@ use straggler_trace::{Trace, import};
 struct LoadedTrace {
     trace: Trace,
     mark: u32,
-    recordings: Vec<(Only, Arc<Recording>)>,
+    recordings: Vec<(Only, Arc<TracedRun>)>,
 }
 
 /// A network that was fitted from a trace.
@@ -63,13 +63,13 @@ impl<'a> Programs<'a> {
     }
 
     /// A trace as a program, and a mark of what is in it.
-    pub fn recording(&mut self, text: &str, only: Only) -> Result<(Arc<Recording>, u32), ScheduleError> {
+    pub fn recording(&mut self, text: &str, only: Only) -> Result<(Arc<TracedRun>, u32), ScheduleError> {
         let loaded = self.trace(text)?;
         if let Some((_, known)) = loaded.recordings.iter().find(|(kind, _)| *kind == only) {
             return Ok((known.clone(), loaded.mark));
         }
         let options = Options { only, ..Options::default() };
-        let recording = Recording::from_trace(&loaded.trace, &options);
+        let recording = TracedRun::from_trace(&loaded.trace, &options);
         let recording = Arc::new(recording.map_err(|fault| ScheduleError::Trace(fault.to_string()))?);
         loaded.recordings.push((only, recording.clone()));
         let mark = loaded.mark;
@@ -84,7 +84,7 @@ impl<'a> Programs<'a> {
         let fitted =
             fit(&self.trace(text)?.trace).map_err(|fault| ScheduleError::Trace(fault.to_string()))?;
         for assumed in &fitted.assumed {
-            self.warn(format!("{text}: about the fitted network: {assumed}"));
+            self.warn(format!("{text}: fitted network: {assumed}"));
         }
         if self.fitted.iter().all(|known| known.trace != text) {
             self.fitted.push(Fitted { trace: text.into(), network: fitted.network.clone() });
@@ -97,7 +97,7 @@ impl<'a> Programs<'a> {
             let (trace, faults) = open(&self.folder.join(text))?;
             if faults > 0 {
                 self.warn(format!(
-                    "{text} is not whole ({faults} faults): `straggler trace check {text}` lists them"
+                    "{text} is incomplete ({faults} faults): see `straggler trace check {text}`"
                 ));
             }
             if let Some(found) = Disturbance::of(&trace) {
@@ -144,7 +144,7 @@ fn mark_of_file(path: &Path) -> Result<u32, ScheduleError> {
 
 /// A recording in copies, its collectives built by the rules of a table.
 pub(super) fn play(
-    recording: Arc<Recording>,
+    recording: Arc<TracedRun>,
     copies: u32,
     selector: &Selector,
     idempotent: bool,

@@ -25,11 +25,11 @@ const RUN_WORK: u64 = 300;
 /// Runs are large and few if they fill the threads fewer times than this.
 const ROUNDS: u64 = 4;
 
-/// Runs with more messages than this tell how far they are while they go on.
+/// Runs with more messages than this report their progress.
 const LONG_RUN: u64 = 1 << 20;
 
 /// Everything a run of a study needs besides what is there already.
-pub struct Runner<'a> {
+pub struct StudyRunner<'a> {
     pub plan: &'a Plan,
     pub threads: usize,
     /// What runs replicas instead of the CPU, where it can.
@@ -41,9 +41,9 @@ pub struct Runner<'a> {
     pub advance: &'a (dyn Fn(u64) + Sync),
 }
 
-impl std::fmt::Debug for Runner<'_> {
+impl std::fmt::Debug for StudyRunner<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runner")
+        f.debug_struct("StudyRunner")
             .field("threads", &self.threads)
             .field("memory", &self.memory)
             .finish_non_exhaustive()
@@ -67,7 +67,7 @@ pub enum StudyRunError<E> {
 pub enum Fault {
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("{unfinished} ranks never finish; `straggler simulate` says who waits for whom")]
+    #[error("{unfinished} ranks never finish; `straggler simulate` shows who waits for whom")]
     Stuck { unfinished: u64 },
     #[error("{messages} messages are never received; `straggler simulate` names them")]
     Leftover { messages: u64 },
@@ -114,7 +114,7 @@ impl Task {
     }
 }
 
-impl Runner<'_> {
+impl StudyRunner<'_> {
     /// Runs all that is missing and hands it to `keep` in batches. The tracks come back also after an error.
     pub fn run<'k, E: Send>(
         &self,
@@ -269,7 +269,7 @@ impl Runner<'_> {
         state.tracks.give(batch);
     }
 
-    /// Runs replicas on so many threads, or with a cluster.
+    /// Runs replicas on this many threads, or with a cluster.
     pub(super) fn simulate(
         &self,
         index: usize,
@@ -360,8 +360,8 @@ cosched = [false, true]
         Plan::new(&Study::parse(text).unwrap(), Path::new("")).unwrap()
     }
 
-    fn runner<'a>(plan: &'a Plan, threads: usize, stop: &'a AtomicBool) -> Runner<'a> {
-        Runner { plan, threads, accelerator: None, memory: None, stop, advance: &|_| () }
+    fn runner<'a>(plan: &'a Plan, threads: usize, stop: &'a AtomicBool) -> StudyRunner<'a> {
+        StudyRunner { plan, threads, accelerator: None, memory: None, stop, advance: &|_| () }
     }
 
     /// The results, and the batches they came in.
@@ -448,7 +448,7 @@ cosched = [false, true]
         let path = folder.join("conformance/dissemination-00.goal");
         let graph = straggler_schedule::goal::read_path(path).unwrap().graph;
         let (trace, _) = straggler_trace::format::directory::open(&folder.join("traces/halo")).unwrap();
-        let recording = straggler_schedule::traced::Recording::from_trace(&trace, &Default::default());
+        let recording = straggler_schedule::traced::TracedRun::from_trace(&trace, &Default::default());
         let recording = std::sync::Arc::new(recording.unwrap());
         let copies = |copies| {
             let how = straggler_schedule::traced::Building::default();
@@ -503,7 +503,7 @@ cosched = [false, true]
         );
         let stop = AtomicBool::new(false);
         let wide = |threads, memory| {
-            let runner = Runner { memory, ..runner(&plan, threads, &stop) };
+            let runner = StudyRunner { memory, ..runner(&plan, threads, &stop) };
             let tasks = runner.wide(&Tracks::new(&plan), &runner.order(), runner.threads);
             tasks.iter().map(|&task| plan.tasks[task].processes).collect::<std::collections::BTreeSet<_>>()
         };

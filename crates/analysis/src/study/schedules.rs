@@ -1,19 +1,15 @@
 //! The schedules of a study: each is built once.
 
 use super::programs::{Programs, play};
+use super::schedule_error::ScheduleError;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use straggler_model::Time;
-use straggler_model::network::NetworkError;
-use straggler_model::units::write_bytes;
-use straggler_schedule::collectives::{
-    Choice, CollectiveError, Job, Operation, Selector, SelectorError, barrier,
-};
-use straggler_schedule::goal::ReadError;
-use straggler_schedule::traced::PlaybackError;
-use straggler_schedule::workloads::{Only, Workload, WorkloadError, choose_default};
+use straggler_model::path_text::{path_of, text_of};
+use straggler_schedule::collectives::{Choice, Job, Operation, Selector, SelectorError, barrier};
+use straggler_schedule::workloads::{Only, Workload, choose_default};
 use straggler_sim::Workload as Runnable;
 
 /// A schedule that can be run.
@@ -24,49 +20,6 @@ pub(super) struct Schedule {
     pub runnable: Runnable,
     /// Of one run.
     pub messages: u64,
-}
-
-/// Why a schedule cannot be built.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ScheduleError {
-    #[error(transparent)]
-    Collective(#[from] CollectiveError),
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    #[error("all data is more than {}: give smaller sizes", write_bytes(Job::MOST_BYTES))]
-    TooMuch,
-    #[error(transparent)]
-    Selector(#[from] SelectorError),
-    #[error(transparent)]
-    Goal(#[from] ReadError),
-    /// Why a trace cannot be read or replayed.
-    #[error("{0}")]
-    Trace(String),
-    #[error(transparent)]
-    Playback(#[from] PlaybackError),
-    /// Of a network that is fitted from a trace.
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-}
-
-impl ScheduleError {
-    /// The key of the study that is at fault.
-    pub fn key(&self) -> &'static str {
-        match self {
-            ScheduleError::Collective(CollectiveError::TooManyProcesses { .. }) => "processes",
-            ScheduleError::Workload(WorkloadError::Processes { .. }) => "processes",
-            ScheduleError::Collective(_) => "collective",
-            ScheduleError::Workload(_) => "workload",
-            ScheduleError::TooMuch => "size",
-            ScheduleError::Selector(_) => "algorithms",
-            ScheduleError::Goal(_) => "goal",
-            ScheduleError::Network(_) => "network",
-            ScheduleError::Playback(PlaybackError::TooManyProcesses { .. } | PlaybackError::NoCopies) => {
-                "copies"
-            }
-            ScheduleError::Trace(_) | ScheduleError::Playback(_) => "trace",
-        }
-    }
 }
 
 /// What a schedule is built from besides its name and its processes.
@@ -118,8 +71,9 @@ impl<'a> Schedules<'a> {
         };
         if operation.reduces() && !wish.idempotent && !algorithm.is_exact(operation, processes) {
             self.warn(format!(
-                "{operation}:{algorithm} counts some contributions twice where processes are no power of two: a sum \
-                 would be wrong, a maximum right; `idempotent = true` says that it makes no difference"
+                "{operation}:{algorithm} counts some contributions twice if the number of processes is not a power \
+                 of two: a sum would be wrong, a maximum correct; add `idempotent = true` if the operation is \
+                 idempotent"
             ));
         }
         let Wish { cycles, compute, .. } = *wish;
@@ -203,8 +157,8 @@ impl<'a> Schedules<'a> {
         if let Some(known) = self.selectors.get(table) {
             return Ok(known.clone());
         }
-        let path = self.folder.join(table);
-        let place = if table.ends_with(".toml") { path.to_str().unwrap_or(table) } else { table };
+        let path = text_of(self.folder.join(path_of(table)).as_os_str());
+        let place = if table.ends_with(".toml") { &path } else { table };
         let selector = Arc::new(Selector::load(place)?);
         self.selectors.insert(table.into(), selector.clone());
         Ok(selector)

@@ -21,7 +21,7 @@ use super::values::{Count, Many, One, Processes, Share, Size};
 use serde::Deserialize;
 use straggler_model::Time;
 use straggler_model::network::{Factor, Meaning};
-use straggler_model::spelling::{hint, meant};
+use straggler_model::toml_file::{self, TomlError};
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
 
@@ -64,7 +64,7 @@ pub struct Sweep {
     pub workloads: Vec<Workload>,
     /// GOAL files; each has its own number of processes.
     pub goals: Vec<String>,
-    /// Traces, each in so many copies.
+    /// Traces, each with its numbers of copies.
     pub traces: Vec<String>,
     /// Ascending.
     pub copies: Vec<u32>,
@@ -93,13 +93,13 @@ pub struct Sweep {
 /// Why a text is no study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    #[error("line {line}, column {column}: {fault}{}", hint(.nearest.as_deref()))]
-    Toml { line: usize, column: usize, fault: String, nearest: Option<String> },
+    #[error(transparent)]
+    Toml(#[from] TomlError),
     #[error("{place} lacks `{key}`: {mend}")]
     Missing { place: String, key: &'static str, mend: &'static str },
-    #[error("{place}: `{key}` has no effect: it belongs to `{owner}`, and there is none")]
+    #[error("{place}: `{key}` has no effect without `{owner}`")]
     NoEffect { place: String, key: &'static str, owner: &'static str },
-    #[error("two sweeps are called `{name}`: give them different names")]
+    #[error("two sweeps have the name `{name}`: give them different names")]
     Twice { name: String },
 }
 
@@ -179,7 +179,7 @@ with_settings! {
 impl Study {
     /// Reads the text of a study.
     pub fn parse(text: &str) -> Result<Study, SpecError> {
-        let file: FileStudy = toml::from_str(text).map_err(|fault| located(&fault, text))?;
+        let file: FileStudy = toml_file::read(text)?;
         let top = file.given();
         let mut study = Study {
             name: file.name.0.clone(),
@@ -207,17 +207,6 @@ impl Study {
         }
         Ok(study)
     }
-}
-
-/// The error of a file with its place, as far as it has one.
-fn located(fault: &toml::de::Error, text: &str) -> SpecError {
-    let start = fault.span().map_or(0, |span| span.start.min(text.len()));
-    let before = text.get(..start).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
-    let nearest = meant(fault.message());
-    let fault = fault.message().replacen("unknown field", "unknown key", 1);
-    SpecError::Toml { line, column, fault, nearest }
 }
 
 impl Sweep {
@@ -251,7 +240,7 @@ impl Sweep {
         }
         refuse(fixed && own.processes.is_some(), "processes", "collective")?;
         let processes = match all.processes {
-            None if !fixed => return Err(missing("processes", "say on how many to run")),
+            None if !fixed => return Err(missing("processes", "give the number of processes")),
             processes => processes.map_or_else(Vec::new, |list| list.0),
         };
         let networks = match all.network {
@@ -411,7 +400,7 @@ only = "p2p"
             ("copies = 4", &["`copies` has no effect", "`trace`"]),
             ("[[sweep]]\ntrace = 'run'\ncopies = 0", &["line 7", "from 1"]),
             ("[[sweep]]\ngoal = 'a.goal'\nprocesses = 4", &["sweep `1`", "`processes` has no effect"]),
-            ("[[sweep]]\nname='x'\n[[sweep]]\nname='x'", &["two sweeps are called `x`"]),
+            ("[[sweep]]\nname='x'\n[[sweep]]\nname='x'", &["two sweeps have the name `x`"]),
             ("x = ", &["line 5"]),
         ] {
             let fault = Study::parse(&format!("{base}{lines}")).unwrap_err().to_string();

@@ -101,7 +101,7 @@ impl Written for String {
 impl Written for u64 {
     const EXPECTED: &'static str = "a whole number";
     fn read(text: &str) -> Result<u64, String> {
-        text.parse().map_err(|_| format!("`{text}` is no whole number from 0 to {}", u64::MAX))
+        text.parse().map_err(|_| format!("`{text}` is not a whole number from 0 to {}", u64::MAX))
     }
 }
 
@@ -137,7 +137,7 @@ impl Written for Count {
     fn read(text: &str) -> Result<Count, String> {
         match text.parse() {
             Ok(count @ 1..=Count::MOST) => Ok(Count(count)),
-            _ => Err(format!("`{text}` is no whole number from 1 to {}", Count::MOST)),
+            _ => Err(format!("`{text}` is not a whole number from 1 to {}", Count::MOST)),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Written for Processes {
     fn read(text: &str) -> Result<Processes, String> {
         let wrong = || {
             format!(
-                "`{text}` is no number of processes: write 1024, \"2..1048576\" for 2, 4, 8 and so on, or \
+                "`{text}` is not a number of processes: write 1024, \"2..1048576\" for 2, 4, 8 and so on, or \
                  \"4..65536 x4\" for 4, 16, 64 and so on"
             )
         };
@@ -195,7 +195,7 @@ impl Written for Processes {
             .ok_or_else(wrong)?;
         if factor < 2 || first > last {
             return Err(format!(
-                "`{text}` holds no range: FIRST must not exceed LAST, and each number is at least twice the one before"
+                "`{text}` is not a range: FIRST must not exceed LAST, and each number is at least twice the previous one"
             ));
         }
         let next = |&count: &u32| count.checked_mul(factor).filter(|&count| count <= last);
@@ -232,7 +232,7 @@ impl Written for Only {
         match text {
             "p2p" => Ok(Only::P2p),
             "collectives" => Ok(Only::Collectives),
-            _ => Err(format!("`{text}` is no kind of communication: write \"p2p\" or \"collectives\"")),
+            _ => Err(format!("`{text}` is not a kind of communication: write \"p2p\" or \"collectives\"")),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What ranks do when they do not wait: compute in a region or between two calls, or work in a call.
+//! What ranks do when they are not waiting: compute in a region or between two calls, or work in a call.
 //!
-//! The time of a rank is cut at its calls: the time before each, and the time inside of it less what it waited for others.
-//! Sums over stretches of calls are kept now and then, so that a sum by activity over any stretch costs no more than there are
-//! activities.
+//! The time of a rank is cut at its calls: the time before each call, and the time inside it minus its waits for
+//! others. Sums are stored at regular intervals, so that a sum by activity over any range of calls costs no more than
+//! the number of activities.
 
 use super::times::inside;
 use super::{Regions, Wait, WaitStates};
@@ -10,18 +10,18 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
 use straggler_model::{Rank, Time};
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Class, Function, RankTrace, Trace};
 
-/// What a rank does for a while.
+/// What a rank does for a time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Activity {
     /// It computes in a region that the program marks.
     Region(RegionName),
-    /// It computes outside of regions, after a call and before another; none at the begin and the end of the run.
+    /// It computes outside of regions, between two calls; none at the start and the end of the run.
     Between(Option<Function>, Option<Function>),
-    /// It is in a call, and does not wait for others.
+    /// It is in a call, and is not waiting for others.
     Call(Function, Option<RegionName>),
 }
 
@@ -41,12 +41,12 @@ impl fmt::Display for Activity {
     }
 }
 
-/// A function for people.
+/// The display name of a function.
 fn name(function: Function) -> &'static str {
     if function == Function::Unknown { "an unknown call" } else { function.name() }
 }
 
-/// An activity as a number: a region, two functions, or a function and a region.
+/// An activity as numbers: a region, two functions, or a function and a region.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key(u64);
 
@@ -76,24 +76,24 @@ impl Key {
     }
 }
 
-/// What all ranks do.
+/// The activities of all ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Activities {
     pub names: Vec<Activity>,
     pub(super) ranks: Vec<Doings>,
 }
 
-/// What one rank does.
+/// The activities of one rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Doings {
-    /// Those that it has, by their place in [`Activities::names`].
+    /// Its activities, as indices into [`Activities::names`].
     pub(super) activities: Vec<u32>,
     pub(super) steps: Vec<Step>,
-    /// Sums by activity of the steps before every [`Doings::stride`]-th.
+    /// Sums by activity over the steps before every [`Doings::stride`]-th step.
     sums: Vec<u64>,
 }
 
-/// A call and the time before it. Activities are those of the rank.
+/// A call and the time before it. Activities are indices into those of the rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Step {
     pub(super) before: Time,
@@ -102,11 +102,11 @@ pub(super) struct Step {
     pub(super) inside_is: u32,
 }
 
-// As many as there are calls.
+// There is one per call.
 const _: () = assert!(size_of::<Step>() == 24);
 
 impl Activities {
-    /// The waits that others caused are left out.
+    /// Without waits that others caused.
     pub fn of(trace: &Trace, states: &WaitStates, regions: &Regions) -> Activities {
         let mut from = 0;
         let of_rank = |rank: Rank| {
@@ -134,7 +134,7 @@ impl Activities {
         Activities { names, ranks: found.into_iter().map(rename).collect() }
     }
 
-    /// The time of each rank in each activity, added up: by activity.
+    /// The time in each activity, summed over all ranks.
     pub(super) fn totals(&self) -> Vec<f64> {
         let mut totals = vec![0.0; self.names.len()];
         for rank in &self.ranks {
@@ -159,10 +159,10 @@ impl Doings {
         let (mut until, mut last) = (begin, NO_FUNCTION);
         let mut steps = Vec::with_capacity(traced.calls.len());
         for (number, call) in (0..).zip(&traced.calls) {
-            let region = regions.innermost(Place { rank, call: number }).unwrap_or(NO_REGION);
+            let region = regions.innermost(CallPlace { rank, call: number }).unwrap_or(NO_REGION);
             let waited = waits.next_if(|wait| wait.place.call == number).map_or(Time::ZERO, |wait| wait.time);
             let length = call.exit.since(call.enter.max(until));
-            // Between polls that were counted the rank computes.
+            // Between the polls of one record, the rank computes.
             let polls = inside(traced, call, until).min(length);
             let is_mark = call.function.class() == Class::Mark;
             let next = if is_mark { NO_FUNCTION } else { call.function as u16 };
@@ -200,7 +200,7 @@ impl Doings {
         self
     }
 
-    /// Gives the time of each activity from the begin of a call, or of the run, to the begin of another, in parts.
+    /// Passes the time of each activity from the start of a call, or of the run, to the start of another, in parts.
     pub(super) fn add(&self, from: Option<u32>, to: usize, give: &mut impl FnMut(u32, u64)) {
         let first = from.map_or(0, |from| from as usize + 1);
         if let Some(step) = from.and_then(|from| self.steps.get(from as usize)) {
@@ -233,14 +233,14 @@ impl Doings {
     }
 }
 
-/// Numbers for the activities of a rank. Neighbouring calls often repeat, so the last ones are tried first.
+/// Numbers for the activities of a rank. Neighbouring calls often repeat, so the first few are tried before the tree.
 #[derive(Default)]
 struct Keys {
     list: Vec<Key>,
     numbers: BTreeMap<Key, u32>,
 }
 
-/// Few enough that trying all is faster than a tree.
+/// Few enough that a linear search is faster than a tree.
 const FEW: usize = 24;
 
 impl Keys {

@@ -1,14 +1,14 @@
-//! Root causes: what made ranks late for whom others waited.
+//! Root causes: what made ranks late, so that others waited for them.
 //!
-//! The delay costs of Böhme, Geimer, Wolf and Arnold (Identifying the root causes of wait states in large-scale parallel
-//! applications, ICPP 2010). Two ranks are in step when one has waited for the other, or both in the same collective for a
-//! third. What the late rank has done since then and the waiting one has not, by activity, is its delay. The cost of a
-//! wait, its time, is spread over this delay and over the waits of the late rank since then, in proportion. What falls on
-//! a wait is passed on: to the causes of that wait, as indirect cost. So all waiting is charged in the end to something that
-//! a rank did.
+//! The delay costs of Böhme, Geimer, Wolf and Arnold (Identifying the root causes of wait states in large-scale
+//! parallel applications, ICPP 2010). Two ranks are in step when one has waited for the other, or both have waited for
+//! a third in the same collective. The delay of the late rank is what it has done since then, by activity, in excess
+//! of the waiting rank. The cost of a wait, its time, is divided in proportion among this delay and the waits of the
+//! late rank since then. The share of an earlier wait is passed on to the causes of that wait, as indirect cost. So in
+//! the end all waiting is charged to something that a rank did.
 //!
-//! Waits are looked at from the last to the first. A late rank waited before it was late, so the cost of a wait is complete
-//! when its turn comes.
+//! Waits are processed from the last to the first. A late rank waited before it was late, so the cost of a wait is
+//! complete when its turn comes.
 
 mod in_step;
 
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use straggler_model::{Rank, Time};
 use straggler_trace::Trace;
 
-/// Something that a rank did, and how long others waited because of it.
+/// An activity of a rank, and how long others waited because of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cause {
     pub rank: Rank,
@@ -37,19 +37,19 @@ impl Cause {
     }
 }
 
-/// What a wait is due to.
+/// What a wait is charged to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Due {
-    /// Earlier waits of the late rank, by their place in the list.
+    /// Earlier waits of the late rank, by position in the list.
     from: u32,
     to: u32,
-    /// What it did more than who waited: so many entries of a list.
+    /// Number of entries for what it did in excess of the waiting rank.
     excess: u32,
     /// Both together, in picoseconds.
     sum: f64,
 }
 
-/// What ranks did that made others wait, the longest time first. The costs add up to all waits that have a cause.
+/// The activities that made others wait, the longest time first. The costs add up to all waits that have a cause.
 pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) -> Vec<Cause> {
     let lates = Lates::of(trace, &states.waits);
     let waits = &lates.list;
@@ -66,10 +66,10 @@ pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) 
 
 const CHUNK: usize = 4096;
 
-/// What some waits in a row are due to, and the excess of all of them, one after the other, by activity of the late rank.
+/// The charges of consecutive waits, and the excess of all of them in order, by activity of the late rank.
 type Chunk = (Vec<Due>, Vec<(u32, f64)>);
 
-/// The time of all waits before each.
+/// Prefix sums of the wait times.
 fn sums(waits: &[Late]) -> Vec<u64> {
     let mut sum = 0u64;
     let after = waits.iter().map(|wait| {
@@ -86,7 +86,7 @@ struct Search<'a> {
     activities: &'a Activities,
 }
 
-/// Time by activity that one rank has more than another.
+/// The time by activity that one rank has in excess of another.
 struct Difference {
     times: Vec<u64>,
     touched: Vec<u32>,
@@ -115,7 +115,7 @@ impl Search<'_> {
         let waited = self.sums[range.end].saturating_sub(self.sums[range.start]) as f64;
         let mut due = Due { from: range.start as u32, to: range.end as u32, excess: 0, sum: sum + waited };
         if due.sum <= 0.0 {
-            // Only where clocks disagree: what it did last.
+            // Only if clocks disagree: charge its last activity.
             let late = self.activities.ranks.get(wait.cause.rank as usize);
             let last = late.and_then(|late| late.steps.get(wait.cause.call as usize));
             excess.extend(last.map(|last| (last.before_is, 1.0)));
@@ -125,7 +125,7 @@ impl Search<'_> {
         due
     }
 
-    /// What the late rank did more than who waited, since they were in step.
+    /// What the late rank did in excess of the waiting rank since they were in step.
     fn excess(
         &self,
         wait: &Late,
@@ -160,8 +160,8 @@ impl Search<'_> {
         sum
     }
 
-    /// The waits of the late rank since it was in step. Those whose cost is spread before this one's are left out; there are some
-    /// only where clocks disagree.
+    /// The waits of the late rank since the two were in step. Waits whose cost has already been spread are left out;
+    /// they occur only if clocks disagree.
     fn earlier(&self, number: usize, wait: &Late, step: Option<Step>) -> std::ops::Range<usize> {
         let from = step.map_or(0, |step| step.late_call + u32::from(step.late_waited));
         let range = self.lates.between(wait.cause.rank, from, wait.cause.call);
@@ -177,7 +177,7 @@ type Costs = Vec<Vec<[f64; 2]>>;
 fn spread(waits: &[Late], search: &Search<'_>, found: &[Chunk]) -> Costs {
     let ranks = &search.activities.ranks;
     let mut costs: Costs = ranks.iter().map(|rank| vec![[0.0; 2]; rank.activities.len()]).collect();
-    // What is passed on to each wait, as a share of its time: the sum over all ranges that it lies in.
+    // The cost passed on to each wait, as a share of its time: the sum over all ranges that contain it.
     let mut passed = vec![0.0; ranks.len()];
     let (mut begins, mut ends) = (vec![0.0; waits.len()], vec![0.0; waits.len()]);
     let excess_of = excess_starts(found);
@@ -204,7 +204,7 @@ fn spread(waits: &[Late], search: &Search<'_>, found: &[Chunk]) -> Costs {
     costs
 }
 
-/// Where the excess of each wait begins in the list of its chunk.
+/// Where the excess of each wait starts in the list of its chunk.
 fn excess_starts(found: &[Chunk]) -> Vec<u32> {
     let of_chunk = |(dues, _): &Chunk| {
         let mut next = 0;

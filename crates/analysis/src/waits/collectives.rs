@@ -4,28 +4,28 @@ use super::meetings::Meetings;
 use super::{Pattern, Wait};
 use rayon::prelude::*;
 use straggler_model::Time;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Collective, Function, Start, Trace};
 
 /// One member of a collective.
 #[derive(Clone, Copy, Debug)]
 struct Member {
-    /// The call that came to the collective, and when.
-    come: Place,
+    /// The call that entered the collective, and when.
+    come: CallPlace,
     comes: Time,
-    /// The call in which the member stays for it, since when and until when. The same call if it blocks; none where no call
+    /// The call in which the member waits for it, its start and its end. The same call if it blocks; none if no call
     /// waits.
-    stays: Option<(Place, Time)>,
+    stays: Option<(CallPlace, Time)>,
     over: Time,
     /// Its rank on the communicator.
     number: u32,
     root: i32,
-    /// Whether it gives or gets anything.
+    /// Whether it sends or receives anything.
     moves: bool,
 }
 
-/// Waits in blocking calls, and waits for nonblocking collectives. A call that completes several has one of each.
+/// Waits in blocking calls, and waits for nonblocking collectives. A call that completes several has a wait for each.
 pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>, Vec<Wait>) {
     let all = Meetings::of(trace);
     let found: Vec<Wait> =
@@ -38,7 +38,7 @@ pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>,
 }
 
 fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meetings<'_>) -> Vec<Wait> {
-    // A single process waits for nobody.
+    // A single process never waits.
     if meetings.members.len() < 2 {
         return Vec::new();
     }
@@ -53,11 +53,11 @@ fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meet
     meetings.each().map_init(Vec::new, one).flatten_iter().collect()
 }
 
-/// The members of one collective; none where it is of no known kind, or not the same for all.
+/// The members of one collective; none if its kind is unknown, or not the same for all.
 fn gather(
     trace: &Trace,
     operations: &[Operations<'_>],
-    places: impl Iterator<Item = Place>,
+    places: impl Iterator<Item = CallPlace>,
     members: &mut Vec<Member>,
 ) -> Option<(Collective, Start)> {
     members.clear();
@@ -85,11 +85,15 @@ fn gather(
     }
 }
 
-/// The wait that completed what a call began, since when it waited, and its end. Tests do not wait.
-fn stays(trace: &Trace, operations: &[Operations<'_>], begun: Place) -> Option<((Place, Time), Time)> {
+/// The wait that completed an operation, its start and its end. Tests do not wait.
+fn stays(
+    trace: &Trace,
+    operations: &[Operations<'_>],
+    begun: CallPlace,
+) -> Option<((CallPlace, Time), Time)> {
     let rows = operations.get(begun.rank as usize)?.rows();
     let row = rows.get(rows.partition_point(|row| row.begun < begun.call))?;
-    let place = Place { call: row.completed().filter(|_| row.begun == begun.call)?, ..begun };
+    let place = CallPlace { call: row.completed().filter(|_| row.begun == begun.call)?, ..begun };
     let call = trace.call(place).filter(|call| matches!(call.function.class(), Class::Wait(_)))?;
     Some(((place, call.enter), call.exit))
 }
@@ -109,7 +113,7 @@ fn of_one(kind: Collective, start: Start, members: &[Member], found: &mut Vec<Wa
                 everybody(start, members, [Pattern::WaitAtNxn, Pattern::NxnCompletion], found);
             }
         }
-        // With sizes of their own for every pair, nobody knows who needs whom.
+        // With a separate size for each pair, the dependencies are unknown.
         Collective::Alltoallv | Collective::Alltoallw => {}
         Collective::Bcast | Collective::Scatter | Collective::Scatterv => from_root(members, found),
         Collective::Gather | Collective::Gatherv | Collective::Reduce => to_root(members, found),
@@ -117,7 +121,7 @@ fn of_one(kind: Collective, start: Start, members: &[Member], found: &mut Vec<Wa
     }
 }
 
-/// Waits until `cause` had come.
+/// The wait until `cause` entered.
 fn until(member: &Member, cause: &Member, pattern: Pattern) -> Option<Wait> {
     let (place, since) = member.stays?;
     let time = cause.comes.min(member.over).since(since);
@@ -125,8 +129,8 @@ fn until(member: &Member, cause: &Member, pattern: Pattern) -> Option<Wait> {
     (time > Time::ZERO).then_some(wait)
 }
 
-/// Everybody waits for the last, and is late when the first has left. When a nonblocking collective was over inside of the wait
-/// that completed it is not known.
+/// All ranks wait for the last to enter, and completion lasts from the first exit to their own. For a nonblocking
+/// collective, when it completed inside the wait is unknown.
 fn everybody(start: Start, members: &[Member], [wait, completion]: [Pattern; 2], found: &mut Vec<Wait>) {
     let (Some(last), Some(first)) =
         (members.iter().max_by_key(|member| member.comes), members.iter().map(|member| member.over).min())

@@ -1,8 +1,8 @@
-//! The critical path of a traced run: what decided how long it took.
+//! The critical path of a traced run: what determined its length.
 //!
-//! From the end of the run it goes back on one rank until that had waited for another, and goes on with that one from the
-//! moment for which the wait had been. So it never waits, and its parts add up to the run. What is not on it may be
-//! made faster without any gain.
+//! The path goes back from the end of the run along one rank until that rank waited for another, and continues on the
+//! other one from the time that ended the wait. So it never waits, and its parts add up to the run. Making anything
+//! off the path faster gains nothing.
 
 use super::WaitStates;
 use super::activities::{Activities, Activity};
@@ -14,13 +14,13 @@ use straggler_trace::{Class, RankTrace, Trace};
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CriticalPath {
-    /// From the first call of the run to the end of its last.
+    /// From the first call of the run to the end of the last.
     pub length: Time,
-    /// From the begin of the run to its end.
+    /// From the start of the run to its end.
     pub stretches: Vec<Stretch>,
-    /// What is done on it, by rank and activity, the longest first.
+    /// The activities on it, by rank and activity, the longest first.
     pub parts: Vec<PathPart>,
-    /// The same of all ranks together.
+    /// The same over all ranks.
     pub activities: Vec<PathActivity>,
 }
 
@@ -44,12 +44,12 @@ pub struct PathActivity {
     pub activity: Activity,
     /// Time on the path.
     pub time: Time,
-    /// What a rank spends on it on average, in seconds.
+    /// The mean time that a rank spends on it, in seconds.
     pub mean: f64,
 }
 
 impl PathActivity {
-    /// Seconds that the run would be shorter if this were spread evenly over the ranks.
+    /// Seconds by which the run would be shorter if this activity were spread evenly over the ranks.
     pub fn imbalance(&self) -> f64 {
         (self.time.seconds() - self.mean).max(0.0)
     }
@@ -101,7 +101,7 @@ impl Walk<'_> {
         let Some(mut rank) = last else { return };
         let mut now = end;
         let mut call = u32::MAX;
-        // No wait is gone through twice, whatever the clocks say.
+        // No wait is visited twice, even if clocks disagree.
         let mut unseen = vec![usize::MAX; self.trace.ranks.len()];
         loop {
             let waits = self.lates.between(rank, 0, call);
@@ -119,7 +119,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds what a rank did from one time to another, all of it before a call.
+    /// Adds what a rank did from one time to another, all before a call.
     fn charge(&mut self, rank: Rank, call: u32, from: Time, to: Time) {
         let rank = rank as usize;
         let (calls, steps) = (&self.trace.ranks[rank].calls, &self.activities.ranks[rank].steps);
@@ -138,7 +138,7 @@ impl Walk<'_> {
             if !charge(after, call.exit, Time::NEVER) {
                 return;
             }
-            // Polls that were counted have computation between them.
+            // Between the polls of one record there is computation.
             let length = call.exit.since(call.enter);
             let inside = polls(&self.trace.ranks[rank], call).map_or(length, |_| step.inside);
             if !charge(step.inside_is, call.enter, inside) || !charge(step.before_is, call.enter, Time::NEVER)
@@ -156,13 +156,13 @@ impl Walk<'_> {
 struct Ends {
     begin: Time,
     end: Time,
-    /// The rank that decided when it ended: who came last to MPI_Finalize, for which all wait, else who ended last.
+    /// The rank that determined the end: the last to enter MPI_Finalize, which all ranks wait for, else the last to end.
     last: Option<Rank>,
 }
 
 impl Ends {
     fn of(trace: &Trace) -> Ends {
-        // By rank: its first enter, its last exit, and when it came to MPI_Finalize.
+        // For each rank: its first enter, its last exit, and when it entered MPI_Finalize.
         let of_rank = |(rank, traced): (usize, &RankTrace)| {
             let first = traced.calls.first()?.enter;
             let end = traced.calls.iter().map(|call| call.exit).max()?;

@@ -1,4 +1,4 @@
-//! How well a run used its processes: the factors of the POP project (pop-coe.eu), each one at best.
+//! How well a run used its processes: the factors of the POP project (pop-coe.eu); 1 is best.
 
 use super::WaitStates;
 use straggler_model::Time;
@@ -11,22 +11,22 @@ pub struct Efficiency {
     pub communication: f64,
     /// The product of the two: the share of the run in which ranks compute.
     pub parallel: f64,
-    /// The factors of `communication`, where it is known how long the run takes on a network without costs.
+    /// The factors of `communication`, if the run time on an ideal network is known.
     pub factors: Option<CommunicationFactors>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CommunicationFactors {
-    /// The computation of the busiest rank, as a share of the run on an ideal network: what ranks lose by waiting for each
-    /// other, however fast the network is.
+    /// The computation of the busiest rank, as a share of the run on an ideal network: what ranks lose by waiting for
+    /// each other on any network.
     pub serialisation: f64,
     /// The run on an ideal network, as a share of the run: what moving data costs.
     pub transfer: f64,
 }
 
 impl WaitStates {
-    /// Of the ranks that are there; none where nobody computed. `ideal` is the run on a network without costs
-    /// (L = o = g = G = 0), which takes a simulation.
+    /// Of the recorded ranks; none if no rank computed. `ideal` is the run time on a network without costs (L = o = g
+    /// = G = 0), which takes a simulation.
     pub fn efficiency(&self, ideal: Option<Time>) -> Option<Efficiency> {
         let there = || self.ranks.iter().filter(|rank| rank.run > Time::ZERO);
         let run = there().map(|rank| rank.run).max()?.seconds();

@@ -1,10 +1,10 @@
-//! All that explains the waits of a run.
+//! Everything that explains the waits of a run.
 
 use super::activities::Activities;
 use super::{Cause, CriticalPath, RegionWaits, Regions, WaitStates, root_causes};
 use straggler_trace::Trace;
 
-/// Where ranks wait, why, and what decided how long the run took.
+/// Where ranks wait, why, and what determined the length of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Explanation {
     /// The longest first.

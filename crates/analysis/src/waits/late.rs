@@ -4,22 +4,22 @@ use super::Wait;
 use rayon::prelude::*;
 use straggler_model::{Rank, Time};
 use straggler_trace::Trace;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 
 /// A wait that another rank caused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Late {
-    pub(super) place: Place,
-    pub(super) cause: Place,
+    pub(super) place: CallPlace,
+    pub(super) cause: CallPlace,
     pub(super) time: Time,
-    /// When it was over, and not before those before it on the rank.
+    /// When it ended, but not before earlier waits of the rank.
     pub(super) end: Time,
 }
 
-/// Those of all ranks in one list.
+/// The waits of all ranks in one list.
 pub(super) struct Lates {
     pub(super) list: Vec<Late>,
-    /// Where each rank begins.
+    /// The first wait of each rank.
     starts: Vec<usize>,
 }
 
@@ -42,13 +42,13 @@ impl Lates {
         Lates { starts: (0..=trace.processes()).map(start).collect(), list }
     }
 
-    /// The waits of a rank in calls from one to before another, by their place in the list.
+    /// The waits of a rank in calls from one to before another, as a range of the list.
     pub(super) fn between(&self, rank: Rank, from: u32, to: u32) -> std::ops::Range<usize> {
         let place = |rank: Rank| self.starts.get(rank as usize).copied().unwrap_or(self.list.len());
         let (start, end) = (place(rank), place(rank.saturating_add(1)));
         let waits = &self.list[start..end];
         let end = start + waits.partition_point(|wait| wait.place.call < to);
-        // Most stretches are short: look for their begin from their end, in steps that double.
+        // Most ranges are short: search for the start backwards from the end, in doubling steps.
         let mut step = 1;
         while end >= start + step && self.list[end - step].place.call >= from {
             step *= 2;

@@ -1,23 +1,24 @@
-//! The calls of each collective, side by side.
+//! The calls of all members of each collective.
 
 use rayon::prelude::*;
 use straggler_model::Rank;
 use straggler_trace::call::CommId;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::{Class, RankTrace, Trace};
 
-/// The collectives on one communicator in which all members take part.
+/// The collectives on one communicator.
 pub(super) struct Meetings<'a> {
     pub(super) members: &'a [Rank],
-    /// One meeting after the other; of each, the call of every member.
+    /// One meeting after the other; for each, the call of every member.
     calls: Vec<u32>,
 }
 
 impl<'a> Meetings<'a> {
-    /// Those of all communicators of a trace. Between two groups nothing is known about who needs whom.
+    /// For all communicators of a trace except intercommunicators, where the dependencies are unknown.
     pub(super) fn of(trace: &'a Trace) -> Vec<Meetings<'a>> {
         let ranks: Vec<Vec<(CommId, u32)>> = trace.ranks.par_iter().map(ordered).collect();
-        let within = (0..).zip(&trace.communicators).filter(|(_, comm)| !comm.is_between_groups());
+        let within =
+            (0..).map(CommId).zip(&trace.communicators).filter(|(_, comm)| !comm.is_between_groups());
         let all = within.map(|(comm, about)| Meetings::on(comm, &about.members, &ranks));
         all.filter(|meetings| !meetings.calls.is_empty()).collect()
     }
@@ -30,22 +31,22 @@ impl<'a> Meetings<'a> {
         Meetings { members, calls: calls.collect() }
     }
 
-    /// The calls of each collective, one of every member.
+    /// The calls of each collective, one per member.
     pub(super) fn each(&self) -> impl IndexedParallelIterator<Item = &[u32]> {
         self.calls.par_chunks_exact(self.members.len().max(1))
     }
 
-    /// The places of one of them.
-    pub(super) fn places(&self, calls: &[u32]) -> impl Iterator<Item = Place> {
-        self.members.iter().zip(calls).map(|(&rank, &call)| Place { rank, call })
+    /// The places of the calls of one collective.
+    pub(super) fn places(&self, calls: &[u32]) -> impl Iterator<Item = CallPlace> {
+        self.members.iter().zip(calls).map(|(&rank, &call)| CallPlace { rank, call })
     }
 }
 
-/// The collective calls of a rank, by communicator, in order. Those that make communicators have their place among them.
+/// The collective calls of a rank, by communicator, in order, including calls that create communicators.
 fn ordered(rank: &RankTrace) -> Vec<(CommId, u32)> {
     let calls = (0..).zip(&rank.calls).filter(|(_, call)| is_ordered(call.function.class()));
     let mut found: Vec<(CommId, u32)> = calls.map(|(number, call)| (call.comm, number)).collect();
-    // Stable and nearly sorted: most programs use one communicator for long.
+    // Stable and nearly sorted: most programs use one communicator for long stretches.
     found.sort_by_key(|&(comm, _)| comm);
     found
 }

@@ -4,14 +4,14 @@ use super::{Pattern, Wait};
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use straggler_model::{Rank, Time};
-use straggler_trace::messages::{Ends, Message, Messages, Place, Sent};
+use straggler_trace::messages::{CallPlace, Ends, Message, Messages, Sent};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Start, Trace};
 
-/// So many late senders of a rank are kept in mind, to see whether a message that was sent earlier comes after them.
+/// How many late senders of a rank are remembered, to detect a message that was sent earlier and received after them.
 const REMEMBERED: usize = 100;
 
-/// The matched messages of a trace, for each receiver those that it got. In one list they are [`Messages::matched`].
+/// The matched messages of a trace, by receiver. [`Messages::matched`] has them in one list.
 pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Message>> {
     let sends = sends_by_receiver(trace, operations);
     let receivers = sends.into_par_iter().zip(operations).enumerate();
@@ -22,7 +22,7 @@ pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec
         .collect()
 }
 
-/// What was sent to each rank, in the order of the senders.
+/// The messages sent to each rank, in the order of the senders.
 fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Sent>> {
     let senders = operations.par_iter().enumerate();
     let senders: Vec<Vec<Sent>> = senders.map(|(rank, of)| Ends::sends_of(trace, rank as Rank, of)).collect();
@@ -31,14 +31,14 @@ fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Se
         counts.get_mut(sent.to as usize).into_iter().for_each(|count| *count += 1);
     }
     let mut receivers: Vec<Vec<Sent>> = counts.into_iter().map(Vec::with_capacity).collect();
-    // What has been handed on makes room.
+    // Consumes the lists of the senders, which frees their memory.
     for sent in senders.into_iter().flatten() {
         receivers.get_mut(sent.to as usize).into_iter().for_each(|receiver| receiver.push(sent));
     }
     receivers
 }
 
-/// Late senders and late receivers, at most one of each in a call, by place. Messages are by receiver.
+/// Late senders and late receivers, at most one of each per call, by place. `messages` are by receiver.
 pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> [Vec<Wait>; 2] {
     let senders = by_sender(trace, messages);
     let tells_moments =
@@ -53,17 +53,17 @@ pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> [Vec<Wait>; 2] 
     ]
 }
 
-/// The end of a message that its sender needs.
+/// The receiving end of a message, for its sender.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Receipt {
-    /// The call of the sender that completed it.
+    /// The sender's call that completed it.
     done: u32,
     /// The call that posted the receive, and when.
-    place: Place,
+    place: CallPlace,
     posted: Time,
 }
 
-/// The messages of each sender that something completed.
+/// The messages of each sender that were completed.
 fn by_sender(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Vec<Receipt>> {
     let mut senders = vec![Vec::new(); trace.ranks.len()];
     for message in messages.iter().flatten() {
@@ -75,13 +75,13 @@ fn by_sender(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Vec<Receipt>> {
     senders
 }
 
-/// Late senders that a rank has waited for, to see whether what was sent earlier comes later.
+/// Late senders that a rank has waited for, to detect messages sent earlier and received later.
 struct Remembered<'a> {
     trace: &'a Trace,
-    /// Whether the trace tells when messages were sent inside of their calls.
+    /// Whether the trace records when messages were sent inside their calls.
     tells_moments: bool,
     late: VecDeque<(Time, usize)>,
-    /// Nothing that is remembered was sent later.
+    /// No remembered message was sent later than this.
     latest: Time,
 }
 
@@ -91,7 +91,7 @@ impl Remembered<'_> {
         told.unwrap_or(message.sent.enter)
     }
 
-    /// Messages that were received: the waits for what had been sent after one of them were in wrong order.
+    /// Records received messages: earlier waits for messages that were sent after one of them were in wrong order.
     fn see(&mut self, messages: &[&Message], waits: &mut [Wait]) {
         let Some(earliest) = messages.iter().map(|message| self.sent_at(message)).min() else { return };
         if earliest >= self.latest {
@@ -114,14 +114,14 @@ impl Remembered<'_> {
     }
 }
 
-/// The longest wait for a sender in each call of a rank that received.
+/// The longest wait for a sender in each receiving call of a rank.
 fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec<Wait> {
     let key = |(number, message): (u32, &Message)| {
         let received = message.received();
         Some((received.done()?, received.place.call, message.sent.enter, number))
     };
     let mut order: Vec<(u32, u32, Time, u32)> = (0..).zip(messages).filter_map(key).collect();
-    // Stable, since that makes use of what is in order already: the messages of one sender.
+    // A stable sort, because it profits from the order of the messages of one sender.
     order.sort();
     let mut waits: Vec<Wait> = Vec::new();
     let mut remembered = Remembered { trace, tells_moments, late: VecDeque::new(), latest: Time::ZERO };
@@ -130,7 +130,7 @@ fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec
         together.clear();
         together.extend(group.iter().map(|&(.., number)| &messages[number as usize]));
         remembered.see(&together, &mut waits);
-        let place = Place { call: group[0].0, rank: together[0].sent.to };
+        let place = CallPlace { call: group[0].0, rank: together[0].sent.to };
         if let Some((wait, latest)) = late_sender(trace, place, &together) {
             remembered.remember(latest, waits.len());
             waits.push(wait);
@@ -140,7 +140,7 @@ fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec
 }
 
 /// The wait of a call for its latest message. A test does not wait.
-fn late_sender<'m>(trace: &Trace, place: Place, messages: &[&'m Message]) -> Option<(Wait, &'m Message)> {
+fn late_sender<'m>(trace: &Trace, place: CallPlace, messages: &[&'m Message]) -> Option<(Wait, &'m Message)> {
     let receive = trace.call(place)?;
     let latest = messages.iter().max_by_key(|message| message.sent.enter)?;
     let time = latest.sent.enter.min(receive.exit).since(receive.enter);
@@ -150,11 +150,11 @@ fn late_sender<'m>(trace: &Trace, place: Place, messages: &[&'m Message]) -> Opt
     waits.then_some((wait, latest))
 }
 
-/// A call that completes many sends waits for the latest receiver that comes while the call lasts.
+/// A call that completes many sends waits for the last receive posted during the call.
 fn late_receivers(trace: &Trace, rank: Rank, mut receipts: Vec<Receipt>) -> Vec<Wait> {
     receipts.sort();
     let of_call = |together: &[Receipt]| {
-        let place = Place { rank, call: together[0].done };
+        let place = CallPlace { rank, call: together[0].done };
         let send = trace.call(place)?;
         let blocks = matches!(
             send.function.class(),

@@ -1,17 +1,17 @@
-//! In which regions of the program ranks wait.
+//! The regions of the program in which ranks wait.
 //!
-//! A call belongs to the innermost region of its thread: the one that was entered last and not yet left. What encloses it has
-//! the wait too, as part of its inclusive time.
+//! A call belongs to the innermost region of its thread: the one entered last and not yet left. Enclosing regions
+//! include the wait in their inclusive time.
 
 use super::{Pattern, Total, Wait, WaitStates};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use straggler_model::Rank;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Call, Function, RankTrace, Trace};
 
-/// Stands for outside of all regions.
+/// Outside of all regions.
 const OUTSIDE: u32 = u32::MAX;
 
 /// The regions that are open at each call of a trace.
@@ -21,13 +21,12 @@ pub struct Regions {
     ranks: Vec<Nesting>,
 }
 
-/// Of one rank. Nothing of all where it marks no region.
+/// The regions of one rank; empty if it marks none.
 #[derive(Clone, Debug, Default)]
 struct Nesting {
-    /// Regions as they were nested: what encloses it in this list or [`OUTSIDE`], and its name.
+    /// Nested regions: the index of the parent in this list or [`OUTSIDE`], and the name.
     nodes: Vec<(u32, u32)>,
-    /// For each call, its place among the nodes, or [`OUTSIDE`]. A mark belongs to what is open after it was entered or
-    /// before it is left.
+    /// For each call, its index in `nodes`, or [`OUTSIDE`]. A mark belongs to the region that it enters or leaves.
     calls: Vec<u32>,
 }
 
@@ -46,13 +45,13 @@ impl Regions {
         Regions { names, ranks: ranks.par_iter().map(rename).collect() }
     }
 
-    /// The innermost region of a call, by its place in `names`.
-    pub fn innermost(&self, place: Place) -> Option<u32> {
+    /// The innermost region of a call, as an index into `names`.
+    pub fn innermost(&self, place: CallPlace) -> Option<u32> {
         self.enclosing(place).next()
     }
 
     /// All regions that are open at a call, from the innermost.
-    pub fn enclosing(&self, place: Place) -> impl Iterator<Item = u32> {
+    pub fn enclosing(&self, place: CallPlace) -> impl Iterator<Item = u32> {
         let nesting = self.ranks.get(place.rank as usize);
         let node = move |at: u32| nesting.and_then(|nesting| nesting.nodes.get(at as usize)).copied();
         let first = nesting.and_then(|nesting| nesting.calls.get(place.call as usize)).copied();
@@ -69,7 +68,7 @@ struct Follow {
     threads: BTreeMap<u16, Thread>,
 }
 
-/// What is open on a thread.
+/// The open regions of a thread.
 struct Thread {
     open: Vec<u32>,
     node: u32,
@@ -89,7 +88,7 @@ impl Follow {
         for call in &rank.calls {
             let before = follow.thread(call.thread).node;
             let node = if is_mark(call) { follow.mark(rank, call) } else { before };
-            // Leaving a region is its last moment.
+            // A leave mark still belongs to its region.
             follow.nesting.calls.push(if call.function == Function::RegionLeave { before } else { node });
         }
         let mut names: Vec<(u32, RegionName)> =
@@ -107,7 +106,7 @@ impl Follow {
         *self.names.entry(name).or_insert(next)
     }
 
-    /// Enters or leaves a region, and gives the node that is open then.
+    /// Enters or leaves a region, and returns the node that is then open.
     fn mark(&mut self, rank: &RankTrace, call: &Call) -> u32 {
         let text = rank.details(call).and_then(|details| details.text.clone());
         match call.function {
@@ -134,7 +133,7 @@ impl Follow {
         thread.open.extend(region);
     }
 
-    /// The node for what is open on a thread now. Regions need not nest cleanly, so all of them are looked at.
+    /// The node for the open regions of a thread. Regions need not nest properly, so all of them count.
     fn renew(&mut self, thread: u16) -> u32 {
         let open = std::mem::take(&mut self.thread(thread).open);
         let node = open.iter().fold(OUTSIDE, |parent, &region| {
@@ -150,7 +149,7 @@ impl Follow {
 }
 
 impl Thread {
-    /// What was not entered is not left.
+    /// Ignores a region that was not entered.
     fn close(&mut self, region: u32) {
         if let Some(at) = self.open.iter().rposition(|&open| open == region) {
             self.open.remove(at);
@@ -161,12 +160,12 @@ impl Thread {
 /// How long ranks wait in one region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegionWaits {
-    /// None for what lies outside of all regions.
+    /// None for outside of all regions.
     pub region: Option<RegionName>,
-    /// Without what is nested in it; the waits of all regions add up to those of the run.
+    /// Excluding nested regions; the exclusive waits of all regions add up to those of the run.
     pub exclusive: Total,
     pub inclusive: Total,
-    /// By rank, function and pattern, of the exclusive waits.
+    /// Exclusive waits by rank, function and pattern.
     pub parts: Vec<WaitsIn>,
 }
 
@@ -236,7 +235,7 @@ impl Sums {
             if open.is_empty() {
                 open.push(OUTSIDE);
             }
-            // A region inside of itself has the wait once.
+            // A recursive region counts the wait once.
             open.sort_unstable();
             open.dedup();
             open.iter().for_each(|&region| sums.inclusive.entry(region).or_default().add(wait.time));

@@ -1,4 +1,4 @@
-//! One trace for each pattern, and what holds for all traces.
+//! One trace for each pattern, and properties of all traces.
 
 mod activities;
 mod causes;
@@ -8,17 +8,19 @@ mod regions;
 use super::{Pattern, WaitStates};
 use proptest::prelude::*;
 use straggler_model::Time;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::Profile;
-use straggler_trace::{Call, Communicator, Details, Function, Matched, Moment, RankTrace, RequestId, Trace};
+use straggler_trace::{
+    Call, CommId, Communicator, Details, Function, Matched, Moment, RankTrace, RequestId, Trace,
+};
 
 const fn at(microseconds: u64) -> Time {
     Time::from_ns(1_000 * microseconds)
 }
 
-/// A call of the world with a peer or root, from one microsecond to another.
+/// A call on the world communicator with a peer or root, from one microsecond to another.
 fn call(function: Function, enter: u64, exit: u64, peer: i32) -> Call {
-    Call { comm: 0, peer, tag: 1, ..Call::new(function, at(enter), at(exit)) }
+    Call { comm: CommId(0), peer, tag: 1, ..Call::new(function, at(enter), at(exit)) }
 }
 
 fn send(enter: u64, exit: u64, to: i32) -> Call {
@@ -63,7 +65,7 @@ fn found(trace: &Trace) -> Vec<(Pattern, u32, u32, u64, Option<u32>)> {
 fn a_receive_waits_for_a_late_sender() {
     let ranks = vec![of_calls([send(50, 60, 1)]), of_calls([recv(10, 70, 0)])];
     assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 1, 0, 40, Some(0))]);
-    // The send began before.
+    // The send began earlier.
     let ranks = vec![of_calls([send(5, 8, 1)]), of_calls([recv(10, 70, 0)])];
     assert_eq!(found(&trace(ranks)), []);
 }
@@ -72,7 +74,7 @@ fn a_receive_waits_for_a_late_sender() {
 fn a_send_waits_for_a_late_receiver() {
     let ranks = vec![of_calls([send(10, 60, 1)]), of_calls([recv(40, 61, 0)])];
     assert_eq!(found(&trace(ranks)), [(Pattern::LateReceiver, 0, 0, 30, Some(1))]);
-    // It had returned before anybody asked for the message.
+    // It returned before the receive was posted.
     let ranks = vec![of_calls([send(10, 30, 1)]), of_calls([recv(40, 61, 0)])];
     assert_eq!(found(&trace(ranks)), []);
 }
@@ -81,9 +83,9 @@ fn a_send_waits_for_a_late_receiver() {
 fn a_wait_for_many_counts_its_longest_wait_once() {
     let mut receiver = RankTrace::default();
     for (request, from) in [(0, 1), (1, 2)] {
-        receiver.push(Call { received: 8, request, ..call(Function::Irecv, 0, 1, from) });
+        receiver.push(Call { received: 8, request: RequestId(request), ..call(Function::Irecv, 0, 1, from) });
     }
-    wait(&mut receiver, 10, 100, vec![0, 1]);
+    wait(&mut receiver, 10, 100, vec![RequestId(0), RequestId(1)]);
     let ranks = vec![receiver, of_calls([send(30, 31, 0)]), of_calls([send(70, 71, 0)])];
     assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 0, 2, 60, Some(2))]);
 }
@@ -97,15 +99,15 @@ fn of_two_waits_in_one_call_one_counts() {
     let mut rank = RankTrace::default();
     rank.push_with(both, details);
     assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateReceiver, 0, 0, 50, Some(1))]);
-    // A wait for requests counts the sender.
+    // In a wait for requests, the sender counts.
     let mut rank = RankTrace::default();
-    rank.push(Call { received: 8, request: 0, ..call(Function::Irecv, 0, 1, 1) });
-    rank.push(Call { sent: 8, request: 1, ..call(Function::Isend, 1, 2, 1) });
-    wait(&mut rank, 10, 95, vec![0, 1]);
+    rank.push(Call { received: 8, request: RequestId(0), ..call(Function::Irecv, 0, 1, 1) });
+    rank.push(Call { sent: 8, request: RequestId(1), ..call(Function::Isend, 1, 2, 1) });
+    wait(&mut rank, 10, 95, vec![RequestId(0), RequestId(1)]);
     assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateSender, 0, 2, 1, Some(1))]);
 }
 
-/// Some formats tell when, inside of their calls, messages were sent and collectives were over.
+/// Some formats record when, inside their calls, messages were sent and collectives completed.
 #[test]
 fn told_moments_count() {
     let at_moment = |time: Time| Details { moment: Moment::new(time), ..Details::default() };
@@ -134,7 +136,7 @@ fn messages_received_in_the_wrong_order_are_told() {
         let receiver = of_calls([recv(10, 60, 1), recv(61, 90, 2)]);
         WaitStates::of(&trace([vec![receiver], senders.to_vec()].concat()))
     };
-    // The second message had been sent before the first, for which the rank waited.
+    // The second message was sent before the first, for which the rank waited.
     let wrong = waits(50, 20);
     assert_eq!((wrong.waits.len(), wrong.total().wrong_order.count), (1, 1));
     assert_eq!(wrong.total().wrong_order.time, at(40));
@@ -175,13 +177,13 @@ fn collectives_with_a_root_wait_in_one_direction() {
     assert_eq!(found(&trace(ranks(Function::Scan))), [(Pattern::EarlyScan, 1, 0, 20, Some(0))]);
 }
 
-/// The wait belongs to the call that completes the operation; the cause is the call that began it last.
+/// The wait belongs to the call that completes the operation; the cause is the call that started it last.
 #[test]
 fn nonblocking_collectives_wait_where_they_are_completed() {
     let member = |function, begin: u64, enter: u64, exit: u64| {
         let mut rank = RankTrace::default();
-        rank.push(Call { request: 0, ..collective(function, begin, begin + 1, 0) });
-        wait(&mut rank, enter, exit, vec![0]);
+        rank.push(Call { request: RequestId(0), ..collective(function, begin, begin + 1, 0) });
+        wait(&mut rank, enter, exit, vec![RequestId(0)]);
         rank
     };
     let times = [(0, 10, 60), (40, 50, 61), (2, 45, 62)];
@@ -191,15 +193,15 @@ fn nonblocking_collectives_wait_where_they_are_completed() {
     assert_eq!(found(&ranks(Function::Iallreduce)), [(Pattern::WaitAtNxn, 0, 1, 30, Some(1))]);
     assert_eq!(found(&ranks(Function::Ireduce)), [(Pattern::EarlyReduce, 0, 1, 30, Some(1))]);
     assert_eq!(found(&ranks(Function::Ibcast)), []);
-    // A late sender in the same wait is longer.
+    // A late sender in the same call is longer.
     let mut both = RankTrace::default();
-    both.push(Call { request: 0, ..collective(Function::Ibarrier, 0, 1, -1) });
-    both.push(Call { received: 8, request: 1, ..call(Function::Irecv, 1, 2, 1) });
-    wait(&mut both, 10, 90, vec![0, 1]);
+    both.push(Call { request: RequestId(0), ..collective(Function::Ibarrier, 0, 1, -1) });
+    both.push(Call { received: 8, request: RequestId(1), ..call(Function::Irecv, 1, 2, 1) });
+    wait(&mut both, 10, 90, vec![RequestId(0), RequestId(1)]);
     let mut late = RankTrace::default();
-    late.push(Call { request: 0, ..collective(Function::Ibarrier, 40, 41, -1) });
+    late.push(Call { request: RequestId(0), ..collective(Function::Ibarrier, 40, 41, -1) });
     late.push(send(70, 71, 0));
-    wait(&mut late, 80, 90, vec![0]);
+    wait(&mut late, 80, 90, vec![RequestId(0)]);
     assert_eq!(found(&trace(vec![both, late])), [(Pattern::LateSender, 0, 2, 60, Some(1))]);
 }
 
@@ -233,7 +235,7 @@ fn efficiencies_are_factors_of_each_other() {
     assert_eq!(WaitStates::of(&Trace::default()).efficiency(None), None);
 }
 
-/// A ring in which everybody sends to the right, receives from the left, and meets in a collective now and then.
+/// A ring in which all ranks send to the right, receive from the left, and sometimes enter a collective.
 fn rings() -> impl Strategy<Value = Trace> {
     let step = (0u64..50, 1u64..50, 1u64..50, prop::option::of(0usize..5));
     (2usize..6).prop_flat_map(move |ranks| {
@@ -273,11 +275,11 @@ fn ring(steps: &[Vec<Step>]) -> Trace {
 }
 
 proptest! {
-    /// No wait exceeds its call, a call waits once in each way, and the parts of a run add up.
+    /// No wait exceeds its call, a call has at most one wait of each pattern, and the parts of a run add up.
     #[test]
     fn parts_add_up(trace in rings()) {
         let states = WaitStates::of(&trace);
-        let length = |place: Place| {
+        let length = |place: CallPlace| {
             let call = trace.ranks[place.rank as usize].calls[place.call as usize];
             call.exit.since(call.enter)
         };

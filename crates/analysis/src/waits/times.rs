@@ -6,7 +6,7 @@ use straggler_model::Time;
 use straggler_trace::profile::is_counted;
 use straggler_trace::{Call, Class, RankTrace, Trace};
 
-/// How a rank spent its run: computing, waiting, and in MPI otherwise.
+/// How a rank spent its run: computing, waiting, and otherwise in MPI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RankTimes {
     pub run: Time,
@@ -15,7 +15,7 @@ pub struct RankTimes {
     pub communication: Time,
 }
 
-/// The waits are those of all ranks, by rank.
+/// `waits` are those of all ranks, by rank.
 pub(super) fn of_ranks(trace: &Trace, waits: &[Wait]) -> Vec<RankTimes> {
     let mut waiting = vec![Time::ZERO; trace.ranks.len()];
     for wait in waits {
@@ -26,12 +26,12 @@ pub(super) fn of_ranks(trace: &Trace, waits: &[Wait]) -> Vec<RankTimes> {
     trace.ranks.par_iter().zip(waiting).map(|(rank, waiting)| of_rank(rank, waiting)).collect()
 }
 
-/// The run is what lies between MPI_Init and MPI_Finalize, of all threads together; these two are not time in MPI. A call inside
-/// of another counts for nothing.
+/// The run lasts from the end of MPI_Init to the start of MPI_Finalize, summed over threads; these two calls do not
+/// count as time in MPI. Neither does a call inside another.
 fn of_rank(rank: &RankTrace, waiting: Time) -> RankTimes {
     let mut mpi = Time::ZERO;
     let mut threads: u32 = 0;
-    // Until when each thread is inside of a call; none before its first.
+    // Until when each thread is in a call; none before its first call.
     let mut busy: Vec<Option<Time>> = Vec::new();
     for call in &rank.calls {
         let thread = usize::from(call.thread);
@@ -49,12 +49,12 @@ fn of_rank(rank: &RankTrace, waiting: Time) -> RankTimes {
     RankTimes { run, computation: run.since(mpi), waiting, communication: mpi.since(waiting) }
 }
 
-/// The time of a call; of polls that were counted, the time inside of them.
+/// The time of a call; for a record of several polls, the time inside them.
 pub(super) fn inside(rank: &RankTrace, call: &Call, busy_until: Time) -> Time {
     polls(rank, call).unwrap_or_else(|| call.exit.since(call.enter.max(busy_until)))
 }
 
-/// The time inside of polls that were counted; none of other calls. Only tests and probes are looked up.
+/// The time inside the polls of one record; none for other calls. Only tests and probes are looked up.
 pub(super) fn polls(rank: &RankTrace, call: &Call) -> Option<Time> {
     let is_poll = matches!(call.function.class(), Class::Test(_) | Class::Probe { .. });
     let repeated = is_poll.then(|| rank.details(call)?.repeated).flatten()?;

@@ -11,7 +11,7 @@ use straggler_trace::call::CommId;
 use straggler_trace::trace::WORLD;
 use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
 
-/// Blocking collectives that nobody calls any more.
+/// Blocking collectives that are removed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deletion {
     pub function: Function,

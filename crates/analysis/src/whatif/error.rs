@@ -3,6 +3,7 @@
 use super::place::{Where, short_list};
 use std::fmt;
 use straggler_model::{Rank, Time};
+use straggler_trace::CommId;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum WhatIfError {
@@ -28,7 +29,7 @@ pub enum WhatIfError {
     NoMessage {
         asked: String,
         tags: Vec<i32>,
-        communicators: Vec<u32>,
+        communicators: Vec<CommId>,
         sizes: Option<(u64, u64)>,
     },
     /// Messages that cannot be merged or split.
@@ -58,54 +59,55 @@ impl fmt::Display for WhatIfError {
         match self {
             WhatIfError::NoRegion { name, known } if known.is_empty() => write!(
                 f,
-                "no region is called {name:?}: the program marks none. Mark regions with straggler_region_enter and \
-                 straggler_region_leave, or say `all` for all computation"
+                "there is no region {name:?}: the program marks none. Mark regions with straggler_region_enter and \
+                 straggler_region_leave, or use `all` for all computation"
             ),
             WhatIfError::NoRegion { name, known } => {
-                write!(f, "no region is called {name:?}. The program marks: {}", short_list(known))
+                write!(f, "there is no region {name:?}. The program marks: {}", short_list(known))
             }
             WhatIfError::NothingThere { place, end } => {
-                write!(f, "nothing is computed {}. The trace lasts {end}", place.text())
+                write!(f, "there is no computation {}. The trace lasts {end}", place.text())
             }
             WhatIfError::NotRepeated { place, least } => write!(
                 f,
-                "nothing that is computed {} is repeated {least} times on a rank: noise cannot be told from work",
+                "no computation {} repeats {least} times on a rank: noise cannot be separated from work",
                 place.text()
             ),
             WhatIfError::Weights { given, ranks } => {
                 write!(
                     f,
-                    "{given} weights for {ranks} ranks: give one for each rank, and some that are not 0"
+                    "{given} weights for {ranks} ranks: give one per rank, at least one of them above 0"
                 )
             }
             WhatIfError::NoMessage { asked, sizes: None, .. } => {
-                write!(f, "no message fits {asked}: the trace has no messages between two ranks")
+                write!(f, "no message matches {asked}: the trace has no messages between two ranks")
             }
             WhatIfError::NoMessage { asked, tags, communicators, sizes: Some((least, most)) } => write!(
                 f,
-                "no message fits {asked}. There are messages of {least} to {most} bytes, with tags {}, on communicators {}",
+                "no message matches {asked}. There are messages of {least} to {most} bytes, with tags {}, on \
+                 communicators {}",
                 short_list(tags),
                 short_list(communicators)
             ),
             WhatIfError::FixedMessages { asked, count } => write!(
                 f,
-                "the {count} messages that fit {asked} belong to persistent requests, to MPI_Sendrecv or to probes, and \
-                 cannot be merged or split: choose others, by from, to or tag"
+                "the {count} messages that match {asked} belong to persistent requests, to MPI_Sendrecv or to \
+                 probes, and cannot be merged or split: select others with from, to or tag"
             ),
             WhatIfError::NoRank { rank, ranks } => {
-                write!(f, "there is no rank {rank}: ranks go from 0 to {}", ranks.saturating_sub(1))
+                write!(f, "there is no rank {rank}: ranks are 0 to {}", ranks.saturating_sub(1))
             }
             WhatIfError::Uneven { region, entries } => {
                 let entries: Vec<String> =
                     entries.iter().map(|(rank, count)| format!("rank {rank} {count} times")).collect();
                 write!(
                     f,
-                    "ranks do not enter {region} equally often ({}): a barrier there would wait for good",
+                    "ranks do not enter {region} equally often ({}): a barrier there would wait forever",
                     short_list(&entries)
                 )
             }
             WhatIfError::NoCall { asked, known } if known.is_empty() => {
-                write!(f, "the program never calls {asked}, nor anything else that could be changed so")
+                write!(f, "the program never calls {asked}, nor anything else that this change applies to")
             }
             WhatIfError::NoCall { asked, known } => {
                 write!(f, "the program never calls {asked}. It calls {}", short_list(known))

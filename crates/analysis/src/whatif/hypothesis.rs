@@ -15,7 +15,7 @@ use straggler_trace::{Call, Details, Trace};
 /// One difference between the traced run and the one that is simulated.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Difference {
-    /// Computation takes so many times as long.
+    /// The time of computation is multiplied by a factor.
     Scale {
         place: Where,
         factor: f64,
@@ -31,7 +31,7 @@ pub enum Difference {
     },
     /// Messages that are not sent.
     Remove(Filter),
-    /// So many messages of a route are sent as one, or one as so many.
+    /// Several messages of a route are merged into one, or one is split into several.
     Merge {
         filter: Filter,
         count: u32,
@@ -93,7 +93,7 @@ impl Difference {
                 let (trace, most) = parts::merge(trace, filter, *count)?;
                 if most < *count {
                     notes.push(format!(
-                        "no rank sends {count} such messages to another with one tag: at most {most} become one"
+                        "no rank sends {count} such messages to another with the same tag: at most {most} are merged"
                     ));
                 }
                 trace
@@ -154,7 +154,7 @@ fn unused_weights(trace: &Trace, place: &Where, weights: &[f64]) -> Option<Strin
     let idle: Vec<u32> = idle.map(|((rank, _), _)| rank).collect();
     let (ranks, are) = if idle.len() == 1 { ("rank", "computes") } else { ("ranks", "compute") };
     (!idle.is_empty()).then(|| {
-        format!("{ranks} {} never {are} {}: weights for that do not count", short_list(&idle), place.text())
+        format!("{ranks} {} never {are} {}: their weights are ignored", short_list(&idle), place.text())
     })
 }
 

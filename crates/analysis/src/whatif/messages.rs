@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use straggler_trace::messages::{Message, Messages};
 use straggler_trace::operations::{Acted, Given, Kind, Operations};
-use straggler_trace::{Call, Class, Details, Function, RankTrace, RequestId, Start, Trace};
+use straggler_trace::{Call, Class, CommId, Details, Function, RankTrace, RequestId, Start, Trace};
 
 /// Messages between two ranks; whatever is not given may be anything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Filter {
     pub from: Option<Ranks>,
     pub to: Option<Ranks>,
     pub tag: Option<i32>,
-    pub communicator: Option<u32>,
+    pub communicator: Option<CommId>,
     /// From how many bytes to how many.
     pub bytes: Option<(u64, u64)>,
 }
@@ -85,7 +85,7 @@ pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
 pub(super) fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
     let sent = || messages.matched.iter().map(|message| &message.sent);
     let tags: BTreeSet<i32> = sent().map(|sent| sent.tag).collect();
-    let communicators: BTreeSet<u32> = sent().map(|sent| sent.comm).collect();
+    let communicators: BTreeSet<CommId> = sent().map(|sent| sent.comm).collect();
     let sizes = sent().map(|sent| sent.bytes).min().zip(sent().map(|sent| sent.bytes).max());
     WhatIfError::NoMessage {
         asked: filter.to_string(),

@@ -5,7 +5,7 @@ use super::error::WhatIfError;
 use std::collections::{BTreeSet, HashMap};
 use straggler_model::Time;
 use straggler_trace::operations::Operations;
-use straggler_trace::{Call, Class, Details, Function, RankTrace, RequestId, Start, Trace};
+use straggler_trace::{Call, Class, CommId, Details, Function, RankTrace, RequestId, Start, Trace};
 
 /// Which calls, and how much earlier they begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ impl Overlap {
         let name = self.function.name();
         match (is_send(self.function), self.earlier) {
             (true, _) => format!("{name} nonblocking"),
-            (false, None) => format!("{name} begun as early as possible"),
+            (false, None) => format!("{name} started as early as possible"),
             (false, Some(earlier)) => format!("{name} begun {earlier} earlier"),
         }
     }
@@ -69,14 +69,14 @@ pub fn apply(trace: &Trace, overlap: &Overlap) -> Result<Trace, WhatIfError> {
 struct Made {
     next: RequestId,
     /// Sends that are not waited for yet, by destination and thread.
-    open: HashMap<(u16, u32, i32), RequestId>,
+    open: HashMap<(u16, CommId, i32), RequestId>,
 }
 
 fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrace {
     let operations = Operations::of(traced);
     let used = operations.rows().iter().filter(|row| row.has_request()).map(|row| row.request);
     let named = traced.details.iter().flat_map(|details| details.requests.iter().copied());
-    let next = used.chain(named).max().map_or(0, |last| last.saturating_add(1));
+    let next = used.chain(named).max().map_or(RequestId(0), |last| RequestId(last.0.saturating_add(1)));
     let mut made = Made { next, open: HashMap::new() };
     let mut editor = Editor::new(traced);
     for call in &traced.calls {
@@ -94,10 +94,10 @@ fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrac
             let before = made.open.insert((call.thread, call.comm, call.peer), made.next);
             wait_for(&mut editor, call, before.into_iter().collect());
             editor.push(&begun(call, twin, made.next), details);
-            made.next += 1;
+            made.next = made.next.wrapping_add(1);
         } else {
             begin_earlier(&mut editor, call, details, overlap, twin, made.next);
-            made.next += 1;
+            made.next = made.next.wrapping_add(1);
         }
     }
     editor.finish()

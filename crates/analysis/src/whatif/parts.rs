@@ -18,7 +18,7 @@ struct Fates {
     gone: HashSet<u32>,
     /// Sends and receives with other sizes.
     bytes: HashMap<u32, u64>,
-    /// Those that come in so many parts.
+    /// Messages that are split into this many parts.
     parts: HashSet<u32>,
 }
 
@@ -59,7 +59,7 @@ fn chosen(
     }
 }
 
-/// So many messages of a route become one. Says how many that are at most.
+/// Merges this many messages of a route into one. Returns how many were merged at most.
 pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
@@ -88,7 +88,7 @@ pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32),
     Ok((rewritten(trace, &operations, &fates, 1).0, most))
 }
 
-/// Each message becomes so many. Says how many calls chose among such messages: they choose as they did.
+/// Splits each message into this many. Returns how many calls chose among such messages: they choose as in the trace.
 pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u64), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
@@ -136,7 +136,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             fates,
             count,
             editor: Editor::new(traced),
-            next: used.chain(named).max().map_or(0, |last| last.saturating_add(1)),
+            next: used.chain(named).max().map_or(RequestId(0), |last| RequestId(last.0.saturating_add(1))),
             gone: rows().filter(|(row, _)| fates.gone.contains(row)).map(|(_, row)| row.request).collect(),
             more: HashMap::new(),
             bound: 0,
@@ -178,7 +178,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             if operation.has_request() {
                 self.more.entry(operation.request).or_default().push(self.next);
                 self.editor.push(&Call { request: self.next, ..further }, details.clone());
-                self.next += 1;
+                self.next = self.next.wrapping_add(1);
             } else {
                 self.editor.push(&further, details.clone());
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use straggler_model::{Rank, Time};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{
-    Building, Decisions, Instruction, Options, Playback, PlaybackError, Recording, TraceError,
+    Building, Decisions, Instruction, Options, Playback, PlaybackError, TraceError, TracedRun,
 };
 use straggler_sim::programs::{Change, Changed, Replayed};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Stuck};
@@ -186,7 +186,7 @@ impl Scenario {
 
 /// A trace that was replayed to its end.
 struct Replay {
-    recording: Arc<Recording>,
+    recording: Arc<TracedRun>,
     replayed: Vec<Replayed>,
     finish: Vec<Time>,
 }
@@ -199,7 +199,7 @@ impl Replay {
         simulation: &Simulation<'_>,
         control: &mut Control<'_>,
     ) -> Result<Replay, ScenarioError> {
-        let recording = Arc::new(Recording::from_trace(trace, options).map_err(ScenarioError::Trace)?);
+        let recording = Arc::new(TracedRun::from_trace(trace, options).map_err(ScenarioError::Trace)?);
         let playback = Playback::new(recording.clone(), 1, building).map_err(ScenarioError::Playback)?;
         let (run, replayed) = simulation.replay(&playback, control).map_err(ScenarioError::Run)?;
         let Outcome { finish, stuck, .. } = run.outcome;
@@ -235,7 +235,7 @@ impl Replay {
     }
 }
 
-fn goes_on_as_recorded(recording: &Recording, replayed: &[Replayed]) -> bool {
+fn goes_on_as_recorded(recording: &TracedRun, replayed: &[Replayed]) -> bool {
     recording.ranks().iter().zip(replayed).any(|(rank, replayed)| {
         let other = |change: &&Change| matches!(change.what, Changed::Requests(_) | Changed::Source(_));
         let first = replayed.changes.iter().filter(other).map(|change| change.instruction).min();
@@ -249,7 +249,7 @@ fn goes_on_as_recorded(recording: &Recording, replayed: &[Replayed]) -> bool {
 }
 
 /// The calls that were entered and not left.
-fn hanging(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<HangingCall> {
+fn hanging(trace: &Trace, recording: &TracedRun, replayed: &[Replayed]) -> Vec<HangingCall> {
     let ranks = (0..).zip(recording.ranks()).zip(replayed).zip(&trace.ranks);
     ranks
         .filter_map(|(((rank, recorded), replayed), traced)| {
@@ -261,7 +261,7 @@ fn hanging(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<H
         .collect()
 }
 
-fn decided(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<Decided> {
+fn decided(trace: &Trace, recording: &TracedRun, replayed: &[Replayed]) -> Vec<Decided> {
     let mut counts: BTreeMap<(Rank, Function, DecisionKind), u64> = BTreeMap::new();
     for (rank, replayed) in (0..).zip(replayed) {
         for change in &replayed.changes {

@@ -9,16 +9,16 @@ mod unneeded;
 
 use std::collections::HashMap;
 use straggler_model::Time;
-use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+use straggler_schedule::traced::{Instruction, TracedRank, TracedRun};
 use straggler_sim::programs::Replayed;
 use straggler_trace::{Class, RankTrace, Trace};
 
 /// What a simulated run says of itself.
-const SIMULATED: &str = "synthetic: simulated from a trace, no program ran";
+const SIMULATED: &str = "synthetic: simulated from a trace, no program was run";
 
 /// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without. The trace becomes
 /// this run.
-pub fn simulated(trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+pub fn simulated(trace: Trace, recording: &TracedRun, replayed: &[Replayed], noiseless: bool) -> Trace {
     let mut trace = retimed(trace, recording, replayed, noiseless);
     if !trace.notes.iter().any(|note| note.starts_with("synthetic")) {
         trace.notes.push(SIMULATED.to_owned());
@@ -27,18 +27,17 @@ pub fn simulated(trace: Trace, recording: &Recording, replayed: &[Replayed], noi
 }
 
 /// What a run that was re-enacted says of itself.
-const REENACTED: &str =
-    "replayed: the communication of a trace with real messages, the computation by waiting as long";
+const REENACTED: &str = "replayed: the messages of a trace are real, its computation is waiting for as long";
 
 /// The run in which processes have re-enacted `recording`, which was read from `trace`, with real messages.
-pub fn reenacted(trace: Trace, recording: &Recording, replayed: &[Replayed]) -> Trace {
+pub fn reenacted(trace: Trace, recording: &TracedRun, replayed: &[Replayed]) -> Trace {
     let mut trace = retimed(trace, recording, replayed, false);
     trace.notes.retain(|note| !note.starts_with("replayed: "));
     trace.notes.push(REENACTED.to_owned());
     trace
 }
 
-fn retimed(mut trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+fn retimed(mut trace: Trace, recording: &TracedRun, replayed: &[Replayed], noiseless: bool) -> Trace {
     let origin = recording.origin();
     for ((rank, recorded), replayed) in trace.ranks.iter_mut().zip(recording.ranks()).zip(replayed) {
         Known::of(rank, recorded, replayed, origin, noiseless).retime(rank);
@@ -72,7 +71,7 @@ struct Anchor {
 impl Known {
     fn of(
         traced: &RankTrace,
-        recorded: &RankRecording,
+        recorded: &TracedRank,
         replayed: &Replayed,
         origin: Time,
         noiseless: bool,

@@ -19,7 +19,7 @@ use straggler_schedule::traced::{Building, Decisions, Options};
 use straggler_sim::{Control, Simulation};
 use straggler_trace::messages::Messages;
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace, call,
+    Call, CommId, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace, call,
     call::special,
 };
 
@@ -76,7 +76,7 @@ impl Author {
         details: Option<Details>,
     ) -> &mut Author {
         let exit = self.clock + Time::from_ns(1_000);
-        let mut call = Call { comm: 0, ..Call::new(function, self.clock, exit) };
+        let mut call = Call { comm: CommId(0), ..Call::new(function, self.clock, exit) };
         set(&mut call);
         self.clock = exit;
         match details {
@@ -154,14 +154,14 @@ fn figure_4(foo: [u64; 4], order: [u32; 3]) -> Trace {
         author.collective(Function::Barrier).region("foo", ms(foo[rank])).region("bar", ms(bar[rank]));
         if rank == 0 {
             (1..4).for_each(|from| {
-                author.irecv(from, 0, from as RequestId - 1);
+                author.irecv(from, 0, RequestId(from as u32 - 1));
             });
-            let mut open = vec![0, 1, 2];
+            let mut open = [0, 1, 2].map(RequestId).to_vec();
             for from in order {
                 author
-                    .wait(Function::Waitany, open.clone(), vec![completed(from - 1)])
+                    .wait(Function::Waitany, open.clone(), vec![completed(RequestId(from - 1))])
                     .region("work", ms(25));
-                open.retain(|&request| request != from - 1);
+                open.retain(|&request| request.0 != from - 1);
             }
         } else {
             author.send(0, 0);
@@ -226,7 +226,7 @@ fn order(trace: &Trace) -> Vec<RequestId> {
 fn the_simulated_trace_says_what_was_decided() {
     let balanced = Difference::Balance { place: region("foo"), weights: None };
     let run = simulate(&with(&figure_4(FOO, [1, 2, 3]), balanced), Decisions::Redecide);
-    assert_eq!(order(&run.trace), [2, 1, 0]);
+    assert_eq!(order(&run.trace), [2, 1, 0].map(RequestId));
     let again = simulate(&run.trace, Decisions::AsRecorded);
     assert_eq!(again.finish, run.finish);
 }
@@ -269,15 +269,19 @@ fn a_persistent_receive_from_anyone_takes_what_comes() {
     // Rank 1 was first; now it computes longer. MPI_Start does not name the communicator.
     let mut master = Author::new();
     let set = |call: &mut Call| {
-        (call.peer, call.tag, call.received, call.request) = (special::ANY, 5, 8, 0);
+        (call.peer, call.tag, call.received, call.request) = (special::ANY, 5, 8, RequestId(0));
     };
     master.call(Function::Recv_init, set, None);
     for (request, peer) in [(1, 1), (2, 2)] {
-        let begins = Details { requests: vec![0].into(), ..Details::default() };
-        let set = |call: &mut Call| (call.request, call.comm) = (request, call::NO_COMM);
+        let begins = Details { requests: vec![RequestId(0)].into(), ..Details::default() };
+        let set = |call: &mut Call| (call.request, call.comm) = (RequestId(request), call::NO_COMM);
         master.call(Function::Start, set, Some(begins));
         let matched = Some(Matched { peer, tag: 5 });
-        master.wait(Function::Wait, vec![request], vec![Completed { matched, ..completed(request) }]);
+        master.wait(
+            Function::Wait,
+            vec![RequestId(request)],
+            vec![Completed { matched, ..completed(RequestId(request)) }],
+        );
     }
     let mut ranks = vec![master.end()];
     ranks.extend([2, 5].map(|time| Author::new().region("work", ms(time)).send(0, 5).end()));
@@ -296,13 +300,13 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
     // Rank 1 tests three times while it computes; the message comes before the third test.
     let program = || {
         let mut receiver = Author::new();
-        receiver.irecv(0, 5, 0);
+        receiver.irecv(0, 5, RequestId(0));
         for _ in 0..3 {
             receiver.compute(ms(10)).mark(Function::RegionEnter, "poll");
-            let asked = Details { requests: vec![0].into(), ..Details::default() };
+            let asked = Details { requests: vec![RequestId(0)].into(), ..Details::default() };
             receiver.call(Function::Test, |_| {}, Some(asked)).mark(Function::RegionLeave, "poll");
         }
-        receiver.compute(ms(10)).wait(Function::Test, vec![0], Vec::new()).compute(ms(1));
+        receiver.compute(ms(10)).wait(Function::Test, vec![RequestId(0)], Vec::new()).compute(ms(1));
         trace(vec![Author::new().compute(ms(35)).send(1, 5).end(), receiver.end()])
     };
     let tests = |trace: &Trace| {
@@ -419,17 +423,25 @@ fn rounds(seed: u64, ranks: u32, rounds: u32) -> Trace {
         for (rank, author) in (0..ranks).zip(&mut authors) {
             let (to, from) = ((rank + shift) % ranks, (rank + ranks - shift) % ranks);
             let (receive, send) = (2 * round, 2 * round + 1);
-            author.compute(Time(random.below(50_000_000))).irecv(from as i32, 1, receive);
+            author.compute(Time(random.below(50_000_000))).irecv(from as i32, 1, RequestId(receive));
             let bytes = random.below(20_000);
             let set = |call: &mut Call| {
-                (call.peer, call.tag, call.sent, call.request) = (to as i32, 1, bytes, send);
+                (call.peer, call.tag, call.sent, call.request) = (to as i32, 1, bytes, RequestId(send));
             };
             author.call(Function::Isend, set, None).compute(Time(random.below(9_000_000)));
             if any {
-                author.wait(Function::Waitany, vec![receive, send], vec![completed(receive)]);
-                author.compute(Time(random.below(5_000_000))).wait(Function::Wait, vec![send], Vec::new());
+                author.wait(
+                    Function::Waitany,
+                    vec![RequestId(receive), RequestId(send)],
+                    vec![completed(RequestId(receive))],
+                );
+                author.compute(Time(random.below(5_000_000))).wait(
+                    Function::Wait,
+                    vec![RequestId(send)],
+                    Vec::new(),
+                );
             } else {
-                author.wait(Function::Waitall, vec![receive, send], Vec::new());
+                author.wait(Function::Waitall, vec![RequestId(receive), RequestId(send)], Vec::new());
             }
         }
         if random.below(3) == 0 {

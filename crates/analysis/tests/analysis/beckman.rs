@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use straggler_analysis::growth::straight_line;
-use straggler_analysis::study::{Batch, Plan, Runner, Series, Study, Tracks, series};
+use straggler_analysis::study::{Batch, Plan, Series, Study, StudyRunner, Tracks, series};
 
 const COLLECTIVES: [&str; 3] = ["barrier:dissemination", "allreduce:dissemination", "alltoall:bruck"];
 
@@ -15,8 +15,14 @@ fn run(lines: &str) -> Vec<Series> {
     let text = format!("name = 'grid'\nnetwork = 'cnl'\nsize = 1\nidempotent = true\n{lines}");
     let plan = Plan::new(&Study::parse(&text).unwrap(), Path::new("")).unwrap();
     let stop = AtomicBool::new(false);
-    let runner =
-        Runner { plan: &plan, threads: 2, accelerator: None, memory: None, stop: &stop, advance: &|_| () };
+    let runner = StudyRunner {
+        plan: &plan,
+        threads: 2,
+        accelerator: None,
+        memory: None,
+        stop: &stop,
+        advance: &|_| (),
+    };
     let mut keep = |_: &Batch| Ok::<(), Infallible>(());
     let results = runner.run(Tracks::new(&plan), &mut keep).1.unwrap();
     series(&results, 0.1)

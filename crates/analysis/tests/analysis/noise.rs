@@ -5,7 +5,7 @@ use straggler_analysis::noise::cores::Verdict;
 use straggler_analysis::noise::fit::{self, Fit};
 use straggler_analysis::noise::{Analysis, Comparison, Spectrum, Together, overhead};
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::generate::{Durations, Extent};
 use straggler_model::noise::recording::{Core, Detour, Evidence, UNNAMED};
 use straggler_model::noise::signature::{Arrivals, Signature, SignatureSource};
@@ -46,11 +46,11 @@ fn usual() -> Signature {
     ])
 }
 
-fn drawn(signature: &Signature, seed: u64, length: Time) -> Recording {
+fn drawn(signature: &Signature, seed: u64, length: Time) -> NoiseRecording {
     signature.recording(seed, Extent::Length(length)).unwrap()
 }
 
-fn nameless(mut recording: Recording) -> Recording {
+fn nameless(mut recording: NoiseRecording) -> NoiseRecording {
     for core in &mut recording.cores {
         core.detours.iter_mut().for_each(|detour| detour.source = UNNAMED);
     }
@@ -58,8 +58,8 @@ fn nameless(mut recording: Recording) -> Recording {
 }
 
 /// Several recordings of a core as cores of one.
-fn side_by_side(recordings: Vec<Recording>) -> Recording {
-    let mut all = Recording { cores: Vec::new(), ..recordings[0].clone() };
+fn side_by_side(recordings: Vec<NoiseRecording>) -> NoiseRecording {
+    let mut all = NoiseRecording { cores: Vec::new(), ..recordings[0].clone() };
     for (number, mut recording) in recordings.into_iter().enumerate() {
         recording.cores[0].core = number as u32;
         all.cores.append(&mut recording.cores);
@@ -118,7 +118,7 @@ fn chance_has_no_lines() {
 }
 
 /// A recording in bursts: quiet and busy stretches of about 30 ms.
-fn bursts(seed: u64, length: Time) -> Recording {
+fn bursts(seed: u64, length: Time) -> NoiseRecording {
     let mut stream = Stream::new(seed, 0, 0, 0);
     let mut exponential = |mean: f64| Time((-stream.unit().ln() * mean) as u64);
     let (mut at, mut end) = (Time::ZERO, Time::ZERO);
@@ -136,13 +136,13 @@ fn bursts(seed: u64, length: Time) -> Recording {
         }
     }
     let core = Core { length, detours, ..Core::default() };
-    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+    NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
 }
 
 #[test]
 fn intervals_cover_the_truth() {
     let usual = usual();
-    let covers = |recording: &Recording, truth: f64| {
+    let covers = |recording: &NoiseRecording, truth: f64| {
         let interval = overhead::of_recording(recording, 7).interval.unwrap();
         interval.low <= truth && truth <= interval.high
     };
@@ -186,19 +186,19 @@ fn common_noise_is_found_and_separate_noise_is_not() {
 }
 
 /// Fitted to one draw, a signature must draw noise that cannot be told from it.
-fn fitted_equals(recording: &Recording, length: Time) -> Fit {
+fn fitted_equals(recording: &NoiseRecording, length: Time) -> Fit {
     let fit = Fit::of(recording, "fitted", "a test").unwrap();
     let again = fit.signature.recording(77, Extent::Length(length)).unwrap();
     let text = || fit.signature.to_toml().unwrap();
     for (what, (distance, limit)) in ["durations", "gaps"].iter().zip(fit::distances(recording, &again)) {
         assert!(distance < limit, "{what}: {distance} {limit}\n{}", text());
     }
-    let rate = |recording: &Recording| {
+    let rate = |recording: &NoiseRecording| {
         recording.cores.iter().map(|core| core.detours.len()).sum::<usize>() as f64
             / recording.noise_and_length().1.seconds()
     };
     assert!((rate(&again) / rate(recording) - 1.0).abs() < 0.05, "{}", text());
-    let share = |recording: &Recording| overhead::of_recording(recording, 1).share;
+    let share = |recording: &NoiseRecording| overhead::of_recording(recording, 1).share;
     assert!((fit.signature.share() / share(recording) - 1.0).abs() < 0.05, "{}", text());
     assert!(Comparison::of(recording, &again, 1).is_equal(), "{}", text());
     fit
@@ -263,7 +263,7 @@ fn comparisons_name_what_differs() {
 
 #[test]
 fn nothing_is_analysed_without_a_panic() {
-    let empty = Recording::default();
+    let empty = NoiseRecording::default();
     let analysis = Analysis::of(&empty, 1);
     assert_eq!((analysis.overhead.share, analysis.sources.len()), (0.0, 0));
     assert!(Fit::of(&empty, "x", "y").is_err());
@@ -275,7 +275,7 @@ fn nothing_is_analysed_without_a_panic() {
             source: UNNAMED,
         });
         let core = Core { length: Time(length), detours: detours.collect(), ..Core::default() };
-        Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+        NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
     };
     let many: Vec<(u64, u64)> = (0..40).map(|index| (index * 2, 1)).collect();
     let zeros: Vec<(u64, u64)> = (0..40).map(|_| (5, 0)).collect();
@@ -325,7 +325,7 @@ fn a_hundred_thousand_detours_in_about_a_second() {
 }
 
 /// A core of 10 s with detours at these moments, in seconds, of these lengths, in microseconds.
-fn placed(mut moments: Vec<(f64, f64)>) -> Recording {
+fn placed(mut moments: Vec<(f64, f64)>) -> NoiseRecording {
     moments.retain(|&(at, _)| (0.0..10.0).contains(&at));
     moments.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut free = Time::ZERO;
@@ -338,7 +338,7 @@ fn placed(mut moments: Vec<(f64, f64)>) -> Recording {
     }
     let length = seconds(10).max(free);
     let core = Core { length, detours, ..Core::default() };
-    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+    NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
 }
 
 fn comb(hz: f64, first: f64, length: f64) -> Vec<(f64, f64)> {
@@ -352,7 +352,7 @@ fn heavy(count: u32, seed: u64) -> Vec<(f64, f64)> {
 }
 
 /// Frequencies, and what always holds: no line has more than there is.
-fn lines_of(recording: &Recording) -> Vec<(f64, f64, u64)> {
+fn lines_of(recording: &NoiseRecording) -> Vec<(f64, f64, u64)> {
     let spectrum = Spectrum::of(recording);
     let shares: f64 = spectrum.lines.iter().map(|line| line.share).sum();
     let events: u64 = spectrum.lines.iter().map(|line| line.events).sum();

@@ -1,9 +1,12 @@
 //! `straggler assess` as typed.
 
+use super::cores::{CoreList, cores_list};
 use super::device::DeviceOption;
-use super::measure::{CoreList, SourcesName, cores_list};
+use super::measure::SourcesName;
 use super::predict::ReadingOptions;
+use crate::args::checks::ChecksOption;
 use crate::args::count::count;
+use crate::args::typed_text::text;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_analysis::study::share;
@@ -12,85 +15,98 @@ use straggler_model::units::Bytes;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  What will this node's noise cost at scale? About a minute; as root it names the sources best:
+  What does this node's noise cost at scale? Takes about a minute; as root it names all sources:
   straggler assess
 
-  A first look in a few seconds, up to 4,096 processes:
+  A quick look in a few seconds, up to 4,096 processes:
   straggler assess --time 500ms --processes 4096
 
-  Noise that was measured elsewhere, or is only described, on another network:
+  Noise measured elsewhere, or a built-in signature, on another network:
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
   straggler assess altix --network altix --processes 1024
 
-  What would it cost my program? The trace of a run on a few processes, replayed in copies:
+  What would it cost my program? Replay a trace of a few processes in many copies:
   straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
   straggler assess altix \\
       --goal fixtures/conformance/eager-00.goal
 
+  A gate for the health check of a node, with metrics for Prometheus:
+  straggler assess fixtures/noise/selfish.0 --network chic --processes 1024 \\
+      --fail-if 'slowdown@1024>2' --prometheus noise.prom
+
+METRICS  for --fail-if and --prometheus
+  slowdown@P    T/T0 - 1 of the median on P processes, per operation: 'slowdown[barrier]@1024>50%'
+  inflection    processes from which noise costs more than the threshold: 'inflection<4096'
+  noise_share   share of time lost to noise: 'noise_share>0.1%'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5. If only the
+  value is beyond it, a warning says so.
+
 WHAT IT DOES
-  1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile. The
-     time is cut into five batches with pauses between them, so that it tells more than one moment.
-  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes, or your program,
-     with every process suffering this noise from a randomly drawn moment on, in as many replicas as
-     the median needs.
+  1. Measures noise on all cores that the process may use, and records what the kernel does
+     meanwhile. It measures five batches with pauses between them, to sample more than one moment.
+  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes, or your program.
+     Every process has this noise from a random offset on. The number of replicas depends on the
+     precision of the median.
   3. Finds the inflection point: the smallest number of processes at which noise makes the median
      more than 10 % slower, with 95 % confidence.
-  4. Takes away the sources of noise that reach farthest, one at a time, at that point and at the
-     largest scale, and ranks them by what that gives.
-  Pictures, the recording and all numbers are written to a folder.
-  On a busy machine the simulations take no longer: they end at a smaller scale, and the verdict says
-  which one and how to simulate the rest.";
+  4. Removes the sources with the largest effect one at a time, at the inflection point and at the
+     largest scale, and ranks them by the gain.
+  It writes figures, the recording and all numbers to a folder.
+  On a busy machine the simulations do not take longer: they stop at a smaller scale, and the result
+  says which one and how to simulate the rest.";
 
-/// What this node's noise costs at scale, and which source of it to remove first
+/// Estimate what this node's noise costs at scale, and which source to remove first
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Assess {
-    /// Assess this noise instead of measuring: a recording, a trace, or a description as --noise takes it
-    #[arg(value_name = "FILE|SPEC")]
+    /// Assess this noise instead of measuring: a recording, a trace, or a noise spec
+    #[arg(value_name = "FILE|SPEC", value_parser = text())]
     pub noise: Option<String>,
-    /// How long to measure; from a second on in five batches, with pauses of up to 5 s between them
+    /// How long to measure; a second or more is split into five batches with pauses of up to 5 s
     #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with = "noise")]
     pub time: Time,
-    /// The cores to measure, as in 0-3,8; all that this process may use unless given
+    /// Cores to measure, for example 0-3,8 [default: all that this process may use]
     #[arg(long, value_name = "LIST", value_parser = cores_list, conflicts_with = "noise")]
     pub cores: Option<CoreList>,
-    /// How to find out what took the CPU
+    /// How to identify what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
-    /// Leave out the noise of this source: a job that happened to run, as the tables name it, without "other jobs". May be
-    /// given several times
+    /// Ignore the noise of this source, for example a job that happened to run; use its name in the tables, without
+    /// "other jobs"; repeatable
     #[arg(long, value_name = "NAME")]
     pub ignore: Vec<String>,
-    /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace `fit`, the
-    /// network that is fitted from the trace
-    #[arg(long, value_name = "NETWORK")]
+    /// The network: LogGOPS parameters, a preset or a .toml file [default: slingshot-11; with --trace `fit`, the network
+    /// fitted to the trace]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
-    /// Ask about this traced program instead of collectives: the folder of a trace, or a file of it
+    /// Assess this traced program instead of collectives: the folder of a trace, or a file in it
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["goal", "processes", "size"])]
     pub trace: Option<PathBuf>,
-    /// Simulate this many times the traced processes: a list; 1,4,16,64,256 unless given
+    /// Numbers of copies of the traced processes to simulate [default: 1,4,16,64,256]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "trace", value_parser = count::<u32>(1..))]
     pub copies: Vec<u32>,
-    /// Ask about this GOAL schedule instead of collectives; for several numbers of processes give it several times
+    /// Assess this GOAL schedule instead of collectives; repeat it for schedules of several numbers of processes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["processes", "size"])]
     pub goal: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingOptions,
-    /// The table that finds the algorithms of a trace's collectives: paper (unless given), mpich, open-mpi or a file
-    #[arg(long, value_name = "PRESET|FILE.toml", requires = "trace")]
+    /// Table that selects the algorithms of the collectives in the trace: paper, mpich, open-mpi or a file [default: paper]
+    #[arg(long, value_name = "PRESET|FILE.toml", requires = "trace", value_parser = text())]
     pub algorithms: Option<String>,
-    /// The largest number of processes; simulated are the powers of two up to it, beyond 65,536 every other one
+    /// Largest number of processes; simulates the powers of two up to it, and above 65,536 every other one
     #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = count::<u32>(2..=1 << 26))]
     pub processes: u32,
-    /// Data of the allreduce and the broadcast
+    /// Size of the allreduce and the broadcast
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub size: Bytes,
-    /// Noise is the bottleneck where it makes the median slower by more than this
+    /// Slowdown of the median above which noise counts as the bottleneck
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
     pub threshold: f64,
-    /// The folder for the report: JSON, pictures, and the recording
+    /// Folder for the results: JSON, figures and the recording
     #[arg(short, long, value_name = "DIR", default_value = "straggler-assessment")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub checks: ChecksOption,
     #[command(flatten)]
     pub device: DeviceOption,
 }

@@ -10,23 +10,23 @@ EXAMPLES
   straggler bench --quick
   straggler bench --quick --repeat 1 -o bench.json
 
-Every case runs in a process of its own, so that its peak of memory is its own. The best of the
-repetitions counts. The numbers are those of this machine and of what else runs on it.";
+Each case runs in a separate process, so that its peak memory is its own. The best repetition
+counts. Other load on the machine affects the results.";
 
-/// How fast this machine simulates, and in how much memory
+/// Measure the speed and the memory use of the simulator on this machine
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// Processes of the main cases
+    /// Simulated processes in the main cases
     #[arg(long, value_name = "P", value_parser = count::<u32>(2..))]
     pub processes: Option<u32>,
-    /// Runs of each case, of which the best counts
+    /// Runs of each case; the best counts
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>(1..))]
     pub repeat: u32,
-    /// A few seconds: fewer processes
+    /// Fewer processes; takes a few seconds
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
-    /// Minutes: up to 67,108,864 processes, which takes several gigabytes
+    /// Up to 67,108,864 processes; takes minutes and several gigabytes of memory
     #[arg(long)]
     pub full: bool,
     /// Write the results as JSON

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeBounds;
 
-/// What a suffix multiplies by. No number of processes is in thousands of a thing, so that small letters mean the same.
+/// What a suffix multiplies by. Upper and lower case mean the same: a count has no millis.
 const SUFFIXES: [(&str, u64); 6] =
     [("ki", 1 << 10), ("mi", 1 << 20), ("gi", 1 << 30), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)];
 
@@ -37,7 +37,7 @@ where
     }
 }
 
-fn parse(text: &str) -> Option<u64> {
+pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some((base, exponent)) = text.split_once('^') {
         return digits(base)?.checked_pow(digits(exponent)?.try_into().ok()?);
@@ -53,7 +53,7 @@ fn parse(text: &str) -> Option<u64> {
     }
 }
 
-/// A decimal number times a factor, if that is whole: 1.5 and 1000 make 1500.
+/// A decimal number times a factor, if the product is whole: 1.5 and 1000 give 1500.
 fn scaled(text: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let part = digits(fraction)?.checked_mul(factor)?;

@@ -5,18 +5,18 @@ use clap::{Args, ValueEnum};
 /// Where replicas run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum TypedDevice {
-    /// On GPUs where there are some and the work is large enough to pay for it
+    /// GPUs, if there are any and the work is large enough to benefit
     #[default]
     Auto,
-    /// On the CPU
+    /// The CPU
     Cpu,
-    /// On GPUs; what they cannot run, on the CPU
+    /// GPUs; the CPU for what they cannot run
     Gpu,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct DeviceOption {
-    /// Where replicas of collectives run; the numbers are the same everywhere
+    /// Where to run replicas of collectives; the results are the same
     #[arg(long, value_enum, default_value_t, value_name = "DEVICE")]
     pub device: TypedDevice,
 }

@@ -2,25 +2,27 @@
 
 use super::latency::Latency;
 use super::report::ReportOption;
+use crate::args::checks::ChecksOption;
+use crate::args::cores::{CoreList, cores_list};
 use crate::args::count::count;
+use crate::args::noise::noise_metrics_help;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use straggler_measure::cores;
 use straggler_measure::kernels::Threshold;
 use straggler_model::Time;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  Half a second of noise on every core, and a file for later:
+  Measure half a second of noise on every core and keep the recording:
   straggler measure noise --time 0.5s -o node.noise
 
-  One core alone and then all of them, as in Table I of the paper:
+  One core alone, then all of them, as in Table I of the paper:
   straggler measure noise --time 0.2s --one-and-all
 
-  Round trips over TCP, as a distribution:
+  Distribution of round trips over TCP:
   straggler measure latency --kernel tcp --trials 1000 -o tcp.lat
 
-  Does it measure what it should? (ends with 5 if not; try it on an idle machine)
+  Test the measurement itself, best on an idle machine (exit code 5 if it fails):
   straggler measure noise --self-test --time 0.2s --json || true";
 
 /// Measure this machine
@@ -33,22 +35,22 @@ pub struct Measure {
 
 #[derive(Debug, Subcommand)]
 pub enum MeasureCommand {
-    /// What takes the CPU from a program that does nothing but compute
+    /// Measure noise: interruptions of a program that only computes
     Noise(Box<Noise>),
-    /// How long communication, system calls or a command take, as a distribution
+    /// Measure the latency distribution of communication, system calls or a command
     Latency(Box<Latency>),
-    /// Make one file of several that measured the same latencies
+    /// Merge several measurements of the same latencies into one file
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Merge),
 }
 
 const MERGE_EXAMPLES: &str = "\
 EXAMPLES
-  Two drawn measurements of the same kernel as one, with the trials of both:
+  Merge two synthetic measurements of the same kernel:
   straggler measure merge fixtures/latency/before.lat \\
       fixtures/latency/after.lat -o both.lat
 
-Files must be of the same kernel, layout of bins and placement; `straggler compare` takes others.";
+All files must have the same kernel, bins and placement. For others use `straggler compare`.";
 
 #[derive(Debug, Args)]
 pub struct Merge {
@@ -60,71 +62,82 @@ pub struct Merge {
     pub output: PathBuf,
 }
 
-const NOISE_EXAMPLES: &str = "\
+const NOISE_EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler measure noise --time 0.5s -o node.noise
   straggler measure noise --time 0.2s --runs 3 --choose quietest
   straggler measure noise --time 0.2s --events 1000 --json
   straggler measure noise --time 0.2s --method ftq --quantum 1ms
 
+  Metrics for the textfile collector of Prometheus:
+  straggler measure noise --time 0.2s --prometheus noise.prom
+
+",
+    noise_metrics_help!(),
+    "
+
 METHODS
-  detour  reads the clock in a tight loop and keeps every iteration longer than the threshold:
-          start and length of each interruption
-  fwq     fixed work: the same work again and again, each time timed
-  ftq     fixed time: how much work is done in every quantum of time
+  detour  reads the clock in a tight loop and records start and length of every iteration that is
+          longer than the threshold
+  fwq     fixed work quantum: times the same piece of work over and over
+  ftq     fixed time quantum: counts the work done in every quantum of time
 
 HOW TO READ IT
-  An undisturbed iteration takes t_min; noise faster than 1 / (2 t_min) cannot be seen. Overhead is
-  the share of time lost in detours. Slow phases are stretches in which everything took longer,
-  as on machines that share their cores: they are no detours and are told apart.";
+  An undisturbed iteration takes t_min; noise faster than 1 / (2 t_min) is invisible. Overhead is
+  the share of time lost in detours. Slow phases are periods in which everything takes longer, as on
+  machines that share their cores; they are reported apart from detours."
+);
 
-/// What takes the CPU from a program that does nothing but compute
+/// Measure noise: interruptions of a program that only computes
 #[derive(Debug, Args)]
 #[command(after_help = NOISE_EXAMPLES)]
 pub struct Noise {
-    /// How long to measure; 10s unless given, or at most 10min with --events
+    /// How long to measure [default: 10s; with --events at most 10min]
     #[arg(long, value_name = "TIME")]
     pub time: Option<Time>,
-    /// Stop when every core has found so many detours
+    /// Stop when every core has found this many detours
     #[arg(long, value_name = "N", value_parser = count::<u64>(1..))]
     pub events: Option<u64>,
-    /// The cores to measure, as in 0-3,8; all that this process may use unless given
+    /// Cores to measure, for example 0-3,8 [default: all that this process may use]
     #[arg(long, value_name = "LIST", value_parser = cores_list)]
     pub cores: Option<CoreList>,
-    /// The kernel that measures
+    /// Measurement method
     #[arg(long, value_enum, default_value_t)]
     pub method: MethodName,
-    /// What is longer is a detour: a number of undisturbed iterations or a time [default: 9 for detour,
-    /// 1.02 for fwq and ftq, whose times are what a quantum lost]
+    /// Threshold of a detour: a number of undisturbed iterations, or a time [default: 9 for detour, 1.02 for
+    /// fwq and ftq, where a time is the loss of a quantum]
     #[arg(long, value_name = "FACTOR|TIME", value_parser = threshold)]
     pub threshold: Option<Threshold>,
-    /// Length of a quantum of fixed work
+    /// Length of a fixed-work quantum
     #[arg(long, value_name = "TIME", default_value = "100us")]
     pub work: Time,
-    /// Length of a quantum of fixed time
+    /// Length of a fixed-time quantum
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub quantum: Time,
-    /// Measure so many times
+    /// Number of runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=1000))]
     pub runs: u32,
-    /// Which of several runs to report and to write
+    /// Which of several runs to report and write
     #[arg(long, value_enum, default_value_t)]
     pub choose: Choose,
     /// Measure the first core alone, then all of them
     #[arg(long, conflicts_with_all = ["runs", "self_test"])]
     pub one_and_all: bool,
-    /// How to find out what took the CPU
+    /// How to identify what took the CPU
     #[arg(long, value_enum, default_value_t)]
     pub sources: SourcesName,
-    /// Detours kept on each core; of those beyond, number and time are
+    /// Detours to record per core; of further ones, only number and total time are kept
     #[arg(long, value_name = "N", value_parser = count::<u32>(1..=1 << 28))]
     pub buffer: Option<u32>,
-    /// Inject known detours and tell how many are found again, and how exactly
-    #[arg(long, conflicts_with_all = ["events", "runs", "output", "report"])]
+    /// Inject known detours and report how many are found, and how precisely
+    #[arg(long, conflicts_with_all = ["events", "runs", "output", "report", "fail_if", "prometheus"])]
     pub self_test: bool,
     /// Write the recording to a file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub checks: ChecksOption,
     #[command(flatten)]
     pub report: ReportOption,
 }
@@ -138,45 +151,37 @@ pub enum MethodName {
     Ftq,
 }
 
-/// Which of several runs counts.
+/// Which of several runs is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Choose {
-    /// The one with the lowest total detour
+    /// The run with the least time lost
     #[default]
     Quietest,
     First,
     Last,
 }
 
-/// How the kernel is observed.
+/// How the operating system kernel is observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SourcesName {
-    /// The best way that is permitted
+    /// The best one that is permitted
     #[default]
     Auto,
-    /// Tracepoints of the kernel; needs root
+    /// Kernel tracepoints; needs root
     Tracepoints,
-    /// The kernel's osnoise tracer; needs root
+    /// The osnoise tracer of the kernel; needs root
     Osnoise,
-    /// Counters of /proc
+    /// Counters in /proc
     Counters,
     None,
 }
 
-/// `0-3,8`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CoreList(pub Vec<u32>);
-
-pub fn cores_list(text: &str) -> Result<CoreList, String> {
-    cores::parse(text).map(CoreList).map_err(|fault| fault.to_string())
-}
-
-/// A plain number is a factor, `9` or `9x`; what has a unit is a time.
+/// A plain number is a factor, `9` or `9x`; a number with a unit is a time.
 fn threshold(text: &str) -> Result<Threshold, String> {
     let number = text.strip_suffix('x').unwrap_or(text);
     match number.parse::<f64>() {
         Ok(factor) if factor.is_finite() => Ok(Threshold::Factor(factor)),
-        Ok(_) => Err(format!("`{text}` is no number of iterations; write one like 9")),
+        Ok(_) => Err(format!("`{text}` is not a number of iterations; write one like 9")),
         Err(_) => text
             .parse()
             .map(Threshold::Time)

@@ -1,5 +1,6 @@
 //! `straggler network` as typed.
 
+use crate::args::typed_text::text;
 use clap::{Args, Subcommand};
 use straggler_model::network::Factor;
 
@@ -9,7 +10,7 @@ EXAMPLES
   straggler network show chic
   straggler network show slingshot-11,L=800ns --network-scale 2";
 
-/// The networks that are known by name
+/// List and show network presets
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Network {
@@ -19,10 +20,10 @@ pub struct Network {
 
 #[derive(Debug, Subcommand)]
 pub enum NetworkCommand {
-    /// All presets and where their numbers come from
+    /// List all presets and the sources of their numbers
     #[command(after_help = "EXAMPLES\n  straggler network list\n  straggler network list --json")]
     List,
-    /// A network as a file that --network reads
+    /// Print a network as a file for --network
     #[command(
         after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s"
     )]
@@ -32,8 +33,9 @@ pub enum NetworkCommand {
 #[derive(Debug, Args)]
 pub struct Show {
     /// A preset, LogGOPS parameters or a .toml file
+    #[arg(value_parser = text())]
     pub network: String,
-    /// Make it this many times faster: L, g and G are divided by it
+    /// Make the network faster by this factor: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,
     /// Write to a file instead of stdout

@@ -3,19 +3,44 @@
 pub mod convert;
 
 use super::report::ReportOption;
+use crate::args::checks::ChecksOption;
+use crate::args::typed_text::{noise, text};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_model::noise::NoiseSpec;
 
-const EXAMPLES: &str = "\
+/// The metrics of a noise recording, the same wherever one is judged.
+macro_rules! noise_metrics_help {
+    () => {
+        "\
+METRICS  for --fail-if and --prometheus
+  overhead             share of time lost in detours: 'overhead>0.1%'
+  source_overhead      the same for each source: 'source_overhead[timer]>0.05%'
+  detours_per_second   per core: 'detours_per_second>1000'
+  longest              the longest detour: 'longest>50us'
+  A limit is exceeded if the whole 95 % interval, where there is one, is beyond it. The exit code is
+  then 5."
+    };
+}
+pub(crate) use noise_metrics_help;
+
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler noise show periodic:period=1ms,duration=100us
   straggler noise show fixtures/noise/selfish.0
   straggler noise show periodic:rate=10Hz,duration=25us \\
       delay:rank=4,at=10us,duration=50us
   straggler noise show chic
-  straggler noise show 'poisson:rate=1kHz,duration=uniform(1us,5us)' --json";
+  straggler noise show 'poisson:rate=1kHz,duration=uniform(1us,5us)' --json
+
+  A gate for a health check:
+  straggler noise show fixtures/noise/selfish.0 --fail-if 'longest>10ms'
+
+",
+    noise_metrics_help!()
+);
 
 const FIT_EXAMPLES: &str = "\
 EXAMPLES
@@ -31,8 +56,8 @@ EXAMPLES
   straggler noise compare chic altix
 
 EXIT CODES
-  0  equal or not
-  5  not equal, and --fail-if-different was given";
+  0  success, whether or not they differ
+  5  they differ, and --fail-if-different was given";
 
 const LIST_EXAMPLES: &str = "\
 EXAMPLES
@@ -41,7 +66,7 @@ EXAMPLES
   straggler noise list chic > mine.toml
   straggler noise list --json";
 
-/// What a description of noise means
+/// Inspect, fit, compare and convert noise
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Noise {
@@ -51,32 +76,34 @@ pub struct Noise {
 
 #[derive(Debug, Subcommand)]
 pub enum NoiseCommand {
-    /// What a noise does: its overhead, detours, frequencies and sources
+    /// Show the overhead, detours, frequencies and sources of noise
     ///
-    /// Of measured noise: the overhead with its confidence interval, how long detours are and how far apart,
-    /// at which frequencies they come back, who makes them, and what cores have in common. Of a description:
-    /// its sources, their detours and the share of time they take.
+    /// For measured noise: the overhead with its confidence interval, the lengths and distances of detours, their
+    /// frequencies, their sources, and the correlation between cores. For a noise spec: its sources, their
+    /// detours and the share of time they take.
     #[command(after_help = EXAMPLES)]
     Show(Show),
-    /// Make a signature of measured noise: a few sources that draw the same noise
+    /// Fit a signature to measured noise: a few sources that generate similar noise
     #[command(after_help = FIT_EXAMPLES)]
     Fit(Fit),
-    /// Whether two recordings or descriptions are the same noise
+    /// Test whether two recordings or noise specs differ
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
-    /// Write noise files in another format
+    /// Convert noise files to another format
     #[command(after_help = convert::EXAMPLES)]
     Convert(convert::Convert),
-    /// The signatures that are built in, or the file of one with the reasons for its numbers
+    /// List the built-in signatures, or print one as a file with the reasons for its numbers
     #[command(after_help = LIST_EXAMPLES)]
     List(List),
 }
 
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Noise files, which are the cores of one node, or descriptions as --noise takes them, which are superposed
-    #[arg(value_name = "FILE|SPEC", required = true, value_parser = NoiseSpec::of_typed)]
+    /// Noise files, taken as the cores of one node, or noise specs as in --noise, which are superposed
+    #[arg(value_name = "FILE|SPEC", required = true, value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
+    #[command(flatten)]
+    pub checks: ChecksOption,
     #[command(flatten)]
     pub report: ReportOption,
 }
@@ -84,31 +111,31 @@ pub struct Show {
 #[derive(Debug, Args)]
 pub struct Fit {
     /// Noise files; several are the cores of one node
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = text())]
     pub files: Vec<String>,
     /// Write the signature to a file instead of stdout
     #[arg(short, long, value_name = "SIG.toml")]
     pub output: Option<PathBuf>,
-    /// Of this core only
+    /// Only this core
     #[arg(long, value_name = "CORE")]
     pub core: Option<u32>,
-    /// What the signature is called; the name of the file unless given
+    /// Name of the signature [default: the name of the file]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A noise file, or a description as --noise takes it
-    #[arg(value_name = "A", value_parser = NoiseSpec::of_typed)]
+    /// A noise file, or a noise spec as in --noise
+    #[arg(value_name = "A", value_parser = noise())]
     pub first: NoiseSpec,
-    /// What it is compared with
-    #[arg(value_name = "B", value_parser = NoiseSpec::of_typed)]
+    /// The noise file or noise spec to compare it with
+    #[arg(value_name = "B", value_parser = noise())]
     pub second: NoiseSpec,
-    /// How much of a description is drawn; as much as the other one was measured unless given
+    /// Length of the sample drawn from a noise spec [default: the length of the other recording]
     #[arg(long, value_name = "TIME")]
     pub length: Option<Time>,
-    /// End with exit code 5 if they are not the same
+    /// Exit with code 5 if they differ
     #[arg(long)]
     pub fail_if_different: bool,
     #[command(flatten)]
@@ -117,6 +144,6 @@ pub struct Compare {
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// Print this one as a signature file
+    /// Print this signature as a file
     pub name: Option<String>,
 }

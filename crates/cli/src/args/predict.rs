@@ -1,8 +1,10 @@
-//! `straggler predict` as typed, and what every command that replays a trace takes.
+//! `straggler predict` as typed, and the options of all commands that replay a trace.
 
 use super::drawn_latency::LatencyOptions;
 use super::workload::TypedOnly;
+use crate::args::checks::ChecksOption;
 use crate::args::count::count;
+use crate::args::typed_text::text;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::PerByte;
@@ -18,50 +20,62 @@ EXAMPLES
   straggler predict fixtures/traces/halo --network chic --copies 256 \\
       --only collectives
 
-THE TRACE is what `straggler trace -o DIR -- mpirun …` recorded, or an OTF2 archive, liballprof's text files, an SST
-DUMPI trace or a SimGrid time-independent trace: give the folder or one of its files.
-TIME between calls is taken from the trace; time inside of calls is what the model says. --fit finds the parameters of
-the network from the times of matching sends and receives. With --copies the traced ranks are repeated, and collectives
-of all ranks become collectives of all copies: a weak scaling.";
+  Fail if the model is off by more than 20 %:
+  straggler predict fixtures/traces/halo --fit --fail-if 'error>20%'
 
-/// How long does the model say that a traced program runs, and how long did it?
+METRICS  for --fail-if and --prometheus
+  error       relative error of the prediction, as an absolute value: 'error>10%'
+  predicted   run time that the model predicts: 'predicted>2s'
+  traced      run time in the trace
+  The exit code is 5 if a limit is exceeded.
+
+TRACE   a recording of `straggler trace -o DIR -- mpirun …`, an OTF2 archive, text files of
+        liballprof, an SST DUMPI trace or a SimGrid time-independent trace: the folder, or a file in
+        it
+TIME    between calls comes from the trace, time inside calls from the model. --fit finds the
+        parameters of the network from matching sends and receives
+COPIES  --copies repeats the traced ranks; collectives of all ranks span all copies (weak scaling)";
+
+/// Predict the run time of a traced program and compare it with the measured one
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
-    /// The trace: a folder, or a file of it
+    /// The trace: its folder, or a file in it
     pub trace: PathBuf,
-    /// The network: LogGOPS parameters, a preset, a .toml file, measured (measured.toml), or fit
-    #[arg(long, value_name = "NETWORK", conflicts_with = "fit")]
+    /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml) or `fit`
+    #[arg(long, value_name = "NETWORK", conflicts_with = "fit", value_parser = text())]
     pub network: Option<String>,
-    /// Find the network's parameters from the trace itself; done unless --network is given
+    /// Fit the parameters of the network to the trace; the default without --network
     #[arg(long)]
     pub fit: bool,
-    /// Write the fitted network to a file that --network takes
+    /// Write the fitted network to a file for --network
     #[arg(long, value_name = "FILE.toml")]
     pub save_network: Option<PathBuf>,
+    #[command(flatten)]
+    pub checks: ChecksOption,
     #[command(flatten)]
     pub latency: LatencyOptions,
     /// Replay only this kind of communication
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<TypedOnly>,
-    /// The table that finds the algorithms of collectives: paper (unless given), mpich, open-mpi or a file
-    #[arg(long, value_name = "PRESET|FILE.toml")]
+    /// Table that selects the algorithms of collectives: paper, mpich, open-mpi or a file [default: paper]
+    #[arg(long, value_name = "PRESET|FILE.toml", value_parser = text())]
     pub algorithms: Option<String>,
-    /// Contributions to reductions that are counted twice do no harm
+    /// Reductions are idempotent, like a maximum: a contribution may count twice
     #[arg(long)]
     pub idempotent: bool,
-    /// What combining a received byte costs: 0.5ns, or 2GB/s; nothing unless given
+    /// Cost of combining one received byte in a reduction: 0.5ns, or 2GB/s [default: 0]
     #[arg(long, value_name = "TIME")]
     pub reduction_cost: Option<PerByte>,
     #[command(flatten)]
     pub replay: ReplayOptions,
 }
 
-/// How a trace becomes a program.
+/// How a trace is replayed.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Replay of a trace")]
 pub struct ReplayOptions {
-    /// Simulate this many times the traced processes
+    /// Simulate this many copies of the traced processes
     #[arg(long, value_name = "K", value_parser = count::<u32>(1..))]
     pub copies: Option<u32>,
     #[command(flatten)]
@@ -71,10 +85,10 @@ pub struct ReplayOptions {
 /// How a trace is read.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ReadingOptions {
-    /// When ranks begin: as traced, or all at once
+    /// When ranks start: as traced, or all at once
     #[arg(long, value_enum, value_name = "WHEN")]
     pub begin: Option<TypedBegin>,
-    /// Leave out messages that have no counterpart in the trace, instead of refusing it
+    /// Drop messages without a counterpart in the trace, instead of rejecting the trace
     #[arg(long)]
     pub drop_unmatched: bool,
 }

@@ -1,9 +1,9 @@
-//! Ranges as they are typed.
+//! Ranges of ranks, rounds and times as typed.
 
 use std::str::FromStr;
 use straggler_model::{Rank, Time};
 
-/// `0-7,9`: first and last rank of each stretch, both included.
+/// `0-7,9`: first and last rank of each range, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankRanges(pub Vec<(Rank, Rank)>);
 
@@ -11,18 +11,18 @@ impl FromStr for RankRanges {
     type Err = String;
 
     fn from_str(text: &str) -> Result<RankRanges, String> {
-        let stretch = |part: &str| {
+        let range = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             match (first.trim().parse::<Rank>(), last.trim().parse::<Rank>()) {
                 (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
-                _ => Err(format!("`{part}` is neither a rank nor FIRST-LAST; write ranks as in 0-7,9")),
+                _ => Err(format!("`{part}` is neither a rank nor FIRST-LAST; write ranks like 0-7,9")),
             }
         };
-        text.split(',').map(stretch).collect::<Result<_, _>>().map(RankRanges)
+        text.split(',').map(range).collect::<Result<_, _>>().map(RankRanges)
     }
 }
 
-/// `2-5,8`: first and last round of each stretch, both included.
+/// `2-5,8`: first and last round of each range, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounds(pub Vec<(u32, u32)>);
 
@@ -30,12 +30,12 @@ impl FromStr for Rounds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Rounds, String> {
-        let wrong = |_| format!("`{text}` is no list of rounds; write them as in 2-5,8");
+        let wrong = |_| format!("`{text}` is not a list of rounds; write them like 2-5,8");
         text.parse::<RankRanges>().map(|ranges| Rounds(ranges.0)).map_err(wrong)
     }
 }
 
-/// `10us-50us`: from, and up to.
+/// `10us-50us`: start included, end excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     pub from: Time,
@@ -47,7 +47,7 @@ impl FromStr for TimeRange {
 
     fn from_str(text: &str) -> Result<TimeRange, String> {
         let Some((from, to)) = text.split_once('-') else {
-            return Err(format!("`{text}` is not FROM-TO; write times as in 10us-50us"));
+            return Err(format!("`{text}` is not FROM-TO; write times like 10us-50us"));
         };
         let time = |text: &str| text.trim().parse::<Time>().map_err(|fault| fault.to_string());
         let (from, to) = (time(from)?, time(to)?);

@@ -3,34 +3,35 @@
 use super::predict::ReadingOptions;
 use super::report::ReportOption;
 use super::whatif::{Changes, TypedMode, WhatIf};
+use crate::args::typed_text::text;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
 
 #[derive(Clone, Debug, Args)]
 pub struct Replay {
-    /// The trace: a folder, or a file of it
+    /// The trace: its folder, or a file in it
     pub trace: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
-    /// Who decides what MPI leaves open: this run, or the trace
+    /// What decides the outcome of nondeterministic calls: this run, or the trace
     #[arg(long, value_enum, default_value_t)]
     pub mode: TypedMode,
-    /// How a process spends the time in which the traced one computed
+    /// How a process spends the computation time of the traced one
     #[arg(long, value_enum, default_value_t)]
     pub compute: Compute,
-    /// The network of the simulations: LogGOPS parameters, a preset or a .toml file; fitted unless given
-    #[arg(long, value_name = "NETWORK")]
+    /// Network of the simulations: LogGOPS parameters, a preset or a .toml file [default: fitted to the trace]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub base_network: Option<String>,
-    /// Shorter times between unsuccessful tests or probes are waiting, not computation: 1us unless given
+    /// Gaps between unsuccessful tests or probes shorter than this are waiting, not computation [default: 1us]
     #[arg(long, value_name = "TIME")]
     pub spin: Option<Time>,
     #[command(flatten)]
     pub reading: ReadingOptions,
-    /// Give up when a call waits longer than this: a minute and the length of the traced run unless given
+    /// Give up if a call waits longer than this [default: one minute plus the length of the traced run]
     #[arg(long, value_name = "TIME")]
     pub patience: Option<Time>,
-    /// Where the trace of the new run goes
+    /// Folder for the trace of the new run
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -39,15 +40,15 @@ pub struct Replay {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Compute {
-    /// It keeps its core busy
+    /// Keep the core busy
     #[default]
     Spin,
-    /// It sleeps, for programs that sleep or more ranks than cores
+    /// Sleep; for programs that sleep, or more ranks than cores
     Sleep,
 }
 
 impl Replay {
-    /// The question that is answered when the run is over.
+    /// The what-if analysis to do after the run.
     pub fn whatif(&self) -> WhatIf {
         WhatIf {
             trace: self.trace.clone(),

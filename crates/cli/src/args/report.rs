@@ -1,80 +1,80 @@
 //! `straggler report` and `straggler serve` as typed.
 
+use crate::args::typed_text::path;
 use clap::Args;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  Every noise file of a folder, on one page:
+  One page with all noise files of a folder:
   straggler report fixtures/noise -o noise.html
 
-  Two recordings beside each other:
+  Two recordings side by side:
   straggler report fixtures/noise/selfish.0 fixtures/noise/sysjitter.0 \\
       -o two.html --title 'Two kernels'
 
-WHAT IS UNDERSTOOD
-  NAME.page          what assess and --report NAME.page write
+INPUT FORMATS
+  NAME.page          written by `assess` and by --report NAME.page
   studies            folders of `study run`, or their results.parquet
   noise recordings   in any format that `noise show` reads
-  latencies          .lat files, as `diagnose` reads them
-  timelines          as `simulate --timeline` writes them
-  finish times       as `simulate --finish-times` writes them, CSV or Parquet
+  latencies          .lat files
+  timelines          written by `simulate --timeline`
+  finish times       written by `simulate --finish-times`, CSV or Parquet
 
-The page is one file that needs no network: open it in a browser, send it to somebody.";
+The page is one self-contained file: open it in a browser or send it to someone.";
 
 const SERVE_EXAMPLES: &str = "\
 EXAMPLES
   straggler serve fixtures/noise
   straggler serve fixtures/noise --port 8642
 
-The address that is printed holds a token; without it nothing is shown. Only this machine can connect.
-On another machine, let ssh forward the port: ssh -L 8642:127.0.0.1:8642 HOST. The page is made anew
-when files have changed. Ctrl-C ends it.";
+Open the printed address: it holds a token, and requests without the token are refused. Only this
+machine can connect. From another machine, forward the port: ssh -L 8642:127.0.0.1:8642 HOST. The
+page is rebuilt when files change. Stop with Ctrl-C.";
 
-/// A page of a command's results.
+/// Writes the results of a command as a page.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ReportOption {
-    /// Also write a page with charts and tables that opens in a browser; only its data for .page
-    #[arg(long, value_name = "OUT.html|OUT.page", help_heading = "Output", value_parser = page_name)]
+    /// Also write an HTML page with charts and tables; with the extension .page, only its data
+    #[arg(long, value_name = "OUT.html|OUT.page", help_heading = "Output", value_parser = path(page_name))]
     pub report: Option<PathBuf>,
 }
 
-/// A page has an ending of its own, or none: a name of another format would get a page all the same.
-fn page_name(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+/// Rejects extensions of other formats, such as .svg: the file would hold a page anyway.
+fn page_name(path: PathBuf) -> Result<PathBuf, String> {
     let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     match end.as_deref() {
         None | Some("html" | "htm" | "page") => Ok(path),
         Some(other) => Err(format!(
-            "a report is written as .html or .page, not as .{other}; `straggler plot page` draws a chart of a .page file \
-             as .svg, .png or .pdf"
+            "a report is written as .html or .page, not as .{other}; to draw a chart of a .page file as .svg, .png or .pdf, \
+             use `straggler plot page`"
         )),
     }
 }
 
-/// Make one page of results: charts, tables and timelines that open in a browser
+/// Write results as one HTML page with charts, tables and timelines
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Report {
     /// Files of results, or folders that are searched for them
     #[arg(value_name = "FILE|FOLDER", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// Where the page goes; a name that ends with .page keeps only the data
-    #[arg(short, long, value_name = "REPORT.html", default_value = "report.html", value_parser = page_name)]
+    /// Output file; with the extension .page, only the data
+    #[arg(short, long, value_name = "REPORT.html", default_value = "report.html", value_parser = path(page_name))]
     pub output: PathBuf,
-    /// The title, instead of one made of the names
+    /// Title of the page [default: made from the file names]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 }
 
-/// Show results in the browser, to this machine only
+/// Show results in a browser on this machine
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES, arg_required_else_help = true)]
 pub struct Serve {
     /// Files of results, or folders that are searched for them
     #[arg(value_name = "FILE|FOLDER", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// Listen on this port; on a free one unless given
+    /// Port to listen on; 0 picks a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub port: u16,
 }

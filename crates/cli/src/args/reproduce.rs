@@ -1,50 +1,50 @@
-//! `straggler reproduce`, as it is typed.
+//! `straggler reproduce` as typed.
 
 use super::device::DeviceOption;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::units::Bytes;
 
-/// Simulate the figures and tables of published papers, beside what the papers say
+/// Reproduce figures and tables of published papers and compare them with the published values
 #[derive(Args, Debug)]
 #[command(after_help = "EXAMPLES
-  What there is, and how much work each is:
+  List the figures and tables, with the work each takes:
   straggler reproduce --list
 
-  One figure, small, in seconds:
+  A small version of one figure, in seconds:
   straggler reproduce sc10-fig4 --quick
 
-  A figure at the size of the paper; killed and started again it goes on where it was:
+  A figure at the size of the paper; if interrupted, the same command resumes it:
   straggler reproduce sc10-fig5a
 
-SIZES   --quick takes seconds each and fewer processes and replicas than the paper; without it the sizes are those
-        of the paper, or the largest that make sense, and some take hours
-OUTPUT  a folder for each, with the results of its study, and report.html of all that were asked for
-INPUT   traces of the papers are not public: where noise or applications had to be synthesised, every table and
-        chart says so. Slowdown is T/T0 - 1; where a paper means T/T0, the text says so")]
+SIZES   --quick uses fewer processes and replicas than the paper and takes seconds per item. Without
+        it the sizes are those of the paper, or the largest reasonable ones; some take hours
+OUTPUT  one folder per item with the results of its study, and one report.html for all
+INPUT   the traces of the papers are not public. Where noise or applications are synthetic, every
+        table and chart says so. Slowdown is T/T0 - 1; where a paper means T/T0, the text says so")]
 pub struct Reproduce {
-    /// Figures and tables, as --list names them; all: every one of them
+    /// Figures and tables by their names in --list, or `all`
     #[arg(value_name = "NAME", required_unless_present = "list")]
     pub names: Vec<String>,
-    /// Show what there is
+    /// List the figures and tables
     #[arg(long, conflicts_with_all = ["names", "quick", "output", "markdown", "exchanges"])]
     pub list: bool,
-    /// Small sizes: seconds each
+    /// Use small sizes that take seconds
     #[arg(long)]
     pub quick: bool,
-    /// The folder for results
+    /// Folder for the results
     #[arg(short, long, value_name = "DIR", default_value = "reproductions")]
     pub output: PathBuf,
-    /// Throw away what earlier runs left in the folder
+    /// Discard the results of earlier runs in the folder
     #[arg(long)]
     pub fresh: bool,
-    /// Take measured exchanges (FILE.lat of straggler-mpi latency) instead of synthesised ones, for sp2-table1 and sp2-fig5-6
+    /// Use measured exchanges (a .lat file of straggler-mpi latency) instead of synthetic ones, for sp2-table1 and sp2-fig5-6
     #[arg(long, value_name = "FILE")]
     pub exchanges: Option<PathBuf>,
-    /// Which messages of --exchanges to take; else the smallest
+    /// Message size to take from --exchanges [default: the smallest]
     #[arg(long, value_name = "BYTES", requires = "exchanges")]
     pub size: Option<Bytes>,
-    /// Write what was published and what was simulated as Markdown, too
+    /// Also write published and simulated values as Markdown
     #[arg(long, value_name = "OUT.md")]
     pub markdown: Option<PathBuf>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! `straggler resample` as typed.
 
 use super::report::ReportOption;
+use crate::args::typed_text::noise;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::noise::NoiseSpec;
@@ -20,54 +21,55 @@ EXAMPLES
       --noise 'poisson:rate=8Hz,duration=lognormal(median=400us,sigma=0.5)' \\
       --measured fixtures/resampling/exchanges.txt --processes 2,8,32
 
-TIMES     one a line: 173us or 173.2 us; plain numbers with --unit us or below a line `# unit: us`;
-          comments start with #
-ALL-TO-ALL  in every step each processor exchanges messages with one other, in the order of a chess
-          tournament. An exchange starts when both are ready, takes a drawn time and ends for both
-IDLE      is a processor that is ready and waits for its partner
-NOISE     as in `simulate`; TIMES are then those without interrupts. Each processor has its own place
-          in the noise, drawn anew for every sample. An exchange is extended by the larger of its two
-          partners' noise
-THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time; MB are 1,000,000 bytes";
+TIMES       one per line: 173us or 173.2 us; plain numbers with --unit us or after a line
+            `# unit: us`; comments start with #
+ALL-TO-ALL  in each step every processor exchanges messages with one other, in the order of a
+            round-robin tournament. An exchange starts when both are ready, takes a random time and
+            ends for both
+IDLE        time in which a processor is ready and waits for its partner
+NOISE       as in `simulate`; TIMES are then times without interrupts. Each processor has its own
+            random offset into the noise, drawn anew for each sample. An exchange is extended by the
+            larger noise of its two partners
+THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time; 1 MB is 10^6 bytes";
 
-/// What the spread of one exchange does to an all-to-all of many processors
+/// Resample measured exchange times to all-to-alls on more processors
 ///
-/// Draws the times of pairwise exchanges from a sample, puts them together to all-to-alls, and tells how
-/// long these take and how long the processors wait for each other. After Tabe, Hardwick and Stout,
+/// Draws the times of pairwise exchanges from a sample, combines them to all-to-alls, and reports how
+/// long these take and how long processors wait for each other. After Tabe, Hardwick and Stout,
 /// "Statistical Analysis of Communication Time on the IBM SP2".
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Resample {
-    /// The times of a pairwise exchange, one a line, or a measurement (FILE.lat)
+    /// Times of a pairwise exchange, one per line, or a .lat file
     pub times: PathBuf,
 
     /// Numbers of processors
     #[arg(long, value_name = "P,P,…", value_delimiter = ',', value_parser = processors)]
     #[arg(default_values_t = [2, 4, 8, 16, 32])]
     pub processes: Vec<u32>,
-    /// Bytes that two processors send each other in an exchange, for the throughput. Of a FILE.lat, messages of this size
-    /// are taken, else the smallest
+    /// Bytes that two processors send each other in an exchange, for the throughput; also the message size to take from a
+    /// .lat file [default: the smallest]
     #[arg(long, value_name = "BYTES")]
     pub size: Option<Bytes>,
-    /// Samples for each number of processors. Unless given, 100,000 as long as they need no more than
-    /// 500 million exchanges, and as many as that allows beyond
+    /// Samples for each number of processors [default: 100,000, or fewer if that takes more than 500 million
+    /// exchanges]
     #[arg(long, value_name = "N", value_parser = samples)]
     pub samples: Option<u32>,
-    /// The unit of plain numbers in TIMES and --measured: ns, us, ms, …
+    /// Unit of plain numbers in TIMES and --measured: ns, us, ms, …
     #[arg(long, value_name = "UNIT")]
     pub unit: Option<TimeUnit>,
 
-    /// Interrupts of every processor; given several times, or joined by +, sources are superposed
-    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed, help_heading = "Noise")]
+    /// Interrupts on every processor; repeat the option or join sources with + to superpose them
+    #[arg(long, value_name = "FILE|SPEC", value_parser = noise(), help_heading = "Noise")]
     pub noise: Vec<NoiseSpec>,
-    /// Interrupts that fall into the extension of an exchange extend it further
+    /// Let interrupts during the extension of an exchange extend it further
     #[arg(long, help_heading = "Noise")]
     pub wallclock: bool,
-    /// Measured times of an exchange with interrupts, to compare the resampled ones with
+    /// Measured times of an exchange with interrupts, for comparison with the resampled ones
     #[arg(long, value_name = "FILE", help_heading = "Noise")]
     pub measured: Option<PathBuf>,
 
-    /// Write the distributions of total and idle time as a table
+    /// Write the distributions of total and idle time as CSV
     #[arg(long, value_name = "OUT.csv", help_heading = "Output")]
     pub histogram: Option<PathBuf>,
     /// Write the JSON object to a file
@@ -82,9 +84,9 @@ fn processors(text: &str) -> Result<u32, String> {
         Ok(0 | 1) => Err("an exchange needs at least 2 processors".into()),
         Ok(count) if count <= MOST_PROCESSORS => Ok(count),
         Ok(_) => Err(format!(
-            "at most {MOST_PROCESSORS} processors: one sample of more would take over two thousand million exchanges"
+            "at most {MOST_PROCESSORS} processors: one sample on more takes over two billion exchanges"
         )),
-        Err(_) => Err("give numbers of processors with commas between them, as in 2,4,8".into()),
+        Err(_) => Err("give numbers of processors separated by commas, for example 2,4,8".into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::collective::{DataOptions, Repetition};
 use super::workload::WorkloadOptions;
 use crate::args::count::count;
+use crate::args::typed_text::text;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_schedule::collectives::{Choice, Operation};
@@ -39,7 +40,7 @@ EXAMPLES
   straggler schedule validate fixtures/conformance/rendezvous-00.goal
   straggler schedule validate fixtures/conformance/wildcard-02.bin --json
 
-Ends with code 4 if there is an error, and with 0 if there are only warnings.";
+The exit code is 4 if there are errors, and 0 if there are only warnings.";
 
 const GENERATE_EXAMPLES: &str = "\
 EXAMPLES
@@ -58,8 +59,9 @@ EXAMPLES
   straggler schedule check --collective allreduce:dissemination \\
       --processes 12 --idempotent --json
 
-Instead of data every byte holds how often the contribution of each rank is in it. What is proven
-holds for this number of processes, these sizes and this root. Ends with code 5 if a check fails.";
+The check runs the collective symbolically: each byte counts the contributions of each rank. The
+proof holds for this number of processes, these sizes and this root. The exit code is 5 if a check
+fails.";
 
 const ALGORITHMS_EXAMPLES: &str = "\
 EXAMPLES
@@ -82,28 +84,28 @@ EXAMPLES
 
 #[derive(Debug, Subcommand)]
 pub enum ScheduleCommand {
-    /// Rewrite a schedule as GOAL text or binary, by the ending of the output
+    /// Convert a schedule to GOAL text or binary, by file extension
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
-    /// What a schedule holds, in numbers
+    /// Show statistics of a schedule
     #[command(after_help = INFO_EXAMPLES)]
     Info(Info),
-    /// Check a schedule without simulating it: unmatched messages, unknown ranks, circular requirements
+    /// Check a schedule for dependency cycles, unmatched messages and receives that are too small
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
     /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(Generate),
-    /// The collective operations and their algorithms
+    /// List collective operations and their algorithms
     #[command(after_help = ALGORITHMS_EXAMPLES)]
     Algorithms(Algorithms),
-    /// The rules that find an algorithm when none is named
+    /// Show the rules that select an algorithm when none is named
     #[command(after_help = SELECTOR_EXAMPLES)]
     Selector(SelectorShow),
-    /// The workloads and their parameters
+    /// List workloads and their parameters
     #[command(after_help = WORKLOADS_EXAMPLES)]
     Workloads(Workloads),
-    /// Prove that a collective does what its operation promises
+    /// Prove that the algorithm of a collective is correct
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
 }
@@ -151,9 +153,9 @@ pub struct Generate {
     pub output: PathBuf,
 }
 
-/// A collective of so many processes.
+/// A collective and its number of processes.
 #[derive(Debug, Args)]
-pub struct What {
+pub struct CheckedCollective {
     /// The collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]")]
     pub collective: Choice,
@@ -166,25 +168,25 @@ pub struct What {
 
 #[derive(Debug, Args)]
 pub struct Algorithms {
-    /// Only those of one operation
+    /// Only the algorithms of this operation
     pub operation: Option<Operation>,
 }
 
 #[derive(Debug, Args)]
 pub struct Workloads {
-    /// Only this one
+    /// Only this workload
     pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct SelectorShow {
     /// A preset (paper, mpich, open-mpi) or a file of rules
-    #[arg(value_name = "PRESET|FILE.toml")]
+    #[arg(value_name = "PRESET|FILE.toml", value_parser = text())]
     pub selector: String,
-    /// Only the rules of one operation
+    /// Only the rules of this operation
     #[arg(long)]
     pub operation: Option<Operation>,
-    /// Print a file of rules to start an own one from
+    /// Print the rules as a file that you can edit
     #[arg(long, conflicts_with = "operation")]
     pub toml: bool,
 }
@@ -192,5 +194,5 @@ pub struct SelectorShow {
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]
-    pub what: What,
+    pub what: CheckedCollective,
 }

@@ -8,6 +8,7 @@ pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
 use super::workload::WorkloadOptions;
 use crate::args::count::count;
+use crate::args::typed_text::{noise, text};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -54,21 +55,22 @@ EXAMPLES
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
-NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset (chic), a file
-          (net.toml); the latter two with changes behind them (chic,L=1us)
+NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset (chic) or a file
+          (net.toml); changes to a preset or a file follow a comma (chic,L=1us)
 NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N,
           periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
-          delay:rank=R,at=TIME,duration=TIME, a built-in signature (chic), a signature file (x.toml);
-          any with ranks=FIRST-LAST; joined by +
-LATENCY   a file of measured times, such as 1.9us a line, or `# unit: us` and plain numbers
-REPLICAS  draw where in the noise each process begins, and every latency, anew. With several, makespan and finish times
-          are those of the replica with the median makespan";
+          delay:rank=R,at=TIME,duration=TIME, a built-in signature (chic), or a signature file
+          (x.toml); add ranks=FIRST-LAST to limit it to some ranks, join sources with +
+LATENCY   a file with one measured time per line, such as 1.9us, or with `# unit: us` and plain
+          numbers
+REPLICAS  each draws new offsets into the noise and new latencies. With several replicas, makespan
+          and finish times are those of the replica with the median makespan";
 
-/// When does every process of a schedule finish?
+/// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
-    /// A schedule (GOAL text or binary), or a trace of an MPI program: a folder or a file of it
+    /// A schedule (GOAL text or binary), or a trace of an MPI program (its folder, or a file in it)
     #[arg(value_name = "FILE.goal|FILE.bin|TRACE")]
     #[arg(conflicts_with_all = ["collective", "processes", "size", "sizes", "cycles", "compute", "root"])]
     #[arg(conflicts_with_all = ["workload"])]
@@ -98,12 +100,12 @@ pub struct Simulate {
     pub report: ReportOption,
 }
 
-/// A collective instead of a file.
+/// A collective, instead of a file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Collective")]
 pub struct CollectiveOptions {
-    /// Simulate a collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …; `straggler schedule
-    /// algorithms` lists them
+    /// Simulate a collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …; see `straggler schedule
+    /// algorithms` for a list
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", requires = "processes")]
     pub collective: Option<Choice>,
     /// Number of processes
@@ -119,56 +121,56 @@ pub struct CollectiveOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelOptions {
-    /// The network: LogGOPS parameters, a preset, a .toml file or measured (measured.toml); of a trace also fit
-    #[arg(long, value_name = "NETWORK", required_unless_present = "fit")]
+    /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
+    #[arg(long, value_name = "NETWORK", required_unless_present = "fit", value_parser = text())]
     pub network: Option<String>,
-    /// Find the network's parameters from the trace that is simulated
+    /// Fit the parameters of the network to the trace
     #[arg(long, conflicts_with = "network")]
     pub fit: bool,
-    /// Make the network this many times faster: L, g and G are divided by it
+    /// Make the network faster by this factor: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,
     #[command(flatten)]
     pub latency: LatencyOptions,
-    /// What the acknowledgement of a rendezvous takes: the network's L, or a time
+    /// Latency of a rendezvous acknowledgement: L of the network, or a time
     #[arg(long, value_name = "0|L|TIME", default_value = "L", value_parser = acknowledgement)]
     pub rendezvous_ack: TypedAcknowledgement,
-    /// Let the bytes of a message arrive beside the receiver's CPU
+    /// Receive the bytes of a message without occupying the CPU of the receiver
     #[arg(long)]
     pub receive_overlap: bool,
-    /// The engine; both give the same numbers
+    /// Simulation engine; all give the same results
     #[arg(long, value_enum, default_value_t)]
     pub engine: TypedEngine,
     #[command(flatten)]
     pub device: DeviceOption,
-    /// Accept messages that nobody receives
+    /// Accept messages that are never received
     #[arg(long)]
     pub allow_leftovers: bool,
 }
 
-/// What disturbs the processes.
+/// Noise on the processes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Noise")]
 pub struct NoiseOptions {
-    /// Noise on the processes; given several times, or joined by +, sources are superposed
-    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
+    /// Noise on the processes; repeat the option or join sources with + to superpose them
+    #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
-    /// Where in the noise each process begins: one number of nanoseconds a line, in rank order
+    /// Offset of each process into the noise: a file with one number of nanoseconds per line, in rank order
     #[arg(long, value_name = "FILE", conflicts_with = "cosched")]
     pub noise_offsets: Option<PathBuf>,
-    /// The same noise at the same time on all processes
+    /// Co-schedule the noise: all processes have the same noise at the same time
     #[arg(long)]
     pub cosched: bool,
-    /// Extend disturbed intervals by their own noise until they close
+    /// Let detours during the extension of a disturbed interval extend it further
     #[arg(long)]
     pub wallclock: bool,
-    /// Runs with differently drawn offsets
+    /// Number of runs, each with other random offsets
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Run only this replica, counted from 0
     #[arg(long, value_name = "K", conflicts_with = "replicas")]
     pub replica: Option<u32>,
-    /// Also run without noise and tell how much longer it takes with it
+    /// Also run without noise and report the slowdown
     #[arg(long)]
     pub compare_quiet: bool,
 }
@@ -177,13 +179,13 @@ pub struct NoiseOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub struct CheckpointOptions {
-    /// Keep the state of the run in this folder, so that it can go on after it was killed
+    /// Save the state of the run in this folder, so that it can resume after a crash or kill
     #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
-    /// How often, in time of this machine
+    /// Wall-clock time between checkpoints
     #[arg(long, value_name = "TIME", default_value = "5min", value_parser = units::time, requires = "checkpoint")]
     pub checkpoint_every: Time,
-    /// Go on from the checkpoint in the folder, if there is one; with any number of threads
+    /// Resume from the checkpoint in the folder, if there is one; the number of threads may differ
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
 }
@@ -195,16 +197,16 @@ pub struct OutputOptions {
     /// Write the finish time of every rank: rank,finish_ps as CSV, or Parquet for .parquet
     #[arg(long, value_name = "OUT.csv|OUT.parquet")]
     pub finish_times: Option<PathBuf>,
-    /// Write what happens when, for ui.perfetto.dev or chrome://tracing
+    /// Write a timeline for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "OUT.json|OUT.json.gz")]
     pub timeline: Option<PathBuf>,
-    /// Only these ranks
+    /// Limit the timeline to these ranks
     #[arg(long, value_name = "0-7,9", requires = "timeline")]
     pub timeline_ranks: Option<RankRanges>,
-    /// Only this stretch of simulated time
+    /// Limit the timeline to this range of simulated time
     #[arg(long, value_name = "10us-50us", requires = "timeline")]
     pub timeline_range: Option<TimeRange>,
-    /// Tell which chain of events decides the makespan, and what it is made of
+    /// Report the critical path: the chain of events that determines the makespan, and its parts
     #[arg(long)]
     pub explain: bool,
     /// Write the JSON object to a file
@@ -214,10 +216,10 @@ pub struct OutputOptions {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TypedEngine {
-    /// Windowed, unless the network leaves no lookahead
+    /// Windowed, unless the network has no lookahead
     #[default]
     Auto,
-    /// One queue of events, sequential
+    /// One event queue, sequential
     Reference,
     /// Windows of simulated time, parallel
     Windowed,

@@ -21,8 +21,8 @@ EXAMPLES
 
 Then: sbatch simulate.sh
 
-Options behind -- are those of the program that the job starts. Names of files are relative to the
-folder in which sbatch is called.";
+Options after -- go to the program that the job starts. File names are relative to the folder in
+which sbatch is called.";
 
 /// Write a job script that runs straggler on the nodes of a Slurm cluster
 #[derive(Debug, Args)]
@@ -34,19 +34,19 @@ pub struct SlurmScript {
 
 #[derive(Debug, Subcommand)]
 pub enum SlurmCommand {
-    /// A simulation whose processes are spread over the nodes
+    /// Distribute the processes of a simulation over the nodes
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(OptionsJob),
-    /// A study whose runs are spread over the nodes
+    /// Distribute the runs of a study over the nodes
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyJob),
-    /// An assessment of every core of every node
+    /// Assess every core of every node
     #[command(after_help = ASSESS_EXAMPLES)]
     Assess(OptionsJob),
-    /// The latencies between all pairs of MPI ranks
+    /// Measure latencies between all pairs of MPI ranks
     #[command(after_help = LATENCY_EXAMPLES)]
     Latency(OptionsJob),
-    /// The LogGP parameters between two nodes
+    /// Measure the LogGP parameters between two nodes
     #[command(after_help = LOGGP_EXAMPLES)]
     Loggp(OptionsJob),
 }
@@ -58,22 +58,22 @@ EXAMPLES
       -- --collective allreduce --processes 1000000000 --size 8 --network chic
   straggler slurm-script simulate -- fixtures/traces/halo --copies 64 --fit
 
-The options behind -- are checked as `straggler simulate` checks them. The memory is estimated from
-what is simulated. One task runs `straggler simulate` itself, which needs no MPI.";
+Options after -- are those of `straggler simulate` and are checked now. The memory is estimated from
+them. A job of one task runs `straggler simulate` itself, which needs no MPI.";
 
 const STUDY_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script study examples/studies/allreduce.toml --nodes 4 \\
       --tasks-per-node 16 --time 12:00:00 -- -o allreduce --until-ci 5%
 
-The file is checked as `straggler study check` checks it. Options behind -- are those of
-`straggler study run`. A study that the time limit ends goes on when the script is submitted again.";
+The file is checked as by `straggler study check`. Options after -- are those of `study run`. If the
+time limit ends a study, submit the script again: the study resumes.";
 
 const ASSESS_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script assess --nodes 64 --partition compute -o assess.sh
 
-The job has its nodes to itself. Options behind -- are those of `straggler-mpi assess`, which checks
+The job gets exclusive nodes. Options after -- are those of `straggler-mpi assess`, which checks
 them when the job starts.";
 
 const LATENCY_EXAMPLES: &str = "\
@@ -81,7 +81,7 @@ EXAMPLES
   straggler slurm-script latency --nodes 2 --tasks-per-node 2 -o latency.sh \\
       -- --kernel allreduce --sizes 8,64KiB -o four.lat
 
-The job has its nodes to itself. Options behind -- are those of `straggler-mpi latency`, which checks
+The job gets exclusive nodes. Options after -- are those of `straggler-mpi latency`, which checks
 them when the job starts.";
 
 const LOGGP_EXAMPLES: &str = "\
@@ -89,8 +89,8 @@ EXAMPLES
   straggler slurm-script loggp --nodes 2 --launcher mpirun -o loggp.sh \\
       -- --largest 1MiB -o net.toml
 
-The job has its nodes to itself. Options behind -- are those of `straggler-mpi loggp`, which checks
-them when the job starts.";
+The job gets exclusive nodes. Options after -- are those of `straggler-mpi loggp`, which checks them
+when the job starts.";
 
 #[derive(Debug, Args)]
 pub struct OptionsJob {
@@ -116,28 +116,28 @@ pub struct StudyJob {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Resources {
-    /// Nodes
+    /// Number of nodes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=1_000_000))]
     pub nodes: u32,
-    /// MPI ranks on each node
+    /// MPI ranks per node
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=4096))]
     pub tasks_per_node: u32,
-    /// CPUs of each rank, with a thread on each [default: 1, or --threads behind --; of `assess` all of the node]
+    /// CPUs per rank, with one thread each [default: 1, or --threads after --; for `assess` all CPUs of the node]
     #[arg(long, value_name = "N", value_parser = count::<u32>(1..=1024))]
     pub cpus_per_task: Option<u32>,
-    /// How much memory a node has: what does not fit is refused, with the number of nodes that it takes
+    /// Memory of a node; a job that does not fit is rejected, with the number of nodes it needs
     #[arg(long, value_name = "BYTES")]
     pub memory_per_node: Option<Bytes>,
-    /// The time limit: MINUTES, HH:MM:SS or DAYS-HH:MM:SS
+    /// Time limit: MINUTES, HH:MM:SS or DAYS-HH:MM:SS
     #[arg(long, value_name = "TIME", default_value = "01:00:00", value_parser = time_limit)]
     pub time: String,
-    /// The partition; that of the cluster unless given
+    /// Partition [default: that of the cluster]
     #[arg(long, value_name = "NAME", value_parser = directive)]
     pub partition: Option<String>,
-    /// The account that pays for the job
+    /// Account to charge
     #[arg(long, value_name = "NAME", value_parser = directive)]
     pub account: Option<String>,
-    /// Another option of sbatch, as in --sbatch=--qos=debug; may be given several times and wins over the others
+    /// Another sbatch option, for example --sbatch=--qos=debug; repeatable, overrides the others
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true, value_parser = sbatch_option)]
     pub sbatch: Vec<String>,
 }
@@ -146,25 +146,25 @@ pub struct Resources {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Script")]
 pub struct Settings {
-    /// What squeue calls the job [default: straggler-simulate, straggler-study, …]
+    /// Name of the job [default: straggler-simulate, straggler-study, …]
     #[arg(long, value_name = "NAME", value_parser = directive)]
     pub job_name: Option<String>,
-    /// Where the output of the job goes; %j is the number of the job [default: the name of the job and -%j.out]
+    /// File for the output of the job; %j is the job number [default: the name of the job and -%j.out]
     #[arg(long, value_name = "FILE", value_parser = directive)]
     pub log: Option<String>,
-    /// A module to load; may be given several times
+    /// Module to load; repeatable
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub module: Vec<String>,
-    /// The folder that holds straggler and straggler-mpi; PATH finds them unless given
+    /// Folder that holds straggler and straggler-mpi [default: search PATH]
     #[arg(long, value_name = "DIR", value_parser = text)]
     pub programs: Option<String>,
     /// The MPI that straggler-mpi was built with
     #[arg(long, value_enum, default_value_t)]
     pub mpi: Mpi,
-    /// What starts the MPI ranks
+    /// Launcher of the MPI ranks
     #[arg(long, value_enum, default_value_t)]
     pub launcher: Launcher,
-    /// Write the script to a file, executable; stdout unless given
+    /// Write the script to an executable file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -188,7 +188,7 @@ pub enum Launcher {
 
 fn sbatch_option(option: &str) -> Result<String, String> {
     if !option.starts_with('-') {
-        return Err("an option begins with a hyphen: write --sbatch=--qos=debug".into());
+        return Err("an option starts with a hyphen: write --sbatch=--qos=debug".into());
     }
     directive(option)
 }

@@ -1,6 +1,7 @@
 //! `straggler study` as typed.
 
 use super::device::DeviceOption;
+use crate::args::checks::ChecksOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_analysis::study::share;
@@ -12,25 +13,25 @@ EXAMPLES
   straggler study show allreduce --quantile 0.9
   straggler study export allreduce -o allreduce.csv
 
-A STUDY is a TOML file. Every key that spans the product takes one value or a list:
+A STUDY is a TOML file. Most keys take one value or a list; a list runs every combination:
   name = \"Allreduce under noise\"
   replicas = 100                          # of each point, at most
-  until-ci = \"2%\"                         # fewer where the median is known so well
+  until-ci = \"2%\"                         # stop earlier at this precision of the median
   processes = \"2..4096\"                   # 2, 4, 8, …; \"4..4096 x4\", 100, [100, 1000]
   collective = \"allreduce:dissemination\"  # or workload = \"pop\", goal = \"ring.goal\",
                                           # trace = \"run\" with copies = [1, 16, 256]
   size = [\"8\", \"1MiB\"]
   network = \"chic\"                        # network-scale = [0.1, 1, 10]
   latency-distribution = \"four.lat\"       # measured; latency-is, latency-size
-  noise = \"chic\"                          # as --noise takes it, or a signature's name
+  noise = \"chic\"                          # as in --noise, or the name of a signature
   cosched = [false, true]
   seed = 1
-  [[sweep]]                               # adds the same with these keys changed; any number
+  [[sweep]]                               # repeats the study with these keys changed
   name = \"Altix\"
   network = \"altix\"
   noise = \"altix\"";
 
-/// Run many simulations of many settings, from one file
+/// Run a parameter study: many simulations, defined in one file
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Study {
@@ -42,11 +43,11 @@ pub struct Study {
 pub enum StudyCommand {
     /// Run a study, or resume one that was interrupted
     Run(Run),
-    /// What a study found out
+    /// Show the results of a study
     Show(Show),
-    /// The results of a study as another file
+    /// Export the results of a study as CSV, JSON or Parquet
     Export(Export),
-    /// What a study will run, without running it
+    /// Show what a study would run, without running it
     Check(Check),
 }
 
@@ -56,10 +57,15 @@ EXAMPLES
   straggler study run examples/studies/co-scheduling.toml -o cosched \\
       --until-ci 5% --csv
 
-What is found is kept as it comes: interrupted or killed, the same command goes on where it was. The
-folder then holds report.html to look at, results.parquet (a row for each replica; the same bytes
-whenever, wherever and on however many threads it was run), study.page for `straggler report`,
-study.toml, provenance.json (when, where and how long), and the journal.";
+Results are saved as they arrive: after an interruption or a kill, the same command resumes the
+study. The folder holds report.html, results.parquet (one row per replica; byte-identical on any
+machine and any number of threads), study.page for `straggler report`, study.toml, provenance.json
+(when, where and how long), and the journal.
+
+METRICS  for --fail-if and --prometheus
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series: 'slowdown[barrier]@1024>50%'
+  inflection   processes from which noise costs more than the threshold: 'inflection<4096'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -67,21 +73,23 @@ pub struct Run {
     /// The study
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
-    /// The folder for what is found; the name of the file without .toml unless given
+    /// Folder for the results [default: the name of the file without .toml]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Stop at fewer replicas where the 95 % interval of the median is narrower than this share of it
+    /// Stop a point early if the 95 % interval of its median is narrower than this share of the median
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     pub until_ci: Option<f64>,
-    /// Throw away what an earlier run has found
+    /// Discard the results of an earlier run
     #[arg(long)]
     pub fresh: bool,
-    /// Noise is the bottleneck where it makes the median slower by more than this
+    /// Slowdown of the median above which noise counts as the bottleneck
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
     pub threshold: f64,
     /// Also write results.csv
     #[arg(long)]
     pub csv: bool,
+    #[command(flatten)]
+    pub checks: ChecksOption,
     #[command(flatten)]
     pub device: DeviceOption,
 }
@@ -90,7 +98,15 @@ const SHOW_EXAMPLES: &str = "\
 EXAMPLES
   straggler study run examples/studies/allreduce.toml -o allreduce
   straggler study show allreduce
-  straggler study show allreduce/results.parquet --quantile 0.9 --json";
+  straggler study show allreduce/results.parquet --quantile 0.9 --json
+
+  A gate on existing results:
+  straggler study show allreduce --fail-if 'slowdown@256>50%'
+
+METRICS  for --fail-if and --prometheus
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series: 'slowdown[barrier]@1024>50%'
+  inflection   processes from which noise costs more than the threshold: 'inflection<4096'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]
@@ -98,12 +114,14 @@ pub struct Show {
     /// The folder of a study, or its results
     #[arg(value_name = "DIR|results.parquet")]
     pub study: PathBuf,
-    /// Also tell these quantiles, with their intervals; needs enough replicas
+    /// Also show these quantiles, with their intervals; needs enough replicas
     #[arg(long, value_name = "Q,…", value_delimiter = ',')]
     pub quantile: Vec<f64>,
-    /// Noise is the bottleneck where it makes the median slower by more than this
+    /// Slowdown of the median above which noise counts as the bottleneck
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
     pub threshold: f64,
+    #[command(flatten)]
+    pub checks: ChecksOption,
 }
 
 const EXPORT_EXAMPLES: &str = "\
@@ -118,13 +136,13 @@ pub struct Export {
     /// The folder of a study, or its results
     #[arg(value_name = "DIR|results.parquet")]
     pub study: PathBuf,
-    /// Where to; the ending says what it becomes
+    /// Output file; its extension selects the format
     #[arg(short, long, value_name = "OUT.csv|OUT.json|OUT.parquet")]
     pub output: PathBuf,
-    /// A row for each point instead of each replica; CSV or JSON
+    /// One row per point instead of per replica; CSV or JSON
     #[arg(long)]
     pub summary: bool,
-    /// Noise is the bottleneck where it makes the median slower by more than this
+    /// Slowdown of the median above which noise counts as the bottleneck
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
     pub threshold: f64,
 }

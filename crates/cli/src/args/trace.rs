@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  Run a program and record every call of MPI it makes, one stream a rank:
+  Run a program and record all its MPI calls, one stream per rank:
     straggler trace -o run -- mpirun -n 8 ./app
 
-  Look at what was recorded, here at a small synthetic trace:
+  Inspect a recording, here a small synthetic trace:
   straggler trace show fixtures/traces/halo
   straggler trace check fixtures/traces/halo
   straggler trace convert fixtures/traces/halo -o halo.pftrace
 
-The program needs not be compiled anew: the recorder is a library that is loaded before MPI
-(libstraggler_tracer.so, beside this program, in ../lib, or where STRAGGLER_TRACER says). The command's
-input, output and exit code stay its own; a command that a signal ended gives 128 and the signal's number.
-With --json a summary follows the command's own output, as its last line: one object.
-On several nodes the folder must be on a shared file system, or `trace merge` puts the parts together;
+The program needs no recompilation: the tracer is a library that is loaded before MPI
+(libstraggler_tracer.so, beside this program, in ../lib, or at the path in STRAGGLER_TRACER). The
+command keeps its input, output and exit code; if a signal ends it, the exit code is 128 plus the
+number of the signal. With --json, the last line of the output is a summary as one object.
+On several nodes, use a folder on a shared file system, or combine the parts with `trace merge`;
 mpirun of Open MPI then needs -x LD_PRELOAD -x STRAGGLER_TRACE_DIR.";
 
 const INFO_EXAMPLES: &str = "\
@@ -35,13 +35,13 @@ EXAMPLES
   straggler trace show fixtures/traces/halo --what matrix -o matrix.png
   straggler trace show fixtures/traces/regions
 
-The run of a rank is what lies between its MPI_Init and its MPI_Finalize; these two are not
-counted as time in MPI. Bytes to and from MPI_PROC_NULL are not counted.
+The run of a rank is the time between its MPI_Init and its MPI_Finalize; these two calls do not
+count as time in MPI. Bytes to and from MPI_PROC_NULL do not count.
 
 REGIONS
-  A program that marks them (straggler_region_enter and _leave of straggler.h) gets a table of
-  their times, by thread and with what is nested. MPI_Pcontrol(N) with N > 0 begins the region
-  `pcontrol N`, which lasts until the next MPI_Pcontrol; other levels begin none.";
+  If the program marks regions (straggler_region_enter and _leave of straggler.h), a table shows
+  their times, by thread and nesting. MPI_Pcontrol(N) with N > 0 begins the region `pcontrol N`,
+  which lasts until the next MPI_Pcontrol. MPI_Pcontrol(0) pauses the recording, and (1) resumes it.";
 
 const WAITS_EXAMPLES: &str = "\
 EXAMPLES
@@ -49,34 +49,34 @@ EXAMPLES
   straggler trace waits fixtures/traces/halo --json
   straggler trace waits fixtures/traces/halo --report waits.html
 
-Patterns are those of Scalasca. A wait belongs to the call in which the rank stayed; of a call that
-waits for many messages the longest wait counts, so no wait exceeds its call. A wait for requests that
-waited for a sender counts that, even if a receiver came later.
+The wait states are those of Scalasca. A wait belongs to the call in which the rank waited. If a
+call waits for many messages, the longest wait counts, so no wait exceeds its call. A call that
+waits for requests counts as waiting for a sender if it did, even if a receiver was later.
 
 ROOT CAUSES
-  The time of a wait is charged to what the late rank did more than the waiting one since one of them
-  had last waited for the other. Where the late rank had waited itself, its part goes on to the cause of
-  that wait: this is the indirect cost. The critical path is what decides how long the run takes; its
-  imbalance is the time on it beyond what a rank spends on the same thing on average.
+  A wait is charged to the extra work that the late rank did since the two ranks last waited for
+  each other. If the late rank had itself waited, that part is passed on to the cause of its wait:
+  the indirect cost. The critical path determines how long the run takes; its imbalance is the time
+  on it in excess of what an average rank spends on the same work.
 
-PATTERNS
+WAIT STATES
   late sender          a receive was entered before its send
-    in wrong order     and a message that had been sent before it was received after it
-  late receiver        a send stayed in its call until the receive was posted
-  wait at barrier      until the last process had come
-  wait at NxN          the same in collectives in which all need the data of all
-  completion           from when the first process had left such a collective
+    in wrong order     and a message sent earlier was received later
+  late receiver        a send blocked until the receive was posted
+  wait at barrier      waited for the last process to enter
+  wait at NxN          the same in collectives where all need data from all
+  completion           time since the first process left such a collective
   late broadcast       waited for the root of a broadcast or scatter
-  early reduce         the root of a reduction or gather waited for the last that sends
-  early scan           waited for a rank before it in a prefix reduction";
+  early reduce         the root of a reduction or gather waited for the last sender
+  early scan           waited for a lower rank in a prefix reduction";
 
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES
   straggler trace check fixtures/traces/halo
   straggler trace check fixtures/traces/halo --json
 
-Ends with code 5 if there is an error, with 0 if there are only warnings, and with 3 if nothing can be
-read. Calls are counted from 0 on each rank.";
+The exit code is 5 if there are errors, 0 if there are only warnings, and 3 if nothing can be read.
+Calls are counted from 0 on each rank.";
 
 const MERGE_EXAMPLES: &str = "\
 EXAMPLES
@@ -91,10 +91,10 @@ EXAMPLES
   straggler trace convert fixtures/traces/halo -o copy --to straggler \\
       --no-command-line
 
-What is written is readable by you only, as recorded traces are; a GOAL schedule holds neither names nor
-command lines and is a file like any other.
+Only you can read the output, as with recorded traces. GOAL schedules hold neither names nor command
+lines and get the usual permissions.
 
-WHAT THE ENDINGS MEAN
+FILE EXTENSIONS
   .pftrace, .perfetto-trace   Perfetto: open it at ui.perfetto.dev
   .json                       Chrome's trace events; `straggler report` reads them too
   .otf2                       OTF2
@@ -102,11 +102,11 @@ WHAT THE ENDINGS MEAN
   .trace                      straggler's own format, all ranks in one file
   none                        straggler's own format, a folder";
 
-/// Record the calls of MPI that a program makes, and look at them
+/// Record the MPI calls of a program, and inspect, check and convert traces
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(
-    override_usage = "straggler trace -o DIR [--force] [--no-command-line] -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
+    override_usage = "straggler trace -o DIR [--force] [--call-sites] [--no-command-line] -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
 )]
 pub struct Trace {
     #[command(subcommand)]
@@ -117,38 +117,41 @@ pub struct Trace {
 
 #[derive(Debug, Args)]
 pub struct Record {
-    /// The folder for the streams; it is made, and must have none yet
+    /// Folder for the streams; created if missing, must not hold streams yet
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Remove the streams that are in the folder already
+    /// Remove streams that are already in the folder
     #[arg(long)]
     pub force: bool,
-    /// Record the name of the program only, not its arguments
+    /// Record where the program calls MPI from, for the table of call sites of `trace show`
+    #[arg(long)]
+    pub call_sites: bool,
+    /// Record only the name of the program, not its arguments
     #[arg(long)]
     pub no_command_line: bool,
-    /// What to run, with its arguments, behind `--`
+    /// The command to run and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     pub program: Vec<OsString>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// What a trace holds: ranks, hosts, calls, clocks, communicators
+    /// Show what a trace holds: ranks, hosts, calls, clocks, communicators
     #[command(after_help = INFO_EXAMPLES)]
     Info(Input),
-    /// Where the time goes: by rank, function, communicator and region, who sends to whom, and when
+    /// Show where the time goes, by rank, function, communicator and region, and who sends to whom
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Who waited for whom, how long and why: wait states, their root causes, the critical path
+    /// Find wait states, their root causes, and the critical path
     #[command(after_help = WAITS_EXAMPLES)]
     Waits(Waits),
-    /// Everything that is wrong with a trace
+    /// Check a trace for errors
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Input),
-    /// Put the streams of one run that lie in several places together
+    /// Combine the streams of one run from several places
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Merge),
-    /// Write a trace in another format, by the ending of the output
+    /// Write a trace in another format, chosen by the file extension of the output
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
 }
@@ -171,7 +174,7 @@ pub struct Waits {
 pub struct Show {
     /// A folder with streams, or a file
     pub trace: PathBuf,
-    /// Also draw a picture
+    /// Also draw a figure
     #[arg(short, long, value_name = "FILE.svg|.png|.pdf", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// What to draw
@@ -183,13 +186,13 @@ pub struct Show {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Picture {
-    /// When the run has collectives
+    /// Collectives over time
     Pattern,
-    /// When the run sends messages
+    /// Messages over time
     Messages,
     /// Bytes by sender and receiver
     Matrix,
-    /// What every rank does when
+    /// Activity of every rank over time
     Timeline,
 }
 
@@ -198,7 +201,7 @@ pub struct Merge {
     /// Folders with streams, or files
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// A new folder, or one file if the name ends with .trace
+    /// A new folder, or one file if the name ends in .trace
     #[arg(short, long, value_name = "DIR|FILE.trace")]
     pub output: PathBuf,
 }
@@ -210,18 +213,18 @@ pub struct Convert {
     /// Where to write
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The format, if the ending does not tell
+    /// Output format, if the file extension does not determine it
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<Target>,
-    /// For GOAL: leaves out messages and collectives that miss a partner
+    /// For GOAL: drop messages and collectives that lack a partner
     #[arg(long)]
     pub drop_unmatched: bool,
-    /// Keep the name of the program only, not its arguments
+    /// Keep only the name of the program, not its arguments
     #[arg(long)]
     pub no_command_line: bool,
 }
 
-/// What a trace can be written as.
+/// Formats in which a trace can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Target {
     Straggler,
@@ -232,7 +235,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What the ending of a name asks for.
+    /// The format that the extension of a file name selects.
     pub fn of_ending(path: &std::path::Path) -> Option<Target> {
         let Some(ending) = path.extension() else { return Some(Target::Straggler) };
         match ending.to_str()?.to_ascii_lowercase().as_str() {

@@ -17,7 +17,7 @@ EXAMPLES
   straggler training show job.csv
   straggler training whatif job.csv --mend 6";
 
-/// Who holds up a training job on many GPUs, and what mending it would win
+/// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Training {
@@ -27,12 +27,12 @@ pub struct Training {
 
 #[derive(Debug, Subcommand)]
 pub enum TrainingCommand {
-    /// How much longer the steps take than they could, who is to blame, and what each cause costs
+    /// Show how much time stragglers cost, which workers they are, and what each cause costs
     Show(Box<Show>),
-    /// What slow or lost workers, slow links and noise would cost the job, or what mending would win
+    /// Estimate what slow or lost workers, slow links and noise would cost, or what a repair would gain
     #[command(name = "whatif")]
     WhatIf(Box<WhatIf>),
-    /// Write a job as a trace, for timelines, what-ifs, and simulation with noise and on more ranks
+    /// Write a job as a trace, for timelines, what-ifs, and simulation with noise or on more ranks
     Convert(Box<Convert>),
     /// Write a synthetic job with known faults, to try the analysis on
     Generate(Box<Generate>),
@@ -46,7 +46,7 @@ EXAMPLES
   straggler training show fixtures/training/last-stage.csv \\
       --method published --json
 
-WHAT IS READ
+INPUT FORMATS
   a table of operations  Parquet or CSV, one file or one per rank; see docs/guide/training.md
   PyTorch profiler       one .json or .json.gz per rank, or their folder
   Chakra, PyTorch execution traces, NCCL Inspector";
@@ -57,13 +57,13 @@ pub struct Show {
     /// The recording of a job: a table of operations, profiler files (one per rank), or a folder of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The description of the job beside its table: dp_size, pp_size, tp_size and so on
+    /// Metadata of the job: dp_size, pp_size, tp_size and so on
     #[arg(long, value_name = "META.yaml")]
     pub meta: Option<PathBuf>,
-    /// Method of analysis
+    /// Analysis method
     #[arg(long, value_enum, default_value = "exact")]
     pub method: Method,
-    /// Layers of the model (32), or of each stage (8,8,8,8): reports the best split
+    /// Layers of the model (32) or of each stage (8,8,8,8), to report the best split
     #[arg(long, value_name = "LAYERS", value_delimiter = ',')]
     pub layers: Vec<u32>,
     #[command(flatten)]
@@ -72,9 +72,9 @@ pub struct Show {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Method {
-    /// A graph for every worker and step, and ideal times that one worker cannot move
+    /// One graph per worker and step, and ideal times that are robust against one slow worker
     Exact,
-    /// As Lin et al. (OSDI 2025) published it: one graph for all, means and medians over everything
+    /// As published by Lin et al. (OSDI 2025): one graph for all, means and medians over all operations
     Published,
 }
 
@@ -84,23 +84,23 @@ EXAMPLES
   straggler training convert fixtures/training/slow-worker.csv -o slow \\
       --activations 32MiB --gradients 2GiB
 
-The trace is one of `straggler trace`: see it with `straggler trace show`, change it with `straggler whatif`,
-simulate it with `straggler simulate DIR --copies 256 --network NAME --noise …`. Copies extend the
-data-parallel dimension: its collectives, and those of all ranks, grow with them";
+All commands for traces read the result: inspect it with `straggler trace show`, change it with
+`straggler whatif`, simulate it with `straggler simulate DIR --copies 256 --network NAME --noise …`.
+Copies extend the data-parallel dimension: its collectives, and those of all ranks, grow with them";
 
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub struct Convert {
-    /// A table of operations, PyTorch profiler traces that name microbatches, or the folder of either
+    /// A table of operations, PyTorch profiler traces that name microbatches, or a folder of either
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Folder for the trace; must not exist yet
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Bytes that a microbatch sends from stage to stage; default: guessed from the transfer times, at 25 GB/s
+    /// Bytes that a microbatch sends from stage to stage [default: estimated from the transfer times at 25 GB/s]
     #[arg(long, value_name = "BYTES", value_parser = straggler_model::units::bytes)]
     pub activations: Option<u64>,
-    /// Bytes of gradients per stage; default: guessed in the same way
+    /// Bytes of gradients per stage [default: estimated in the same way]
     #[arg(long, value_name = "BYTES", value_parser = straggler_model::units::bytes)]
     pub gradients: Option<u64>,
 }
@@ -125,19 +125,19 @@ Rank = stage x data-parallel ranks + data-parallel rank. Random choices depend o
 #[derive(Debug, Args)]
 #[command(after_help = GENERATE_EXAMPLES)]
 pub struct Generate {
-    /// Where the job goes: a table named .csv or .parquet, or a folder for the files of a profiler
+    /// Output: a .csv or .parquet table, or a folder for profiler files
     #[arg(short, long, value_name = "FILE|DIR")]
     pub output: PathBuf,
-    /// Format of the output
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub to: JobFormat,
     /// Data-parallel ranks
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = count::<u32>(1..=65536))]
     pub dp: u32,
-    /// Stages of the pipeline
+    /// Pipeline stages
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = count::<u32>(1..=1024))]
     pub pp: u32,
-    /// Chunks of the model per stage, which take turns (interleaved 1F1B); needs microbatches in a multiple of --pp
+    /// Model chunks per stage (interleaved 1F1B); --microbatches must then be a multiple of --pp
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = count::<u32>(1..=64))]
     pub vpp: u32,
     /// Microbatches per step
@@ -145,10 +145,10 @@ pub struct Generate {
     pub microbatches: u32,
     #[arg(long, value_name = "COUNT", default_value = "20", value_parser = count::<u32>(1..=100_000), help = "Training steps")]
     pub steps: u32,
-    /// How much longer the last stage computes: 0.2 is 20 %
+    /// Extra computing time of the last stage: 0.2 is 20 %
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub last_stage: f64,
-    /// Standard deviation of the length of microbatches: 0.3 is 30 %
+    /// Standard deviation of microbatch lengths: 0.3 is 30 %
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub lengths: f64,
     /// Standard deviation of random variation in computing time: 0.01 is 1 %
@@ -157,7 +157,7 @@ pub struct Generate {
     /// Multiply the computing time of a worker by this factor
     #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
     pub slow: Vec<TypedFault>,
-    /// Multiply the time of all transfers of a worker, or of those between two workers alone, for everyone in them
+    /// Multiply the time of all transfers of a worker, or only of those between two workers, for all participants
     #[arg(long, value_name = "WHO[-WORKER]:TIMES[@STEP]", value_parser = link)]
     pub link: Vec<TypedFault>,
     /// Delay the host of a worker by this time, once per step
@@ -165,12 +165,12 @@ pub struct Generate {
     pub stall: Vec<TypedFault>,
 }
 
-/// What a job is written as.
+/// Formats in which a job can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum JobFormat {
-    /// One row for every operation: CSV or Parquet, by the name of the file
+    /// One row per operation: CSV or Parquet, by file extension
     Table,
-    /// What the PyTorch profiler would have written: rank-0.json and so on
+    /// PyTorch profiler files: rank-0.json and so on
     Kineto,
     /// The same, compressed: rank-0.json.gz and so on
     KinetoGz,

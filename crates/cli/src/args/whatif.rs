@@ -4,6 +4,7 @@ use super::drawn_latency::LatencyOptions;
 use super::predict::ReadingOptions;
 use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
+use crate::args::typed_text::{noise, text};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,116 +16,118 @@ use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
 use straggler_model::noise::NoiseSpec;
+use straggler_model::spelling::hint_of_list;
 use straggler_schedule::traced::Decisions;
-use straggler_trace::Function;
+use straggler_trace::{CommId, Function};
 
 const EXAMPLES: &str = "\
 EXAMPLES
   What if all computation took half the time?
   straggler whatif fixtures/traces/halo --scale all=0.5
 
-  What if every rank computed as much, on another network?
+  What if all ranks computed equally long, on another network?
   straggler whatif fixtures/traces/halo --balance all --network slingshot-11
 
-  What would gain most?
+  Which change would gain most?
   straggler whatif fixtures/traces/halo --search
 
-  What does the network cost, and what the noise that shows in the trace?
+  How much time does the network cost, and the noise in the trace?
   straggler whatif fixtures/traces/halo --ideal-network --json
   straggler whatif fixtures/traces/halo --quieten all
 
-THE TRACE is what `straggler trace -o DIR -- mpirun …` recorded, or any format that `straggler predict` reads. It
-stays as it is.
-THE BASELINE is the identity simulation: the trace replayed as it is, on the network that is fitted from it, or
-that --base-network names. Gains are against that, not against the measured run, so that what the model gets
-wrong in both does not count.
-PLACES  Computation is named by the region that the program marks (straggler_region_enter), or all; ranks and
-times may follow: solve, solve@0-3, all@7@1s-2s.
-DECISIONS  A Waitany, a test or a receive from anyone may have another outcome when times change. With
---mode redecide, which is the default, the simulation decides; with --mode recorded, the trace does.";
+TRACE      a recording of `straggler trace -o DIR -- mpirun …`, or any format that `predict` reads.
+           It is never changed.
+BASELINE   the trace simulated without changes, on the network fitted from it or named by
+           --base-network. Gains are relative to this simulation, not to the measured run, so that
+           errors of the model common to both cancel.
+PLACES     a region that the program marks (straggler_region_enter), or all, optionally with ranks
+           and times: solve, solve@0-3, all@7@1s-2s.
+DECISIONS  the outcome of a Waitany, a test or a receive from any source may change with the timing.
+           With --mode redecide, the default, the simulation decides; with --mode recorded, the
+           trace does.";
 
-/// What a traced run would gain from a change, and who would wait then
+/// Simulate a traced run with changes: what would it gain, and who would wait?
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhatIf {
-    /// The trace: a folder, or a file of it
+    /// The trace: its folder, or a file in it
     pub trace: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
-    /// Further hypotheses, from a file: a table `hypothesis` each, with a name and the options above
+    /// More hypotheses from a file: one `[[hypothesis]]` table each, with a name and the options above
     #[arg(long, value_name = "FILE.toml")]
     pub file: Option<PathBuf>,
-    /// Try the standard hypotheses on every region, slow ranks, the collectives and the network, and rank them
+    /// Try standard hypotheses on every region, slow ranks, collectives and the network, and rank them
     #[arg(long)]
     pub search: bool,
-    /// The network of the baseline: LogGOPS parameters, a preset or a .toml file; fitted unless given
-    #[arg(long, value_name = "NETWORK")]
+    /// Network of the baseline: LogGOPS parameters, a preset or a .toml file [default: fitted to the trace]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub base_network: Option<String>,
-    /// Who decides what MPI leaves open
+    /// What decides the outcome of nondeterministic calls
     #[arg(long, value_enum, default_value_t)]
     pub mode: TypedMode,
-    /// Shorter times between unsuccessful tests or probes are waiting, not computation: 1us unless given
+    /// Gaps between unsuccessful tests or probes shorter than this are waiting, not computation [default: 1us]
     #[arg(long, value_name = "TIME")]
     pub spin: Option<Time>,
-    /// What combining a received byte costs: 0.5ns, or 2GB/s; nothing unless given
+    /// Cost of combining one received byte in a reduction: 0.5ns, or 2GB/s [default: 0]
     #[arg(long, value_name = "TIME")]
     pub reduction_cost: Option<PerByte>,
     #[command(flatten)]
     pub reading: ReadingOptions,
-    /// A run of the first hypothesis that `straggler-mpi replay` has re-enacted, to be shown beside the simulated one
+    /// Also show a run of the first hypothesis that `straggler-mpi replay` has executed
     #[arg(long, value_name = "DIR")]
     pub replayed: Option<PathBuf>,
-    /// Write the simulated run as a trace that `straggler trace` shows
+    /// Write the simulated run as a trace for `straggler trace`
     #[arg(long, value_name = "DIR")]
     pub save_trace: Option<PathBuf>,
     #[command(flatten)]
     pub report: ReportOption,
 }
 
-/// What is different.
+/// The changes to the traced run.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The hypothesis")]
 pub struct Changes {
-    /// Computation takes so many times as long: solve=0.5, all@3=2
+    /// Multiply the time of computation by a factor: solve=0.5, all@3=2
     #[arg(long, value_name = "PLACE=FACTOR")]
     pub scale: Vec<Scaled>,
-    /// Every rank computes as much, or by weights: smooth, solve=1,1,2,2
+    /// Balance computation over the ranks, equally or by weights: smooth, solve=1,1,2,2
     #[arg(long, value_name = "PLACE[=WEIGHTS]")]
     pub balance: Vec<Weighted>,
-    /// Take out the noise that shows in the trace: the fastest tenth of what is repeated is what it costs
+    /// Remove the noise in the trace: repeated computation takes the time of its fastest tenth
     #[arg(long, value_name = "PLACE")]
-    pub quieten: Vec<Place>,
-    /// Messages that are not sent: from=0-3,to=7,tag=1,comm=0,bytes=0-64
+    pub quieten: Vec<TypedPlace>,
+    /// Remove messages: from=0-3,to=7,tag=1,comm=0,bytes=0-64
     #[arg(long, value_name = "FILTER")]
     pub remove_messages: Vec<Removed>,
-    /// Blocking calls made nonblocking; receives and collectives begin that much earlier: allreduce=50us, send
+    /// Make blocking calls nonblocking; receives and collectives start this much earlier: allreduce=50us, send
     #[arg(long, value_name = "FUNCTION[=TIME]")]
     pub nonblocking: Vec<Nonblocking>,
-    /// So many messages of a route sent as one: tag=1:4, all:2
+    /// Send this many messages of a route (same ranks, tag and communicator) as one: tag=1:4, all:2
     #[arg(long, value_name = "FILTER:COUNT")]
     pub merge_messages: Vec<Cut>,
-    /// Each message sent in so many parts: bytes=1MiB-1GiB:8
+    /// Split each message into this many parts: bytes=1MiB-1GiB:8
     #[arg(long, value_name = "FILTER:COUNT")]
     pub split_messages: Vec<Cut>,
-    /// Blocking collectives that nobody calls: barrier, bcast@1s-2s; in a region: barrier@solve
+    /// Remove blocking collectives: barrier, bcast@1s-2s; in a region: barrier@solve
     #[arg(long, value_name = "FUNCTION[@PLACE]")]
     pub delete: Vec<Deleted>,
-    /// At each entry of a region, a barrier or more computation: barrier@solve, 5ms@solve, 5ms@solve@0-3
+    /// Insert a barrier or computation at each entry of a region: barrier@solve, 5ms@solve, 5ms@solve@0-3
     #[arg(long, value_name = "WHAT@REGION")]
     pub insert: Vec<Besides>,
-    /// Another network: LogGOPS parameters, a preset or a .toml file
-    #[arg(long, value_name = "NETWORK", conflicts_with = "ideal_network")]
+    /// Use another network: LogGOPS parameters, a preset or a .toml file
+    #[arg(long, value_name = "NETWORK", conflicts_with = "ideal_network", value_parser = text())]
     pub network: Option<String>,
-    /// A network that costs nothing
+    /// Use a network on which messages take no time
     #[arg(long)]
     pub ideal_network: bool,
     #[command(flatten)]
     pub latency: LatencyOptions,
-    /// Noise on the processes, as `straggler simulate` takes it
-    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
+    /// Add noise to the processes, as in `straggler simulate`
+    #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
-    /// The table that finds the algorithms of collectives: paper, mpich, open-mpi or a file
-    #[arg(long, value_name = "PRESET|FILE.toml")]
+    /// Table that selects the algorithms of collectives: paper, mpich, open-mpi or a file
+    #[arg(long, value_name = "PRESET|FILE.toml", value_parser = text())]
     pub algorithms: Option<String>,
 }
 
@@ -155,12 +158,12 @@ impl TypedMode {
 
 /// `NAME`, `NAME@0-3`, `all@7@1s-2s`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place(pub Where);
+pub struct TypedPlace(pub Where);
 
-impl FromStr for Place {
+impl FromStr for TypedPlace {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<TypedPlace, String> {
         let mut parts = text.split('@');
         let name = parts.next().unwrap_or_default().trim();
         if name.is_empty() {
@@ -172,21 +175,21 @@ impl FromStr for Place {
                 place.ranks = Some(ranks_of(&ranks)?);
             } else {
                 let range: TimeRange = part.parse().map_err(|_| {
-                    format!("`{part}` is neither ranks, as in 0-3, nor a range of times, as in 1s-2s")
+                    format!("`{part}` is neither a list of ranks like 0-3 nor a time range like 1s-2s")
                 })?;
                 place.during = Some((range.from, range.to));
             }
         }
-        Ok(Place(place))
+        Ok(TypedPlace(place))
     }
 }
 
-/// No trace has as many.
+/// More ranks than any trace has.
 const MOST_RANKS: u32 = 1 << 24;
 
 fn ranks_of(ranges: &RankRanges) -> Result<Ranks, String> {
     match ranges.0.iter().find(|(_, last)| *last >= MOST_RANKS) {
-        Some((_, last)) => Err(format!("no trace has a rank {last}")),
+        Some((_, last)) => Err(format!("rank {last} is too large for a trace")),
         None => Ok(ranges.0.iter().flat_map(|&(first, last)| first..=last).collect()),
     }
 }
@@ -201,12 +204,13 @@ impl FromStr for Scaled {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Scaled, String> {
-        let (place, factor) = text.rsplit_once('=').ok_or("write PLACE=FACTOR, as in solve=0.5 or all=2")?;
-        let value: f64 = factor.trim().parse().map_err(|_| format!("`{factor}` is no number"))?;
+        let (place, factor) =
+            text.rsplit_once('=').ok_or("write PLACE=FACTOR, for example solve=0.5 or all=2")?;
+        let value: f64 = factor.trim().parse().map_err(|_| format!("`{factor}` is not a number"))?;
         if !(0.0..=1e6).contains(&value) {
             return Err(format!("`{factor}` is not between 0 and a million"));
         }
-        Ok(Scaled { place: place.parse::<Place>()?.0, factor: value })
+        Ok(Scaled { place: place.parse::<TypedPlace>()?.0, factor: value })
     }
 }
 
@@ -221,18 +225,18 @@ impl FromStr for Weighted {
 
     fn from_str(text: &str) -> Result<Weighted, String> {
         let Some((place, weights)) = text.rsplit_once('=') else {
-            return Ok(Weighted { place: text.parse::<Place>()?.0, weights: None });
+            return Ok(Weighted { place: text.parse::<TypedPlace>()?.0, weights: None });
         };
         let weight = |text: &str| match text.trim().parse::<f64>() {
             Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
-            _ => Err(format!("`{text}` is no weight: give a number for each rank, as in 1,1,2,2")),
+            _ => Err(format!("`{text}` is not a weight: give one number per rank, for example 1,1,2,2")),
         };
         let weights = weights.split(',').map(weight).collect::<Result<_, _>>()?;
-        Ok(Weighted { place: place.parse::<Place>()?.0, weights: Some(weights) })
+        Ok(Weighted { place: place.parse::<TypedPlace>()?.0, weights: Some(weights) })
     }
 }
 
-/// `from=0-3,to=7,tag=1`; ranks of a list are joined by +, because a comma ends it.
+/// `from=0-3,to=7,tag=1`. Lists of ranks are joined with +, because a comma separates keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removed(pub Filter);
 
@@ -249,16 +253,20 @@ impl FromStr for Removed {
                 format!("`{part}` is not KEY=VALUE; write from=0-3,to=7,tag=1,comm=0,bytes=0-64, or all")
             })?;
             let ranks = || value.replace('+', ",").parse::<RankRanges>().and_then(|ranges| ranks_of(&ranges));
-            let number = || value.trim().parse::<u32>().map_err(|_| format!("`{value}` is no number"));
+            let number = || value.trim().parse::<u32>().map_err(|_| format!("`{value}` is not a number"));
             match key.trim() {
                 "from" => filter.from = Some(ranks()?),
                 "to" => filter.to = Some(ranks()?),
                 "tag" => {
-                    filter.tag = Some(i32::try_from(number()?).map_err(|_| format!("`{value}` is no tag"))?)
+                    filter.tag =
+                        Some(i32::try_from(number()?).map_err(|_| format!("`{value}` is not a tag"))?)
                 }
-                "comm" => filter.communicator = Some(number()?),
+                "comm" => filter.communicator = Some(CommId(number()?)),
                 "bytes" => filter.bytes = Some(sizes(value)?),
-                other => return Err(format!("`{other}` is none of from, to, tag, comm and bytes")),
+                other => {
+                    let meant = hint_of_list(other, "from, to, tag, comm, bytes");
+                    return Err(format!("unknown key `{other}`: use from, to, tag, comm or bytes{meant}"));
+                }
             }
         }
         Ok(Removed(filter))
@@ -284,10 +292,11 @@ impl FromStr for Cut {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Cut, String> {
-        let (filter, count) = text.rsplit_once(':').ok_or("write FILTER:COUNT, as in tag=1:4 or all:2")?;
+        let (filter, count) =
+            text.rsplit_once(':').ok_or("write FILTER:COUNT, for example tag=1:4 or all:2")?;
         match count.trim().parse() {
             Ok(count @ 2..=1024) => Ok(Cut { filter: filter.parse::<Removed>()?.0, count }),
-            _ => Err(format!("`{count}` is no number from 2 to 1024")),
+            _ => Err(format!("`{count}` is not a number from 2 to 1024")),
         }
     }
 }
@@ -302,15 +311,15 @@ impl FromStr for Deleted {
     fn from_str(text: &str) -> Result<Deleted, String> {
         let (name, place) = text.split_once('@').unwrap_or((text, "all"));
         let function = collective_named(name).ok_or_else(|| {
-            format!("`{name}` is no blocking collective; write barrier, allreduce, …; --remove-messages takes out messages")
+            format!("`{name}` is not a blocking collective; write barrier, allreduce, …; to remove messages, use --remove-messages")
         })?;
         let place = match place.parse::<TimeRange>() {
             Ok(range) => Where { during: Some((range.from, range.to)), ..Where::default() },
-            Err(_) => place.parse::<Place>()?.0,
+            Err(_) => place.parse::<TypedPlace>()?.0,
         };
         if place.ranks.is_some() {
             return Err(
-                "a collective is deleted on all ranks: those that are left would wait for good".into()
+                "a collective must be deleted on all ranks: the remaining ones would wait forever".into()
             );
         }
         Ok(Deleted(Deletion { function, place }))
@@ -326,18 +335,18 @@ impl FromStr for Besides {
 
     fn from_str(text: &str) -> Result<Besides, String> {
         let (what, place) =
-            text.split_once('@').ok_or("write WHAT@REGION, as in barrier@solve or 5ms@solve")?;
+            text.split_once('@').ok_or("write WHAT@REGION, for example barrier@solve or 5ms@solve")?;
         let what = match what.trim() {
             "barrier" => Inserted::Barrier,
             time => Inserted::Computation(
-                time.parse().map_err(|_| format!("`{time}` is neither barrier nor a time, as in 5ms"))?,
+                time.parse().map_err(|_| format!("`{time}` is neither `barrier` nor a time like 5ms"))?,
             ),
         };
-        let Place(Where { region, ranks, during }) = place.parse()?;
-        let region = region.ok_or("name the region at whose entries it happens")?;
+        let TypedPlace(Where { region, ranks, during }) = place.parse()?;
+        let region = region.ok_or("name a region: `all` has no entries to insert at")?;
         if during.is_some() || what == Inserted::Barrier && ranks.is_some() {
             return Err(
-                "a barrier is for all ranks, and nothing is inserted by time: name a region only".into()
+                "name only a region: a barrier is for all ranks, and nothing is inserted by time".into()
             );
         }
         Ok(Besides(Insertion { what, region, ranks }))
@@ -363,11 +372,11 @@ impl FromStr for Nonblocking {
             name == wanted && twin(*function).is_some()
         };
         let function = Function::ALL.iter().copied().find(is_it).ok_or_else(|| {
-            format!("`{name}` is no blocking function of MPI that has a nonblocking twin; write send, recv, allreduce, …")
+            format!("`{name}` is not a blocking MPI function with a nonblocking counterpart; write send, recv, allreduce, …")
         })?;
         if earlier.is_some() && is_send(function) {
             return Err(format!(
-                "a send begins where it is and is completed later: write --nonblocking {name}"
+                "a send takes no time: it starts at the same point and completes later; write --nonblocking {name}"
             ));
         }
         Ok(Nonblocking(Overlap { function, earlier }))

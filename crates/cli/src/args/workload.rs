@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 use straggler_schedule::workloads::{Only, Workload};
 
-/// A workload instead of a collective or a file.
+/// A workload, instead of a collective or a file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkloadOptions {
-    /// A whole application: amg, cycles, halo2d, halo3d, master-worker, overlap, pop, sweep3d, training
+    /// An application: amg, cycles, halo2d, halo3d, master-worker, overlap, pop, sweep3d, training
     #[arg(long, value_name = "NAME[,PARAMETER=VALUE…]")]
     #[arg(conflicts_with_all = ["collective", "size", "sizes", "cycles", "compute", "root", "reduction_cost"])]
     pub workload: Option<Workload>,

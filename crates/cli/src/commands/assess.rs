@@ -1,62 +1,67 @@
-//! `straggler assess`: measures this node's noise (or takes one that is given), simulates what it does to
-//! collectives or to a program at scale, and ranks its sources by what their removal would give.
+//! `straggler assess`: measures the noise of this node (or takes given noise), simulates its effect on collectives or
+//! a program at scale, and ranks its sources by the gain from removing them.
 
 mod files;
 mod findings;
 mod jobs;
+mod metrics;
 mod page;
+mod phrases;
 mod scale;
 mod subject;
+mod tables;
 mod target;
 mod when;
 mod words;
 
-use crate::commands::gpu::{self, GpuAnswer};
-use crate::commands::simulate::estimate::seconds_for;
-use crate::commands::simulate::{NetworkAnswer, stuck_failure};
-use crate::commands::{command_line, refuse_unwritable, threads};
+use crate::answers::findings::{Finding, FindingKind};
+use crate::answers::stuck::stuck_failure;
 use crate::console::Console;
+use crate::devices::{self, GpuAnswer};
+use crate::estimate::seconds_for;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::network::NetworkAnswer;
 use crate::interrupt::{self, Orderly};
+use crate::invocation::command_line;
 use crate::meter::Stages;
-use crate::plan::assess::{Origin, Plan, What};
+use crate::metrics::{Checked, LimitAnswer};
+use crate::plan::assess::{Assessed, Origin, Plan};
 use crate::shell::quoted;
-pub use findings::{Finding, Kind as FindingKind};
+use crate::threads::threads;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use straggler_analysis::assess::{Answer, AssessError, Effort, Question, Stage, TimeLimit};
+use straggler_analysis::assess::{AssessAnswer, AssessError, Effort, Question, Stage, TimeLimit};
+use straggler_model::path_text::path_of;
 use straggler_report::numbers::grouped;
 use straggler_sim::{Accelerator, Replicas, Simulation, Workload};
 pub use subject::Subject;
 use target::{Kind, Program, Target};
 
-/// Everything that was found, and what it was found from.
+/// All results and their inputs.
 pub struct Report {
     pub subject: Subject,
     pub network: NetworkAnswer,
-    /// The largest number that was asked about.
+    /// The largest requested number.
     pub processes: u32,
-    /// Of collectives.
+    /// The size of collectives.
     pub bytes: Option<u64>,
     pub program: Option<Program>,
     pub threshold: f64,
     pub seed: u64,
     pub threads: usize,
-    pub answer: Answer,
+    pub answer: AssessAnswer,
     pub warnings: Vec<String>,
     pub wall_seconds: f64,
-    /// The simulations had so much time.
+    /// Time limit of the simulations.
     pub simulation_seconds: f64,
     pub gpus: Vec<GpuAnswer>,
-    /// Where the noise can be read again.
+    /// The file that the noise can be read from again.
     pub noise_file: Option<PathBuf>,
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    gpu::refuse_missing(plan.device)?;
     let target = Target::load(plan, console)?;
-    refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
     let (subject, mut warnings) = Subject::obtain(plan, console)?;
@@ -73,7 +78,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let simulated = simulate(plan, &subject, &target, console).map_err(interrupted)?;
     interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
-        What::Collectives { processes, bytes } => (processes, Some(bytes)),
+        Assessed::Collectives { processes, bytes } => (processes, Some(bytes)),
         _ => (target.processes(), None),
     };
     let report = Report {
@@ -93,20 +98,23 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         noise_file: noise_file.clone(),
     };
     let findings = findings::findings(&report);
-    let json = Json::of(&report, &findings);
+    let checked = Checked::of(&plan.checks, metrics::of(&report))?;
+    let json = Json::of(&report, &findings, &checked.limits);
     let written = files::write(&plan.output, &report, &findings, &json).map_err(interrupted)?;
     if console.json {
-        return console.print_json(&json);
+        console.print_json(&json)?;
+    } else {
+        console.print(&words::say(&report, &findings))?;
+        console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     }
-    console.print(&words::say(&report, &findings))?;
-    console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
-    Ok(())
+    checked.finish(console)
 }
 
-/// Writes a measurement as soon as it is there, so that nothing that comes can lose it; where noise can be read again.
+/// Saves a measurement as soon as it is complete, so that no later failure loses it. Returns the file to read the noise
+/// from.
 fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
     let given = match &plan.noise {
-        Origin::Given(text) => Some(PathBuf::from(text)).filter(|path| path.is_file()),
+        Origin::Given(text) => Some(path_of(text)).filter(|path| path.is_file()),
         Origin::Measured(_) => None,
     };
     match subject.bytes() {
@@ -115,22 +123,22 @@ fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
     }
 }
 
-/// How to assess the same noise again.
+/// The command to assess the same noise again.
 fn again(path: &Path) -> String {
-    format!("straggler assess {}, and the other options as before", quoted(&path.display().to_string()))
+    format!("straggler assess {}, with the same other options", quoted(&path.display().to_string()))
 }
 
-/// Interrupted with a measurement that is finished, or of which some batches are.
+/// An interruption after a complete measurement, or after some of its batches.
 fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     let (file, again) = (quoted(&path.display().to_string()), again(path));
     let text = match stopped {
-        Some(stopped) => format!("interrupted {stopped}, kept in {file}; resume with: {again}"),
+        Some(stopped) => format!("interrupted {stopped}, saved in {file}; resume with: {again}"),
         None => format!("interrupted: the measurement is in {file}; resume with: {again}"),
     };
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
 }
 
-/// A mistake that shows only after the measurement.
+/// An error that shows only after the measurement.
 fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     let Some(path) = path else { return failure };
     let text = format!(
@@ -142,15 +150,15 @@ fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     Failure::new(failure.exit, anyhow::Error::msg(text))
 }
 
-/// Simulations may take this long, in seconds: with the measurement, that is about a minute.
+/// Minimum time limit of the simulations, in seconds: with the measurement, about a minute.
 const LEAST_SECONDS: f64 = 40.0;
-/// Where much is asked for, they may take so many times as long as the least of it takes on an idle machine.
+/// For large requests, the limit is this many times the estimate for the smallest part on an idle machine.
 const TIMES_IDLE: f64 = 3.0;
 
-/// What the simulations found.
+/// Results of the simulations.
 struct Simulated {
-    answer: Answer,
-    /// How much time there was for them.
+    answer: AssessAnswer,
+    /// Their time limit.
     seconds: f64,
     gpus: Vec<GpuAnswer>,
 }
@@ -158,10 +166,13 @@ struct Simulated {
 fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Simulated> {
     let threads = threads(plan.threads);
     let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
-    // How much there is to do shows only on the way: much, unless little was asked for.
+    // The amount of work is not known in advance: assume much, unless little was requested.
     let expected = target.asked.iter().flat_map(|asked| &asked.scales).map(Workload::messages).sum::<u64>();
-    let gpus =
-        gpu::open(plan.device, expected.saturating_mul(u64::from(Effort::default().most_replicas)), console)?;
+    let gpus = devices::open(
+        plan.device,
+        expected.saturating_mul(u64::from(Effort::default().most_replicas)),
+        console,
+    )?;
     let began = Instant::now();
     let now = || began.elapsed().as_secs_f64();
     let mut question = Question {
@@ -188,7 +199,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     question.limit.seconds = seconds;
     stages.end_after(seconds);
     let answer = question.answer();
-    let gpus = gpu::tell(gpus.as_ref(), plan.device, console);
+    let gpus = devices::tell(gpus.as_ref(), plan.device, console);
     match answer {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =
@@ -199,13 +210,13 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     }
 }
 
-/// The report for programs.
+/// The JSON answer.
 #[derive(Serialize)]
 pub struct Json<'a> {
     version: &'static str,
     command: String,
     verdict: Vec<String>,
-    /// All that the console and the page say, in their order.
+    /// Everything that the console and the page say, in order.
     findings: &'a [Finding],
     noise: subject::NoiseJson<'a>,
     network: &'a NetworkAnswer,
@@ -218,19 +229,21 @@ pub struct Json<'a> {
     confidence: f64,
     seed: u64,
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a AssessAnswer,
     wall_seconds: f64,
-    /// What GPUs ran of the replicas.
+    /// Replicas that ran on GPUs.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     gpus: &'a [GpuAnswer],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits: &'a [LimitAnswer],
 }
 
 impl<'a> Json<'a> {
-    fn of(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
+    fn of(report: &'a Report, findings: &'a [Finding], limits: &'a [LimitAnswer]) -> Json<'a> {
         Json {
             version: env!("CARGO_PKG_VERSION"),
             command: command_line(),
-            verdict: findings::Kind::Verdict.of(findings),
+            verdict: FindingKind::Verdict.of(findings),
             findings,
             noise: report.subject.json(),
             network: &report.network,
@@ -243,6 +256,7 @@ impl<'a> Json<'a> {
             answer: &report.answer,
             wall_seconds: report.wall_seconds,
             gpus: &report.gpus,
+            limits,
         }
     }
 }

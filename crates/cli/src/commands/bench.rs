@@ -1,6 +1,5 @@
-//! `straggler bench`: how fast this machine simulates. Every case runs in a child process, so that its
-//! peak of memory is its own; the parent collects, checks that equal cases gave equal numbers, and
-//! prints.
+//! `straggler bench`: how fast this machine simulates. Every case runs in a child process, so that its peak memory is
+//! its own. The parent collects the results, checks that equal cases gave equal numbers, and prints them.
 
 mod case;
 mod words;
@@ -8,12 +7,13 @@ mod words;
 use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::plan::bench::{Case, Group, Plan};
+use crate::threads::threads;
 use case::Measured;
 use serde::Serialize;
 use std::process::{Command, Stdio};
 use straggler_report::replace_file;
 
-/// Everything that was measured, and where.
+/// All measurements, and the machine.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
@@ -37,7 +37,7 @@ impl Machine {
         let name = cpuinfo.lines().find(|line| line.starts_with("model name"));
         Machine {
             processor: name.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim().to_string()),
-            available_threads: super::threads(None),
+            available_threads: threads(None),
             system: std::env::consts::OS,
             architecture: std::env::consts::ARCH,
         }
@@ -65,19 +65,16 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     if console.json { console.print_json(&report) } else { console.print(&words::say(&report)) }
 }
 
-/// The hidden command: measures one case and prints what it found.
+/// The hidden command that measures one case and prints the result.
 pub fn run_case(text: &str, console: &Console) -> Outcome<()> {
     let case: Case = serde_json::from_str(text)
-        .map_err(|error| Failure::usage(format!("this is no case of a benchmark: {error}")))?;
+        .map_err(|error| Failure::usage(format!("this is not a benchmark case: {error}")))?;
     console.print_json(&case::measure(case)?)
 }
 
 fn measure_in_child(case: &Case) -> Outcome<Measured> {
     let failed = |error: String| {
-        Failure::new(
-            Exit::CheckFailed,
-            anyhow::Error::msg(format!("a case of the benchmark failed: {error}")),
-        )
+        Failure::new(Exit::CheckFailed, anyhow::Error::msg(format!("a benchmark case failed: {error}")))
     };
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
     let text = serde_json::to_string(case).map_err(|error| failed(error.to_string()))?;
@@ -86,11 +83,11 @@ fn measure_in_child(case: &Case) -> Outcome<Measured> {
     match output.status.code() {
         Some(0) => serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string())),
         Some(130) => Err(Failure::interrupted()),
-        _ => Err(failed(format!("{case:?} ended with {}", output.status))),
+        _ => Err(failed(format!("{case:?} exited with {}", output.status))),
     }
 }
 
-/// Whatever the number of threads, the simulated times are the same.
+/// Checks that the simulated times do not depend on the number of threads.
 fn check(report: &Report) -> Outcome<()> {
     let of_group = |group: Group| report.cases.iter().filter(move |measured| measured.case.group == group);
     for first in of_group(Group::Threads) {

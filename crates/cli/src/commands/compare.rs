@@ -1,38 +1,27 @@
 //! `straggler compare`: measured latencies side by side.
 
 mod page;
+mod tables;
 pub mod words;
 
-use super::latency_file::{self, LatencyFile};
-use super::{refuse_missing_folder, report};
 use crate::args::compare::Compare;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::latency_file::{self, LatencyFile};
+use crate::pages;
+use crate::plan::valid::Valid;
 use serde::Serialize;
 use straggler_analysis::latency::gate::{GateOutcome, Judgement};
 use straggler_analysis::latency::rank_tests::AndersonDarling;
 use straggler_analysis::latency::{Comparison, Distribution, Gate, Group, compare};
 use straggler_model::latency::Labels;
 
-pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    if typed.files.len() < 2 {
-        return Err(Failure::usage(
-            "compare needs at least two files; `straggler diagnose FILE` looks at one alone",
-        ));
-    }
-    if typed.series.len() > 1 && typed.series.len() != typed.files.len() {
-        return Err(Failure::usage(format!(
-            "--series is given {} times for {} files: give it once for all of them, or once for each",
-            typed.series.len(),
-            typed.files.len()
-        )));
-    }
+pub fn run(typed: &Valid<Compare>, seed: u64, console: &Console) -> Outcome<()> {
     let files: Vec<LatencyFile> =
         typed.files.iter().map(|path| latency_file::read(path, typed.unit)).collect::<Outcome<_>>()?;
     let (sets, mut warnings) = matched(&files, &typed.series, !typed.fail_if.is_empty())?;
-    let answer = Answer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
-    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &files, &sets))?;
+    let answer = CompareAnswer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
+    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &files, &sets))?;
     if console.json {
         console.print_json(&answer)?;
     } else {
@@ -47,15 +36,16 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(tripped.join("\n       "))))
 }
 
-/// One distribution of every file.
+/// One distribution per file.
 pub struct Set {
     pub name: String,
     /// In the order of the files.
     pub distributions: Vec<Distribution>,
 }
 
-/// Series of the same labels; a file with a single one is compared with others of that kind whatever its labels are. What is not
-/// in every file is left out with a warning, or refused where gates would pass without having seen it.
+/// Matches series with the same labels; if a file has a single series, it is compared with the others whatever its
+/// labels. A series that is not in every file is left out with a warning, or is an error if a gate would then pass
+/// unseen.
 fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
     let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
     let of_file = |(place, file)| {
@@ -63,7 +53,7 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
         let groups = latency_file::groups(file, text.map(String::as_str))?;
         if wanted.len() > 1 && groups.len() > 1 {
             return Err(Failure::bad_input(format!(
-                "{}: several series are called `{}`: {}; say which one",
+                "{}: several series match `{}`: {}; name one of them",
                 file.name,
                 text.map_or("", String::as_str),
                 words::names(&groups)
@@ -77,7 +67,7 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
     if groups.iter().all(|groups| groups.len() == 1) {
         let names: Vec<String> = groups.iter().map(|groups| groups[0].labels.to_string()).collect();
         if names.iter().any(|name| *name != names[0]) {
-            warnings.push(format!("different things are compared: {}", names.join("; ")));
+            warnings.push(format!("the compared series differ in kind: {}", names.join("; ")));
         }
         let name =
             if names.iter().all(|name| *name == names[0]) { names[0].clone() } else { names.join(" / ") };
@@ -102,23 +92,24 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
     }
     if sets.is_empty() {
         return Err(Failure::bad_input(format!(
-            "the files have no series in common: {}; choose one of each file, with a --series for each",
+            "the files have no series in common: {}; choose one per file, with a --series for each",
             words::series_of(&groups)
         )));
     }
     if gated && !missing.is_empty() {
         return Err(Failure::bad_input(format!(
-            "--fail-if needs every series in every file; {}: measure what is missing, or choose series with --series",
+            "--fail-if needs every series in every file; {}: measure the missing series, or choose series \
+             with --series",
             missing.join("; ")
         )));
     }
-    warnings.extend(missing.into_iter().map(|what| format!("{what}, and left out")));
+    warnings.extend(missing.into_iter().map(|what| format!("{what}, so it is skipped")));
     Ok((sets, warnings))
 }
 
 #[derive(Serialize)]
-pub struct Answer {
-    /// The first is what the others are compared with.
+pub struct CompareAnswer {
+    /// The others are compared with the first.
     pub files: Vec<String>,
     pub verdict: String,
     pub synthetic: bool,
@@ -131,7 +122,7 @@ pub struct Answer {
 pub struct SeriesAnswer {
     pub series: String,
     pub comparisons: Vec<FileAnswer>,
-    /// Of all files together, where there are more than two.
+    /// All files together, if there are more than two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_alike: Option<AndersonDarling>,
 }
@@ -150,7 +141,7 @@ pub struct FileAnswer {
 pub struct GateAnswer {
     pub file: String,
     pub series: String,
-    /// Whether the interval holds what runs differ by: both files have three runs or more.
+    /// Whether the interval includes the variation between runs: both files have three runs or more.
     pub between_runs: bool,
     #[serde(flatten)]
     pub judgement: Judgement,
@@ -162,19 +153,20 @@ impl GateAnswer {
     }
 }
 
-impl Answer {
+impl CompareAnswer {
     fn of(
         files: &[LatencyFile],
         sets: &[Set],
         gates: &[Gate],
         seed: u64,
         warnings: &mut Vec<String>,
-    ) -> Outcome<Answer> {
+    ) -> Outcome<CompareAnswer> {
         let series: Vec<SeriesAnswer> = sets.iter().map(|set| SeriesAnswer::of(files, set, seed)).collect();
         let gates = judged(files, sets, gates, seed)?;
         if series.iter().flat_map(|one| &one.comparisons).any(|one| !one.comparison.same_bins) {
             warnings.push(
-                "the files have different bins: trials are taken as spread evenly over a bin, and tests are approximate"
+                "the files have different bins: trials are assumed to be spread evenly over each bin, and \
+                 the tests are approximate"
                     .into(),
             );
         }
@@ -182,7 +174,7 @@ impl Answer {
         warnings.extend(words::few_cycles(&series));
         let undecided = gates.iter().filter(|gate| gate.judgement.outcome == GateOutcome::Undecided);
         warnings.extend(undecided.map(words::gate));
-        Ok(Answer {
+        Ok(CompareAnswer {
             files: files.iter().map(|file| file.name.clone()).collect(),
             verdict: words::verdict_of_all(&series),
             synthetic: files.iter().any(|file| file.measurement.is_synthetic()),

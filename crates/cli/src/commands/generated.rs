@@ -1,4 +1,4 @@
-//! Completions and manual pages, from the definition of the command line.
+//! Completions and manual pages, generated from the definition of the command line.
 
 use crate::args::Cli;
 use crate::console::Console;
@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn completions(shell: Shell, console: &Console) -> Outcome<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "straggler", &mut text);
-    console.print(&String::from_utf8_lossy(&text))
+    console.print_verbatim(&String::from_utf8_lossy(&text))
 }
 
 pub fn man(directory: &Path, console: &Console) -> Outcome<()> {

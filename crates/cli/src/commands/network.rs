@@ -1,20 +1,21 @@
-//! `straggler network`: presets and what their numbers rest on.
+//! `straggler network`: presets, and the sources of their numbers.
 
-use super::simulate::{NetworkAnswer, load_network};
 use crate::args::network::{NetworkCommand, Show};
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::inputs::network::{NetworkAnswer, load_network};
+use crate::plan::valid::Valid;
 use serde::Serialize;
 use std::fmt::Write as _;
+use straggler_model::Network;
 use straggler_model::network::{Parameter, Preset, presets};
 use straggler_model::units::limit_in_words;
-use straggler_model::{Link, Network};
-use straggler_report::{Table, replace_file};
+use straggler_report::{Columns, replace_file};
 
-pub fn run(command: NetworkCommand, console: &Console) -> Outcome<()> {
-    match command {
+pub fn run(command: &Valid<NetworkCommand>, console: &Console) -> Outcome<()> {
+    match &**command {
         NetworkCommand::List => list(console),
-        NetworkCommand::Show(typed) => show(&typed, console),
+        NetworkCommand::Show(typed) => show(typed, console),
     }
 }
 
@@ -32,8 +33,8 @@ struct SourceAnswer {
     source: &'static str,
 }
 
-const ABSENT: &str = "Presets need a published source for every number; none was found for HDR and NDR \
-                      InfiniBand and 100 GbE RoCE: give those as KEY=VALUE lists";
+const ABSENT: &str = "Presets need a published source for every number; HDR and NDR InfiniBand and 100 GbE \
+    RoCE have none: give them as KEY=VALUE lists";
 
 fn list(console: &Console) -> Outcome<()> {
     if console.json {
@@ -43,20 +44,16 @@ fn list(console: &Console) -> Outcome<()> {
         }
         return console.print_json(&List { networks: presets().iter().map(preset_answer).collect() });
     }
-    let mut table = Table::with_header(["name", "L", "o", "g", "G", "S", "what"]).text(6);
-    for preset in presets() {
-        let Link { latency, send_overhead, gap, gap_per_byte, eager_limit, .. } = preset.link;
-        let eager = limit_in_words(eager_limit);
-        let cells = [
-            latency.to_string(),
-            send_overhead.to_string(),
-            gap.to_string(),
-            gap_per_byte.to_string(),
-            eager,
-        ];
-        table.row([preset.name.to_string()].into_iter().chain(cells).chain([preset.summary.to_string()]));
-    }
-    console.print(&format!("{table}\nWhere the numbers come from: straggler network show NAME\n{ABSENT}\n"))
+    let table = Columns::over(presets())
+        .text("name", |row| row.name)
+        .number("L", |row| row.link.latency.to_string())
+        .number("o", |row| row.link.send_overhead.to_string())
+        .number("g", |row| row.link.gap.to_string())
+        .number("G", |row| row.link.gap_per_byte.to_string())
+        .number("S", |row| limit_in_words(row.link.eager_limit))
+        .text("what", |row| row.summary)
+        .build();
+    console.print(&format!("{table}\nSources of the numbers: straggler network show NAME\n{ABSENT}\n"))
 }
 
 fn preset_answer(preset: &Preset) -> PresetAnswer {
@@ -78,11 +75,11 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     };
     match &typed.output {
         Some(path) => Ok(replace_file(path, |out| out.write_all(text.as_bytes()))?),
-        None => console.print(&text),
+        None => console.print_verbatim(&text),
     }
 }
 
-/// Where a preset's numbers come from, as comments above it.
+/// The sources of a preset's numbers, as comments above it.
 fn provenance(typed: &str) -> String {
     let name = typed.split(',').next().unwrap_or_default().trim();
     let Some(preset) = presets().iter().find(|preset| preset.name.eq_ignore_ascii_case(name)) else {

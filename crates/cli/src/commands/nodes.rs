@@ -1,25 +1,29 @@
-//! `straggler-mpi assess`, from what the processes have measured to what is said: this part needs no MPI.
+//! `straggler-mpi assess`, from the measurements of the processes to the report. This part does not need MPI.
 
 mod earlier;
 mod files;
 mod findings;
 mod kept;
 mod page;
+mod tables;
 mod words;
 
 pub use kept::Measurement;
 
-use crate::commands::assess::{Finding, FindingKind as Kind};
-use crate::commands::simulate::estimate::seconds_for;
-use crate::commands::simulate::{NetworkAnswer, load_network, stuck_failure};
-use crate::commands::{command_line, make_folder, refuse_unwritable, threads};
+use crate::answers::findings::{Finding, FindingKind};
+use crate::answers::stuck::stuck_failure;
 use crate::console::Console;
+use crate::estimate::seconds_for;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::network::{NetworkAnswer, load_network};
 use crate::interrupt;
+use crate::invocation::command_line;
 use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Stages;
+use crate::places::{make_folder, refuse_unwritable};
 use crate::plan::nodes::Plan;
 use crate::shell::quoted;
+use crate::threads::threads;
 use serde::Serialize;
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::nodes::baseline::Compare;
@@ -29,31 +33,31 @@ use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_sim::{Replicas, Simulation};
 
-/// Names under which the measurement itself may appear: threads of the processes that measure, and of the others.
+/// Names of the measurement itself in recordings: threads of the measuring processes, and of the other processes.
 const OWN_NAMES: [&str; 3] = [OWN, SAMPLER, "straggler-mpi"];
 
-/// Bytes that a simulated process takes in an allreduce with noise, and the place where it begins in it.
+/// Bytes per simulated process of an allreduce with noise, including its start position in the noise.
 const BYTES_A_PROCESS: u64 = 300;
 
-/// What is read before anything is measured.
+/// Inputs read before the measurement.
 pub struct Prepared {
     network: Network,
     earlier: Option<earlier::Earlier>,
 }
 
-/// Finds out before the measurement what could go wrong after it.
+/// Finds problems before the measurement that would otherwise show only after it.
 pub fn prepare(plan: &Plan) -> Outcome<Prepared> {
     refuse_unwritable(&plan.output)?;
     let network = load_network(&plan.network, None)?;
     let earlier = plan.baseline.as_deref().map(earlier::read).transpose()?;
-    // Before hours are measured, not after.
+    // Fail before the measurement, which may take hours.
     make_folder(&plan.output)?;
     let largest = u64::from(plan.scales.iter().copied().max().unwrap_or(2));
     refuse_too_much(largest, largest.saturating_mul(BYTES_A_PROCESS), available_bytes())?;
     Ok(Prepared { network, earlier })
 }
 
-/// Everything that was found, and what it was found from.
+/// All results and their inputs.
 pub struct Report {
     pub cluster: Cluster,
     pub hosts: Vec<String>,
@@ -83,11 +87,11 @@ fn job_scale(cores: usize) -> u32 {
     u32::try_from(cores).unwrap_or(u32::MAX).max(2)
 }
 
-/// Keeps the measurement, analyses it, simulates, and tells.
+/// Saves the measurement, analyses it, simulates, and reports.
 pub fn conclude(plan: &Plan, prepared: Prepared, measured: Measurement, console: &Console) -> Outcome<()> {
     let hosts: Vec<String> = measured.parts.iter().map(|part| part.host.clone()).collect();
     if measured.parts.iter().all(|part| part.recording.cores.is_empty()) {
-        return Err(Failure::bad_input("no core was measured: nothing can be said"));
+        return Err(Failure::bad_input("no core was measured: there is no result"));
     }
     if plan.from.is_none() {
         measured.keep(&plan.output)?;
@@ -115,14 +119,14 @@ fn kept(plan: &Plan, nodes: usize) -> Failure {
     Failure::new(
         Exit::Interrupted,
         anyhow::Error::msg(format!(
-            "interrupted: what was measured on {} is in {folder}; resume with: straggler-mpi assess --from {folder}, and the \
-             other options as before",
+            "interrupted: the measurement of {} is in {folder}; resume with: straggler-mpi assess --from \
+             {folder}, with the same other options",
             counted(nodes as u64, "node", "nodes")
         )),
     )
 }
 
-/// Ends with its own code where something has become worse.
+/// Fails with the exit code of a failed check if something is worse.
 fn worse(report: &Report) -> Outcome<()> {
     let (Some(compared), Some(baseline)) = (&report.compared, &report.baseline) else { return Ok(()) };
     if compared.worse.is_empty() {
@@ -207,7 +211,7 @@ fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console
     }
 }
 
-/// The report for programs. `nodes` is what a later assessment takes as its baseline.
+/// The report as JSON. A later assessment reads `nodes` as its baseline.
 #[derive(Serialize)]
 pub struct Json<'a> {
     format: &'static str,
@@ -239,7 +243,7 @@ impl<'a> Json<'a> {
             version: earlier::VERSION,
             straggler: env!("CARGO_PKG_VERSION"),
             command: command_line(),
-            verdict: Kind::Verdict.of(findings),
+            verdict: FindingKind::Verdict.of(findings),
             findings,
             unit: report.cluster.unit,
             hosts: &report.hosts,

@@ -1,4 +1,4 @@
-//! `straggler noise`: what noise is, measured or described.
+//! `straggler noise`: measured or described noise.
 
 mod compare;
 mod convert;
@@ -6,17 +6,14 @@ mod fit;
 mod input;
 mod list;
 mod show;
-mod words;
-
-pub use show::opening;
-pub use words::{evidence, explained};
 
 use crate::args::noise::NoiseCommand;
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::plan::valid::Valid;
 
-pub fn run(command: &NoiseCommand, seed: u64, console: &Console) -> Outcome<()> {
-    match command {
+pub fn run(command: &Valid<NoiseCommand>, seed: u64, console: &Console) -> Outcome<()> {
+    match &**command {
         NoiseCommand::Show(typed) => show::run(typed, seed, console),
         NoiseCommand::Fit(typed) => fit::run(typed, seed, console),
         NoiseCommand::Compare(typed) => compare::run(typed, seed, console),

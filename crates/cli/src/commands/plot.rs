@@ -1,20 +1,24 @@
-//! `straggler plot`: a recording is read or drawn, or a chart of a report is chosen, and becomes a picture.
+//! `straggler plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
 
 mod input;
 mod page;
-mod spectrum;
 
-use crate::args::plot::{PlotCommand, PlotNoise, What};
+use crate::args::plot::{NoiseFigure, PlotCommand, PlotNoise};
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::pages::noise_charts;
+use crate::plan::valid::Valid;
 use input::Input;
 use serde::Serialize;
-use straggler_model::noise::Recording;
-use straggler_report::charts::{Heading, Histogram, Scatter, save};
+use straggler_analysis::noise::spectrum::Spectrum;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::recording::Origin;
+use straggler_report::charts::{Heading, save};
 use straggler_report::numbers::{counted, grouped};
+use straggler_report::page::{Chart, Plot};
 
-pub fn run(command: &PlotCommand, seed: u64, console: &Console) -> Outcome<()> {
-    match command {
+pub fn run(command: &Valid<PlotCommand>, seed: u64, console: &Console) -> Outcome<()> {
+    match &**command {
         PlotCommand::Noise(typed) => noise(typed, seed, console),
         PlotCommand::Page(typed) => page::run(typed, seed, console),
     }
@@ -23,16 +27,17 @@ pub fn run(command: &PlotCommand, seed: u64, console: &Console) -> Outcome<()> {
 fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
     let Input { recording, name, warnings } = Input::of(typed, seed)?;
     let heading = heading(typed, &recording, &name);
-    let picture = Picture::of(typed.what, &recording, &heading);
+    let (chart, peaks_hz) = chart(typed, &recording, &heading);
+    let picture = chart.draw(&heading);
     save(&typed.output, &picture.svg)?;
     let answer = PlotAnswer {
         picture: typed.output.display().to_string(),
-        what: picture.what,
+        what: kind(typed.what),
         detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
         cores: recording.cores.len() as u64,
         synthetic: heading.synthetic,
-        dots: picture.dots,
-        peaks_hz: picture.peaks_hz,
+        dots: picture.dots.map(|dots| dots as u64),
+        peaks_hz,
         warnings,
     };
     if console.json {
@@ -49,53 +54,57 @@ struct PlotAnswer {
     detours: u64,
     cores: u64,
     synthetic: bool,
-    /// Of a scatter: dots that stand for all detours.
+    /// For a scatter plot: the dots that represent all detours.
     dots: Option<u64>,
-    /// Of a spectrum: the frequencies that stand out, strongest first.
+    /// For a spectrum: the peak frequencies, strongest first.
     peaks_hz: Option<Vec<f64>>,
     warnings: Vec<String>,
 }
 
-struct Picture {
-    svg: String,
-    what: &'static str,
-    dots: Option<u64>,
-    peaks_hz: Option<Vec<f64>>,
+/// The requested chart, and its peak frequencies.
+fn chart(typed: &PlotNoise, recording: &NoiseRecording, heading: &Heading) -> (Chart, Option<Vec<f64>>) {
+    let (plot, peaks): (Plot, _) = match typed.what {
+        NoiseFigure::Scatter => (noise_charts::scatter(recording).into(), None),
+        NoiseFigure::Histogram => (noise_charts::histogram(recording).into(), None),
+        NoiseFigure::Spectrum => {
+            let found = Spectrum::of(recording);
+            let peaks = found.lines.iter().map(|line| line.frequency_hz).collect();
+            (noise_charts::spectrum(&found).into(), Some(peaks))
+        }
+    };
+    (Chart::new(&heading.title, "", plot), peaks)
 }
 
-impl Picture {
-    fn of(what: What, recording: &Recording, heading: &Heading) -> Picture {
-        match what {
-            What::Scatter => {
-                let picture = Scatter::of_recording(recording).draw(heading);
-                Picture {
-                    svg: picture.svg,
-                    what: "scatter",
-                    dots: Some(picture.drawn as u64),
-                    peaks_hz: None,
-                }
-            }
-            What::Histogram => {
-                let svg = Histogram::of_recording(recording).draw(heading);
-                Picture { svg, what: "histogram", dots: None, peaks_hz: None }
-            }
-            What::Spectrum => {
-                let chart = spectrum::chart(recording);
-                let peaks = chart.peaks.iter().map(|peak| peak.frequency).collect();
-                Picture { svg: chart.draw(heading), what: "spectrum", dots: None, peaks_hz: Some(peaks) }
-            }
-        }
+fn kind(what: NoiseFigure) -> &'static str {
+    match what {
+        NoiseFigure::Scatter => "scatter",
+        NoiseFigure::Histogram => "histogram",
+        NoiseFigure::Spectrum => "spectrum",
     }
 }
 
-fn heading(typed: &PlotNoise, recording: &Recording, name: &str) -> Heading {
+fn heading(typed: &PlotNoise, recording: &NoiseRecording, name: &str) -> Heading {
     let whose = recording.machine.host.as_deref().unwrap_or(name);
     let title = typed.title.clone().unwrap_or_else(|| match typed.what {
-        What::Scatter => format!("Noise of {whose}"),
-        What::Histogram => format!("How long the detours of {whose} are"),
-        What::Spectrum => format!("Frequencies in the noise of {whose}"),
+        NoiseFigure::Scatter => format!("Noise of {whose}"),
+        NoiseFigure::Histogram => format!("Durations of the detours of {whose}"),
+        NoiseFigure::Spectrum => format!("Frequencies in the noise of {whose}"),
     });
-    Heading::of_recording(&title, recording, name)
+    let machine = &recording.machine;
+    let cores = match &recording.cores[..] {
+        [core] => format!("core {}", core.core),
+        cores => format!("{} cores", cores.len()),
+    };
+    let known = [machine.host.clone(), machine.processor.clone(), Some(cores)];
+    let length = format!("{} long", noise_charts::length(recording));
+    let subtitle: Vec<String> = known.into_iter().flatten().chain([length]).collect();
+    let footer = match &recording.origin {
+        Origin::Measured { version, command, .. } => format!("{name} · straggler {version} · {command}"),
+        Origin::Imported => format!("{name} · imported"),
+        Origin::Synthetic { description } => format!("{name} · synthetic: {description}"),
+    };
+    let synthetic = matches!(recording.origin, Origin::Synthetic { .. });
+    Heading { title, subtitle: subtitle.join(" · "), footer, synthetic }
 }
 
 fn say(answer: &PlotAnswer) -> String {

@@ -1,18 +1,22 @@
-//! `straggler predict`: a trace is replayed on a network, and compared with itself.
+//! `straggler predict`: replays a trace on a network, and compares the result with the trace.
 
 mod words;
 
-use super::drawn_latency::{self, LatencyAnswer};
-use super::simulate::{NetworkAnswer, load_network, refuse_stuck};
-use super::{refuse_missing_folder, threads, traced};
+use crate::answers::stuck::refuse_stuck;
 use crate::args::Common;
 use crate::args::predict::Predict;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::drawn_latency::{self, LatencyAnswer};
+use crate::inputs::network::{NetworkAnswer, load_network};
+use crate::inputs::traced;
 use crate::interrupt::{self, Orderly};
 use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Meter;
+use crate::metrics::{Checked, LimitAnswer, Metric, prediction};
 use crate::plan::traced::TraceRequest;
+use crate::plan::valid::Valid;
+use crate::threads::threads;
 use serde::Serialize;
 use std::time::Instant;
 use straggler_analysis::predict::{Fit, Prediction, fit, relative, sharing};
@@ -25,7 +29,7 @@ use traced::Replayed;
 
 /// The JSON object.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct PredictAnswer {
     trace: String,
     program: String,
     synthetic: bool,
@@ -38,23 +42,25 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     fit: Option<FitAnswer>,
     predicted_seconds: f64,
-    /// Of the traced processes; their copies are compared with nothing.
+    /// Run time of the traced processes; copies have no measurement to compare with.
     traced_seconds: f64,
     /// (predicted − traced) / traced; none with copies.
     error: Option<f64>,
     largest_error_of_a_rank: Option<RankError>,
     /// Hosts on which ranks shared cores: the error means little there.
     shared_hosts: Vec<SharedHost>,
-    /// Ranks that lost their cores to other work: the error means little then.
+    /// Ranks that lost their cores to other work: then the error means little.
     #[serde(skip_serializing_if = "Option::is_none")]
     disturbed: Option<DisturbedAnswer>,
-    /// What they did is not known, and what others did with them is left out: the error means little.
+    /// Their calls are unknown, and calls of others that involve them are dropped: the error is not reliable.
     ranks_without_a_stream: Vec<u32>,
-    /// Ranks that call from several threads: what one thread waits for another counts as computation.
+    /// Ranks that call from several threads: waiting of one thread for another counts as computation.
     threaded_ranks: u32,
     notes: Vec<String>,
     ranks: Vec<RankAnswer>,
     wall_seconds: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<LimitAnswer>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,7 +91,7 @@ pub struct DisturbedAnswer {
     found: Disturbance,
     ranks: u32,
     worst_rank: u32,
-    /// The share of its time that the worst one lost.
+    /// The share of its time that the worst rank lost.
     lost: f64,
     preemptions: u64,
 }
@@ -97,13 +103,7 @@ pub struct RankAnswer {
     error: Option<f64>,
 }
 
-pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
-    if typed.save_network.is_some() && typed.network.as_deref().is_some_and(|name| name != FIT) {
-        return Err(Failure::usage(
-            "--save-network keeps a fitted network: leave out --network, or give --network fit",
-        ));
-    }
-    typed.save_network.iter().try_for_each(|path| refuse_missing_folder(path))?;
+pub fn run(typed: &Valid<Predict>, common: &Common, console: &Console) -> Outcome<()> {
     let request = TraceRequest::of_predict(typed);
     let replayed = traced::load(&request, console)?;
     replayed.tell(console);
@@ -120,8 +120,25 @@ pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     let latency = latency.map(|latency| latency.answer);
-    let answer = Answer { latency, ..answer(typed, &replayed, &network, fitted, &finish, wall_seconds) };
-    if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
+    let mut answer =
+        PredictAnswer { latency, ..answer(typed, &replayed, &network, fitted, &finish, wall_seconds) };
+    let checked = Checked::of(&typed.checks, answer.metrics())?;
+    answer.limits.clone_from(&checked.limits);
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        console.print(&words::say(&answer))?;
+    }
+    checked.finish(console)
+}
+
+impl PredictAnswer {
+    fn metrics(&self) -> Vec<Metric> {
+        let error = self.error.map(|error| Metric::new(&prediction::ERROR, error.abs()));
+        let predicted = Metric::new(&prediction::PREDICTED, self.predicted_seconds);
+        let times = [predicted, Metric::new(&prediction::TRACED, self.traced_seconds)];
+        error.into_iter().chain(times).map(|metric| metric.label("trace", &self.trace)).collect()
+    }
 }
 
 fn network(typed: &Predict, replayed: &Replayed) -> Outcome<(Network, Option<Fit>)> {
@@ -159,14 +176,14 @@ fn answer(
     fitted: Option<Fit>,
     finish: &[Time],
     wall_seconds: f64,
-) -> Answer {
+) -> PredictAnswer {
     let (trace, playback) = (&replayed.trace, &replayed.playback);
     let recording = playback.recording();
     let prediction = Prediction::new(recording, finish);
     let alone = playback.copies() == 1;
     let last = finish.iter().copied().max().unwrap_or_default();
     let shared = sharing(trace).into_iter();
-    Answer {
+    PredictAnswer {
         trace: typed.trace.display().to_string(),
         program: trace.meta.program.clone(),
         synthetic: replayed.is_synthetic,
@@ -205,6 +222,7 @@ fn answer(
         notes: recording.notes().to_vec(),
         ranks: prediction.ranks.iter().filter(|_| alone).map(RankAnswer::of).collect(),
         wall_seconds,
+        limits: Vec::new(),
     }
 }
 

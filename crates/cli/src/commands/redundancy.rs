@@ -1,24 +1,27 @@
-//! `straggler redundancy`: three cases for every draw of the noise, and what they say together.
+//! `straggler redundancy`: simulates three cases for every draw of the noise, and summarises them.
 
 mod page;
 
-use crate::commands::simulate::{LoadedNoise, NetworkAnswer, has_drawn_source, load_network, network_file};
-use crate::commands::{refuse_missing_folder, report, threads};
+use crate::cluster;
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
+use crate::inputs::network::{NetworkAnswer, load_network, network_file};
+use crate::inputs::noise::{LoadedNoise, has_drawn_source};
 use crate::interrupt::{self, Orderly};
 use crate::memory::refuse_too_much_of_share;
 use crate::meter::Meter;
-use crate::on_cluster;
+use crate::pages;
+use crate::places::refuse_missing_folder;
 use crate::plan::redundancy::Plan;
+use crate::threads::threads;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use straggler_analysis::recovery::{self, Case, Trial};
 use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
 use straggler_model::{Network, Time};
-use straggler_report::numbers::{counted, grouped, percent};
-use straggler_report::{Table, replace_file};
+use straggler_report::numbers::{counted, percent};
+use straggler_report::{Cell, Columns, Table, replace_file};
 use straggler_sim::cluster::Cluster;
 use straggler_sim::{Replicas, Simulation, Workload};
 
@@ -27,7 +30,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     let loaded = Inputs::load(plan, cluster);
     let Inputs { network, noise, warnings } = match cluster {
         None => loaded?,
-        Some(cluster) => on_cluster::agreed(cluster, loaded, &files(plan))?,
+        Some(cluster) => cluster::agreed(cluster, loaded, &files(plan))?,
     };
     warnings.iter().for_each(|warning| console.warn(warning));
     let _orderly = Orderly::begin();
@@ -46,19 +49,20 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     let undisturbed = if plan.undisturbed { Some(plan.experiment.undisturbed(&runner)?) } else { None };
     let trials = plan.experiment.trials(&runner, noise.injection(), 0..plan.replicas)?;
     interrupt::check()?;
-    let answer = Answer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
-    if on_cluster::speaks(cluster) {
+    let answer =
+        RedundancyAnswer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
+    if cluster::speaks(cluster) {
         if let Some(path) = &plan.output {
             let text = to_json(&answer)?;
             replace_file(path, |out| out.write_all(text.as_bytes()))?;
         }
         let synthetic = has_drawn_source(&plan.noise.spec);
-        report::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
+        pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     }
     if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
 }
 
-/// What is read, as far as it is there.
+/// The input files that exist.
 fn files(plan: &Plan) -> Vec<PathBuf> {
     let mut files = plan.noise.files();
     files.push(network_file(&plan.network));
@@ -86,14 +90,14 @@ impl Inputs {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct RedundancyAnswer {
     processes: u32,
     cycles: u32,
     network: NetworkAnswer,
     noise: String,
     seed: u64,
     replicas: u32,
-    /// Of trials in which noise in communication cost anything.
+    /// Over trials in which noise in communication cost anything.
     recovery: Option<IntervalAnswer>,
     confidence: f64,
     conventional: CaseAnswer,
@@ -128,7 +132,7 @@ struct CaseAnswer {
 struct Undisturbed {
     conventional_ps: u64,
     redundant_ps: u64,
-    /// How much longer the redundant one takes.
+    /// How much longer the redundant algorithm takes.
     cost: f64,
 }
 
@@ -141,7 +145,7 @@ struct TrialAnswer {
     ratio: Option<f64>,
 }
 
-impl Answer {
+impl RedundancyAnswer {
     fn new(
         plan: &Plan,
         network: &Network,
@@ -149,9 +153,9 @@ impl Answer {
         undisturbed: Option<[Case; 2]>,
         trials: &[Trial],
         wall_seconds: f64,
-    ) -> Answer {
+    ) -> RedundancyAnswer {
         let of = |pick: fn(&Trial) -> Case| CaseAnswer::new(trials.iter().map(pick));
-        Answer {
+        RedundancyAnswer {
             processes: plan.processes,
             cycles: plan.cycles,
             network: NetworkAnswer::of(network),
@@ -181,11 +185,11 @@ impl Undisturbed {
     fn say(&self) -> String {
         let Undisturbed { conventional_ps, redundant_ps, cost } = *self;
         if cost < 0.001 {
-            return "Where nothing disturbs, redundant exchanges cost less than 0.1 %.\n".to_string();
+            return "Without noise, redundant exchanges cost less than 0.1 %.\n".to_string();
         }
         let (more, less) = (Time(redundant_ps), Time(conventional_ps));
         format!(
-            "Where nothing disturbs, redundant exchanges take {} longer: {more} instead of {less}.\n",
+            "Without noise, redundant exchanges take {} longer: {more} instead of {less}.\n",
             percent(cost)
         )
     }
@@ -212,34 +216,35 @@ impl TrialAnswer {
     }
 }
 
-fn say(answer: &Answer) -> String {
+fn say(answer: &RedundancyAnswer) -> String {
     let on = counted(answer.processes.into(), "process", "processes");
     let headline = match &answer.recovery {
-        None => format!("Noise in communication costs nothing on {on}, so there is nothing to win back."),
+        None => format!("Noise in communication costs nothing on {on}, so there is nothing to recover."),
         Some(ratio) if ratio.low <= 0.0 && ratio.high >= 0.0 => format!(
-            "Whether redundant exchanges pay on {on} cannot be told: they win back {} of what noise in \
-             communication costs{}.",
+            "Unknown whether redundant exchanges pay off on {on}: they recover {} of the cost of noise in \
+             communication{}.",
             percent(ratio.mean),
             sureness(answer, ratio.low, ratio.high)
         ),
         Some(ratio) if ratio.mean < 0.0 => format!(
-            "Redundant exchanges do not pay on {on}: they lose {} of what noise in communication costs{}.",
+            "Redundant exchanges do not pay off on {on}: they lose {} of the cost of noise in \
+             communication{}.",
             percent(-ratio.mean),
             sureness(answer, -ratio.high, -ratio.low)
         ),
         Some(ratio) => format!(
-            "Redundant exchanges win back {} of what noise in communication costs on {on}{}.",
+            "Redundant exchanges recover {} of the cost of noise in communication on {on}{}.",
             percent(ratio.mean),
             sureness(answer, ratio.low, ratio.high)
         ),
     };
     let cost = answer.undisturbed.map_or_else(String::new, |undisturbed| undisturbed.say());
-    format!("{headline}\n{cost}\n{}", table(answer))
+    format!("{headline}\n{cost}\n{}", cases(answer))
 }
 
-fn sureness(answer: &Answer, low: f64, high: f64) -> String {
+fn sureness(answer: &RedundancyAnswer, low: f64, high: f64) -> String {
     if !high.is_finite() {
-        return " (only one replica lost anything: no telling how sure that is)".to_string();
+        return " (only one replica lost time, so there is no interval)".to_string();
     }
     format!(
         " (between {} and {} with {} confidence, {})",
@@ -250,18 +255,15 @@ fn sureness(answer: &Answer, low: f64, high: f64) -> String {
     )
 }
 
-fn table(answer: &Answer) -> Table {
-    let mut table = Table::with_header(["case", "mean run time", "beyond quiet", "messages"]);
+/// The three cases, averaged over the trials.
+fn cases(answer: &RedundancyAnswer) -> Table {
+    let beyond = |case: &CaseAnswer| case.makespan_ps_mean - answer.quiet.makespan_ps_mean;
     let cases =
         [("conventional", &answer.conventional), ("redundant", &answer.redundant), ("quiet", &answer.quiet)];
-    for (name, case) in cases {
-        let beyond = case.makespan_ps_mean - answer.quiet.makespan_ps_mean;
-        table.row([
-            name.to_string(),
-            Time(case.makespan_ps_mean.round() as u64).to_string(),
-            Time(beyond.max(0.0).round() as u64).to_string(),
-            grouped(case.messages_mean.round() as u64),
-        ]);
-    }
-    table
+    Columns::over(cases)
+        .text("case", |(name, _)| name)
+        .number("mean run time", |(_, case)| Cell::ps(case.makespan_ps_mean.round() as u64))
+        .number("above quiet", |(_, case)| Cell::ps(beyond(case).max(0.0).round() as u64))
+        .number("messages", |(_, case)| Cell::count(case.messages_mean.round() as u64))
+        .build()
 }

@@ -1,4 +1,4 @@
-//! `straggler reproduce`: the figures and tables of papers, simulated, beside what was published.
+//! `straggler reproduce`: simulates figures and tables of papers, and compares them with the published ones.
 //!
 //! ```text
 //!  reproductions/*.toml ─► Definition ─► Study ─► Results ─┐
@@ -22,11 +22,14 @@ mod words;
 use crate::args::Common;
 use crate::args::device::TypedDevice;
 use crate::args::reproduce::Reproduce;
-use crate::commands::latency_file::{self, Exchanges};
-use crate::commands::{command_line, gpu, make_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::latency_file::{self, Exchanges};
 use crate::interrupt::{self, Orderly};
+use crate::invocation::command_line;
+use crate::pages;
+use crate::places::make_folder;
+use crate::plan::valid::Valid;
 use catalogue::{Entry, Kind};
 use comparison::Comparison;
 use serde::Serialize;
@@ -45,14 +48,14 @@ pub enum Size {
     Full,
 }
 
-/// How much there is to do.
+/// Amount of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
     pub runs: u64,
     pub messages: u64,
 }
 
-/// What a reproduction may use.
+/// Settings of a reproduction.
 pub struct Setting<'a> {
     pub size: Size,
     pub seed: u64,
@@ -60,28 +63,28 @@ pub struct Setting<'a> {
     /// Where replicas of studies run.
     pub device: TypedDevice,
     pub fresh: bool,
-    /// Exchanges that were measured, instead of those that are made up.
+    /// Measured exchanges, instead of synthetic ones.
     pub exchanges: Option<Exchanges>,
-    /// Of this reproduction alone.
+    /// The folder of this reproduction only.
     pub folder: PathBuf,
-    /// What made the data, as it can be pasted.
+    /// The command that made the data.
     pub command: String,
     pub console: &'a Console,
 }
 
-/// What came out.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Findings {
     pub comparisons: Vec<Comparison>,
-    /// What else is to be said.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
-    /// What it looks like.
+    /// Its section of the page.
     pub section: Section,
-    /// Whether any input was made up for want of the original.
+    /// Whether any input is synthetic because the original is not public.
     pub synthesised: bool,
 }
 
-/// A reproduction that was made.
+/// A finished reproduction.
 #[derive(Serialize)]
 pub struct Made {
     name: &'static str,
@@ -90,7 +93,7 @@ pub struct Made {
     about: String,
     input: String,
     synthesised: bool,
-    /// Whether exchanges of a file took the place of the paper's.
+    /// Whether exchanges from a file replaced the paper's.
     exchanges_given: bool,
     size: Size,
     comparisons: Vec<Comparison>,
@@ -101,7 +104,7 @@ pub struct Made {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ReproduceAnswer {
     version: &'static str,
     command: String,
     size: Size,
@@ -111,7 +114,7 @@ struct Answer {
     reproductions: Vec<Made>,
 }
 
-pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Valid<Reproduce>, common: &Common, console: &Console) -> Outcome<()> {
     if typed.list {
         return list::run(console);
     }
@@ -124,9 +127,6 @@ pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()>
             other.name
         )));
     }
-    gpu::refuse_missing(typed.device.device)?;
-    refuse_unwritable(&typed.output)?;
-    typed.markdown.as_deref().map_or(Ok(()), refuse_unwritable)?;
     let began = Instant::now();
     let mut made = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
@@ -136,7 +136,7 @@ pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()>
     }
     let report = typed.output.join("report.html");
     write_page(&typed.output, &report, &made)?;
-    let answer = Answer {
+    let answer = ReproduceAnswer {
         version: env!("CARGO_PKG_VERSION"),
         command: command_line(),
         size: size(typed),
@@ -153,7 +153,7 @@ pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()>
         return console.print_json(&answer);
     }
     console.print(&words::say(&answer))?;
-    console.note(&format!("All of it, with pictures: {}", report.display()));
+    console.note(&format!("Full results, with figures: {}", report.display()));
     Ok(())
 }
 
@@ -161,14 +161,14 @@ fn size(typed: &Reproduce) -> Size {
     if typed.quick { Size::Quick } else { Size::Full }
 }
 
-/// What was asked for, in the order of the list.
+/// The requested reproductions, in the order of the list.
 fn chosen(names: &[String]) -> Outcome<Vec<&'static Entry>> {
     for name in names.iter().filter(|name| *name != "all") {
         if !catalogue::ENTRIES.iter().any(|entry| entry.name == name) {
             let known = catalogue::ENTRIES.iter().map(|entry| entry.name);
             let meant = nearest(name, known).map(String::from);
             return Err(Failure::usage(format!(
-                "there is no reproduction `{name}`{}; straggler reproduce --list shows all",
+                "no reproduction is called `{name}`{}; straggler reproduce --list shows all",
                 hint(meant.as_deref())
             )));
         }
@@ -203,7 +203,8 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         warnings.iter().for_each(|warning| console.warn(warning));
         description.title += ", here from exchanges of another machine";
         description.input = format!(
-            "Exchanges of {} that {}, {name}; interrupts are in them. What was published is of another machine.{}",
+            "Exchanges of {} that {}, {name}; they include interrupts. The published numbers are from \
+             another machine.{}",
             Bytes(*bytes),
             if *synthetic { "were synthesised" } else { "were measured" },
             warnings.iter().map(|warning| format!(" {warning}.")).collect::<String>()
@@ -224,7 +225,8 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
     text.extend(remarks.iter().cloned());
     section.text = text;
     if !comparisons.is_empty() {
-        section.blocks.insert(0, comparison::table(&comparisons, &setting.command).into());
+        let table = comparison::table(&comparisons).titled("Published and simulated", &setting.command);
+        section.blocks.insert(0, table.into());
     }
     Ok(Made {
         name: entry.name,
@@ -242,7 +244,7 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
     })
 }
 
-/// Quick and full results never meet in one folder.
+/// Quick and full results have separate folders.
 fn folder(output: &Path, name: &str, size: Size) -> PathBuf {
     match size {
         Size::Quick => output.join("quick").join(name),
@@ -258,7 +260,7 @@ fn write_page(folder: &Path, report: &Path, made: &[Made]) -> Outcome<()> {
         [one] => format!("{}: {}", one.figure, one.title),
         _ => "Figures and tables of papers, simulated".to_string(),
     };
-    let mut page: Page = report::page(title, words::summary(made), sections);
+    let mut page: Page = pages::page(title, words::summary(made), sections);
     if made.iter().any(|made| made.size == Size::Quick) {
         page.warnings.push(
             "Quick sizes: fewer processes and replicas than in the papers. Where a number belongs to a larger run, the \
@@ -266,6 +268,6 @@ fn write_page(folder: &Path, report: &Path, made: &[Made]) -> Outcome<()> {
                 .into(),
         );
     }
-    report::write(report, &page)?;
+    pages::write(report, &page)?;
     Ok(())
 }

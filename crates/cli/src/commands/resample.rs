@@ -1,18 +1,20 @@
-//! `straggler resample`: a sample of times becomes samples of all-to-alls, these become distributions.
+//! `straggler resample`: draws all-to-alls from a sample of exchange times, and computes their distributions.
 
 mod answer;
 mod page;
+mod tables;
 mod words;
 
-use super::latency_file::Sample;
-use super::simulate::{has_drawn_source, what_was_noticed};
-use super::{refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
+use crate::inputs::latency_file::Sample;
+use crate::inputs::noise::{has_drawn_source, what_was_noticed};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Meter;
+use crate::pages;
+use crate::places::refuse_missing_folder;
 use crate::plan::resample::{Case, Plan, SAMPLES};
-use answer::{Answer, CaseAnswer, Comparison};
+use answer::{CaseAnswer, Comparison, ResampleAnswer};
 use std::path::Path;
 use std::time::Instant;
 use straggler_model::Time;
@@ -23,16 +25,16 @@ use straggler_report::histograms::{self, Histogram};
 use straggler_report::replace_file;
 use straggler_sim::resampling::{Distributions, Model, Watch, one_to_one};
 
-/// Exchanges of two processors that are drawn for the comparison with measured ones.
+/// Exchanges of two processors to draw for the comparison with measured ones.
 const COMPARED: u32 = SAMPLES;
 
-/// Bins of a histogram, about.
+/// Approximate number of bins of a histogram.
 const BINS: u64 = 100;
 
-/// Everything a plan names, fetched.
+/// The inputs of a plan, loaded.
 struct Inputs {
     times: Vec<Time>,
-    /// Of a message: as typed, or as the file tells.
+    /// Size of a message: from the command line or from the file.
     size: Option<Bytes>,
     noise: Option<Injection>,
     measured: Option<Measured>,
@@ -41,12 +43,12 @@ struct Inputs {
     warnings: Vec<String>,
 }
 
-/// What one exchange of two processors is compared with.
+/// The sample that one exchange of two processors is compared with.
 struct Measured {
     name: String,
     /// Sorted.
     times_ps: Vec<u64>,
-    /// Whether it is the very sample that exchanges are drawn from.
+    /// Whether exchanges are drawn from this very sample.
     drawn_from: bool,
 }
 
@@ -58,7 +60,7 @@ impl Measured {
     }
 }
 
-/// What was worked out, before it is put into words.
+/// The results.
 struct Findings {
     cases: Vec<CaseAnswer>,
     histograms: Vec<Histogram>,
@@ -74,15 +76,15 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let findings = resample(plan, &inputs, console)?;
     write_histograms(plan, &findings.histograms)?;
     let histograms = findings.histograms.clone();
-    let answer = Answer::new(plan, &inputs, findings);
+    let answer = ResampleAnswer::new(plan, &inputs, findings);
     if let Some(path) = &plan.output {
         let text = to_json(&answer)?;
         let _orderly = Orderly::begin();
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    // Noise that was drawn, or times that were.
+    // Drawn noise or drawn times.
     let synthetic = has_drawn_source(&plan.noise) || inputs.synthetic;
-    report::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
+    pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
 
@@ -102,7 +104,7 @@ impl Inputs {
                 synthetic |= sample.synthetic;
                 Some(Measured::new(path, &sample.times, false))
             }
-            // Without interrupts of their own, the times are what they are compared with.
+            // Without added noise, the times are compared with themselves.
             (None, None) => Some(Measured::new(&plan.times, &times, true)),
             (None, Some(_)) => None,
         };

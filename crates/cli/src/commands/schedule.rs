@@ -1,4 +1,4 @@
-//! `straggler schedule`: files of schedules.
+//! `straggler schedule`: schedule files.
 
 mod algorithms;
 mod check;
@@ -6,12 +6,14 @@ mod generate;
 mod selector;
 mod workloads;
 
-use super::{application, collective};
 use crate::args::schedule::{Convert, Generate, ScheduleCommand, Validate};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::application;
+use crate::inputs::collective;
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectiveRequest;
+use crate::plan::valid::Valid;
 use crate::plan::workload::ApplicationRequest;
 use crate::shell::quoted;
 use serde::Serialize;
@@ -25,16 +27,16 @@ use straggler_schedule::goal::{Format, Loaded, Written, binary, read_path, text_
 use straggler_schedule::summary::Summary;
 use straggler_schedule::validate::{Finding, Severity, validate};
 
-pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
-    match command {
-        ScheduleCommand::Convert(typed) => convert(&typed, console),
+pub fn run(command: &Valid<ScheduleCommand>, console: &Console) -> Outcome<()> {
+    match &**command {
+        ScheduleCommand::Convert(typed) => convert(typed, console),
         ScheduleCommand::Info(typed) => info(&typed.file, console),
-        ScheduleCommand::Validate(typed) => findings(&typed, console),
-        ScheduleCommand::Generate(typed) => generate(&typed, console),
+        ScheduleCommand::Validate(typed) => findings(typed, console),
+        ScheduleCommand::Generate(typed) => generate(typed, console),
         ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
         ScheduleCommand::Workloads(typed) => workloads::run(typed.name.as_deref(), console),
-        ScheduleCommand::Selector(typed) => selector::run(&typed, console),
-        ScheduleCommand::Check(typed) => check::run(&typed, console),
+        ScheduleCommand::Selector(typed) => selector::run(typed, console),
+        ScheduleCommand::Check(typed) => check::run(typed, console),
     }
 }
 
@@ -57,7 +59,7 @@ fn convert(typed: &Convert, console: &Console) -> Outcome<()> {
     report_written(&typed.output, processes, operations, written, console)
 }
 
-/// Writes a schedule in the format that the name asks for. An interruption leaves no file.
+/// Writes a schedule in the format given by the file name. An interruption leaves no file.
 fn write(output: &Path, graph: &Graph) -> Outcome<Written> {
     let _orderly = Orderly::begin();
     or_interrupted(replace_file(output, |out| match Format::for_path(output) {
@@ -73,7 +75,7 @@ struct WrittenAnswer {
     bytes: Option<u64>,
     processes: u32,
     operations: u64,
-    /// Computations that were no whole nanoseconds.
+    /// Computations that were not a whole number of nanoseconds.
     rounded: u64,
 }
 
@@ -187,7 +189,7 @@ fn info(file: &Path, console: &Console) -> Outcome<()> {
 }
 
 fn info_table(answer: &InfoAnswer) -> Table {
-    let mut table = Table::new().text(1);
+    let mut table = Table::facts();
     let sizes = match (answer.message_bytes_min, answer.message_bytes_median, answer.message_bytes_max) {
         (Some(min), Some(median), Some(max)) => {
             format!(", {} to {}, median {}", Bytes(min), Bytes(max), Bytes(median))
@@ -198,7 +200,7 @@ fn info_table(answer: &InfoAnswer) -> Table {
     table.row(["file".to_string(), format!("GOAL {}, {}", answer.format, Bytes(answer.file_bytes))]);
     table.row([
         "operations".to_string(),
-        format!("{}, at most {} a process", grouped(answer.operations), grouped(answer.most_operations)),
+        format!("{}, at most {} per process", grouped(answer.operations), grouped(answer.most_operations)),
     ]);
     table.row(["sends".to_string(), format!("{}, {total}{sizes}", grouped(answer.sends))]);
     table.row([
@@ -218,7 +220,7 @@ fn info_table(answer: &InfoAnswer) -> Table {
     table.row([
         "lanes".to_string(),
         format!(
-            "{}, {} a process",
+            "{}, {} per process",
             counted(answer.cpus as u64, "CPU", "CPUs"),
             counted(answer.nics as u64, "NIC", "NICs")
         ),
@@ -244,7 +246,7 @@ fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
             file: String,
             errors: usize,
             warnings: usize,
-            /// Deadlocks show only in a simulation.
+            /// Whether it was simulated: only a simulation finds deadlocks.
             simulated: bool,
             findings: Vec<FindingAnswer>,
         }
@@ -265,11 +267,7 @@ fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
 }
 
 fn say_errors(file: &Path, errors: usize) -> String {
-    format!(
-        "{}: {}: the schedule cannot finish as it is",
-        file.display(),
-        counted(errors as u64, "error", "errors")
-    )
+    format!("{}: {}: the schedule cannot finish", file.display(), counted(errors as u64, "error", "errors"))
 }
 
 fn severity(finding: &Finding) -> &'static str {

@@ -1,22 +1,23 @@
-//! `straggler serve`: the report of a folder on this machine's own address, for whoever knows the token.
+//! `straggler serve`: serves the report of a folder on the loopback address to clients that have the token.
 //!
-//! A page of results needs no server; this one is for results that still change, and for machines without a
-//! browser (over a forwarded port). It therefore does as little as possible: two paths, no files by name,
-//! nothing that changes anything. The loop over [`std::net`] is written out here because that is little code, and
-//! the limits on size, time and connections are then in plain sight.
+//! A finished report needs no server. This one is for results that still change, and for machines without a browser
+//! (over a forwarded port). It does as little as possible: two paths, no file access by name, read-only. It uses
+//! [`std::net`] directly because that takes little code and keeps the limits on size, time and connections visible.
 //!
-//! Who may see the page: the connection must come from this machine (the socket is bound to 127.0.0.1), the
-//! `Host` must be this server's (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and
-//! the address must hold the token, 128 random bits that are compared in constant time.
+//! Access: the connection must come from this machine (the socket is bound to 127.0.0.1), the `Host` must be this
+//! server (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and the URL must contain the token:
+//! 128 random bits, compared in constant time.
 
 mod answer;
 mod request;
 
 use crate::args::report::Serve;
-use crate::commands::report::Search;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
-use answer::Answer;
+use crate::pages::Search;
+use crate::plan::valid::Valid;
+use crate::token::token;
+use answer::Response;
 use request::Request;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,11 +27,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Connections that are open at the same time. One more, and the one that has kept silent longest is closed; where all
-/// are being answered, the new one is turned away.
+/// Most open connections. One more closes the oldest connection that has sent no request yet; if all are being
+/// answered, the new one is rejected.
 const MOST_CONNECTIONS: usize = 32;
 
-pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Valid<Serve>, seed: u64, console: &Console) -> Outcome<()> {
     let site = Site::new(typed.inputs.clone(), seed, token()?)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, typed.port));
     let listener = listener.map_err(|fault| cannot_listen(typed.port, &fault))?;
@@ -39,8 +40,8 @@ pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
     match console.json {
         true => console.print_json(&ServeAnswer { url, port })?,
         false => {
-            console.print(&format!("{url}\n"))?;
-            console.note("Open this address in a browser on this machine. Ctrl-C ends it.");
+            console.print_verbatim(&format!("{url}\n"))?;
+            console.note("Open this address in a browser on this machine. Press Ctrl-C to stop.");
         }
     }
     answer_all(
@@ -64,15 +65,7 @@ struct ServeAnswer {
 }
 
 fn cannot_listen(port: u16, fault: &std::io::Error) -> Failure {
-    Failure::usage(format!("port {port} of 127.0.0.1 cannot be used: {fault}; give another --port, or none"))
-}
-
-/// 128 bits from the operating system, as 32 digits.
-pub fn token() -> Outcome<String> {
-    let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|fault| Failure::bad_input(format!("the system gives no random numbers: {fault}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Failure::usage(format!("cannot use port {port} of 127.0.0.1: {fault}; use another --port, or remove it"))
 }
 
 /// Runs until a signal ends the program.
@@ -82,7 +75,7 @@ fn answer_all(listener: &TcpListener, server: &Arc<Server>, console: &Console) {
             Ok(connection) => server.clone().begin(connection),
             Err(fault) => {
                 console.detail(&format!("a connection failed: {fault}"));
-                // Too many open files, most likely: those that are open end soon.
+                // Most likely too many open files; some will close soon.
                 std::thread::sleep(Duration::from_millis(50));
             }
         }
@@ -93,13 +86,13 @@ struct Server {
     site: Site,
     port: u16,
     busy: AtomicUsize,
-    /// Connections whose request is not there yet, by their numbers, the oldest first.
+    /// Connections that have not sent a request yet, by number, the oldest first.
     silent: Mutex<BTreeMap<usize, TcpStream>>,
     /// The number of the next connection.
     next: AtomicUsize,
 }
 
-/// One connection counts as busy as long as this lives, and is not silent after it.
+/// Counts a connection as busy while it lives; on drop, also removes it from the silent ones.
 struct Place {
     server: Arc<Server>,
     number: usize,
@@ -113,20 +106,20 @@ impl Drop for Place {
 }
 
 impl Server {
-    /// Never blocks: others wait to be accepted.
+    /// Must not block: other connections wait to be accepted.
     fn begin(self: Arc<Self>, connection: TcpStream) {
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let place = Place { server: self, number };
         let server = &place.server;
         if others >= MOST_CONNECTIONS && !server.close_a_silent_one() {
-            return Answer::busy().send_and_close(connection);
+            return Response::busy().send_and_close(connection);
         }
-        // Before its thread begins: many may come before any of them does.
+        // Registered before its thread starts: many connections may arrive before any thread runs.
         if let Ok(other) = connection.try_clone() {
             server.silent().insert(number, other);
         }
-        // Where no thread can be had, the connection and its place are dropped.
+        // If no thread can be started, the connection and its place are dropped.
         let _ = std::thread::Builder::new().spawn(move || place.server.answer(number, connection));
     }
 
@@ -134,9 +127,9 @@ impl Server {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its thread then reads the end of the connection and gives its place up.
+    /// Closes one; its thread then reads the end of the connection and frees its place.
     fn close_a_silent_one(&self) -> bool {
-        // One that its client has left cannot be closed again, and gives its place up by itself.
+        // A connection that its client closed cannot be shut down again, and frees its place by itself.
         std::iter::from_fn(|| self.silent().pop_first())
             .any(|(_, oldest)| oldest.shutdown(Shutdown::Both).is_ok())
     }
@@ -148,12 +141,12 @@ impl Server {
             Ok(request) => (self.site.answer(&request, self.port), request.method == "HEAD"),
             Err(fault) => (fault.answer(), false),
         };
-        // A browser that has gone away misses nothing.
+        // The browser may have gone away.
         let _ = answer.send(&mut connection, head_only);
     }
 }
 
-/// What is shown, and to whom.
+/// The served page and the access token.
 struct Site {
     inputs: Vec<PathBuf>,
     seed: u64,
@@ -161,7 +154,7 @@ struct Site {
     page: Mutex<Made>,
 }
 
-/// The page as it was last made, and the files it was made of.
+/// The last page, and its input files.
 struct Made {
     search: Search,
     html: Arc<[u8]>,
@@ -180,32 +173,32 @@ impl Site {
         Ok(Site { inputs, seed, token, page })
     }
 
-    fn answer(&self, request: &Request, port: u16) -> Answer {
+    fn answer(&self, request: &Request, port: u16) -> Response {
         let is_ours = |host: &str| {
             let (name, of) = host.rsplit_once(':').unwrap_or((host, "80"));
             ["127.0.0.1", "localhost"].contains(&name) && of == port.to_string()
         };
         if !request.host.as_deref().is_some_and(is_ours) {
-            return Answer::forbidden("this server answers to 127.0.0.1 and localhost only");
+            return Response::forbidden("this server answers to 127.0.0.1 and localhost only");
         }
         if !["GET", "HEAD"].contains(&request.method.as_str()) {
-            return Answer::wrong_method();
+            return Response::wrong_method();
         }
         if !request.token.as_deref().is_some_and(|token| equal(token, &self.token)) {
-            return Answer::forbidden("the token is missing or wrong: use the address that was printed");
+            return Response::forbidden("the token is missing or wrong: use the address that was printed");
         }
         if !["/", "/report.html"].contains(&request.path.as_str()) {
-            return Answer::not_found();
+            return Response::not_found();
         }
         match self.html() {
-            Ok(html) => Answer::page(html),
-            Err(failure) => Answer::failed(&failure.error.to_string()),
+            Ok(html) => Response::page(html),
+            Err(failure) => Response::failed(&failure.error.to_string()),
         }
     }
 
-    /// The page, made anew if files have changed.
+    /// The page, rebuilt if files have changed.
     fn html(&self) -> Outcome<Arc<[u8]>> {
-        // What a thread that failed left behind is a whole page all the same.
+        // After a panic in another thread, the stored page is still complete.
         let mut made = self.page.lock().unwrap_or_else(PoisonError::into_inner);
         let search = Search::of(&self.inputs)?;
         if search.differs(&made.search) {
@@ -215,7 +208,7 @@ impl Site {
     }
 }
 
-/// Takes as long for any wrong token of the right length.
+/// Compares in constant time, for tokens of the right length.
 fn equal(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one.bytes().zip(other.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0

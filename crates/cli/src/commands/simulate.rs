@@ -7,32 +7,31 @@ pub mod estimate;
 mod inputs;
 mod page;
 mod replicas;
-mod stuck;
 mod words;
 mod workload;
 
-pub use answer::NetworkAnswer;
+use crate::answers::stuck::stuck_failure;
+use crate::inputs::noise::has_drawn_source;
 pub use demand::demand;
-pub use inputs::{LoadedNoise, load_network, network_file, what_was_noticed};
-pub use page::has_drawn_source;
-pub use stuck::circle;
 
 use crate::args::device::TypedDevice;
 use crate::checkpoints::Folder;
-use crate::commands::gpu::{self, GpuAnswer};
-use crate::commands::{command_line, refuse_missing_folder, report};
+use crate::cluster::{self, Exchange, Members, Metered, Sharing, speaks};
 use crate::console::{Console, to_json};
-use crate::exit::{Exit, Failure, Outcome};
+use crate::devices::{self, GpuAnswer};
+use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
+use crate::invocation::command_line;
 use crate::meter::Meter;
-use crate::on_cluster::{self, Exchange, Members, Metered, Sharing, speaks};
+use crate::pages;
+use crate::places::refuse_missing_folder;
 use crate::plan::simulate::{Plan, WorkloadPlan};
-use answer::Answer;
+use answer::SimulateAnswer;
 use details::Details;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use inputs::Inputs;
-use replicas::{Replicas, Runner};
+use replicas::{ReplicaRunner, Replicas};
 use std::path::Path;
 use std::time::Instant;
 use straggler_model::Time;
@@ -44,18 +43,18 @@ use straggler_sim::cluster::Cluster;
 use straggler_sim::{Accelerator, Stuck};
 use straggler_trace::Timeline;
 
-/// An event of a timeline in JSON, about.
+/// Approximate size of a timeline event in JSON.
 const EVENT_BYTES: u64 = 160;
-/// What viewers still open without trouble.
+/// The largest file that viewers open without trouble.
 const LARGE_TIMELINE: u64 = 200_000_000;
 
-/// What the stage found out, before it is put into words.
+/// The results of the runs.
 struct Findings {
     replicas: Replicas,
     quiet_makespan: Option<Time>,
     wall_seconds: f64,
     load_seconds: f64,
-    /// What the members of a cluster told each other.
+    /// Data exchanged by the members of a cluster.
     exchange: Option<Exchange>,
     details: Details,
     gpus: Vec<GpuAnswer>,
@@ -75,7 +74,7 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
     };
     let inputs = match cluster {
         None => load()?,
-        Some(cluster) => on_cluster::agreed(cluster, load(), &inputs::files(plan))?,
+        Some(cluster) => cluster::agreed(cluster, load(), &inputs::files(plan))?,
     };
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
     estimate::check(plan, &inputs, console)?;
@@ -83,27 +82,27 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
     console.detail(&format!("loaded in {load_seconds:.3} s"));
     if let (Some(cluster), Some(path)) = (cluster, &plan.finish_times) {
         if path.metadata().is_ok_and(|there| !there.is_file()) {
-            let why = "is no file, and many processes write into it: give --finish-times a file";
+            let why = "is not a regular file, and many processes write to it: give --finish-times a file";
             return Err(Failure::usage(format!("{} {why}", path.display())));
         }
-        on_cluster::seen_by_all(
+        cluster::seen_by_all(
             cluster,
             path.parent().filter(|folder| *folder != "").unwrap_or(Path::new(".")),
         )?;
     }
     let findings = simulate(plan, &inputs, console, load_seconds, cluster, sharing.as_ref());
     let findings = match cluster {
-        Some(cluster) => on_cluster::agreed(cluster, findings, &[])?,
+        Some(cluster) => cluster::agreed(cluster, findings, &[])?,
         None => findings?,
     };
-    let answer = Answer::new(plan, &inputs, &findings);
+    let answer = SimulateAnswer::new(plan, &inputs, &findings);
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
         write_finish_times(plan, &findings, cluster)?;
     }
     if stuck.is_none() && speaks(cluster) {
         write_files(plan, &findings, &answer, console)?;
-        report::write_asked(plan.report.as_ref(), console, || {
+        pages::write_asked(plan.report.as_ref(), console, || {
             page::page(&answer, &inputs, &findings, is_synthetic(plan, &answer))
         })?;
     }
@@ -118,19 +117,19 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
     }
 }
 
-/// A schedule of which every member of a cluster reads its own part. Whoever goes on from a checkpoint or observes a run needs all of
-/// it.
+/// Reads a schedule of which every member of a cluster needs only its own part. Checkpoints and observed runs need the
+/// whole schedule.
 fn read_shared(plan: &Plan, members: Option<Members<'_>>) -> Outcome<Option<(Graph, Sharing)>> {
     let whole = plan.checkpoints.is_some() || plan.explain || plan.timeline.is_some();
     match (&plan.workload, members) {
         (WorkloadPlan::File(path), Some(Members { cluster, partition })) if !whole => {
-            on_cluster::read_shared(path, cluster, partition)
+            cluster::read_shared(path, cluster, partition)
         }
         _ => Ok(None),
     }
 }
 
-/// The folder of the checkpoints, if any are to be kept. All members of a cluster must see the same one.
+/// The checkpoint folder, if checkpoints are enabled. All members of a cluster must see the same one.
 fn open_checkpoints(
     plan: &Plan,
     inputs: &Inputs,
@@ -142,11 +141,11 @@ fn open_checkpoints(
     let folder = match cluster {
         None => opened?,
         Some(cluster) => {
-            let folder = on_cluster::agreed(cluster, opened, &[])?;
-            let all = on_cluster::gathered(cluster, &folder.position())?;
+            let folder = cluster::agreed(cluster, opened, &[])?;
+            let all = cluster::gathered(cluster, &folder.position())?;
             if let Some((rank, _)) = (0..).zip(&all).find(|(_, position)| Some(*position) != all.first()) {
                 return Err(Failure::bad_input(format!(
-                    "{}: {} does not see the checkpoint that {} sees: give a folder that all nodes share",
+                    "{}: {} does not see the checkpoint that {} sees: use a folder that all nodes share",
                     wanted.folder.display(),
                     cluster.name(rank),
                     cluster.name(0)
@@ -158,13 +157,13 @@ fn open_checkpoints(
     if speaks(cluster) {
         folder.clean();
     }
-    cluster.map_or(Ok(()), |cluster| on_cluster::seen_by_all(cluster, &wanted.folder))?;
+    cluster.map_or(Ok(()), |cluster| cluster::seen_by_all(cluster, &wanted.folder))?;
     match folder.position() {
         Some(position) => console.note(&format!(
             "resuming from the checkpoint at {} of simulated time",
             Time(position.simulated_ps)
         )),
-        None if wanted.resume => console.note("there is no checkpoint yet: begins at the start"),
+        None if wanted.resume => console.note("there is no checkpoint yet: starting from the beginning"),
         None => {}
     }
     Ok(Some(folder))
@@ -181,22 +180,22 @@ fn simulate(
     let _orderly = Orderly::begin();
     let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
     let members = cluster.map_or(1, |cluster| u64::from(cluster.size()));
-    // Each member counts its own.
+    // Each member counts its own messages.
     let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs) / members);
     let advance = |more| meter.advance(more);
     let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
     let metered = cluster.map(|cluster| Metered::new(cluster, sharing));
     let timed = metered.as_ref().map(|metered| metered as &dyn Cluster);
     let replicas = plan.replicas.len() as u64;
-    // One replica on its own is what CPUs are good at.
+    // A single replica runs best on CPUs.
     let gpus = match cluster.is_none() && (replicas > 1 || plan.device == TypedDevice::Gpu) {
         true => {
-            gpu::open(plan.device, inputs.workload.workload.messages().saturating_mul(replicas), console)?
+            devices::open(plan.device, inputs.workload.workload.messages().saturating_mul(replicas), console)?
         }
         false => None,
     };
     let accelerator = gpus.as_ref().map(|gpus| gpus as &dyn Accelerator);
-    let mut runner = Runner::new(plan, inputs, timed, accelerator, &advance);
+    let mut runner = ReplicaRunner::new(plan, inputs, timed, accelerator, &advance);
     runner.replicas.checkpoints = checkpoints.as_ref().map(|folder| folder as _);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
@@ -208,7 +207,7 @@ fn simulate(
     } else {
         Details::default()
     };
-    let gpus = gpu::tell(gpus.as_ref(), plan.device, console);
+    let gpus = devices::tell(gpus.as_ref(), plan.device, console);
     interrupt::check()?;
     if let Some(folder) = checkpoints.filter(|_| speaks(cluster)) {
         folder.finish();
@@ -218,42 +217,29 @@ fn simulate(
     Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, exchange, details, gpus })
 }
 
-/// Why the run counts as one that could not finish, if it does.
+/// Why the run counts as unfinished, if it does.
 fn blocking<'a>(plan: &Plan, findings: &'a Findings) -> Option<&'a Stuck> {
     let stuck = findings.replicas.stuck()?;
     let only_leftovers = stuck.unfinished == 0;
     (!(only_leftovers && plan.allow_leftovers)).then_some(stuck)
 }
 
-/// Refuses a run that could not finish.
-pub fn refuse_stuck(stuck: Option<&Stuck>) -> Outcome<()> {
-    match stuck.filter(|stuck| stuck.unfinished > 0) {
-        Some(stuck) => Err(stuck_failure("", stuck)),
-        None => Ok(()),
-    }
-}
-
-/// Says of `what` who waits for whom.
-pub fn stuck_failure(what: &str, stuck: &Stuck) -> Failure {
-    Failure::new(Exit::Stuck, anyhow::Error::msg(what.to_string() + &stuck::explain(stuck)))
-}
-
 fn write_finish_times(plan: &Plan, findings: &Findings, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     let _orderly = Orderly::begin();
     match (&plan.finish_times, &findings.details.finish, cluster) {
-        (Some(path), Some(share), Some(cluster)) => on_cluster::write_finish_times(path, share, cluster),
+        (Some(path), Some(share), Some(cluster)) => cluster::write_finish_times(path, share, cluster),
         (Some(path), Some(share), None) => Ok(finish_times::write(path, &share.finish)?),
         _ => Ok(()),
     }
 }
 
 /// Whether noise or latencies were drawn from a description.
-fn is_synthetic(plan: &Plan, answer: &Answer) -> bool {
+fn is_synthetic(plan: &Plan, answer: &SimulateAnswer) -> bool {
     let latency = answer.latency.as_ref().is_some_and(|latency| latency.is_synthetic());
     has_drawn_source(&plan.noise.spec) || latency
 }
 
-/// Viewers become slow, or give up.
+/// Warns if viewers would be slow or fail.
 fn warn_of_size(timeline: &Timeline, console: &Console) {
     let bytes = EVENT_BYTES * (timeline.activities.len() + 2 * timeline.arrows.len()) as u64;
     if bytes >= LARGE_TIMELINE {
@@ -265,8 +251,8 @@ fn warn_of_size(timeline: &Timeline, console: &Console) {
     }
 }
 
-/// Everything is known by now: what is written is written whole, and an interruption comes too late.
-fn write_files(plan: &Plan, findings: &Findings, answer: &Answer, console: &Console) -> Outcome<()> {
+/// Writes all files completely: from here on an interruption no longer stops the command.
+fn write_files(plan: &Plan, findings: &Findings, answer: &SimulateAnswer, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({

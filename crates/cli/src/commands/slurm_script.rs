@@ -1,4 +1,4 @@
-//! `straggler slurm-script`: a plan and what its job takes become a script for sbatch.
+//! `straggler slurm-script`: writes an sbatch script from a plan and the resources of its job.
 
 mod memory;
 mod script;
@@ -13,17 +13,17 @@ use script::command;
 use serde::Serialize;
 use straggler_report::replace_executable_file;
 
-/// The answer for programs.
+/// The JSON answer.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ScriptAnswer<'a> {
     version: &'static str,
     job: &'static str,
     nodes: u32,
     tasks: u64,
     tasks_per_node: u32,
-    /// Null where the tasks of a node share all of its CPUs.
+    /// Null if the tasks of a node share all of its CPUs.
     cpus_per_task: Option<u32>,
-    /// Null where the job has all memory of its nodes.
+    /// Null if the job has all memory of its nodes.
     memory_per_task_bytes: Option<u64>,
     memory_per_node_bytes: Option<u64>,
     time: &'a str,
@@ -31,7 +31,7 @@ struct Answer<'a> {
     script: &'a str,
 }
 
-/// `demand` is what the job takes in all; nothing of a measurement, which has its nodes to itself.
+/// `demand` is the total of the job; none for a measurement, which uses whole nodes.
 pub fn run(plan: &Plan, demand: Option<Demand>, console: &Console) -> Outcome<()> {
     let memory = demand.map(|demand| Memory::new(demand, plan)).transpose()?;
     let text = script::script(plan, memory.as_ref());
@@ -41,7 +41,7 @@ pub fn run(plan: &Plan, demand: Option<Demand>, console: &Console) -> Outcome<()
         console.note(&format!("The script is in {name}; submit it: sbatch {name}"));
     }
     if console.json {
-        return console.print_json(&Answer {
+        return console.print_json(&ScriptAnswer {
             version: env!("CARGO_PKG_VERSION"),
             job: plan.job.what.name(),
             nodes: plan.nodes,
@@ -57,6 +57,6 @@ pub fn run(plan: &Plan, demand: Option<Demand>, console: &Console) -> Outcome<()
     }
     match plan.output {
         Some(_) => Ok(()),
-        None => console.print(&text),
+        None => console.print_verbatim(&text),
     }
 }

@@ -1,40 +1,34 @@
-//! `straggler study`: a file becomes a plan, the plan's runs become results, results become words and files.
+//! `straggler study`: plans the runs of a study file, runs them, and prints and writes the results.
 
-pub mod about;
 mod check;
 mod demand;
-pub mod driver;
 mod export;
-mod label;
-pub mod page;
-mod provenance;
-mod words;
 
+use crate::answers::study::{self as words, label};
 use crate::args::Common;
+use crate::args::checks::ChecksOption;
 use crate::args::study::{Run, Show, StudyCommand};
-use crate::commands::{command_line, refuse_unwritable, report};
+use crate::cluster;
 use crate::console::Console;
-use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use crate::exit::{Failure, Outcome};
+use crate::inputs::study::{About, FittedAnswer, PAGE, RESULTS, read_results, read_study};
 use crate::interrupt::Orderly;
-use crate::on_cluster;
-use about::{About, FittedAnswer};
+use crate::invocation::command_line;
+use crate::metrics::{Checked, LimitAnswer, Metric, slowdown};
+use crate::pages;
+use crate::pages::study as page;
+use crate::plan::valid::{Check, Valid};
+use crate::work::study::{self as driver, Options};
 pub use demand::demand;
-use driver::Options;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use straggler_analysis::inflection::THRESHOLD;
-use straggler_analysis::study::{Results, Series, Study, Summary, series};
+use straggler_analysis::study::{Results, Series, Summary, series};
 use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::Quantile;
-use straggler_report::page::Page;
 use straggler_report::study_results::{self, Format};
 use straggler_sim::cluster::Cluster;
 
-pub const RESULTS: &str = "results.parquet";
-pub const PAGE: &str = "study.page";
-
-pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcome<()> {
-    match command {
+pub fn run(command: &Valid<StudyCommand>, common: &Common, console: &Console) -> Outcome<()> {
+    match &**command {
         StudyCommand::Run(typed) => run_study(typed, common, console, None),
         StudyCommand::Show(typed) => show(typed, console),
         StudyCommand::Export(typed) => export::run(typed, console),
@@ -49,10 +43,13 @@ pub fn run_study(
     console: &Console,
     cluster: Option<&dyn Cluster>,
 ) -> Outcome<()> {
-    let read = || Ok((read_study(&typed.file)?, folder_of(typed)?));
+    let read = || {
+        typed.check()?;
+        Ok((read_study(&typed.file)?, typed.folder()))
+    };
     let (study, folder) = match cluster {
         None => read()?,
-        Some(cluster) => on_cluster::agreed(cluster, read(), std::slice::from_ref(&typed.file))?,
+        Some(cluster) => cluster::agreed(cluster, read(), std::slice::from_ref(&typed.file))?,
     };
     let options = Options {
         file: Some(typed.file.clone()),
@@ -65,73 +62,30 @@ pub fn run_study(
         None => Some(driver::run_in(&folder, &study, &options, console)?),
         Some(cluster) => driver::run_on(cluster, &folder, &study, &options, console)?,
     };
-    // Of a cluster, the first member has them.
+    // On a cluster, only the first member has the results.
     let Some(results) = results else { return Ok(()) };
     let about = About::read(&folder);
     let all = series(&results, typed.threshold);
     let page = page::page(&study.name, &study.description, &all, &about, typed.threshold, &command_line());
-    report::write(&folder.join("report.html"), &page)?;
-    report::write(&folder.join(PAGE), &page)?;
+    pages::write(&folder.join("report.html"), &page)?;
+    pages::write(&folder.join(PAGE), &page)?;
     let mut written = vec![RESULTS, "report.html", PAGE, "provenance.json"];
     if typed.csv {
         let _orderly = Orderly::begin();
         study_results::write(&folder.join("results.csv"), Format::Csv, &results)?;
         written.push("results.csv");
     }
-    tell(&study.name, &results, &about, typed.threshold, &[], console)?;
+    let checked = tell(&study.name, &results, &about, typed.threshold, &[], &typed.checks, console)?;
     console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
-    Ok(())
-}
-
-/// Where the results go, if they can.
-fn folder_of(typed: &Run) -> Outcome<PathBuf> {
-    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
-    if folder == typed.file {
-        return Err(Failure::usage(
-            "the results cannot lie where the study's own file is: give another folder with -o",
-        ));
-    }
-    refuse_unwritable(&folder)?;
-    Ok(folder)
+    checked.finish(console)
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let (name, results, about) = read_results(&typed.study)?;
-    tell(&name, &results, &about, typed.threshold, &typed.quantile, console)
+    tell(&name, &results, &about, typed.threshold, &typed.quantile, &typed.checks, console)?.finish(console)
 }
 
-/// The study of a file.
-pub fn read_study(file: &Path) -> Outcome<Study> {
-    let name = file.display();
-    let wrong = || mistaken(file, Wanted::Study);
-    let text =
-        std::fs::read_to_string(file).map_err(|fault| wrong().unwrap_or_else(|| unreadable(file, &fault)))?;
-    Study::parse(&text)
-        .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))
-}
-
-/// The results of a folder or a file, what the study is called, and what is known besides.
-pub fn read_results(path: &Path) -> Outcome<(String, Results, About)> {
-    let file = if path.is_dir() { path.join(RESULTS) } else { path.to_path_buf() };
-    if !file.exists() && path.join(driver::JOURNAL).exists() {
-        return Err(Failure::bad_input(format!(
-            "{}: the study is not finished: `straggler study run` goes on with it",
-            path.display()
-        )));
-    }
-    let results = study_results::read(&file)?;
-    let about = About::read(file.parent().unwrap_or(Path::new("")));
-    let name = about.name().map_or_else(|| path.display().to_string(), String::from);
-    Ok((name, results, about))
-}
-
-/// The page of results that were found without theirs.
-pub fn page_of_results(path: &Path) -> Outcome<Page> {
-    let (name, results, about) = read_results(path)?;
-    Ok(page::page(&name, "", &series(&results, THRESHOLD), &about, THRESHOLD, &command_line()))
-}
-
-/// The answer for programs.
+/// The JSON answer.
 #[derive(Serialize)]
 struct Json<'a> {
     version: &'static str,
@@ -143,6 +97,8 @@ struct Json<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     fitted: &'a [FittedAnswer],
     series: Vec<SeriesJson<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits: &'a [LimitAnswer],
 }
 
 #[derive(Serialize)]
@@ -154,7 +110,7 @@ struct SeriesJson<'a> {
 
 #[derive(Serialize)]
 struct PointJson<'a> {
-    /// Of a trace.
+    /// For a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
     #[serde(flatten)]
@@ -175,12 +131,15 @@ fn tell(
     about: &About,
     threshold: f64,
     quantiles: &[f64],
+    checks: &ChecksOption,
     console: &Console,
-) -> Outcome<()> {
+) -> Outcome<Checked> {
     let all = series(results, threshold);
     refuse_unsupported(&all, quantiles)?;
+    let checked = Checked::of(checks, metrics(&all))?;
     if !console.json {
-        return console.print(&words::say(name, &all, about, threshold, quantiles));
+        console.print(&words::say(name, &all, about, threshold, quantiles))?;
+        return Ok(checked);
     }
     let series = all.iter().zip(label::labels(&all)).map(|(series, name)| SeriesJson {
         name,
@@ -195,7 +154,28 @@ fn tell(
         confidence: CONFIDENCE,
         fitted: &about.fitted,
         series: series.collect(),
-    })
+        limits: &checked.limits,
+    })?;
+    Ok(checked)
+}
+
+/// Points without noise have no slowdown.
+fn metrics(all: &[Series]) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for (series, name) in all.iter().zip(label::labels(all)) {
+        let noisy: Vec<&Summary> =
+            series.points.iter().filter(|summary| summary.point.noise != "none").collect();
+        let Some(last) = noisy.last() else { continue };
+        metrics.extend(noisy.iter().map(|summary| {
+            let metric = slowdown::metric(&name, summary.point.processes, summary.median_slowdown);
+            match &summary.slowdown {
+                Some(found) => metric.within(found.low, found.high),
+                None => metric,
+            }
+        }));
+        metrics.push(slowdown::inflection(&name, series.inflection, last.point.processes));
+    }
+    metrics
 }
 
 fn points_json<'a>(series: &'a Series, copies: &[u32], quantiles: &[f64]) -> Vec<PointJson<'a>> {
@@ -211,7 +191,7 @@ fn points_json<'a>(series: &'a Series, copies: &[u32], quantiles: &[f64]) -> Vec
     series.points.iter().enumerate().map(point).collect()
 }
 
-/// A quantile must have its interval at every point that has noise.
+/// A quantile must have an interval at every point with noise.
 fn refuse_unsupported(all: &[Series], quantiles: &[f64]) -> Outcome<()> {
     let noisy = all.iter().flat_map(|series| &series.points).filter(|summary| summary.point.noise != "none");
     for summary in noisy {

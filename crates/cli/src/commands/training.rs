@@ -1,23 +1,25 @@
 //! `straggler training`: who holds up a training job, and what mending it would win.
 
 mod convert;
-pub mod files;
 mod generate;
 mod page;
 mod published;
+mod tables;
 mod whatif;
 mod words;
 
-use super::{refuse_missing_folder, report};
 use crate::args::training::{Method, Show, TrainingCommand};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::training as files;
+use crate::pages;
+use crate::plan::valid::Valid;
 use serde::Serialize;
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Replays, analyse};
 
-pub fn run(command: &TrainingCommand, seed: u64, console: &Console) -> Outcome<()> {
-    match command {
+pub fn run(command: &Valid<TrainingCommand>, seed: u64, console: &Console) -> Outcome<()> {
+    match &**command {
         TrainingCommand::Show(typed) if typed.method == Method::Published => published::run(typed, console),
         TrainingCommand::Show(typed) => show(typed, console),
         TrainingCommand::WhatIf(typed) => whatif::run(typed, seed, console),
@@ -27,7 +29,7 @@ pub fn run(command: &TrainingCommand, seed: u64, console: &Console) -> Outcome<(
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TrainingAnswer<'a> {
     source: &'a str,
     synthetic: bool,
     method: &'static str,
@@ -38,7 +40,6 @@ struct Answer<'a> {
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let meta = files::meta(typed.meta.as_deref(), &typed.files)?;
     let job = files::job(&typed.files)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
@@ -47,13 +48,13 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let mut warnings = words::doubts(&answers);
     let recorded = (answers.dp_ranks as u32, answers.stages as u32);
     warnings.extend(meta.iter().flat_map(|meta| files::differs(meta, recorded.0, recorded.1)));
-    report::write_asked(typed.report.report.as_ref(), console, || {
+    pages::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&job, &replays, &answers, &warnings)
     })?;
     if console.json {
         let verdict = words::verdict(&answers);
         let (source, synthetic) = (job.source.as_str(), job.synthetic);
-        return console.print_json(&Answer {
+        return console.print_json(&TrainingAnswer {
             source,
             synthetic,
             method: "exact",
@@ -84,10 +85,11 @@ fn layers(typed: &[u32], job: &Job) -> Outcome<Option<Vec<u32>>> {
         }
         list if list.len() == stages && stages > 1 && !list.contains(&0) => Ok(Some(list.to_vec())),
         _ if stages < 2 => {
-            Err(Failure::usage("--layers: the job has one stage, so that there is nothing to split"))
+            Err(Failure::usage("--layers: the job has one stage, so there is nothing to split"))
         }
         _ => Err(Failure::usage(format!(
-            "--layers: the job has {stages} stages: give a multiple of {stages}, or {stages} numbers from 1 on"
+            "--layers: the job has {stages} stages: give a multiple of {stages}, or {stages} numbers of at \
+             least 1"
         ))),
     }
 }

@@ -1,23 +1,27 @@
-//! `straggler whatif`: a traced run, simulated as it was and as it might have been.
+//! `straggler whatif`: simulates a traced run unchanged and under hypotheses.
 
 mod answer;
 mod page;
 pub mod reenact;
 mod replayed;
 mod several;
+mod tables;
+mod waits;
 mod words;
 
-use super::drawn_latency;
-use super::simulate::load_network;
-use super::trace::{Opened, open_trace, refuse_one_of_many};
-use super::{refuse_unwritable, report, threads};
 use crate::args::Common;
 use crate::args::whatif::WhatIf;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::drawn_latency;
+use crate::inputs::network::load_network;
+use crate::inputs::trace::{Opened, open_trace, refuse_one_of_many};
 use crate::interrupt::{self, Orderly};
+use crate::pages;
+use crate::plan::valid::Valid;
 use crate::plan::whatif::HypothesisPlan;
-use answer::{Answer, RunWaits, Simulated};
+use crate::threads::threads;
+use answer::{Simulated, WhatIfAnswer};
 use replayed::Replayed;
 use several::Several;
 use std::borrow::Cow;
@@ -31,16 +35,15 @@ use straggler_model::network::{Drawn, PerByte};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Link, Network, Time};
 use straggler_schedule::collectives::Selector;
-use straggler_schedule::traced::{Building, Options, Recording};
+use straggler_schedule::traced::{Building, Options, TracedRun};
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_sim::{Control, Simulation};
 use straggler_trace::Trace;
 use straggler_trace::format::save;
+use waits::RunWaits;
 
-pub fn run(typed: &WhatIf, common: &Common, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Valid<WhatIf>, common: &Common, console: &Console) -> Outcome<()> {
     let plans = plans(typed)?;
-    typed.save_trace.iter().try_for_each(|path| refuse_unwritable(path))?;
-    typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable)?;
     let opened = open_trace(&typed.trace)?;
     refuse_one_of_many(&typed.trace, &opened.trace)?;
     opened.warn_of_errors(&typed.trace, console);
@@ -48,12 +51,12 @@ pub fn run(typed: &WhatIf, common: &Common, console: &Console) -> Outcome<()> {
     let session = Session::new(typed, common, &opened)?;
     let _orderly = Orderly::begin();
     let results = session.simulate_all(typed, plans, console)?;
-    let answer = Answer::new(&session, typed, &opened, &results);
-    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &results))?;
+    let answer = WhatIfAnswer::new(&session, typed, &opened, &results);
+    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &results))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
 
-/// All hypotheses, that of the command line first.
+/// All hypotheses, the one of the command line first.
 fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
     let mut plans: Vec<HypothesisPlan> = HypothesisPlan::of_typed(&typed.changes).into_iter().collect();
     if let Some(path) = &typed.file {
@@ -61,39 +64,39 @@ fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
     }
     if plans.is_empty() && !typed.search && typed.replayed.is_none() {
         return Err(Failure::usage(
-            "nothing is different: give --scale, --balance, --network or another hypothesis, or --search \
+            "nothing is changed: give --scale, --balance, --network or another hypothesis, or --search \
              (`straggler whatif --help`)",
         ));
     }
     Ok(plans)
 }
 
-/// The run as it was on a network that costs nothing: when it ended, and how long its longest rank ran.
+/// The unchanged run on an ideal network: its end, and the run time of its longest rank.
 pub struct Ideal {
     end: Time,
     longest: Time,
 }
 
-/// What was simulated.
+/// Results of all simulations.
 pub struct Results {
-    /// When the traced run was over, and its waits.
+    /// When the traced run ended, and its waits.
     measured: Time,
     waits: RunWaits,
-    /// Keeps its trace and its single waits only where a page shows them.
+    /// Keeps its trace and individual waits only if a page shows them.
     identity: Scenario,
     identity_waits: RunWaits,
     ideal: Ideal,
-    /// In the order given; only the best keeps its trace and its single waits.
+    /// In the order given; only the best keeps its trace and its individual waits.
     hypotheses: Vec<Simulated>,
-    /// What a search did not try.
+    /// Hypotheses that a search did not try.
     skipped: Vec<Skipped>,
-    /// Hypotheses with which the program would hang.
+    /// Hypotheses under which the program would hang.
     hanging: Vec<String>,
-    /// The first hypothesis, or the run as it was if there is none, with real messages.
+    /// The first hypothesis, or the unchanged run if there is none, with real messages.
     replayed: Option<Replayed>,
 }
 
-/// A network that costs nothing; no send waits for its receive.
+/// A network without costs; no send waits for its receive.
 const IDEAL: Link = Link {
     latency: Time::ZERO,
     send_overhead: Time::ZERO,
@@ -104,7 +107,7 @@ const IDEAL: Link = Link {
     eager_limit: u64::MAX,
 };
 
-/// What all simulations have in common.
+/// Settings shared by all simulations.
 struct Session<'a> {
     trace: &'a Trace,
     options: Options,
@@ -115,7 +118,7 @@ struct Session<'a> {
     threads: usize,
 }
 
-/// Only the best keeps its run, for a page: many of a long trace would not fit into memory.
+/// Only the best keeps its run, for the page: many runs of a long trace would not fit into memory.
 fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
     let best = all.iter_mut().min_by_key(|one| one.scenario.end);
     match best {
@@ -127,13 +130,13 @@ fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
     all.push(next);
 }
 
-/// Lets go of what only a page shows: the calls and the single waits.
+/// Drops what only a page shows: the calls and the individual waits.
 fn forget_run(scenario: &mut Scenario) {
     scenario.trace = Trace::default();
     scenario.waits.waits = Vec::new();
 }
 
-/// What one simulation has of its own.
+/// The settings of one simulation.
 struct Setting<'a> {
     network: &'a Network,
     latency: Option<Drawn>,
@@ -202,7 +205,7 @@ impl<'a> Session<'a> {
         for (number, plan) in plans.iter().enumerate() {
             meter.next(&plan.text());
             let simulated = match self.hypothesis(plan, console) {
-                // One of several that hangs does not keep the others from being compared.
+                // If one of several hangs, the others are still compared.
                 Err(failure) if number >= typed_ones && plans.len() > 1 && failure.exit == Exit::Stuck => {
                     hanging.push(format!("{:#}", failure.error));
                     continue;
@@ -211,7 +214,7 @@ impl<'a> Session<'a> {
             };
             if let (Some(path), true) = (&typed.save_trace, hypotheses.is_empty()) {
                 save::save(&simulated.scenario.trace, path).map_err(|fault| {
-                    Failure::bad_input(format!("{}: {fault}; give another --save-trace", path.display()))
+                    Failure::bad_input(format!("{}: {fault}; use another --save-trace", path.display()))
                 })?;
             }
             given += usize::from(number < asked);
@@ -225,7 +228,7 @@ impl<'a> Session<'a> {
         let replayed =
             replayed.map(|path| Replayed::read(path, self.trace, &self.options, console)).transpose()?;
         let replayed = replayed.map(|run| run.against(first));
-        // What was asked for stays in its order; what a search has tried comes by gain.
+        // Given hypotheses keep their order; those of a search are sorted by gain.
         hypotheses[given..].sort_by_key(|one| one.scenario.end);
         Ok(Results {
             measured,
@@ -254,13 +257,13 @@ impl<'a> Session<'a> {
         Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
     }
 
-    /// A trace that was changed already, on the network of the baseline.
+    /// A trace that has already been changed, on the network of the baseline.
     fn baseline(&self, trace: &Trace, what: &str) -> Outcome<Scenario> {
         let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
         self.simulate(Cow::Borrowed(trace), &base, what)
     }
 
-    /// The run as it was, on a network that costs nothing.
+    /// The unchanged run on an ideal network.
     fn ideal(&self) -> Outcome<Ideal> {
         let network = Network::uniform("ideal", IDEAL);
         let setting = Setting { network: &network, latency: None, noise: None, algorithms: None };
@@ -269,9 +272,9 @@ impl<'a> Session<'a> {
         Ok(Ideal { end: run.end, longest })
     }
 
-    /// When the traced run was over.
+    /// When the traced run ended.
     fn measured(&self, typed: &WhatIf) -> Outcome<Time> {
-        let recording = Recording::from_trace(self.trace, &self.options)
+        let recording = TracedRun::from_trace(self.trace, &self.options)
             .map_err(|error| Failure::bad_input(format!("{}: {error}", typed.trace.display())))?;
         Ok(recording.traced_end())
     }

@@ -1,4 +1,4 @@
-//! What is said of a file that is not there, or is not what a command takes: the same for every command.
+//! Error messages for files that are missing or of the wrong kind, the same for every command.
 
 use super::Failure;
 use std::io::{self, Read, Seek};
@@ -9,16 +9,16 @@ use straggler_schedule::goal;
 use straggler_trace::format::directory;
 use straggler_trace::import;
 
-/// So much of a file tells what it is.
+/// The first bytes of a file, enough to tell its kind.
 const START: u64 = 4096;
 
-/// What a command takes.
+/// The kind of file that a command takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     Trace,
     Schedule,
     Noise,
-    /// As a file, not as a description.
+    /// A file, not a noise spec.
     Recording,
     Study,
     Latencies,
@@ -38,14 +38,14 @@ impl Wanted {
     /// Where to get one.
     fn source(self) -> &'static str {
         match self {
-            Wanted::Trace => "give what `straggler trace -o DIR -- mpirun …` recorded: the folder DIR",
-            Wanted::Schedule => "give a GOAL file, as `straggler schedule generate` writes them",
+            Wanted::Trace => "give the folder DIR that `straggler trace -o DIR -- mpirun …` recorded",
+            Wanted::Schedule => "give a GOAL file, for example from `straggler schedule generate`",
             Wanted::Noise => {
-                "give what `straggler measure noise -o FILE` wrote, or a description like periodic:…"
+                "give a file of `straggler measure noise -o FILE`, or a noise spec like periodic:…"
             }
-            Wanted::Recording => "give what `straggler measure noise -o FILE` wrote",
-            Wanted::Study => "give a TOML file; `straggler study --help` shows one",
-            Wanted::Latencies => "give a .lat file, or measured times, one a line",
+            Wanted::Recording => "give a file of `straggler measure noise -o FILE`",
+            Wanted::Study => "give a TOML file; see `straggler study --help` for an example",
+            Wanted::Latencies => "give a .lat file, or measured times, one per line",
         }
     }
 }
@@ -72,34 +72,34 @@ impl Kind {
             Kind::Trace => "a trace",
             Kind::Schedule => "a GOAL schedule",
             Kind::Noise => "a recording of noise",
-            Kind::Latency => "a measurement of latencies",
+            Kind::Latency => "a latency measurement",
             Kind::Toml => "a TOML file",
             Kind::Csv => "a CSV table",
             Kind::Results => "a table of results",
-            Kind::CutOff => "a Parquet table that is cut off",
+            Kind::CutOff => "a truncated Parquet table",
             Kind::Report => "a report",
         }
     }
 
-    /// Which command or option takes it; nothing where many do, or none.
+    /// The command or option that takes it; None if many do, or none.
     fn taken_by(self) -> Option<&'static str> {
         match self {
             Kind::Folder | Kind::Csv | Kind::Latency => None,
             Kind::Trace => {
-                Some("`straggler predict`, `straggler whatif` and `straggler simulate` take it as TRACE")
+                Some("use it as TRACE of `straggler predict`, `straggler whatif` or `straggler simulate`")
             }
             Kind::Schedule => Some(
-                "`straggler simulate` takes it as FILE, `straggler assess` with --goal, a study as `goal`",
+                "use it as FILE of `straggler simulate`, as --goal of `straggler assess`, or as `goal` of a study",
             ),
-            Kind::Noise => Some("give it with --noise, or `straggler assess` as its FILE"),
-            Kind::Toml => Some("a study is for `straggler study run`, a network for --network"),
-            Kind::Results => Some("`straggler study show` takes those of a study"),
-            Kind::CutOff => Some("copy it anew, or record it anew"),
-            Kind::Report => Some("`straggler report` puts reports together"),
+            Kind::Noise => Some("use it with --noise, or as FILE of `straggler assess`"),
+            Kind::Toml => Some("use a study with `straggler study run`, a network with --network"),
+            Kind::Results => Some("use the results of a study with `straggler study show`"),
+            Kind::CutOff => Some("copy it again, or record it again"),
+            Kind::Report => Some("use it with `straggler report`, which combines reports"),
         }
     }
 
-    /// Whether it may well be what is wanted, and only something in it is wrong.
+    /// Whether it may be of the wanted kind, with an error in it.
     fn may_be(self, wanted: Wanted) -> bool {
         match wanted {
             Wanted::Trace => self == Kind::Trace,
@@ -149,14 +149,19 @@ impl Kind {
     }
 }
 
-/// Something that was named and cannot be read.
+/// A path that cannot be read.
 pub fn unreadable(path: &Path, fault: &io::Error) -> Failure {
+    unreadable_or(path, fault, None)
+}
+
+/// The same for a value that may not be meant as a file.
+pub fn unreadable_or(path: &Path, fault: &io::Error, other: Option<&str>) -> Failure {
     let hint = if fault.kind() == io::ErrorKind::NotFound { neighbour(path) } else { None };
-    let hint = spelling::hint(hint.as_deref());
+    let hint = spelling::hint(hint.as_deref().or(other));
     Failure::bad_input(format!("{} cannot be read: {fault}{hint}", path.display()))
 }
 
-/// The name in the same folder that is nearest to one that is not there.
+/// The name in the same folder that is most similar to a missing one.
 fn neighbour(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names: Vec<String> = std::fs::read_dir(folder)
@@ -169,10 +174,10 @@ fn neighbour(path: &Path) -> Option<String> {
     Some(path.with_file_name(nearest).display().to_string())
 }
 
-/// A folder of more files is not searched to its end.
+/// Only this many files of a folder are searched.
 const MOST_NEIGHBOURS: usize = 1000;
 
-/// Why a file is not what a command takes, and what takes it; nothing where it may be that, or is not known.
+/// The error for a file of another kind, with the command that takes it. None if the kind may be right or is unknown.
 pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
     let kind = Kind::of(path).filter(|kind| !kind.may_be(wanted))?;
     let advice = kind.taken_by().unwrap_or(wanted.source());
@@ -184,12 +189,12 @@ pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
     )))
 }
 
-/// A file that is nothing that is known.
+/// A file of unknown kind.
 pub fn unknown(path: &Path, wanted: Wanted) -> Failure {
     Failure::bad_input(format!("{} is not {}: {}", path.display(), wanted.name(), wanted.source()))
 }
 
-/// Whether a file ends as Parquet does. Where that cannot be seen, it is not said of it.
+/// Whether a file ends like Parquet. A file that cannot be read counts as complete.
 fn ends_as_parquet(path: &Path) -> bool {
     let mut end = [0; 4];
     let read = std::fs::File::open(path).and_then(|mut file| {
@@ -199,7 +204,7 @@ fn ends_as_parquet(path: &Path) -> bool {
     read.is_err() || &end == b"PAR1"
 }
 
-/// Whether it begins as recordings of noise do: with a comment, numbers, or bytes that are no text.
+/// Whether it begins like a noise recording: with a comment, numbers, or bytes that are not text.
 fn is_measured(start: &[u8]) -> bool {
     let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
     first.is_some_and(|first| *first == b'#' || first.is_ascii_digit() || !first.is_ascii())
@@ -212,7 +217,7 @@ fn is_goal(start: &[u8]) -> bool {
     goal::Format::of(start) == Some(goal::Format::Binary) || first_words()
 }
 
-/// Whether two lines have the same number of commas, and any.
+/// Whether two lines have the same number of commas, at least one.
 fn is_table(start: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(start) else { return false };
     let mut commas = text.lines().map(|line| line.matches(',').count());

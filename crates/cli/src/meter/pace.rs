@@ -1,53 +1,53 @@
-//! How long work will last whose amount is a guess and whose speed changes.
+//! Estimates the remaining time of work whose amount is uncertain and whose speed changes.
 
-/// Before this share is done, what was seen says little about the rest: the first runs are small and mostly start.
+/// Below this share of the work no estimate is given: the first runs are small and dominated by start-up.
 const ENOUGH: f64 = 0.05;
 
-/// How many seconds at the expected rate count as if they had been seen.
+/// Weight of the expected rate: it counts like this many seconds of measured work.
 const PRIOR: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Messages a second, as expected.
+    /// Expected messages per second.
     expected: f64,
-    /// Messages so far, and seconds.
+    /// Messages and seconds so far.
     all: u64,
     now: f64,
     ahead: u64,
-    /// In seconds after the start; what is ahead is cut then.
+    /// In seconds after the start; the remaining work is cut short then.
     end: f64,
 }
 
 impl Pace {
-    /// Work that is expected to go at this rate.
+    /// Work at this expected rate.
     pub fn new(expected: f64) -> Pace {
         Pace { expected: expected.max(1.0), all: 0, now: 0.0, ahead: 0, end: f64::INFINITY }
     }
 
-    /// It ends so many seconds after the start at the latest.
+    /// The work ends at the latest this many seconds after the start.
     pub fn end_after(&mut self, seconds: f64) {
         self.end = seconds;
     }
 
-    /// So many are ahead, as far as is known now.
+    /// Sets the number of remaining messages, as known now.
     pub fn begin(&mut self, ahead: u64) {
         self.ahead = ahead;
     }
 
-    /// So many more are done, so many seconds after the start.
+    /// Adds messages that are done, at this number of seconds after the start.
     pub fn advance(&mut self, more: u64, now: f64) {
         self.all = self.all.saturating_add(more);
         self.ahead = self.ahead.saturating_sub(more);
         self.now = now.max(0.0);
     }
 
-    /// Messages a second, of everything so far: what a message costs differs so much between collectives that the last
-    /// ones say less about the next than all of them.
+    /// Messages per second over all work so far: the cost of a message differs so much between collectives that the latest
+    /// ones predict the next ones worse than the average.
     fn rate(&self) -> f64 {
         (PRIOR * self.expected + self.all as f64) / (PRIOR + self.now)
     }
 
-    /// Seconds that are left, once enough is done to tell.
+    /// Remaining seconds, once enough work is done for an estimate.
     pub fn left(&self) -> Option<f64> {
         let all = self.all as f64 + self.ahead as f64;
         let left = (self.ahead as f64 / self.rate()).min(1e6).min((self.end - self.now).max(0.0));
@@ -59,8 +59,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Scales that double: the small ones take ten times as long a message, the large ones, with noise, three times. What
-    /// is said must stay within a factor of four of what comes; a plain extrapolation says more than an hour at first.
+    /// Scales that double: small ones take ten times as long per message, large ones, with noise, three times. The estimate
+    /// must stay within a factor of four of the truth; a plain extrapolation starts at more than an hour.
     #[test]
     fn what_is_left_is_near_what_comes() {
         let stages: Vec<(u64, f64)> = (0..24)
@@ -93,7 +93,7 @@ mod tests {
         assert!(told > 300, "{told}");
     }
 
-    /// Work that is cut when its time is up never lasts longer than that, however slow it goes.
+    /// Work with a time limit never lasts longer than that, however slow it is.
     #[test]
     fn what_is_cut_is_not_left() {
         let mut pace = Pace::new(1e7);

@@ -1,21 +1,23 @@
-//! `straggler-mpi assess`: what of it needs no MPI. Every process makes the same plan; the first one reads, writes and speaks.
+//! The part of `straggler-mpi assess` that needs no MPI. Every process makes the same plan; the first one reads, writes and
+//! prints.
 
 pub use crate::args::nodes::AssessNodes;
 pub use crate::commands::nodes::Measurement;
 
-use super::Common;
+use super::{Common, muted};
 use crate::commands::nodes::{self, Prepared};
-use crate::commands::{command_line, use_threads};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
+use crate::invocation::command_line;
 use crate::plan::nodes::Plan;
+use crate::threads::use_threads;
 use std::sync::atomic::AtomicBool;
 use straggler_measure::noise::Kernel;
 use straggler_measure::sources::Wish;
 use straggler_model::Time;
 
-/// One assessment, on one process. While it lives, the first signal only raises a flag.
+/// One assessment, on one process. While it exists, the first signal only sets a flag.
 pub struct Assessment {
     plan: Plan,
     console: Console,
@@ -30,12 +32,12 @@ impl std::fmt::Debug for Assessment {
 }
 
 impl Assessment {
-    /// The error has been told; what is left is the code to end with. Only the first process touches files.
+    /// On failure the error is already printed, and only the exit code is returned. Only the first process touches files.
     pub fn new(typed: AssessNodes, common: &Common, first: bool) -> Result<Assessment, u8> {
         interrupt::listen();
         let orderly = Orderly::begin();
         let console = Console::new(common);
-        let console = if first { console } else { console.muted() };
+        let console = if first { console } else { muted(console) };
         let planned = || -> Outcome<(Plan, Option<Prepared>)> {
             let plan = Plan::new(typed, common)?;
             let prepared = if first { Some(nodes::prepare(&plan)?) } else { None };
@@ -58,28 +60,28 @@ impl Assessment {
         self.plan.sources
     }
 
-    /// Says on stderr what is going on, on the first process only.
+    /// Prints progress on stderr, on the first process only.
     pub fn note(&self, text: &str) {
         self.console.note(text);
     }
 
-    /// What was typed, as it can be pasted.
+    /// The command line, quoted for a shell.
     pub fn command_line() -> String {
         command_line()
     }
 
-    /// Raised by a signal.
+    /// Set by a signal.
     pub fn stop(&self) -> &'static AtomicBool {
         interrupt::flag()
     }
 
-    /// Whether there is a measurement already, so that nothing is measured.
+    /// Whether an existing measurement is used.
     pub fn is_measured(&self) -> bool {
         self.plan.from.is_some()
     }
 
-    /// On the first process, from the measurement to the code to end with; without a measurement, it is read from the folder
-    /// that was given.
+    /// Analyses the measurement on the first process and returns the exit code. Without a measurement, reads the one in the
+    /// given folder.
     pub fn conclude(mut self, measured: Option<Measurement>) -> u8 {
         let Some(prepared) = self.prepared.take() else { return 0 };
         let measured = match (measured, &self.plan.from) {
@@ -96,7 +98,7 @@ impl Assessment {
     }
 }
 
-/// Tells what went wrong, and gives the code to end with.
+/// Prints the error and returns the exit code.
 fn told(console: &Console, failure: &Failure) -> u8 {
     console.fail(failure);
     failure.exit as u8

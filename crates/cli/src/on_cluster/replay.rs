@@ -1,29 +1,33 @@
-//! A traced run, re-enacted by as many processes as it had.
+//! Replays a traced run with real messages, on as many processes as it had.
 
-use super::{agreed, gathered, run};
+use super::run;
 use crate::args::Common;
 use crate::args::replay::{Compute, Replay};
+use crate::cluster::{agreed, gathered};
+use crate::commands::whatif;
 use crate::commands::whatif::reenact::Scene;
-use crate::commands::{self, whatif};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::places::refuse_missing_folder;
+use crate::plan::valid::Valid;
+use crate::threads::use_threads;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::ExitCode;
 use straggler_analysis::whatif::reenacted;
 use straggler_model::Time;
 use straggler_report::numbers::counted;
-use straggler_schedule::traced::{Decisions, Recording};
+use straggler_schedule::traced::{Decisions, TracedRun};
 use straggler_sim::RunError;
 use straggler_sim::cluster::Cluster;
 use straggler_sim::programs::Replayed;
 use straggler_trace::format::save;
 
-/// Where a run is re-enacted.
+/// The cluster on which a run is replayed.
 pub trait Stage {
-    /// What this member does with real messages. All members begin together; where something fails, the job ends.
-    fn play(&self, recording: &Recording, compute: Compute, patience: Time) -> Played;
-    /// The MPI library, as it names itself.
+    /// Runs the part of this member with real messages. All members start together; the job ends if one fails.
+    fn play(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Played;
+    /// The name of the MPI library.
     fn library(&self) -> String;
 }
 
@@ -33,17 +37,17 @@ pub struct Played {
     pub replayed: Replayed,
     pub host: String,
     pub cores: Vec<u32>,
-    /// How far its clock may be off that of the first one.
+    /// Maximum offset of its clock from that of the first member.
     pub clock_error: Time,
 }
 
-/// How long a call may wait beyond the length of the traced run, unless something else is asked for.
+/// How long a call may wait beyond the length of the traced run, by default.
 const PATIENCE: Time = Time::from_ns(60_000_000_000);
 
-/// Re-enacts a trace on all members, writes the new one, and compares it with the simulation.
+/// Replays a trace on all members, writes the new trace, and compares it with the simulation.
 pub fn replay(typed: &Replay, common: &Common, cluster: &dyn Cluster, stage: &dyn Stage) -> ExitCode {
     run(common, cluster, |console| {
-        commands::use_threads(common);
+        use_threads(common);
         let scene = agreed(cluster, Scene::read(typed, cluster.size(), console), &[])?;
         same_trace(typed, &scene, cluster)?;
         let decisions = decide(typed, common, &scene, cluster, console)?;
@@ -57,19 +61,19 @@ pub fn replay(typed: &Replay, common: &Common, cluster: &dyn Cluster, stage: &dy
         };
         agreed(cluster, written, &[])?;
         let answered = match cluster.rank() {
-            0 => whatif::run(&typed.whatif(), common, console),
+            0 => whatif::run(&Valid::new(typed.whatif())?, common, console),
             _ => Ok(()),
         };
         agreed(cluster, answered, &[])
     })
 }
 
-/// Members that re-enact different runs would wait for each other in vain.
+/// Members that replay different runs would wait for each other forever.
 fn same_trace(typed: &Replay, scene: &Scene, cluster: &dyn Cluster) -> Outcome<()> {
     let prints = gathered(cluster, &scene.print())?;
     match (0..).zip(&prints).find(|(_, print)| **print != prints[0]) {
         Some((rank, _)) => Err(Failure::bad_input(format!(
-            "{}: {} reads another trace than {}: give a path that all nodes share, or copy the trace to each",
+            "{}: {} reads a different trace than {}: give a path that all nodes share, or copy the trace to each",
             typed.trace.display(),
             cluster.name(rank),
             cluster.name(0)
@@ -78,7 +82,7 @@ fn same_trace(typed: &Replay, scene: &Scene, cluster: &dyn Cluster) -> Outcome<(
     }
 }
 
-/// Who decides in the new run. The first member simulates it, and looks whether the trace can be written.
+/// Which decisions the new run takes from the trace. The first member simulates it, and checks that the trace can be written.
 fn decide(
     typed: &Replay,
     common: &Common,
@@ -96,28 +100,28 @@ fn decide(
     let decisions = all.into_iter().find(|one| *one as u8 == told).unwrap_or_default();
     if decisions != typed.mode.decisions() {
         console.warn(
-            "the program would hang if it decided everything itself: it decides as in the trace where it must",
+            "the replay would hang if it decided everything itself: where needed, it takes decisions from the trace",
         );
     }
     Ok(decisions)
 }
 
-/// The new trace must not be mixed with another.
+/// The new trace must not mix with an existing one.
 fn refuse_full(folder: &Path) -> Outcome<()> {
     let is_empty = folder.read_dir().is_ok_and(|mut files| files.next().is_none());
     if folder.exists() && !is_empty {
         return Err(Failure::bad_input(format!(
-            "{} is there already: remove it, or give another -o",
+            "{} already exists: remove it, or give another -o",
             folder.display()
         )));
     }
-    commands::refuse_missing_folder(folder)
+    refuse_missing_folder(folder)
 }
 
 fn write(
     typed: &Replay,
     scene: Scene,
-    recording: &Recording,
+    recording: &TracedRun,
     all: Vec<Played>,
     library: &str,
 ) -> Outcome<()> {
@@ -128,11 +132,11 @@ fn write(
     let mut trace = reenacted(scene.trace, recording, &replayed);
     for (rank, (host, cores)) in trace.ranks.iter_mut().zip(places) {
         (rank.host, rank.cores) = (host, cores);
-        // Calls between those that were timed lie between them in proportion, and how far that is off nobody knows.
+        // Calls between timed ones are placed in proportion between them; the error is unknown.
         rank.clock.error = None;
     }
     trace.meta.library = library.to_owned();
-    // Of the run that was traced.
+    // These belong to the traced run.
     trace.meta.more.retain(|key, _| key != "run" && key != "started_ns");
     let decided = counted(changes as u64, "decision differs", "decisions differ");
     trace.notes.push(format!("replayed: {decided} from the trace"));

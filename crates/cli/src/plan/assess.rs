@@ -4,22 +4,26 @@ use super::measure;
 use super::traced::TraceRequest;
 use crate::args::Common;
 use crate::args::assess::Assess as Typed;
+use crate::args::checks::ChecksOption;
 use crate::args::device::TypedDevice;
+use crate::devices;
 use crate::exit::{Failure, Outcome};
+use crate::metrics::{refuse_unknown, slowdown};
+use crate::places::refuse_unwritable;
 use std::path::PathBuf;
 use straggler_analysis::study::FIT;
 use straggler_model::units::Bytes;
 use straggler_schedule::workloads::Only;
 
-/// Copies of a trace if nobody says otherwise.
+/// Default numbers of copies of a trace.
 const COPIES: [u32; 5] = [1, 4, 16, 64, 256];
 const NETWORK: &str = "slingshot-11";
 
 #[derive(Debug)]
 pub struct Plan {
     pub noise: Origin,
-    pub what: What,
-    /// Fitted from the trace unless given.
+    pub what: Assessed,
+    /// None: fitted to the trace.
     pub network: Option<String>,
     pub threshold: f64,
     pub seed: u64,
@@ -27,22 +31,23 @@ pub struct Plan {
     /// Where replicas run.
     pub device: TypedDevice,
     pub output: PathBuf,
-    /// Sources of noise that are left out.
+    /// Noise sources to ignore.
     pub ignore: Vec<String>,
+    pub checks: ChecksOption,
 }
 
 /// Where the noise comes from.
 #[derive(Debug)]
 pub enum Origin {
     Measured(Box<measure::Plan>),
-    /// A file or a description.
+    /// A file or a noise spec.
     Given(String),
 }
 
-/// What the noise is held against.
+/// The workload whose slowdown is assessed.
 #[derive(Debug)]
-pub enum What {
-    /// Collectives of so many bytes on up to so many processes.
+pub enum Assessed {
+    /// Collectives of this size on up to this number of processes.
     Collectives { processes: u32, bytes: u64 },
     /// A traced program in these numbers of copies, ascending.
     Trace(TraceRequest, Vec<u32>),
@@ -52,7 +57,10 @@ pub enum What {
 
 impl Plan {
     pub fn new(typed: Typed, common: &Common) -> Outcome<Plan> {
-        let what = What::new(&typed)?;
+        devices::refuse_missing(typed.device.device)?;
+        refuse_unknown(&typed.checks, slowdown::OF_ASSESS)?;
+        refuse_unwritable(&typed.output)?;
+        let what = Assessed::new(&typed)?;
         let noise = match typed.noise {
             Some(text) => Origin::Given(text),
             None => {
@@ -60,7 +68,7 @@ impl Plan {
                 Origin::Measured(Box::new(measure::Plan::of_detours(typed.time, cores, typed.sources)?))
             }
         };
-        let fits = matches!(what, What::Trace(..));
+        let fits = matches!(what, Assessed::Trace(..));
         Ok(Plan {
             noise,
             what,
@@ -74,19 +82,20 @@ impl Plan {
             device: typed.device.device,
             output: typed.output,
             ignore: typed.ignore,
+            checks: typed.checks,
         })
     }
 }
 
-impl What {
-    fn new(typed: &Typed) -> Outcome<What> {
+impl Assessed {
+    fn new(typed: &Typed) -> Outcome<Assessed> {
         if typed.trace.is_none() && typed.reading.is_given() {
-            return Err(Failure::usage("--begin and --drop-unmatched belong to --trace: leave them out"));
+            return Err(Failure::usage("--begin and --drop-unmatched need --trace: remove them"));
         }
-        // clap does not see this where --goal is given besides.
+        // clap does not check this if --goal is given too.
         if typed.trace.is_none() && !typed.copies.is_empty() {
             return Err(Failure::usage(
-                "--copies belongs to --trace: a schedule has the processes that it has; give a --goal for each number",
+                "--copies needs --trace: a schedule has a fixed number of processes; give one --goal per number",
             ));
         }
         let Bytes(bytes) = typed.size;
@@ -98,10 +107,10 @@ impl What {
                 let mut copies = if typed.copies.is_empty() { COPIES.to_vec() } else { typed.copies.clone() };
                 copies.sort_unstable();
                 copies.dedup();
-                What::Trace(request, copies)
+                Assessed::Trace(request, copies)
             }
-            None if typed.goal.is_empty() => What::Collectives { processes: typed.processes, bytes },
-            None => What::Goal(typed.goal.clone()),
+            None if typed.goal.is_empty() => Assessed::Collectives { processes: typed.processes, bytes },
+            None => Assessed::Goal(typed.goal.clone()),
         })
     }
 }

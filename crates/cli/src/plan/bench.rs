@@ -11,20 +11,20 @@ pub struct Plan {
     pub output: Option<PathBuf>,
 }
 
-/// One thing to measure, in a process of its own.
+/// One case, measured in a separate process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     pub group: Group,
     pub workload: BenchWorkload,
     pub processes: u32,
-    /// As many as there are unless given.
+    /// None: all available cores.
     pub threads: Option<usize>,
-    /// The best of at least so many runs counts.
+    /// Minimum number of runs; the best counts.
     pub repeat: u32,
     pub seed: u64,
 }
 
-/// What a case is there to show.
+/// The group of a case in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
@@ -42,28 +42,28 @@ pub enum Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchWorkload {
-    /// Dissemination of one byte, computed as it runs.
+    /// Dissemination of one byte, as an implicit schedule.
     Implicit { cycles: u32, compute_ps: u64, noise: bool },
-    /// So many replicas of the dissemination, on a GPU.
+    /// This many replicas of the dissemination, on a GPU.
     OnGpu { replicas: u32, noise: bool },
-    /// Recursive doubling of one byte, computed as it runs.
+    /// Recursive doubling of one byte, as an implicit schedule.
     RecursiveDoubling,
     /// The dissemination as a schedule in memory.
     Graph,
     /// The same as GOAL text, read but not run.
     Text,
-    /// The same as GOAL binary, generated and thrown away.
+    /// The same as GOAL binary, generated and discarded.
     Binary,
-    /// The workload `pop` as it comes.
+    /// The workload `pop` with its default parameters.
     Pop,
-    /// All-to-alls drawn from synthetic times of exchanges.
+    /// All-to-alls resampled from synthetic exchange times.
     Resampling,
 }
 
 const ONCE: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: false };
 const NOISY: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: true };
 
-/// How large everything is.
+/// The sizes of the cases.
 struct Sizes {
     main: u32,
     graph: u32,
@@ -124,7 +124,7 @@ impl Plan {
         }
         cases.push(case(Group::More, BenchWorkload::Binary, sizes.graph, threads));
         cases.push(case(Group::More, BenchWorkload::Resampling, 32, threads));
-        // Hundreds of millions of messages: once is enough.
+        // Hundreds of millions of messages: one run is enough.
         cases.push(Case { repeat: 1, ..case(Group::More, BenchWorkload::Pop, sizes.pop, threads) });
         Plan { cases, output: typed.output.clone() }
     }

@@ -1,9 +1,9 @@
-//! A collective that can be built.
+//! The options of a collective, validated.
 
 mod words;
 
 use crate::args::collective::{DataOptions, Repetition};
-use crate::args::schedule::{Generate, What};
+use crate::args::schedule::{CheckedCollective, Generate};
 use crate::args::simulate::CollectiveOptions;
 use crate::exit::{Failure, Outcome};
 use straggler_model::Time;
@@ -14,13 +14,13 @@ use straggler_schedule::collectives::sizes::Sizes;
 use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
 use straggler_sim::Workload;
 
-/// What was asked for, before a table of algorithms is read.
+/// The collective as requested, before a table of algorithms is read.
 #[derive(Clone, Debug)]
 pub struct CollectiveRequest {
     pub operation: Operation,
-    /// The one that was named.
+    /// The algorithm, if it was named.
     pub algorithm: Option<Algorithm>,
-    /// The table that finds one.
+    /// The table that selects one otherwise.
     pub algorithms: Option<String>,
     pub job: Job,
     pub idempotent: bool,
@@ -28,7 +28,7 @@ pub struct CollectiveRequest {
     compute: Time,
 }
 
-/// A collective, how often it is done and the computation before each time.
+/// A collective, how often it runs, and the computation before each repetition.
 #[derive(Clone, Debug)]
 pub struct CollectivePlan {
     pub operation: Operation,
@@ -40,13 +40,13 @@ pub struct CollectivePlan {
 }
 
 impl CollectiveRequest {
-    /// What `simulate` was told, if that was a collective.
+    /// The collective of `simulate`, if one was given.
     pub fn of_simulate(typed: &CollectiveOptions) -> Outcome<Option<CollectiveRequest>> {
         let (Some(choice), Some(processes)) = (&typed.collective, typed.processes) else {
             let repeats = typed.repetition.cycles.is_some() || typed.repetition.compute.is_some();
             return if repeats {
                 Err(Failure::usage(
-                    "--cycles and --compute belong to --collective; a schedule file says itself what is done",
+                    "--cycles and --compute need --collective: a schedule file already defines its operations",
                 ))
             } else {
                 Ok(None)
@@ -55,11 +55,11 @@ impl CollectiveRequest {
         CollectiveRequest::of(choice, processes, &typed.data, typed.repetition).map(Some)
     }
 
-    pub fn new(typed: &What) -> Outcome<CollectiveRequest> {
+    pub fn new(typed: &CheckedCollective) -> Outcome<CollectiveRequest> {
         CollectiveRequest::of(&typed.collective, typed.processes, &typed.data, Repetition::default())
     }
 
-    /// What `generate` was told, if that was a collective.
+    /// The collective of `generate`, if one was given.
     pub fn of_generate(typed: &Generate) -> Outcome<Option<CollectiveRequest>> {
         let request = typed
             .collective
@@ -105,7 +105,7 @@ impl CollectiveRequest {
         })
     }
 
-    /// What the user should know about an algorithm for this.
+    /// Warnings about the selected algorithm.
     pub fn warnings(&self, algorithm: &Algorithm) -> Vec<String> {
         let (operation, processes) = (self.operation, self.job.processes);
         let mut warnings = Vec::new();
@@ -114,37 +114,34 @@ impl CollectiveRequest {
         }
         if operation.reduces() && !self.idempotent && !algorithm.is_exact(operation, processes) {
             warnings.push(format!(
-                "{algorithm} over {processes} processes counts some contributions twice: a sum would be wrong, a \
-                 maximum right; --idempotent says that it makes no difference"
+                "{algorithm} on {processes} processes counts some contributions twice: a sum would be wrong, a maximum \
+                 correct; add --idempotent if the operation is idempotent"
             ));
         }
         warnings
     }
 }
 
-/// Options that say something about an operation that it does not have.
+/// Rejects options that do not apply to the operation.
 fn refuse_what_does_not_apply(operation: Operation, data: &DataOptions) -> Outcome<()> {
     let vectors: Vec<&str> =
         Operation::ALL.into_iter().filter(|operation| operation.is_vector()).map(Operation::name).collect();
     let refusals = [
-        (
-            data.root.is_some() && !operation.has_root(),
-            format!("{operation} has no root, all ranks are alike: leave --root out"),
-        ),
+        (data.root.is_some() && !operation.has_root(), format!("{operation} has no root: remove --root")),
         (
             !data.sizes.is_empty() && !operation.is_vector(),
             format!(
-                "--sizes: in {operation} all sizes are the same, give --size; they may differ in {}",
+                "--sizes: in {operation} all sizes are the same, use --size; they may differ in {}",
                 vectors.join(", ")
             ),
         ),
         (
             data.reduction_cost.is_some() && !operation.reduces(),
-            format!("{operation} combines no data: leave --reduction-cost out"),
+            format!("{operation} combines no data: remove --reduction-cost"),
         ),
         (
             data.idempotent && !operation.reduces(),
-            format!("{operation} combines no data: leave --idempotent out"),
+            format!("{operation} combines no data: remove --idempotent"),
         ),
     ];
     match refusals.into_iter().find(|(holds, _)| *holds) {
@@ -161,7 +158,7 @@ fn sizes(operation: Operation, data: &DataOptions) -> Sizes {
     Sizes::uniform(data.size.map_or_else(|| default_bytes(operation), |Bytes(bytes)| bytes))
 }
 
-/// How many bytes to exchange when the user does not say.
+/// The default size.
 fn default_bytes(operation: Operation) -> u64 {
     if operation == Operation::Barrier { barrier::BYTES } else { 8 }
 }
@@ -171,7 +168,7 @@ fn refuse_too_much(operation: Operation, job: &Job) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "all data of this {operation} is more than {}: give smaller sizes",
+        "the data of this {operation} exceeds {} in total: give smaller sizes",
         Bytes(Job::MOST_BYTES)
     )))
 }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use straggler_measure::latency::{Effort, Kernel, Remote};
 use straggler_model::latency::Bins;
 
-/// What is to be done.
+/// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     Measure(Measure),
-    /// Answer those who measure.
+    /// Answer clients that measure.
     Listen {
         address: String,
         token: Option<String>,
@@ -55,25 +55,25 @@ fn kernel(typed: &Typed) -> Outcome<Kernel> {
         (None | Some(KernelName::Command), false) => KernelName::Command,
         (Some(KernelName::Command), true) => {
             return Err(Failure::usage(
-                "the command kernel needs a command: write it behind --, as in `-- true`",
+                "the command kernel needs a command: write it after --, for example `-- true`",
             ));
         }
         (Some(_), false) => {
-            return Err(Failure::usage("a command behind -- is a kernel of its own: leave out --kernel"));
+            return Err(Failure::usage("a command after -- selects the command kernel: remove --kernel"));
         }
         (Some(name), true) => name,
         (None, true) if typed.connect.is_some() => KernelName::Tcp,
         (None, true) => {
             return Err(Failure::usage(
-                "what should be measured? Give --kernel NAME, or a command behind --; `--help` has the names",
+                "nothing to measure: give --kernel NAME, or a command after --; see `--help` for the names",
             ));
         }
     };
     if typed.connect.is_some() && name != KernelName::Tcp {
-        return Err(Failure::usage("--connect is for the tcp kernel: leave it out, or give --kernel tcp"));
+        return Err(Failure::usage("--connect is for the tcp kernel: remove it, or use --kernel tcp"));
     }
     if typed.folder.is_some() && name != KernelName::File {
-        return Err(Failure::usage("--folder is for the file kernel: leave it out, or give --kernel file"));
+        return Err(Failure::usage("--folder is for the file kernel: remove it, or use --kernel file"));
     }
     Ok(match name {
         KernelName::Tcp => Kernel::Tcp { remote: remote(typed) },
@@ -97,11 +97,11 @@ fn sizes(typed: &Typed, kernel: &Kernel) -> Outcome<Vec<u64>> {
         if typed.size.is_empty() {
             return Ok(Vec::new());
         }
-        return Err(Failure::usage(format!("the kernel {} has no sizes: leave out --size", kernel.name())));
+        return Err(Failure::usage(format!("the kernel {} has no sizes: remove --size", kernel.name())));
     };
     let mut sizes: Vec<u64> = typed.size.iter().map(|size| size.0).collect();
     if sizes.contains(&0) {
-        return Err(Failure::usage("--size 0: nothing would be moved; give at least 1B"));
+        return Err(Failure::usage("--size 0 would move no data: give at least 1B"));
     }
     sizes.sort_unstable();
     sizes.dedup();

@@ -1,7 +1,11 @@
 //! `straggler measure`, validated.
 
+use crate::args::checks::ChecksOption;
 use crate::args::measure::{Choose, MethodName, Noise as Typed, SourcesName};
 use crate::exit::{Failure, Outcome};
+use crate::metrics::noise::KINDS;
+use crate::metrics::refuse_unknown;
+use crate::places::refuse_missing_folder;
 use std::path::PathBuf;
 use straggler_measure::kernels::{Threshold, detour};
 use straggler_measure::noise::Kernel;
@@ -19,6 +23,7 @@ pub struct Plan {
     pub job: Job,
     pub output: Option<PathBuf>,
     pub report: Option<PathBuf>,
+    pub checks: ChecksOption,
 }
 
 /// What is done with the kernel.
@@ -29,19 +34,19 @@ pub enum Job {
     SelfTest,
 }
 
-/// Unless --time is given.
+/// The default of --time.
 const LENGTH: Time = Time::from_ns(10_000_000_000);
-/// The most when detours are counted: a machine without noise would never end.
+/// The limit with --events: on a machine without noise the measurement would never end.
 const LENGTH_WITH_EVENTS: Time = Time::from_ns(600_000_000_000);
 const SELF_TEST_LENGTH: Time = Time::from_ns(3_000_000_000);
 const SHORTEST: Time = Time::from_ns(1_000_000);
 const LONGEST: Time = Time::from_ns(86_400_000_000_000);
 
-/// Of quanta: what loses two percent was disturbed.
+/// Of quanta: a loss of two percent counts as disturbed.
 const QUANTUM_FACTOR: f64 = 1.02;
 
 impl Plan {
-    /// Detours of one run, as other commands need them.
+    /// One run with the detour kernel, for other commands.
     pub fn of_detours(time: Time, cores: Option<Vec<u32>>, sources: SourcesName) -> Outcome<Plan> {
         Ok(Plan {
             kernel: Kernel::Detour { threshold: Threshold::Factor(detour::FACTOR) },
@@ -53,17 +58,20 @@ impl Plan {
             job: Job::Runs { count: 1, choose: Choose::First },
             output: None,
             report: None,
+            checks: ChecksOption::default(),
         })
     }
 
     pub fn new(typed: Typed) -> Outcome<Plan> {
+        refuse_unknown(&typed.checks, KINDS)?;
+        typed.output.iter().chain(&typed.report.report).try_for_each(|path| refuse_missing_folder(path))?;
         let job = match typed {
             Typed { self_test: true, .. } => Job::SelfTest,
             Typed { one_and_all: true, .. } => Job::OneAndAll,
             _ => Job::Runs { count: typed.runs, choose: typed.choose },
         };
         if job == Job::SelfTest && typed.method != MethodName::Detour {
-            return Err(Failure::usage("--self-test tests the detour kernel: leave out --method"));
+            return Err(Failure::usage("--self-test tests the detour kernel: remove --method"));
         }
         Ok(Plan {
             kernel: kernel(&typed),
@@ -75,6 +83,7 @@ impl Plan {
             job,
             output: typed.output,
             report: typed.report.report,
+            checks: typed.checks,
         })
     }
 }
@@ -103,7 +112,7 @@ fn length(typed: &Typed) -> Outcome<Time> {
 
 fn measurable(length: Time) -> Outcome<Time> {
     if !(SHORTEST..=LONGEST).contains(&length) {
-        return Err(Failure::usage(format!("--time {length}: measure from {SHORTEST} to a day")));
+        return Err(Failure::usage(format!("--time {length} is out of range: give {SHORTEST} to one day")));
     }
     Ok(length)
 }

@@ -15,7 +15,7 @@ pub struct Plan {
     pub kernel: Kernel,
     pub length: Time,
     pub sources: Wish,
-    /// A measurement that is there already.
+    /// An existing measurement.
     pub from: Option<PathBuf>,
     pub scales: Vec<u32>,
     pub bytes: u64,

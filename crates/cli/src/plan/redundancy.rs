@@ -42,7 +42,7 @@ impl Plan {
         };
         let spec = NoiseSpec { sources: typed.noise.into_iter().flat_map(|spec| spec.sources).collect() };
         if spec.is_none() {
-            return Err(Failure::usage("without noise there is nothing to recover: give --noise a source"));
+            return Err(Failure::usage("there is nothing to recover without noise: give --noise a source"));
         }
         Ok(Plan {
             experiment: Experiment { conventional, redundancy },
@@ -60,17 +60,19 @@ impl Plan {
     }
 }
 
-/// Bits of the levels that are handed over after the given rounds. After its first round a process knows
-/// no more than what it has just exchanged with its neighbour.
+/// Bits of the levels that are handed over after the given rounds. After its first round a process has only
+/// the data that it just exchanged with its neighbour, so there is nothing to hand over.
 fn levels(ranges: &Rounds, rounds: u32) -> Outcome<u32> {
     if rounds < 2 {
-        return Err(Failure::usage("--rounds: redundant exchanges need two rounds, which is 4 processes"));
+        return Err(Failure::usage(
+            "--rounds: redundant exchanges need at least two rounds, that is 4 processes",
+        ));
     }
     let mut levels = 0;
     for &(first, last) in &ranges.0 {
         if first < 2 || last > rounds {
             return Err(Failure::usage(format!(
-                "--rounds: {first} to {last}: redundant exchanges are possible after rounds 2 to {rounds} of {rounds}"
+                "--rounds {first}-{last} is out of range: redundant exchanges are possible after rounds 2 to {rounds} of {rounds}"
             )));
         }
         levels |= (first..=last).fold(0, |bits, round| bits | 1 << (round - 1));

@@ -9,13 +9,13 @@ use straggler_model::units::{Bytes, TimeUnit};
 use straggler_report::numbers::grouped;
 use straggler_sim::resampling::{MOST_IDLE_TIMES, exchanges};
 
-/// As many as in the paper.
+/// The number of samples in the paper.
 pub const SAMPLES: u32 = 100_000;
-/// Up to so many processors that number is kept whatever the budget.
+/// Up to this number of processors, the budget does not reduce the number of samples.
 const PAPER_PROCESSORS: u32 = 32;
 /// Exchanges for one number of processors: seconds on two cores, less than a minute with interrupts.
 pub const BUDGET: u64 = 500_000_000;
-/// With fewer samples the outer quantiles say little.
+/// With fewer samples the outer quantiles are unreliable.
 const FEW: u32 = 100;
 
 #[derive(Debug)]
@@ -98,7 +98,7 @@ fn fits(case: &Case) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} samples of {} processors are more idle times than are kept in memory (a gigabyte): give --samples {most} or fewer",
+        "the idle times of {} samples of {} processors exceed one gigabyte of memory: give --samples {most} or fewer",
         grouped(case.samples),
         grouped(case.processors)
     )))
@@ -112,7 +112,7 @@ fn warnings(cases: &[Case], wallclock_alone: bool) -> Vec<String> {
         .map(|case| {
             format!(
                 "{} processors: only {} samples fit the budget of {} exchanges, too few for the outer quantiles; \
-                 --samples asks for more",
+                 use --samples for more",
                 grouped(case.processors),
                 case.samples,
                 grouped(BUDGET)

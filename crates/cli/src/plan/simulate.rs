@@ -18,11 +18,11 @@ use straggler_model::noise::NoiseSpec;
 use straggler_sim::observers::Selection;
 use straggler_sim::{Acknowledgement, EngineChoice};
 
-/// Everything a simulation needs to know, before any file is opened.
+/// All settings of a simulation, before any file is opened.
 #[derive(Debug)]
 pub struct Plan {
     pub workload: WorkloadPlan,
-    /// None where it is fitted to the trace.
+    /// None: fitted to the trace.
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
     pub latency: LatencyOptions,
@@ -36,7 +36,7 @@ pub struct Plan {
     pub engine: EngineChoice,
     /// Where replicas run.
     pub device: TypedDevice,
-    /// As many as there are unless given.
+    /// None: all available cores.
     pub threads: Option<usize>,
     pub allow_leftovers: bool,
     pub checkpoints: Option<CheckpointPlan>,
@@ -45,16 +45,16 @@ pub struct Plan {
     pub explain: bool,
     pub output: Option<PathBuf>,
     pub report: Option<PathBuf>,
-    /// What was typed and has no effect.
+    /// Options that have no effect.
     pub warnings: Vec<String>,
 }
 
-/// Where and how often the state of a run is kept.
+/// Where and how often the state of a run is saved.
 #[derive(Debug)]
 pub struct CheckpointPlan {
     pub folder: PathBuf,
     pub every: Duration,
-    /// Go on from what is there.
+    /// Resume from the checkpoint in the folder.
     pub resume: bool,
 }
 
@@ -74,7 +74,7 @@ pub enum WorkloadPlan {
     Application(ApplicationRequest),
 }
 
-/// All sources together and where processes begin in them.
+/// All noise sources, and the offsets of processes into them.
 #[derive(Debug)]
 pub struct NoisePlan {
     pub spec: NoiseSpec,
@@ -112,25 +112,21 @@ impl Plan {
         };
         let is_trace = matches!(workload, WorkloadPlan::Trace(_));
         if !is_trace && typed.replay.is_given() {
-            return Err(Failure::usage(
-                "--copies, --begin and --drop-unmatched belong to a trace: leave them out",
-            ));
+            return Err(Failure::usage("--copies, --begin and --drop-unmatched are for traces: remove them"));
         }
         if !is_trace && typed.model.fit {
-            return Err(Failure::usage(
-                "--fit finds the network in a trace, and this is none: give --network",
-            ));
+            return Err(Failure::usage("--fit needs a trace to fit the network to: give --network instead"));
         }
         if matches!(workload, WorkloadPlan::File(_))
             && (options.data.is_given() || typed.workload.only.is_some())
         {
             return Err(Failure::usage(
-                "a schedule's communication is fixed: leave out --only, --algorithms, --idempotent and --reduction-cost",
+                "the communication of a schedule is fixed: remove --only, --algorithms, --idempotent and --reduction-cost",
             ));
         }
         if typed.model.network_scale.is_some() && typed.model.latency.is_given() {
             return Err(Failure::usage(
-                "--network-scale does not change measured latencies: leave out one of it and --latency-distribution",
+                "--network-scale does not change measured latencies: remove it or --latency-distribution",
             ));
         }
         let warnings = ineffective(&typed.noise, typed.model.latency.is_given());
@@ -185,7 +181,7 @@ fn timeline(typed: &OutputOptions) -> Outcome<Option<TimelinePlan>> {
     let is_compressed = name.ends_with(".json.gz");
     if !is_compressed && !name.ends_with(".json") {
         return Err(Failure::usage(format!(
-            "--timeline {}: timelines are written as Chrome trace events, which ui.perfetto.dev opens: end the name in .json or .json.gz",
+            "--timeline {}: timelines are Chrome trace events for ui.perfetto.dev: use a name that ends in .json or .json.gz",
             path.display()
         )));
     }
@@ -197,21 +193,21 @@ fn checkpoints(typed: &Simulate, replicas: &Range<u32>) -> Outcome<Option<Checkp
     let Some(folder) = options.checkpoint.clone() else { return Ok(None) };
     if replicas.len() > 1 {
         return Err(Failure::usage(
-            "--checkpoint is for one long run: leave out --replicas, or run a study, which keeps every run that is finished",
+            "--checkpoint is for one long run: remove --replicas, or run a study, which saves every finished run",
         ));
     }
     if typed.outputs.explain || typed.outputs.timeline.is_some() {
         return Err(Failure::usage(
-            "--checkpoint does not keep what --explain and --timeline record: leave one of them out",
+            "--checkpoint does not save what --explain and --timeline record: remove one of them",
         ));
     }
     if typed.model.engine == TypedEngine::Reference {
         return Err(Failure::usage(
-            "the reference engine has no checkpoints: leave out --engine or --checkpoint",
+            "the reference engine has no checkpoints: remove --engine or --checkpoint",
         ));
     }
     if typed.model.device.device == TypedDevice::Gpu {
-        return Err(Failure::usage("a GPU keeps no checkpoints: leave out --device gpu or --checkpoint"));
+        return Err(Failure::usage("runs on a GPU have no checkpoints: remove --device gpu or --checkpoint"));
     }
     let every = Duration::from_nanos(options.checkpoint_every.ps() / 1000);
     Ok(Some(CheckpointPlan { folder, every, resume: options.resume }))
@@ -220,12 +216,12 @@ fn checkpoints(typed: &Simulate, replicas: &Range<u32>) -> Outcome<Option<Checkp
 fn replicas(typed: &NoiseOptions) -> Outcome<Range<u32>> {
     match typed.replica {
         None => Ok(0..typed.replicas),
-        Some(u32::MAX) => Err(Failure::usage("--replica: the largest number is 4294967294")),
+        Some(u32::MAX) => Err(Failure::usage("--replica: the largest value is 4294967294")),
         Some(replica) => Ok(replica..replica + 1),
     }
 }
 
-/// Options that only matter with something else that is not there.
+/// Options that have no effect because another one is missing.
 fn ineffective(typed: &NoiseOptions, draws_latencies: bool) -> Vec<String> {
     let quiet = typed.noise.iter().all(NoiseSpec::is_none);
     let several = typed.replicas > 1;

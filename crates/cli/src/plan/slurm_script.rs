@@ -11,15 +11,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use straggler_model::units::Bytes;
 
-/// Everything that the script says, before any file is opened.
+/// The contents of the script, before any file is opened.
 #[derive(Debug)]
 pub struct Plan {
     pub job: Job,
     pub nodes: u32,
     pub tasks_per_node: u32,
-    /// None where the tasks of a node share all CPUs that it has.
+    /// None: the tasks of a node share all its CPUs.
     pub cpus_per_task: Option<u32>,
-    /// What a node has.
+    /// Memory of a node.
     pub memory_per_node: Option<u64>,
     pub time: String,
     pub partition: Option<String>,
@@ -32,28 +32,28 @@ pub struct Plan {
     pub programs: Option<String>,
     pub mpi: Mpi,
     pub launcher: Launcher,
-    /// Where the script goes; stdout unless given.
+    /// The file for the script; None: stdout.
     pub output: Option<PathBuf>,
 }
 
 /// What the job runs.
 #[derive(Debug)]
 pub struct Job {
-    pub what: What,
-    /// What was typed for it, behind the name of the command.
+    pub what: JobKind,
+    /// Its arguments, after the name of the command.
     pub words: Vec<String>,
-    /// Whether the script tells the program how many threads it has; otherwise they are in the words.
+    /// Whether the script passes the number of threads; otherwise the arguments hold it.
     pub sets_threads: bool,
 }
 
 #[derive(Debug)]
-pub enum What {
+pub enum JobKind {
     Simulate(Box<simulate::Plan>),
     Study(Box<Run>),
     Measure(Measure),
 }
 
-/// What is measured on nodes that the job has to itself. straggler-mpi knows the options.
+/// Measurements on exclusive nodes. straggler-mpi checks their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     Assess,
@@ -61,14 +61,14 @@ pub enum Measure {
     LogGp,
 }
 
-impl What {
+impl JobKind {
     pub fn name(&self) -> &'static str {
         match self {
-            What::Simulate(_) => "simulate",
-            What::Study(_) => "study",
-            What::Measure(Measure::Assess) => "assess",
-            What::Measure(Measure::Latency) => "latency",
-            What::Measure(Measure::LogGp) => "loggp",
+            JobKind::Simulate(_) => "simulate",
+            JobKind::Study(_) => "study",
+            JobKind::Measure(Measure::Assess) => "assess",
+            JobKind::Measure(Measure::Latency) => "latency",
+            JobKind::Measure(Measure::LogGp) => "loggp",
         }
     }
 }
@@ -78,7 +78,7 @@ impl Plan {
         refuse_misplaced(common)?;
         let measured = |job: OptionsJob, what| -> Outcome<_> {
             let words = in_text(job.words)?;
-            let job_of = Job { what: What::Measure(what), words, sets_threads: false };
+            let job_of = Job { what: JobKind::Measure(what), words, sets_threads: false };
             Ok((job_of, None, job.resources, job.settings))
         };
         let (job, threads, resources, settings) = match typed {
@@ -126,18 +126,18 @@ impl Plan {
         u64::from(self.nodes) * u64::from(self.tasks_per_node)
     }
 
-    /// Whether `straggler` itself does it: one process needs no MPI.
+    /// Whether the job runs `straggler` itself: one process needs no MPI.
     pub fn is_single(&self) -> bool {
-        self.tasks() == 1 && !matches!(self.job.what, What::Measure(_))
+        self.tasks() == 1 && !matches!(self.job.what, JobKind::Measure(_))
     }
 
     /// Measurements between ranks need two of them.
     fn refuse_too_few(&self) -> Outcome<()> {
-        let needs_two = matches!(self.job.what, What::Measure(Measure::Latency | Measure::LogGp));
+        let needs_two = matches!(self.job.what, JobKind::Measure(Measure::Latency | Measure::LogGp));
         if needs_two && self.tasks() < 2 {
             return Err(Failure::usage(format!(
-                "{} measures between MPI ranks and needs two of them: give --nodes 2, or --tasks-per-node 2 for two on one \
-                 node",
+                "{} measures between MPI ranks and needs at least two: give --nodes 2, or --tasks-per-node 2 for two on \
+                 one node",
                 self.job.what.name()
             )));
         }
@@ -145,16 +145,16 @@ impl Plan {
     }
 }
 
-/// `--seed` and `--threads` are options of every command. Here they could only be meant for the job.
+/// `--seed` and `--threads` are options of every command. Here they can only be meant for the job.
 fn refuse_misplaced(common: &Common) -> Outcome<()> {
     if common.threads.is_some() {
         return Err(Failure::usage(
-            "--threads: a script has none; give --cpus-per-task for the threads of each rank",
+            "--threads has no effect on a script: give --cpus-per-task for the threads of each rank",
         ));
     }
     if common.seed != 1 {
         return Err(Failure::usage(
-            "--seed: a script draws nothing; write it behind -- for the program that the job starts",
+            "--seed has no effect on a script: write it after -- for the program that the job starts",
         ));
     }
     Ok(())
@@ -167,7 +167,7 @@ fn in_text(words: Vec<OsString>) -> Outcome<Vec<String>> {
         Err(word) => Err(format!("{} is not UTF-8", word.display())),
     };
     let all: Result<Vec<String>, String> = words.into_iter().map(checked).collect();
-    all.map_err(|fault| Failure::usage(format!("{fault}, which a script cannot show: give another name")))
+    all.map_err(|fault| Failure::usage(format!("{fault}, which a script cannot contain: use another name")))
 }
 
 /// The options of a simulation, checked as `straggler simulate` checks them, and its threads.
@@ -175,9 +175,9 @@ fn simulation(words: Vec<OsString>) -> Outcome<(Job, Option<u32>)> {
     let cli = parse(&["simulate"], words.clone())?;
     let threads = threads(&cli.common);
     let Command::Simulate(typed) = cli.command else {
-        return Err(Failure::usage("the options behind -- are not those of `straggler simulate`"));
+        return Err(Failure::usage("the options after -- are not those of `straggler simulate`"));
     };
-    let what = What::Simulate(Box::new(simulate::Plan::new(*typed, &cli.common)?));
+    let what = JobKind::Simulate(Box::new(simulate::Plan::new(*typed, &cli.common)?));
     Ok((Job { what, words: in_text(words)?, sets_threads: threads.is_none() }, threads))
 }
 
@@ -187,10 +187,10 @@ fn study(file: OsString, options: Vec<OsString>) -> Outcome<(Job, Option<u32>)> 
     let cli = parse(&["study", "run"], words.clone())?;
     let threads = threads(&cli.common);
     let Command::Study(crate::args::study::Study { command: StudyCommand::Run(run) }) = cli.command else {
-        return Err(Failure::usage("the options behind -- are not those of `straggler study run`"));
+        return Err(Failure::usage("the options after -- are not those of `straggler study run`"));
     };
     let job =
-        Job { what: What::Study(Box::new(run)), words: in_text(words)?, sets_threads: threads.is_none() };
+        Job { what: JobKind::Study(Box::new(run)), words: in_text(words)?, sets_threads: threads.is_none() };
     Ok((job, threads))
 }
 
@@ -198,28 +198,28 @@ fn threads(common: &Common) -> Option<u32> {
     common.threads.and_then(|threads| u32::try_from(threads.get()).ok())
 }
 
-/// What `straggler COMMAND WORDS` would be.
+/// Parses `straggler COMMAND WORDS`.
 fn parse(command: &[&str], words: Vec<OsString>) -> Outcome<Cli> {
     let head = std::iter::once("straggler").chain(command.iter().copied()).map(OsString::from);
     Cli::try_parse_from(head.chain(words)).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Failure::usage(format!(
-            "behind --: the job would only print help; see `straggler {} --help`",
+            "after --: the job would only print help; see `straggler {} --help`",
             command.join(" ")
         )),
         _ => {
             let text = error.to_string();
-            Failure::usage(format!("behind --: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end()))
+            Failure::usage(format!("after --: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end()))
         }
     })
 }
 
-/// As many as the program has threads; an assessment looks at every core of its nodes.
-fn cpus_per_task(what: &What, given: Option<u32>, threads: Option<u32>) -> Outcome<Option<u32>> {
+/// As many CPUs as the program has threads; an assessment measures every core of its nodes.
+fn cpus_per_task(what: &JobKind, given: Option<u32>, threads: Option<u32>) -> Outcome<Option<u32>> {
     match (given, threads) {
         (Some(cpus), Some(threads)) if threads > cpus => Err(Failure::usage(format!(
-            "--threads {threads} on --cpus-per-task {cpus}: give each thread a CPU, or leave --threads out"
+            "--threads {threads} on --cpus-per-task {cpus}: give each thread a CPU, or remove --threads"
         ))),
-        (None, None) if matches!(what, What::Measure(Measure::Assess)) => Ok(None),
+        (None, None) if matches!(what, JobKind::Measure(Measure::Assess)) => Ok(None),
         (given, threads) => Ok(given.or(threads).or(Some(1))),
     }
 }

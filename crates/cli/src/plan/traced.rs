@@ -1,4 +1,4 @@
-//! A trace that is to be replayed.
+//! The replay of a trace, validated.
 
 use crate::args::collective::DataOptions;
 use crate::args::predict::{Predict, ReplayOptions};
@@ -9,20 +9,20 @@ use straggler_schedule::traced::Options;
 use straggler_trace::format::directory;
 use straggler_trace::import;
 
-/// What was asked for, before the trace is read.
+/// The replay as requested, before the trace is read.
 #[derive(Clone, Debug)]
 pub struct TraceRequest {
     pub path: PathBuf,
     pub options: Options,
     pub copies: u32,
-    /// The table that finds the algorithms of its collectives.
+    /// The table that selects the algorithms of its collectives.
     pub algorithms: Option<String>,
     pub idempotent: bool,
     pub reduction: PerByte,
 }
 
 impl TraceRequest {
-    /// A request to replay what lies at a path, or the path back if that is no trace.
+    /// A request to replay the trace at a path, or the path if it holds no trace.
     pub fn new(
         path: PathBuf,
         replay: ReplayOptions,
@@ -46,7 +46,7 @@ impl TraceRequest {
         })
     }
 
-    /// As it is, once, with the collectives of the default table.
+    /// One copy without changes, with the default table of algorithms.
     pub fn plain(path: PathBuf, options: Options) -> TraceRequest {
         let (algorithms, idempotent, reduction) = (None, false, PerByte::ZERO);
         TraceRequest { path, options, copies: 1, algorithms, idempotent, reduction }

@@ -1,20 +1,32 @@
-//! What is supposed to be different, from the command line and from files.
+//! Hypotheses of `straggler whatif`, from the command line and from files.
 
+use super::valid::Check;
 use crate::args::drawn_latency::{LatencyOptions, TypedMeaning};
-use crate::args::whatif::{Besides, Changes, Cut, Deleted, Nonblocking, Place, Removed, Scaled, Weighted};
+use crate::args::whatif::{
+    Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TypedPlace, Weighted, WhatIf,
+};
 use crate::exit::{Failure, Outcome};
+use crate::places::refuse_unwritable;
 use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
 use straggler_model::noise::NoiseSpec;
+use straggler_model::toml_file;
 use straggler_model::units::Bytes;
 
-/// One hypothesis, before anything is looked up.
+impl Check for WhatIf {
+    fn check(&self) -> Outcome<()> {
+        self.save_trace.iter().try_for_each(|path| refuse_unwritable(path))?;
+        self.report.report.as_deref().map_or(Ok(()), refuse_unwritable)
+    }
+}
+
+/// One hypothesis, before any file is read.
 #[derive(Clone, Debug)]
 pub struct HypothesisPlan {
-    /// As its file names it.
+    /// Its name in the file of hypotheses.
     pub name: Option<String>,
     pub differences: Vec<Difference>,
     pub network: Option<String>,
@@ -32,7 +44,7 @@ struct File {
     hypothesis: Vec<Written>,
 }
 
-/// A hypothesis as a file has it: the same words as on the command line.
+/// A hypothesis in a file, with the keys of the command line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Written {
@@ -57,7 +69,7 @@ struct Written {
 }
 
 impl HypothesisPlan {
-    /// What was typed; nothing if nothing is different.
+    /// The hypothesis of the command line, if it changes anything.
     pub fn of_typed(changes: &Changes) -> Option<HypothesisPlan> {
         let plan = HypothesisPlan {
             name: None,
@@ -71,7 +83,7 @@ impl HypothesisPlan {
         (!plan.is_empty()).then_some(plan)
     }
 
-    /// Something that a search tries.
+    /// A hypothesis that a search tries.
     pub fn of_candidate(candidate: Candidate) -> HypothesisPlan {
         let Candidate { differences, ideal_network } = candidate;
         HypothesisPlan {
@@ -90,7 +102,7 @@ impl HypothesisPlan {
         self.differences.is_empty() && self.noise.is_empty() && !self.latency.is_given() && others
     }
 
-    /// For people: what is different.
+    /// The changes in words.
     pub fn text(&self) -> String {
         if let Some(name) = self.name.as_ref().filter(|name| !name.is_empty()) {
             return name.clone();
@@ -113,9 +125,9 @@ impl HypothesisPlan {
     pub fn read(path: &Path) -> Outcome<Vec<HypothesisPlan>> {
         let at = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|fault| at(fault.to_string()))?;
-        let file: File = toml::from_str(&text).map_err(|fault| at(fault.to_string()))?;
+        let file: File = toml_file::read(&text).map_err(|fault| at(fault.to_string()))?;
         if file.hypothesis.is_empty() {
-            return Err(at("no hypothesis: begin each with a line [[hypothesis]]".into()));
+            return Err(at("the file has no hypothesis: start each with a line [[hypothesis]]".into()));
         }
         let one = |(number, written): (usize, Written)| {
             let name = written.name.clone().unwrap_or_else(|| format!("hypothesis {}", number + 1));
@@ -159,7 +171,7 @@ impl Written {
             ("overhead-distribution", !latency.overhead_distribution.is_empty()),
         ];
         if let Some((key, _)) = without.iter().find(|(_, given)| *given && !latency.is_given()) {
-            return Err(format!("{key} needs latency-distribution beside it"));
+            return Err(format!("{key} needs latency-distribution as well"));
         }
         Ok(HypothesisPlan {
             name: self.name,
@@ -191,10 +203,10 @@ fn parsed<T: FromStr<Err = String>>(texts: &[String], key: &str) -> Result<Vec<T
     texts.iter().map(|text| text.parse().map_err(|fault| format!("{key} = {text:?}: {fault}"))).collect()
 }
 
-/// In the order in which they are applied: noise is what shows in the trace as it is, and calls are changed last.
+/// In the order in which they are applied: noise is removed from the unchanged trace, and calls change last.
 fn differences(changes: &Changes) -> Vec<Difference> {
     let mut all = Vec::new();
-    for Place(place) in changes.quieten.clone() {
+    for TypedPlace(place) in changes.quieten.clone() {
         all.push(Difference::Quieten { place });
     }
     for Scaled { place, factor } in changes.scale.clone() {

@@ -1,23 +1,23 @@
-//! A workload that was asked for.
+//! The options of a workload, validated.
 
 use crate::args::collective::DataOptions;
 use crate::args::workload::WorkloadOptions;
 use crate::exit::{Failure, Outcome};
 use straggler_schedule::workloads::{Only, Workload};
 
-/// What was asked for, before a table of algorithms is read.
+/// The workload as requested, before a table of algorithms is read.
 #[derive(Clone, Debug)]
 pub struct ApplicationRequest {
     pub workload: Workload,
     pub processes: u32,
     pub only: Only,
-    /// The table that finds the algorithms of its collectives.
+    /// The table that selects the algorithms of its collectives.
     pub algorithms: Option<String>,
     pub idempotent: bool,
 }
 
 impl ApplicationRequest {
-    /// What was told, if that was a workload.
+    /// The workload, if one was given.
     pub fn new(
         typed: &WorkloadOptions,
         processes: Option<u32>,
@@ -25,7 +25,7 @@ impl ApplicationRequest {
     ) -> Outcome<Option<ApplicationRequest>> {
         let Some(workload) = &typed.workload else { return Ok(None) };
         let Some(processes) = processes else {
-            return Err(Failure::usage("--workload needs to know on how many --processes"));
+            return Err(Failure::usage("--workload needs --processes"));
         };
         Ok(Some(ApplicationRequest {
             workload: workload.clone(),

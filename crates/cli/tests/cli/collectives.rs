@@ -55,7 +55,7 @@ fn the_catalogue_is_also_for_people() {
     let one = folder.run("schedule algorithms bcast").good().stdout();
     assert!(one.starts_with("bcast: --size is that of the vector; --root R\n"), "{one}");
     assert!(one.contains("Sanders, Speck and Träff 2009") && !one.contains("allreduce"), "{one}");
-    folder.run("schedule algorithms gossip").ends_with(2).says("known are allgather, ");
+    folder.run("schedule algorithms gossip").ends_with(2).says("(known: allgather, ");
 }
 
 /// The algorithm that a table finds.
@@ -111,7 +111,7 @@ fn a_table_of_ones_own() {
     folder
         .run(&format!("simulate {} --network chic", line.replace("mine", "bad").replace("--size", "")))
         .ends_with(3)
-        .says("bad.toml: line 3, rule 1: unknown algorithm `tree` for bcast: known are binomial, ");
+        .says("bad.toml: line 3, rule 1: unknown algorithm `tree` for bcast (known: binomial, ");
     folder.write("none.toml", "[[rule]]\noperation = \"bcast\"\nalgorithm = \"binomial\"\n");
     folder
         .run("simulate --collective scan --processes 4 --network chic --algorithms none.toml")
@@ -120,7 +120,7 @@ fn a_table_of_ones_own() {
     folder
         .run("simulate --collective scan --processes 4 --network chic --algorithms mpi")
         .ends_with(2)
-        .says("paper, mpich, open-mpi or a file");
+        .says("give one of paper, mpich, open-mpi or a .toml file");
 }
 
 /// Two ranks exchange 1,000 bytes: o + L + o, and the combination of the bytes after that.
@@ -143,7 +143,7 @@ fn sums_that_would_be_wrong() {
     let line = "--collective allreduce:dissemination --processes 11";
     let run = folder.run(&format!("simulate {line} --network chic --json")).good();
     assert!(run.json()["warnings"][0].as_str().unwrap().contains("a sum would be wrong"));
-    run.says("dissemination over 11 processes counts some contributions twice");
+    run.says("dissemination on 11 processes counts some contributions twice");
     let quiet = folder.run(&format!("simulate {line} --network chic --idempotent")).good();
     assert_eq!(quiet.stderr(), "");
     folder.run(&format!("schedule generate {line} -o a.goal")).good().says("a sum would be wrong");
@@ -153,7 +153,7 @@ fn sums_that_would_be_wrong() {
     let text = folder.run(&format!("schedule check {line} --idempotent")).good().stdout();
     assert!(text.contains("counted at least once, some twice"), "{text}");
     let text = folder.run("schedule check --collective scatter --processes 5 --root 2").good().stdout();
-    let start = "Proven for a scatter of 8 B a rank by a binomial tree over 5 processes: \
+    let start = "Proven for a scatter of 8 B per rank by a binomial tree over 5 processes: \
                  every rank has its block from rank 2; ";
     assert!(text.starts_with(start), "{text}");
 }
@@ -170,7 +170,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     refused("--collective gather --root 4", "root 4 is out of range");
     refused("--collective alltoall --root 0", "alltoall has no root");
     refused("--collective bcast:chain,segment=0", "a segment has at least one byte");
-    refused("--collective bcast:binomial,segment=8", "`segment=8` is no parameter of binomial");
+    refused("--collective bcast:binomial,segment=8", "`segment=8` is not a parameter of binomial");
     refused("--collective allreduce:two-level", "per-node");
     refused("--collective bcast --reduction-cost 1ns", "bcast combines no data");
     refused("--collective gather --idempotent", "gather combines no data");

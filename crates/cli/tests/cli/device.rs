@@ -44,6 +44,6 @@ fn a_gpu_keeps_no_checkpoints() {
     folder
         .run("simulate --collective barrier --processes 4 --network chic --checkpoint kept --device gpu")
         .ends_with(2)
-        .says("a GPU keeps no checkpoints");
+        .says("runs on a GPU have no checkpoints");
     assert!(!folder.path().join("kept").exists());
 }

@@ -72,7 +72,7 @@ fn what_is_wrong_is_said() {
     folder.write("short.txt", "1us\n1ns\n90us\n");
     for (file, told) in [
         ("empty.txt", "empty.txt: the file holds no times"),
-        ("long.txt", "more than a day"),
+        ("long.txt", "longer than a day"),
         ("bare.txt", "line 1, column 1: `12` has no unit"),
         ("absent.txt", "absent.txt"),
     ] {
@@ -117,7 +117,7 @@ fn the_size_of_measured_messages_is_said_and_chosen() {
     let line = format!("{BARRIER} chic --latency-distribution two.lat");
     let answer = folder.run(&line).good().json();
     let warnings = answer["warnings"].to_string();
-    assert!(warnings.contains("the smallest; --latency-size chooses others: 4 KiB"), "{warnings}");
+    assert!(warnings.contains("the smallest, are used; --latency-size selects others: 4 KiB"), "{warnings}");
     assert!(warnings.contains("the measurement is not complete: the power failed"), "{warnings}");
     let file = &answer["latency"]["files"][0];
     assert_eq!((&file["synthetic"], file["bytes"].as_u64() < Some(4096)), (&true.into(), true), "{file}");
@@ -161,7 +161,7 @@ fn hypotheses_in_files_draw_overheads() {
     assert_eq!(makespan(&typed), makespan(&from_file), "{typed}");
     folder.write("c.toml", &file("scale = [\"all=2\"]\noverhead-distribution = [\"o.txt\"]"));
     let fault = folder.run(&format!("{line} --file c.toml")).ends_with(3);
-    fault.says("overhead-distribution needs latency-distribution beside it");
+    fault.says("overhead-distribution needs latency-distribution as well");
     folder.write("d.toml", &file("latency-distribution = [\"total.txt\"]\nlatency-size = \"big\""));
     folder.run(&format!("{line} --file d.toml")).ends_with(3).says("latency-size = \"big\"");
 }

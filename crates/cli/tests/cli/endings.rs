@@ -53,7 +53,7 @@ fn unknown_algorithms_are_answered_with_known_ones() {
     folder
         .run("simulate --collective allreduce:tree --processes 4 --network chic")
         .ends_with(2)
-        .says("known are dissemination, recursive-doubling, ring, rabenseifner, reduce-bcast, ");
+        .says("(known: dissemination, recursive-doubling, ring, rabenseifner, reduce-bcast, ");
     folder.run("simulate --collective gossip --processes 4 --network chic").ends_with(2).says("allreduce, ");
 }
 
@@ -207,7 +207,7 @@ fn places_that_cannot_be_written_are_told_alike() {
     folder.write("taken", "");
     folder.write("s.toml", "name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'\n");
     let missing = "cannot be written: there is no folder no; make it first";
-    let no_folder = "taken cannot be made a folder: it is a file; give another folder";
+    let no_folder = "taken cannot be created: it is a file; use another folder";
     for (line, text) in [
         ("schedule generate --collective barrier --processes 4 -o no/x.goal", missing),
         ("trace convert fixtures/traces/halo -o /proc/x.pftrace", "/proc/x.pftrace: cannot be written: "),

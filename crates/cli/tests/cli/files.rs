@@ -70,7 +70,7 @@ fn a_timeline_holds_what_was_asked_for() {
     folder
         .run(&format!("{NOISY} --timeline t.pftrace"))
         .ends_with(2)
-        .says("end the name in .json or .json.gz");
+        .says("use a name that ends in .json or .json.gz");
     folder
         .run(&format!("{NOISY} --timeline t.json --timeline-ranks 512"))
         .ends_with(2)

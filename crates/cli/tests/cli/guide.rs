@@ -47,7 +47,7 @@ fn every_example_of_the_guide_runs() {
     pages.sort();
     assert!(pages.len() >= 5);
     for page in pages {
-        let folder = Folder::new();
+        let folder = Folder::installed();
         let commands = commands(&std::fs::read_to_string(&page).unwrap());
         assert!(!commands.is_empty(), "{} has no examples", page.display());
         commands.iter().for_each(|command| run(&folder, command));

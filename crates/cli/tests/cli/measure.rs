@@ -74,17 +74,17 @@ fn a_full_buffer_is_told() {
 fn bad_input_says_what_helps() {
     let folder = Folder::new();
     let cases = [
-        ("--threshold 1ps", "is below what"),
+        ("--threshold 1ps", "is below the resolution"),
         ("--threshold 0.5", "9 is usual"),
-        ("--cores 1000", "not among those this process may use"),
-        ("--cores 3-1", "write cores as in 0-3,8"),
+        ("--cores 1000", "this process may not use core"),
+        ("--cores 3-1", "write cores like 0-3,8"),
         ("--method spin", "possible values"),
         ("--method ftq --quantum 10ns", "too short"),
         ("--method fwq --work 1ns", "too short"),
-        ("--time 1us", "measure from"),
+        ("--time 1us", "is out of range"),
         ("--time 10s --method ftq --quantum 1min", "longer than the measurement"),
         ("--events 0", "0 is out of range"),
-        ("--self-test --method fwq", "leave out --method"),
+        ("--self-test --method fwq", "remove --method"),
     ];
     for (options, text) in cases {
         folder.run(&format!("measure noise {options}")).ends_with(2).says(text);

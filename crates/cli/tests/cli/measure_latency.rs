@@ -39,7 +39,7 @@ fn people_get_a_sentence_a_table_and_the_timer() {
         text.starts_with("A round trip (pipe) took ") && text.contains("One trial in 100 took longer"),
         "{text}"
     );
-    for word in ["median", "90 %", "99 %", "max", "Timer: ", "which is taken off"] {
+    for word in ["median", "90 %", "99 %", "max", "Timer: ", "which is subtracted"] {
         assert!(text.contains(word), "{word}\n{text}");
     }
     assert!(!text.contains("99.9 %"), "{text}");
@@ -108,10 +108,7 @@ fn two_hosts() {
         (&server_at["host"], &server_at["node"]),
         "{answer}"
     );
-    folder
-        .run("measure latency --listen --cores 1000")
-        .ends_with(2)
-        .says("not among those this process may use");
+    folder.run("measure latency --listen --cores 1000").ends_with(2).says("this process may not use core");
     for wrong in wrong.into_iter().chain([longer]) {
         wrong.ends_with(3).says("use the --token that ");
     }
@@ -125,19 +122,19 @@ fn two_hosts() {
 fn bad_input_says_what_helps() {
     let folder = Folder::new();
     let cases = [
-        ("--trials 10", "Give --kernel NAME"),
+        ("--trials 10", "give --kernel NAME"),
         ("--kernel pip", "possible values"),
-        ("--kernel command", "behind --"),
-        ("--kernel pipe -- true", "leave out --kernel"),
+        ("--kernel command", "after --"),
+        ("--kernel pipe -- true", "remove --kernel"),
         ("--kernel futex --size 4", "has no sizes"),
         ("--kernel pipe --size 0B", "at least 1B"),
         ("--kernel pipe --bins hdx", "did you mean `hdr`"),
         ("--kernel pipe --trials 0", "0 is out of range"),
-        ("--kernel pipe --cores 1000", "not among those this process may use"),
+        ("--kernel pipe --cores 1000", "this process may not use core"),
         ("--kernel pipe --connect a:1 --token x", "--connect is for the tcp kernel"),
         ("--kernel tcp --connect a:1", "--token"),
         ("--kernel pipe --folder .", "--folder is for the file kernel"),
-        ("--listen 256.0.0.1:1", "cannot be listened on"),
+        ("--listen 256.0.0.1:1", "cannot listen"),
         ("--listen --token short", "32 letters and digits"),
     ];
     for (options, text) in cases {
@@ -147,5 +144,5 @@ fn bad_input_says_what_helps() {
     folder
         .run("measure latency --kernel file --folder no --trials 1")
         .ends_with(3)
-        .says("no file can be made");
+        .says("cannot create a file");
 }

@@ -53,21 +53,24 @@ fn a_file_of_another_kind() {
     let goal = "fixtures/conformance/eager-00.goal";
     let noise = "fixtures/noise/selfish.0";
     let study = "examples/studies/allreduce.toml";
-    let is_goal = "is a GOAL schedule, not a recording of noise: `straggler simulate` takes it as FILE";
-    let is_noise = "is a recording of noise, not a schedule: give it with --noise";
+    let is_goal = "is a GOAL schedule, not a recording of noise: use it as FILE of `straggler simulate`";
+    let is_noise = "is a recording of noise, not a schedule: use it with --noise";
     for (line, text) in [
         (format!("assess {goal}"), is_goal),
         (format!("noise show {goal}"), is_goal),
         (format!("noise convert {goal} -o out"), is_goal),
         (format!("simulate --collective barrier --processes 4 --network chic --noise {goal}"), is_goal),
-        (format!("study run {goal}"), "is a GOAL schedule, not a study: `straggler simulate` takes it"),
-        (format!("study run {noise}"), "is a recording of noise, not a study: give it with --noise"),
+        (
+            format!("study run {goal}"),
+            "is a GOAL schedule, not a study: use it as FILE of `straggler simulate`",
+        ),
+        (format!("study run {noise}"), "is a recording of noise, not a study: use it with --noise"),
         (format!("assess --goal {noise}"), is_noise),
         (format!("simulate {noise} --network {NETWORK}"), is_noise),
         (format!("schedule info {noise}"), is_noise),
         (
             format!("schedule info {study}"),
-            "is a TOML file, not a schedule: a study is for `straggler study run`",
+            "is a TOML file, not a schedule: use a study with `straggler study run`",
         ),
     ] {
         folder.run(&line).ends_with(3).says(text);
@@ -81,7 +84,7 @@ fn a_file_of_no_kind() {
     for command in
         ["trace info", "trace check", "predict --network chic", "whatif --network chic --scale all=0.5"]
     {
-        let text = "error: text is not a trace: give what `straggler trace -o DIR -- mpirun …` recorded";
+        let text = "error: text is not a trace: give the folder DIR that `straggler trace -o DIR -- mpirun …` recorded";
         folder.run(&format!("{command} text")).ends_with(3).says(text);
     }
 }
@@ -91,8 +94,7 @@ fn a_folder_in_place_of_a_file_or_a_trace() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     for command in ["trace info", "trace check", "predict --network chic", "simulate --network chic"] {
-        let text =
-            "error: empty: no streams of a trace here (files named rank-000000.trace); record one with";
+        let text = "error: empty: no trace streams here (files named rank-000000.trace); record a trace with";
         folder.run(&format!("{command} empty")).ends_with(3).says(text);
     }
     for (command, kind) in [
@@ -118,7 +120,7 @@ fn a_network_or_a_noise_that_is_not_known() {
         folder
             .run(&line)
             .ends_with(2)
-            .says("`chiq` is no known network (presets: chic,")
+            .says("unknown network `chiq` (presets: chic,")
             .says("did you mean `chic`?");
     }
     let noise = "perodic:period=1ms,duration=10us";
@@ -128,5 +130,10 @@ fn a_network_or_a_noise_that_is_not_known() {
         format!("noise show {noise}"),
     ] {
         folder.run(&line).ends_with(2).says("did you mean `periodic`?");
+    }
+    // A bare name may be a file or a signature.
+    for (noise, code) in [("altx", 3), ("signature:altx", 2)] {
+        let line = format!("simulate {goal} --network chic --noise {noise}");
+        folder.run(&line).ends_with(code).says("did you mean `altix`?");
     }
 }

@@ -53,18 +53,18 @@ fn several_files_are_the_cores_of_a_node() {
     let line = "simulate --collective barrier --processes 4 --network chic --noise";
     folder.run(&format!("{line} node.noise")).good();
     let ranks = format!("{line} trace:file=node.noise,ranks=0-1");
-    folder.run(&ranks).ends_with(3).says("leave out ranks=");
+    folder.run(&ranks).ends_with(3).says("remove ranks=");
 }
 
 #[test]
 fn mended_files_say_so_and_bad_ones_why() {
     let folder = Folder::new();
     let bad = "noise convert fixtures/noise/bad.txt -o mended --to columns";
-    folder.run(bad).good().says("fixtures/noise/bad.txt: 2 rows are negative and left out");
+    folder.run(bad).good().says("fixtures/noise/bad.txt: 2 rows are negative and ignored");
     assert_eq!(bytes(&folder, "mended"), b"1000\t10\n5000\t150\n9000\t1\n");
     let answer = folder.run(&format!("{bad} --json")).good().json();
     assert_eq!(answer["inputs"][0]["repairs"]["overlaps_merged"], 1);
-    folder.run("noise show fixtures/noise/bad.txt").good().says("1 row stood below one that starts later");
+    folder.run("noise show fixtures/noise/bad.txt").good().says("1 row was out of order: sorted");
 
     let serial = "noise convert fixtures/noise/llnl-fwq-serial.dat -o x.noise";
     folder.run(serial).ends_with(3).says("give --ghz");

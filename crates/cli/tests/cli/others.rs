@@ -31,7 +31,7 @@ fn noise_is_described() {
     assert_eq!(answer["sources"][0]["share"], 0.1);
     assert_eq!(answer["sources"][1]["ranks"], "rank 4");
     folder.write("overlap.txt", "0 100\n50 10\n200 5\n");
-    folder.run("noise show overlap.txt").good().says("1 detour starts before an earlier one has ended");
+    folder.run("noise show overlap.txt").good().says("1 detour starts before the previous one ended");
     assert_eq!(folder.run("noise show none").good().stdout(), "No noise.\n");
 }
 
@@ -61,7 +61,7 @@ fn measured_noise_is_analysed() {
     folder.run("noise show tick.toml").good();
 
     let same = "noise compare tick.txt tick.txt --fail-if-different";
-    assert!(folder.run(same).good().stdout().starts_with("No difference beyond chance"));
+    assert!(folder.run(same).good().stdout().starts_with("They are statistically indistinguishable"));
     let other = "noise compare tick.txt periodic:period=1ms,duration=20us";
     assert_eq!(folder.run(&format!("{other} --json")).good().json()["equal"], false);
     folder.run(&format!("{other} --fail-if-different")).ends_with(5).says("They differ in");
@@ -140,4 +140,19 @@ fn pages_and_completions_are_generated() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(folder.run(&format!("completions {shell}")).good().stdout().contains("straggler"));
     }
+}
+
+#[test]
+fn examples_are_written_once_and_never_over_other_files() {
+    let folder = Folder::new();
+    let answer = folder.run("examples demo --json").good().json();
+    assert!(answer["files"].as_u64().unwrap() > 20);
+    folder.run("noise show demo/fixtures/noise/selfish.0").good();
+    folder.run("study check demo/examples/studies/allreduce.toml").good();
+    folder.run("examples demo").good();
+    folder.write("demo/fixtures/noise/selfish.0", "mine");
+    folder
+        .run("examples demo")
+        .ends_with(3)
+        .says("demo/fixtures/noise/selfish.0 already exists with different content");
 }

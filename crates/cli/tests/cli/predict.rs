@@ -114,7 +114,7 @@ fn a_killed_run_is_replayed_without_the_calls_that_lack_partners() {
     killed(&folder);
     let checked = folder.run("trace check run").good().stdout();
     assert!(checked.contains("its last recorded call is call "), "{checked}");
-    folder.run("predict run --network chic").good().says("whose partners are missing are left out");
+    folder.run("predict run --network chic").good().says("calls at its end without a partner are dropped");
     folder.run("trace info run").good().says("names the last recorded call of each");
 }
 
@@ -125,7 +125,7 @@ fn of_several_runs_the_first_is_taken_and_that_is_said() {
     save::save(&trace, &folder.path().join("run")).unwrap();
     save::save(&trace, &folder.path().join("run/run-2")).unwrap();
     let said = folder.run("predict run --network chic").good();
-    said.says("run: this is the first run; 1 further run is in it: name run/run-2 for the next");
+    said.says("run: this is the first run; 1 further run is in the folder: use run/run-2 for the next");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn fit_is_a_network_where_there_is_a_trace() {
         "assess none --network fit -o a",
         "network show fit",
     ] {
-        folder.run(line).ends_with(2).says("fitted from a trace, and there is no trace here");
+        folder.run(line).ends_with(2).says("fits the network to a trace, but there is no trace here");
     }
 }
 
@@ -199,9 +199,9 @@ fn a_missing_stream_is_named_with_the_result() {
     folder
         .run("predict run --fit")
         .ends_with(3)
-        .says("error: run: there is no stream of rank 2: add what is missing, or --drop-unmatched");
+        .says("error: run: there is no stream of rank 2: add the missing streams, or use --drop-unmatched");
     let text = folder.run("predict run --fit --drop-unmatched").good().stdout();
-    assert!(text.contains("In the trace there is no stream of rank 2: what others did"), "{text}");
+    assert!(text.contains("In the trace there is no stream of rank 2: calls of other ranks"), "{text}");
     let json = folder.run("predict run --fit --drop-unmatched --json").good().json();
     assert_eq!(json["ranks_without_a_stream"], serde_json::json!([2]));
 }

@@ -30,6 +30,13 @@ impl Folder {
         Folder(folder)
     }
 
+    /// With what an installed program has: the files that it writes itself.
+    pub fn installed() -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        folder.run("examples .").good();
+        folder
+    }
+
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -50,7 +57,8 @@ impl Folder {
 
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
-        command.args(line.split_whitespace()).current_dir(self.path());
+        // Where it is set, tables and sentences wrap.
+        command.args(line.split_whitespace()).current_dir(self.path()).env_remove("COLUMNS");
         command
     }
 

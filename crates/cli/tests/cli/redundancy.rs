@@ -37,9 +37,9 @@ fn threads_make_no_difference() {
 fn says_it_in_a_sentence() {
     let folder = Folder::new();
     let text = folder.run(LINE).good().stdout();
-    assert!(text.starts_with("Redundant exchanges win back "), "{text}");
+    assert!(text.starts_with("Redundant exchanges recover "), "{text}");
     let growing = folder.run(&format!("{LINE} --growth 2 --size 1KiB")).good().stdout();
-    assert!(growing.starts_with("Redundant exchanges do not pay on 256 processes"), "{growing}");
+    assert!(growing.starts_with("Redundant exchanges do not pay off on 256 processes"), "{growing}");
 }
 
 #[test]

@@ -60,10 +60,10 @@ fn noise_is_shown_as_it_is() {
     assert_eq!(series.x, seconds([0, 5000, 9000]));
     assert_eq!(series.y, seconds([1000, 2500, 1500]));
     assert_eq!(distribution(chart(&page, "How long")).series[0].values, seconds([1000, 1500, 2500]));
-    let Plot::Histogram(histogram) = &chart(&page, "How many").plot else { panic!() };
+    let Plot::Histogram(histogram) = &chart(&page, "Number of detours by duration").plot else { panic!() };
     assert_eq!(histogram.series[0].counts.iter().sum::<f64>(), 3.0);
     assert_eq!(histogram.series[0].edges.len(), histogram.series[0].counts.len() + 1);
-    let sources = table(&page, "Who makes the noise");
+    let sources = table(&page, "Sources of the noise");
     assert_eq!(sources.rows[0][1], Cell::number("3", 3.0));
 }
 
@@ -84,7 +84,7 @@ fn finish_times_and_timelines_come_back() {
     assert_eq!(page.title, "finish.parquet and timeline.json");
     let finish = finish_times::read(&folder.path().join("run/finish.parquet")).unwrap();
     let seconds: Vec<f64> = finish.iter().map(|time| time.seconds()).collect();
-    assert_eq!(scatter(chart(&page, "When each rank")).series[0].y, seconds);
+    assert_eq!(scatter(chart(&page, "Finish time of each rank")).series[0].y, seconds);
     let drawn = chart(&page, "What happens when");
     assert!(drawn.synthetic && drawn.command.starts_with("straggler simulate --collective"), "{drawn:?}");
     let timeline = timeline(drawn);
@@ -137,12 +137,12 @@ fn simulations_write_their_page() {
     let expected: Vec<f64> = makespans.into_iter().map(|ps| Time(ps).seconds()).collect();
     assert_eq!(distribution(chart(&page, "Makespans")).series[0].values, expected);
     assert_eq!(table(&page, "Runs").rows.len(), 8);
-    let Plot::Bars(bars) = &chart(&page, "What the critical path").plot else { panic!() };
+    let Plot::Bars(bars) = &chart(&page, "Parts of the critical path").plot else { panic!() };
     let total: f64 = bars.bars.iter().map(|bar| bar.value).sum();
     let makespan = Time(answer["makespan_ps"].as_u64().unwrap()).seconds();
     assert!((total - makespan).abs() < 1e-9 * makespan, "{total} {makespan}");
     chart(&page, "What happens when");
-    chart(&page, "When each rank");
+    chart(&page, "Finish time of each rank");
     assert!(page.summary[0].starts_with("16 processes finish"), "{:?}", page.summary);
 }
 
@@ -162,7 +162,7 @@ fn other_results_write_theirs() {
         ),
         (
             "resample times.txt --unit us --processes 2,4 --samples 100".into(),
-            &["How long an all-to-all", "How long a processor", "Total times"],
+            &["Duration of an all-to-all", "Idle time of a processor", "Total times"],
         ),
     ] {
         folder.run(&format!("{line} --report out.html")).good();
@@ -183,7 +183,7 @@ fn an_assessment_has_a_page() {
     let page = page(&folder, "out/report.html");
     let data = std::fs::read(folder.path().join("out/assess.page")).unwrap();
     assert_eq!(Page::from_container(&data).unwrap(), page);
-    let Plot::Lines(lines) = &chart(&page, "What this noise costs").plot else { panic!() };
+    let Plot::Lines(lines) = &chart(&page, "Cost of this noise").plot else { panic!() };
     let points = answer["curves"][0]["points"].as_array().unwrap();
     let medians: Vec<f64> =
         points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();
@@ -202,12 +202,12 @@ fn what_is_not_there_is_said() {
     folder.write("bad.csv", "rank,finish_ps\n1,5\n");
     folder.write("old.html", "old");
     for (line, text) in [
-        ("report empty", "no results are there. Understood are .page files, noise recordings"),
+        ("report empty", "no results found. Recognised are .page files, noise recordings"),
         ("report missing -o old.html", "missing cannot be read"),
-        ("report broken.page -o old.html", "broken.page is no page"),
+        ("report broken.page -o old.html", "broken.page is not a page"),
         ("report cut.json", "cut.json: ends in the middle"),
         ("report bad.csv", "bad.csv, line 2"),
-        ("report old.html", "no results are there"),
+        ("report old.html", "no results found"),
         ("report broken.page broken.page -o no/r.html", ""),
     ] {
         folder.run(line).ends_with(3).says(text);
@@ -241,7 +241,10 @@ fn charts_of_a_page_become_pictures() {
     assert!(read("t.svg").starts_with(b"<svg ") && read("t.pdf").starts_with(b"%PDF-"));
     assert!(read("t.png").starts_with(b"\x89PNG"));
     assert!(String::from_utf8(read("t.svg")).unwrap().contains("straggler simulate fixtures/"));
-    folder.run("plot page p.page --chart 2 -o t.svg").ends_with(2).says("only: 1 What happens when");
+    folder
+        .run("plot page p.page --chart 2 -o t.svg")
+        .ends_with(2)
+        .says("the charts are: 1 What happens when");
     folder.run("plot page p.page --chart 0 -o t.svg").ends_with(2);
     folder.run("plot page p.page -o t.svg").ends_with(2);
 }

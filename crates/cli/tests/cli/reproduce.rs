@@ -87,7 +87,7 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     folder
         .run("reproduce sp2-table1 --exchanges fixtures/latency/synthetic.txt -o out")
         .ends_with(3)
-        .says("no measurement of exchanges");
+        .says("not a measurement of exchanges");
     let line = line.replace("--quick", "--quick --size 64");
     folder.run(&line).ends_with(3).says("it has no messages of 64 B, only of 8 B");
     folder.run(&line.replace("--size 64", "--size 8")).good();

@@ -87,7 +87,10 @@ fn people_get_a_sentence() {
     );
     assert!(first.ends_with(" MB/s."), "{first}");
     let text = folder.run(&format!("{SAMPLE} --processes 2")).good().stdout();
-    assert!(text.starts_with("With 2 processors nobody waits for a late partner; throughput per"), "{text}");
+    assert!(
+        text.starts_with("With 2 processors no processor waits for a late partner; throughput per"),
+        "{text}"
+    );
     assert!(text.contains("100,000"), "{text}");
 }
 
@@ -138,7 +141,7 @@ fn usage_is_explained() {
         folder.run(&format!("{SAMPLE} {options}")).ends_with(2).says(text);
     };
     fails("--processes 1", "at least 2 processors");
-    fails("--processes 2,,4", "with commas between them");
+    fails("--processes 2,,4", "separated by commas");
     fails("--processes 65537", "at most 65536 processors");
     fails("--samples 0", "at least 1");
     fails("--processes 4096 --samples 40000", "--samples 32768 or fewer");
@@ -168,7 +171,7 @@ fn bad_input_says_where() {
     folder
         .run(&format!("{line} periodic:period=10us,duration=9us+periodic:period=10us,duration=2us"))
         .ends_with(3)
-        .says("wallclock off");
+        .says("remove wallclock");
 }
 
 /// A measurement with messages of 8 B, those of `before.lat`, and of 1 KiB, those of `after.lat`.
@@ -199,7 +202,7 @@ fn the_size_chooses_among_the_messages_of_a_measurement() {
     // Nothing typed: the smallest, and that is said.
     let silent = run("two.lat").good().json();
     assert_eq!((mean(&silent), &silent["size_bytes"]), (mean(&small), &8.into()));
-    let said = "two.lat: messages of 8 B are used, the smallest; --size chooses others: 1 KiB";
+    let said = "two.lat: messages of 8 B, the smallest, are used; --size selects others: 1 KiB";
     assert_eq!(silent["warnings"][0], said);
     let words = folder.run("resample two.lat --processes 2 --samples 500").good();
     assert!(words.stderr().contains(said) && words.stdout().contains("8 B"), "{}", words.stderr());

@@ -174,6 +174,6 @@ fn ports_and_inputs_that_cannot_be_used_are_named() {
     let folder = folder();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    folder.run(&format!("serve results --port {port}")).ends_with(2).says("give another --port");
+    folder.run(&format!("serve results --port {port}")).ends_with(2).says("use another --port");
     folder.run("serve missing").ends_with(3).says("missing cannot be read");
 }

@@ -45,12 +45,12 @@ fn what_does_not_fit_is_refused_with_what_would() {
     folder
         .run(&line(2))
         .ends_with(3)
-        .says("a node needs 67.9 GiB, but --memory-per-node says 16.0 GiB: take --nodes 9");
-    folder.run(&line(8)).ends_with(3).says("take --nodes 9");
+        .says("a node needs 67.9 GiB, but --memory-per-node says 16.0 GiB: use --nodes 9");
+    folder.run(&line(8)).ends_with(3).says("use --nodes 9");
     folder.run(&line(9)).good();
     let study =
         "slurm-script study examples/studies/allreduce.toml --tasks-per-node 16 --memory-per-node 1GiB";
-    folder.run(study).ends_with(3).says("more nodes do not help; take --tasks-per-node");
+    folder.run(study).ends_with(3).says("more nodes do not help; use --tasks-per-node");
     let small = "slurm-script study examples/studies/allreduce.toml --memory-per-node 64MiB";
     folder.run(small).ends_with(3).says("no number of such nodes is enough");
 }
@@ -81,7 +81,7 @@ fn mistakes_of_the_job_are_told_before_it_is_submitted() {
         ("latency", 2, "--nodes 2"),
         ("assess --time 1h", 2, "hours:minutes:seconds"),
         ("assess --partition a#b", 2, "#SBATCH"),
-        ("assess --sbatch qos=debug", 2, "begins with a hyphen"),
+        ("assess --sbatch qos=debug", 2, "starts with a hyphen"),
         ("assess --nodes 0", 2, "--nodes"),
         ("assess -o no/job.sh", 3, "there is no folder no"),
     ] {

@@ -71,7 +71,7 @@ fn killed_at_any_moment_and_on_any_threads_it_is_the_same_file() {
     folder.run("study run s.toml -o killed").good().says("torn record");
     assert!(results(&folder, "killed") == whole);
     // Run again, nothing is left to do.
-    folder.run("study run s.toml -o killed").good().says("are there already");
+    folder.run("study run s.toml -o killed").good().says("already done: ");
     assert!(results(&folder, "killed") == whole);
 }
 
@@ -87,12 +87,12 @@ fn interrupted_it_says_how_to_go_on() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-    assert!(text.contains("of at most 200,002 runs are kept; run the same command"), "{text}");
+    assert!(text.contains("of at most 200,002 runs are saved; run the same command"), "{text}");
     assert_eq!(folder.names(), ["s", "s.toml"]);
     // Fewer replicas are a part of it.
     let text = std::fs::read_to_string(folder.path().join("s.toml")).unwrap();
     folder.write("s.toml", &text.replace("100000", "10"));
-    folder.run("study run s.toml").good().says("are there already");
+    folder.run("study run s.toml").good().says("already done: ");
     let fresh = folder.run("study run s.toml -o other --json").good().json();
     assert_eq!(folder.run("study show s --json").good().json()["series"], fresh["series"]);
     assert!(results(&folder, "s") == results(&folder, "other"));
@@ -182,7 +182,7 @@ fn two_at_once_are_refused() {
     let second = folder.run("study run s.toml --fresh");
     first.kill().unwrap();
     first.wait().unwrap();
-    second.ends_with(3).says("another program is working on this study");
+    second.ends_with(3).says("another process is running this study");
 }
 
 #[test]
@@ -354,8 +354,8 @@ fn long_work_is_announced() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     child.wait().unwrap();
-    assert!(said.contains("this will take about ") && said.contains(" very roughly"), "{said}");
-    assert!(said.contains("fewer replicas or processes, or until-ci, make it shorter"), "{said}");
+    assert!(said.contains("this will take about ") && said.contains(" (rough estimate)"), "{said}");
+    assert!(said.contains("fewer replicas or processes, or until-ci, reduce it"), "{said}");
 }
 
 /// Copies of a trace and the network that was fitted from it are in all that a study says.
@@ -390,7 +390,7 @@ fn rows_are_explained_where_they_are_counted() {
     let folder =
         study("name='a'\nprocesses=[2,4]\ncollective='barrier'\nnetwork='chic'\nnoise='chic'\nreplicas=3\n");
     let text = folder.run("study check s.toml").good().stdout();
-    assert!(text.contains("rows of results, at most (one a point and replica)"), "{text}");
+    assert!(text.contains("rows of results, at most (one per point and replica)"), "{text}");
     folder.run("study run s.toml -o out").good();
     folder
         .run("study export out -o rows.csv")

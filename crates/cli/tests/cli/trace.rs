@@ -135,7 +135,7 @@ fn info_counts_calls_of_each_rank_and_function() {
     assert_eq!(answer["communicators"][2]["members"], serde_json::json!([2, 3]));
     assert_eq!(answer["clock_error_seconds"].as_f64(), Some(0.0));
     let text = folder.run("trace info fixtures/traces/halo").good().stdout();
-    for part in ["halo (synthetic)", "node0, node1", "bytes a call", "Comm_split"] {
+    for part in ["halo (synthetic)", "node0, node1", "bytes per call", "Comm_split"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
 }
@@ -186,8 +186,8 @@ fn regions_have_a_table() {
     );
     assert_eq!(row("exchange ")[..3], ["exchange", "6", "60.0 µs"]);
     shown
-        .says("1 entry of a region was never left, counted to the end of the run; first: output on rank 1")
-        .says("1 leave of a region was without an entry before, not counted; first: setup on rank 0");
+        .says("1 entry of a region was never closed and counted up to the end of the run; first: output on rank 1")
+        .says("1 exit of a region was not preceded by an entry and ignored; first: setup on rank 0");
     let answer = folder.run("trace show fixtures/traces/regions --json").good().json();
     let regions = answer["regions"].as_array().unwrap();
     let names: Vec<&str> = regions.iter().map(|region| region["name"].as_str().unwrap()).collect();
@@ -228,7 +228,8 @@ fn further_runs_are_named_in_order() {
     }
     std::fs::create_dir(run.join("notes")).unwrap();
     let text = folder.run("trace info run").good().stdout();
-    let named = "2 further runs in the folder:\n  straggler trace info run/run-2\n  straggler trace info run/run-10\n";
+    let named = "2 further runs in this folder:\n  straggler trace info run/run-2\n  \
+                 straggler trace info run/run-10\n";
     assert!(text.ends_with(named), "{text}");
     let answer = folder.run("trace info run --json").good().json();
     assert_eq!(answer["further_runs"], serde_json::json!(["run/run-2", "run/run-10"]));
@@ -247,7 +248,7 @@ fn pictures_and_pages_are_written() {
         folder.run(&format!("trace show fixtures/traces/halo --what {what} -o {what}.png")).good();
     }
     let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
-    assert!(svg.contains("When the run has collectives") && svg.contains("SYNTHETIC DATA"), "{svg}");
+    assert!(svg.contains("Collectives over time") && svg.contains("SYNTHETIC DATA"), "{svg}");
     let list = folder.run("plot page halo.page --list").good().stdout();
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");
@@ -259,7 +260,7 @@ fn pictures_and_pages_are_written() {
 fn a_good_trace_has_no_findings() {
     let folder = Folder::new();
     let text = folder.run("trace check fixtures/traces/halo").good().stdout();
-    assert!(text.contains("nothing is wrong"), "{text}");
+    assert!(text.contains("no errors in"), "{text}");
     assert_eq!(folder.run("trace check fixtures/traces/halo --json").good().json()["errors"], 0);
 }
 
@@ -282,14 +283,14 @@ fn a_truncated_stream_is_named_with_its_byte() {
     let bytes = std::fs::read(file(&run, 1)).unwrap();
     std::fs::write(file(&run, 1), &bytes[..bytes.len() - 100]).unwrap();
     let ended = folder.run("trace check run --json").ends_with(5);
-    finds(&ended, "error", 1, "cut off");
-    finds(&ended, "warning", 1, "no end");
+    finds(&ended, "error", 1, "truncated");
+    finds(&ended, "warning", 1, "is incomplete");
     let answer = ended.json();
     let cut = answer["findings"]
         .as_array()
         .unwrap()
         .iter()
-        .find(|one| one["text"].as_str().unwrap().contains("cut off"));
+        .find(|one| one["text"].as_str().unwrap().contains("truncated"));
     assert!(cut.unwrap()["offset"].as_u64().unwrap() < bytes.len() as u64);
     let text = folder.run("trace check run").ends_with(5).stdout();
     assert!(text.contains("error: rank 1, byte "), "{text}");
@@ -336,12 +337,12 @@ fn a_version_from_the_future_is_named() {
     bytes[4..6].copy_from_slice(&99u16.to_le_bytes());
     std::fs::write(file(&run, 0), &bytes).unwrap();
     let ended = folder.run("trace check run --json").ends_with(5);
-    finds(&ended, "error", 0, "written in version 99");
+    finds(&ended, "error", 0, "the format has version 99");
     // When nothing else is there, nothing can be read.
     for rank in 1..4 {
         std::fs::remove_file(file(&run, rank)).unwrap();
     }
-    folder.run("trace check run").ends_with(3).says("written in version 99");
+    folder.run("trace check run").ends_with(3).says("the format has version 99");
 }
 
 #[test]
@@ -351,7 +352,7 @@ fn what_is_no_trace_is_refused() {
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     for command in ["info", "show", "check"] {
         folder.run(&format!("trace {command} text.trace")).ends_with(3);
-        folder.run(&format!("trace {command} empty")).ends_with(3).says("no streams of a trace here");
+        folder.run(&format!("trace {command} empty")).ends_with(3).says("no trace streams here");
         folder.run(&format!("trace {command} missing")).ends_with(3);
     }
     folder.run("trace convert text.trace -o x.json").ends_with(3);
@@ -384,7 +385,7 @@ fn streams_are_merged_into_a_folder_or_a_file() {
     folder.run("trace check again").good();
     folder.run("trace merge a -o half").good().says("2 ranks are still missing, first rank 2");
     folder.run("trace merge a whole -o twice").ends_with(3).says("are both the stream of rank 0");
-    folder.run("trace merge a b -o whole").ends_with(3).says("give a new folder");
+    folder.run("trace merge a b -o whole").ends_with(3).says("use a new folder");
 }
 
 #[test]
@@ -438,7 +439,7 @@ fn a_command_is_run_with_the_library_and_keeps_its_code() {
     let halo = fixtures().join("traces/halo");
     let (code, _, stderr) = run(&format!("cp {}/* $STRAGGLER_TRACE_DIR", halo.display()));
     assert_eq!(code, Some(0));
-    assert!(stderr.contains("Recorded 4 ranks, ") && stderr.contains("bytes a call, in out"), "{stderr}");
+    assert!(stderr.contains("Recorded 4 ranks, ") && stderr.contains("bytes per call, in out"), "{stderr}");
 }
 
 /// The last line is the summary, whatever the command wrote before.
@@ -489,7 +490,7 @@ fn what_cannot_be_recorded_is_said_with_the_mend() {
     let (code, text) = run("trace -o out -- true", "missing.so");
     assert!(code == Some(3) && text.contains("libstraggler_tracer.so"), "{text}");
     let (code, text) = run("trace -o out -- no-such-program", "fake.so");
-    assert!(code == Some(3) && text.contains("no-such-program cannot be started"), "{text}");
+    assert!(code == Some(3) && text.contains("cannot start no-such-program"), "{text}");
     assert!(!folder.path().join("out").exists());
     assert_eq!(run("trace -o out --", "fake.so").0, Some(2));
     assert_eq!(run("trace -- true", "fake.so").0, Some(2));
@@ -569,7 +570,7 @@ fn a_folder_that_is_removed_while_the_command_runs_is_named() {
     let mut command = folder.command("trace -o out -- sh -c");
     let output = command.arg("rm -r out").env("STRAGGLER_TRACER", "fake.so").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("something has removed it while the command ran"), "{said}");
+    assert!(said.contains("it was removed while the command ran"), "{said}");
     assert!(!said.contains("MPI_Init"), "{said}");
 }
 
@@ -580,11 +581,11 @@ fn what_is_given_in_place_of_a_trace_is_named() {
     for (line, text) in [
         (
             "predict fixtures/conformance/eager-00.goal",
-            "is a GOAL schedule, not a trace: `straggler simulate` takes it",
+            "is a GOAL schedule, not a trace: use it as FILE of `straggler simulate`",
         ),
-        ("assess none --trace fixtures/conformance/eager-00.goal", "`straggler assess` with --goal"),
+        ("assess none --trace fixtures/conformance/eager-00.goal", "as --goal of `straggler assess`"),
         ("predict times.csv", "times.csv is a CSV table, not a trace"),
-        ("predict fixtures/noise/selfish.0", "is a recording of noise, not a trace: give it with --noise"),
+        ("predict fixtures/noise/selfish.0", "is a recording of noise, not a trace: use it with --noise"),
         ("trace show examples/studies/allreduce.toml", "is a TOML file, not a trace"),
         (
             "predict fixtures/traces/halo/rank-000001.trace",

@@ -1,5 +1,8 @@
 //! Training jobs: what is said of known faults, and of files that are no good.
 
+#[path = "../../../training/tests/public_jobs/folder.rs"]
+mod public_jobs;
+
 use crate::program::Folder;
 use straggler_report::page::{Block, Chart, Heat, Page, Plot};
 
@@ -56,7 +59,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
     let shown = folder.run("training show fixtures/training/slow-worker.csv --json").good().json();
     let cause = shown["causes"][0]["says"].as_str().unwrap();
     assert!(cause.starts_with("Rank 6 is slow since step 5"), "{cause}");
-    assert!(page.sections[0].text[0].starts_with(cause), "{:?}", page.sections[0].text);
+    assert!(page.sections[0].text[0].starts_with(&format!("1. {cause}")), "{:?}", page.sections[0].text);
     let Some(Block::Table(gains)) = page.sections[0].blocks.first() else { panic!("no table") };
     assert_eq!(
         (gains.rows[0][0].text.as_str(), gains.rows[0][1].value),
@@ -79,7 +82,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
         _ => None,
     });
     let timeline = timelines.last().unwrap();
-    assert_eq!(timeline.rows[..2], ["rank 6 as it was", "rank 6 ideal"]);
+    assert_eq!(timeline.rows[..2], ["rank 6 recorded", "rank 6 ideal"]);
     let ends = |row: u32| {
         let own = timeline.activities().filter(|bar| bar.row == row);
         own.map(|bar| bar.end_ps).fold(0.0, f64::max) / 1e12
@@ -115,7 +118,7 @@ fn steps_that_are_far_apart_are_seen() {
     let (chart, heat) = heat(&page);
     let expected = ["0", "1", "", "900", "", "1005", "1006", "1007", "1008", "1009", "1010", "1011"];
     assert_eq!((&heat.x.names[..], heat.xs.len()), (&expected.map(String::from)[..], 12));
-    assert_eq!(chart.note, "An empty column stands for steps that are not analysed.");
+    assert_eq!(chart.note, "Empty columns are steps that were not analysed.");
     for (place, value) in heat.values.iter().enumerate() {
         assert_eq!(value.is_nan(), [2, 4].contains(&(place % 12)), "{place}: {value}");
     }
@@ -127,22 +130,43 @@ fn hidden_causes_are_worth_what_all_save() {
     let folder = Folder::new();
     folder.run("training generate --slow 2/0:1.3@5 --stall 3/1:400ms@10 -o job.csv").good();
     let text = folder.run("training show job.csv").good().stdout();
-    let hidden = "most of all on rank 7 since step 10, hidden behind \u{201c}Rank 2 is slow since step 5";
+    let hidden = "mainly on rank 7 since step 10, hidden behind \u{201c}Rank 2 is slow since step 5";
     assert!(text.contains(hidden) && text.contains("removing both saves"), "{text}");
     let page = page(&folder, "job.csv");
-    assert!(
-        page.sections[0].text.iter().any(|line| line.contains("removing both saves")),
-        "{:?}",
-        page.sections[0].text
-    );
+    let text = &page.sections[0].text;
+    assert!(text.iter().any(|line| line.contains("removing both saves")), "{text:?}");
+    // Numbered as in the terminal, and with the same warning.
+    assert!(text[0].starts_with("1. ") && text.iter().any(|line| line.starts_with("2. ")), "{text:?}");
+    assert!(text.iter().any(|line| line.starts_with("Gains do not add up")), "{text:?}");
+}
+
+/// With several chunks a stage, recordings without the transfers that lead nowhere are refused, with what to do.
+#[test]
+fn the_published_analysis_says_what_it_cannot_take() {
+    let folder = Folder::new();
+    folder.run("training generate --dp 2 --pp 2 --vpp 2 --microbatches 4 --steps 3 -o job.csv").good();
+    let fault = "stage 0 has 4 operations forward-recv for 8 computations";
+    folder.run("training show job.csv --method published").ends_with(3).says(fault);
+    folder.run("training show job.csv --method published").ends_with(3).says("Remove --method published");
+    folder.run("training show job.csv").good();
+}
+
+/// Where there is one stage, nobody speaks of stages.
+#[test]
+fn one_stage_is_not_spoken_of() {
+    let folder = Folder::new();
+    folder.run("training generate --dp 6 --pp 1 --slow 2/0:1.5 -o job.csv").good();
+    let text = folder.run("training show job.csv").good().stdout();
+    assert!(text.contains("Rank 2 computes 1.50 times as long as the others"), "{text}");
+    assert!(!text.contains("stage"), "{text}");
 }
 
 /// AR, whose published S is 1.973, mended and slowed again. The tables are where STRAGGLER_TRAINING_JOBS says.
 #[test]
 fn a_public_job_is_mended_and_slowed_again() {
-    let Some(jobs) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let Some(jobs) = public_jobs::folder() else { return };
     let folder = Folder::new();
-    let jobs = std::path::Path::new(&jobs).canonicalize().unwrap();
+    let jobs = jobs.canonicalize().unwrap();
     let (table, meta) = (jobs.join("trace-AR.parquet"), jobs.join("meta-AR.yaml"));
     let line = format!("training whatif {} --mend 0 --slow 0:2.36 -o again.parquet", table.display());
     folder.run(&line).good();
@@ -225,7 +249,7 @@ fn jobs_as_files_of_the_profiler_are_the_same_jobs() {
     let text = folder.run("training convert files -o trace").good().stdout();
     assert!(text.contains("a trace of 6 ranks"), "{text}");
     folder.run("simulate trace --network slingshot-11").good();
-    folder.run(&format!("{line} --to kineto -o files")).ends_with(3).says("files is there already");
+    folder.run(&format!("{line} --to kineto -o files")).ends_with(3).says("files already exists");
 }
 
 #[test]
@@ -235,12 +259,12 @@ fn absurd_jobs_are_refused() {
         folder.run(&format!("training generate {options} -o job.csv")).ends_with(2).says(says);
     };
     for times in ["1e30", "NaN", "-1", "inf"] {
-        refuses(&format!("--slow 0/0:{times}"), &format!("`{times}` is no factor: give a number from 0"));
+        refuses(&format!("--slow 0/0:{times}"), &format!("`{times}` is not a factor: give a number from 0"));
     }
     refuses("--slow 0/0:0", "the slowdown of worker 0/0 is 0: give a number from 0.01 to 1000");
     refuses("--link 0/0:1e5", "give a number from 0.01 to 1000");
     refuses("--stall 0/0:2000min", "give a number from 0 to 3600");
-    refuses("--dp 65536 --pp 1024", "are too many workers: give 4194304 at most");
+    refuses("--dp 65536 --pp 1024", "are too many workers: use at most 4194304");
     refuses("--dp 65536 --pp 64 --steps 100000 --microbatches 4096", "operations are too many");
     refuses("--slow 0/0:2@20", "there is no step 20: steps are 0 to 19");
     // One data-parallel rank has nothing to share.
@@ -255,35 +279,38 @@ fn files_that_are_no_good_are_named() {
     let folder = Folder::new();
     folder.run("training show nowhere.csv").ends_with(3).says("nowhere.csv cannot be read");
     folder.write("text.csv", "a,b\n1,2\n");
-    folder.run("training show text.csv").ends_with(3).says("there is no column `dp_rank`");
+    folder.run("training show text.csv").ends_with(3).says("column `dp_rank` is missing");
     let table = std::fs::read_to_string(folder.path().join("fixtures/training/slow-worker.csv")).unwrap();
     folder.write("unknown.csv", &table.replacen("backward-compute", "backward-guess", 1));
-    folder.run("training show unknown.csv").good().says("optype is `backward-guess`, which is no operation");
+    folder
+        .run("training show unknown.csv")
+        .good()
+        .says("optype is `backward-guess`, which is not a known operation");
     let published = folder.run("training show unknown.csv --method published").ends_with(3);
-    published.says("optype is `backward-guess`").says("The published analysis needs whole tables");
+    published.says("optype is `backward-guess`").says("The published analysis needs complete tables");
     let mut lines: Vec<String> = table.lines().map(str::to_string).collect();
     let wrong = lines.iter().position(|line| line.starts_with("3,")).unwrap();
     lines[wrong] = lines[wrong].replacen(",0.", ",-0.", 2);
     folder.write("negative.csv", &(lines.join("\n") + "\n"));
     let shown = folder.run("training show negative.csv --json").good();
-    assert!(shown.json()["notes"][1].as_str().unwrap().contains("such rows: step 3"), "{}", shown.stdout());
+    assert_eq!(shown.json()["notes"][1], "left out because of these rows: step 3", "{}", shown.stdout());
     folder.run("training show negative.csv").good().says("(step 3, rank ").says("which is negative");
     std::fs::create_dir(folder.path().join("two")).unwrap();
     folder.write("two/a.csv", &table);
     folder.write("two/b.csv", &table);
-    folder.run("training show two").ends_with(3).says("are of two jobs: both have step 0 of rank 0");
+    folder.run("training show two").ends_with(3).says("belong to two jobs: both have step 0 of rank 0");
     folder.write("corrupt.parquet", "PAR1 nothing PAR1");
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");
     folder.write("notes.json", "{\"hello\": 1}");
-    folder.run("training show notes.json").ends_with(3).says("not a recording of a known format");
+    folder.run("training show notes.json").ends_with(3).says("not a recording in a known format");
     // A recorder that was killed leaves half a line: the step that it was in is left out.
     folder.write("half.csv", &table[..table.len() - 700]);
     folder
         .run("training show half.csv")
         .good()
-        .says("half.csv: ends within a row of step 11: was the recorder killed?");
+        .says("half.csv: ends in the middle of a row of step 11: was the recorder killed?");
     let metas = [
-        ("dp_size: 8\npp_size: 2\n", "What the others did is not known"),
+        ("dp_size: 8\npp_size: 2\n", "What the others did is unknown"),
         ("dp_size: 2\npp_size: 2\n", "Do they belong together?"),
     ];
     for (meta, says) in metas {
@@ -305,7 +332,7 @@ fn files_that_are_no_good_are_named() {
         .good()
         .says("rank-00099.csv: has no rows")
         .says("the description has 9 data-parallel ranks and 9 stages")
-        .says("What the others did is not known");
+        .says("What the others did is unknown");
 }
 
 #[test]
@@ -314,7 +341,7 @@ fn a_job_is_changed() {
     let job = "fixtures/training/slow-worker.csv";
     let text = folder.run(&format!("training whatif {job} --mend 6")).good().stdout();
     assert!(text.starts_with("A step takes 1.63 s instead of 2.04 s, 20 % less."), "{text}");
-    assert!(text.contains("  rank 6 takes the times of a typical worker of its stage\n"), "{text}");
+    assert!(text.contains("  rank 6 is as fast as typical workers of its stage\n"), "{text}");
     // What mending wins is what the analysis says.
     let shown = folder.run(&format!("training show {job} --json")).good().json();
     let mended = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
@@ -348,7 +375,7 @@ fn what_is_left_to_chance_is_drawn() {
     assert!(page.contains("</html>"));
     let text = folder.run(&format!("{job} --lose 3@4")).good().stdout();
     assert!(text.starts_with("From step 4 on, a step takes 2.6"), "{text}");
-    assert!(text.contains("It trains 50 % of the samples, so that as many take"), "{text}");
+    assert!(text.contains("It trains 50 % of the samples, so the same number of samples takes"), "{text}");
 }
 
 #[test]
@@ -359,13 +386,13 @@ fn changes_that_cannot_be_are_named() {
         ("", "nothing is changed"),
         ("--slow 99:2", "there is no rank 99: the job has 0 to 7"),
         ("--slow 1:2@99", "there is no step 99"),
-        ("--slow one:2", "`one` is no worker"),
-        ("--slow 1:-2", "`-2` is no factor"),
+        ("--slow one:2", "`one` is not a worker"),
+        ("--slow 1:-2", "`-2` is not a factor"),
         ("--slow 1", "write it like 3:1.5"),
-        ("--slow 101%:2", "is no probability"),
-        ("--link 0-5:2", "no transfer between ranks 0 and 5 alone"),
-        ("--lose 0 --lose 1", "no data-parallel rank is left"),
-        ("--lose 0@4 -o x.csv", "lose it from the first step on, which is step 0"),
+        ("--slow 101%:2", "is not a probability"),
+        ("--link 0-5:2", "no transfer involves only ranks 0 and 5"),
+        ("--lose 0 --lose 1", "no data-parallel rank would be left"),
+        ("--lose 0@4 -o x.csv", "lose it at the first step, 0"),
         ("--link any-5:2@99", "there is no step 99"),
         ("--stall 1:100days", "unknown unit `days`"),
     ] {
@@ -392,7 +419,7 @@ fn a_job_without_a_node_is_simulated() {
     folder
         .run("training whatif flat.csv --link any-2:10")
         .ends_with(2)
-        .says("no rank transfers anything with rank 2 alone");
+        .says("no transfer involves only rank 2 and one other rank");
 }
 
 /// Files of a profiler are a job wherever a table is one.
@@ -488,12 +515,12 @@ fn files_that_say_nothing_are_refused_with_the_reason() {
         "finish_ts": 2}"#;
     std::fs::write(folder.path().join("et_0.json"), trace).unwrap();
     let untimed = folder.run("training whatif et_0.json --slow 0:2").ends_with(3);
-    untimed.says("the recording has no times, so that nothing can be changed");
+    untimed.says("the recording has no times, so nothing can be changed");
     with_times(&folder, |_, start, duration| (start, duration));
     folder.run("training show good.csv ./good.csv").ends_with(3).says("good.csv is given twice");
     folder.run("training generate --dp 2 --pp 2 --steps 4 -o job.parquet").good();
     let bytes = std::fs::read(folder.path().join("job.parquet")).unwrap();
     std::fs::write(folder.path().join("half.parquet"), &bytes[..bytes.len() / 2]).unwrap();
     let cut_off = folder.run("simulate half.parquet --network slingshot-11").ends_with(3);
-    cut_off.says("half.parquet is a Parquet table that is cut off").says("copy it anew");
+    cut_off.says("half.parquet is a truncated Parquet table").says("copy it again");
 }

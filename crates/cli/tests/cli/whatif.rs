@@ -60,14 +60,14 @@ fn what_matches_nothing_says_what_there_is() {
     };
     says("whatif fixtures/traces/regions --scale nothing=0.5", 3, "The program marks:");
     says("whatif fixtures/traces/halo --scale solve=0.5", 3, "the program marks none");
-    says("whatif fixtures/traces/halo --remove-messages tag=12345", 3, "no message fits tag=12345");
+    says("whatif fixtures/traces/halo --remove-messages tag=12345", 3, "no message matches tag=12345");
     says("whatif fixtures/traces/halo --delete scan", 3, "It calls MPI_");
-    says("whatif fixtures/traces/halo --delete send", 2, "no blocking collective");
-    says("whatif fixtures/traces/halo --scale all@9=2", 3, "there is no rank 9: ranks go from 0 to 3");
-    says("whatif fixtures/traces/halo --nonblocking send=5ms", 2, "a send begins where it is");
+    says("whatif fixtures/traces/halo --delete send", 2, "not a blocking collective");
+    says("whatif fixtures/traces/halo --scale all@9=2", 3, "there is no rank 9: ranks are 0 to 3");
+    says("whatif fixtures/traces/halo --nonblocking send=5ms", 2, "a send takes no time");
     says("whatif fixtures/traces/halo --scale all=-1", 2, "not between 0");
     says("whatif fixtures/traces/halo --balance all=1,2", 3, "2 weights for 4 ranks");
-    says("whatif fixtures/traces/halo --nonblocking waitany", 2, "nonblocking twin");
+    says("whatif fixtures/traces/halo --nonblocking waitany", 2, "nonblocking counterpart");
     says("whatif fixtures/traces/halo --merge-messages all:1000", 4, "the program would hang");
 }
 
@@ -82,7 +82,7 @@ fn hypotheses_come_from_files_too() {
     for (wrong, says) in [
         ("[[hypothesis]]\nscale = [\"all\"]\n", "write PLACE=FACTOR"),
         ("[[hypothesis]]\nname = \"none\"\n", "none changes nothing"),
-        ("[[hypothesis]]\nscales = [\"all=2\"]\n", "unknown field"),
+        ("[[hypothesis]]\nscales = [\"all=2\"]\n", "unknown key"),
         ("", "no hypothesis"),
     ] {
         write(wrong);
@@ -158,5 +158,5 @@ fn a_run_with_real_messages_stands_beside_the_simulated_one() {
     assert!(answer["replayed"]["error"].as_f64().unwrap() < -0.1, "{answer:#}");
     let command = "whatif fixtures/traces/regions --scale all=1 --replayed half";
     let stderr = folder.run(command).ends_with(3).stderr();
-    assert!(stderr.contains("half: 4 ranks, and the trace has 2"), "{stderr}");
+    assert!(stderr.contains("half: 4 ranks, but the trace has 2"), "{stderr}");
 }

@@ -4,7 +4,7 @@ use super::{STOP, emulator::Emulator, noise, workload};
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use straggler_analysis::study::{Batch, Plan, Results, Runner, Study, Tracks};
+use straggler_analysis::study::{Batch, Plan, Results, Study, StudyRunner, Tracks};
 use straggler_gpu::layout;
 use straggler_gpu::{Device, DeviceError, Gpus, Kernel, Memory, Tuning, Unfit};
 use straggler_model::noise::Phases;
@@ -193,7 +193,8 @@ cosched = [false, true]
 fn study(gpus: Option<&Gpus>) -> Results {
     let plan = Plan::new(&Study::parse(STUDY).unwrap(), Path::new("")).unwrap();
     let accelerator = gpus.map(|gpus| gpus as &dyn Accelerator);
-    let runner = Runner { plan: &plan, threads: 2, accelerator, memory: None, stop: &STOP, advance: &|_| () };
+    let runner =
+        StudyRunner { plan: &plan, threads: 2, accelerator, memory: None, stop: &STOP, advance: &|_| () };
     let mut keep = |_: &Batch| Ok::<(), Infallible>(());
     runner.run(Tracks::new(&plan), &mut keep).1.unwrap()
 }

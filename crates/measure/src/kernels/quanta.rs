@@ -20,7 +20,7 @@ pub(super) trait Quanta {
     fn end(&self, index: usize) -> u64;
     /// How many times as long as at the best, over all, the same work took.
     fn slowdown(&self, index: usize) -> f64;
-    /// Ticks lost in a quantum if work went so many times slower undisturbed.
+    /// Ticks lost in a quantum if undisturbed work ran slower by this factor.
     fn lost(&self, index: usize, slowdown: f64) -> u64;
 }
 

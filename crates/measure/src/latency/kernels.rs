@@ -139,7 +139,7 @@ pub fn measure(options: &Options, command: &str, timer: &Timer, watch: Watch<'_>
     session.measurement
 }
 
-/// A measurement that goes on.
+/// A measurement in progress.
 struct Session<'a> {
     options: &'a Options,
     timer: &'a Timer,
@@ -173,7 +173,7 @@ impl Session<'_> {
         self.put(0, first);
         self.put(1, second);
         if first == second {
-            let note = format!("Both ends ran on core {first}: no other may be used.");
+            let note = format!("Both ends ran on core {first}, the only one that may be used.");
             self.measurement.notes.push(note);
         }
         (first, second)
@@ -199,8 +199,8 @@ impl Session<'_> {
         let joined = std::thread::scope(|scope| {
             let thread =
                 std::thread::Builder::new().name("straggler-latency".into()).spawn_scoped(scope, run);
-            let thread = thread.map_err(|fault| format!("no thread can be started: {fault}"))?;
-            thread.join().unwrap_or_else(|_| Err("the thread that measures died".into()))
+            let thread = thread.map_err(|fault| format!("cannot start a thread: {fault}"))?;
+            thread.join().unwrap_or_else(|_| Err("the measuring thread died".into()))
         });
         let (series, ended) = joined.map_err(|fault| format!("{named}: {fault}"))?;
         let count = series.trials.count();

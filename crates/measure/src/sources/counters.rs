@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Attribution, AttributionMethod, Evidence, SourceId, UNNAMED};
 
 /// Between two samples, at first. Shorter slices tell more apart and disturb more.
@@ -109,12 +109,17 @@ fn threads(directory: &Path) -> io::Result<Vec<(i32, String)>> {
 
 impl Sampled {
     /// Names detours by what counted up beside them.
-    pub fn name(&self, recording: &mut Recording, timebase: &Timebase, workers: &[Worker]) -> Attribution {
+    pub fn name(
+        &self,
+        recording: &mut NoiseRecording,
+        timebase: &Timebase,
+        workers: &[Worker],
+    ) -> Attribution {
         let stat_ticks = rustix::param::clock_ticks_per_second();
         let slices = Slices::new(&self.samples, timebase, workers, stat_ticks);
         name_correlated(&slices, recording, machine::tick_hz());
-        let hindrance = "sources are guessed from counters of /proc: run as root, or let root mount tracefs, to \
-                         name each detour";
+        let hindrance = "sources are estimated from counters in /proc: to identify the source of each detour, run as \
+                         root or let root mount tracefs";
         Attribution {
             method: AttributionMethod::Counters,
             hindrance: Some(hindrance.into()),
@@ -124,7 +129,7 @@ impl Sampled {
 }
 
 /// Names the detours of every core that has slices.
-pub fn name_correlated(slices: &Slices, recording: &mut Recording, tick_hz: Option<u32>) {
+pub fn name_correlated(slices: &Slices, recording: &mut NoiseRecording, tick_hz: Option<u32>) {
     let mut cores = std::mem::take(&mut recording.cores);
     for core in &mut cores {
         let Some(counted) = slices.cores.get(&core.core) else { continue };
@@ -137,7 +142,7 @@ pub fn name_correlated(slices: &Slices, recording: &mut Recording, tick_hz: Opti
     recording.cores = cores;
 }
 
-fn source(guess: Guess, list: &Names, recording: &mut Recording) -> SourceId {
+fn source(guess: Guess, list: &Names, recording: &mut NoiseRecording) -> SourceId {
     match guess {
         Guess::Nothing => UNNAMED,
         Guess::Own => recording.source_id(names::SAMPLER, Evidence::Traced),

@@ -29,12 +29,12 @@ pub struct Event<'a> {
     pub thread: i32,
     /// Its name; empty where the kernel no longer knew it.
     pub name: &'a [u8],
-    pub what: What<'a>,
+    pub what: FtraceKind<'a>,
 }
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum What<'a> {
+pub enum FtraceKind<'a> {
     Enter(Activity<'a>),
     Leave(Activity<'a>),
     /// Seen at its end. `nanoseconds` leave out what interrupted it; `start` is the osnoise tracer's.
@@ -48,7 +48,7 @@ pub enum What<'a> {
     /// One thread made room for another.
     Switch {
         from: i32,
-        /// It would have gone on if it could.
+        /// It was preempted while runnable.
         from_runnable: bool,
         to: i32,
         name: &'a [u8],
@@ -213,7 +213,7 @@ fn seconds_as_ns(seconds: &[u8], fraction: &[u8]) -> Option<u64> {
     whole.checked_add(number(&digits)?)
 }
 
-fn what<'a>(name: &'a [u8], arguments: &'a [u8]) -> Option<What<'a>> {
+fn what<'a>(name: &'a [u8], arguments: &'a [u8]) -> Option<FtraceKind<'a>> {
     match name {
         b"irq_handler_entry" | b"irq_handler_exit" => {
             let device = Activity::Device {
@@ -232,33 +232,33 @@ fn what<'a>(name: &'a [u8], arguments: &'a [u8]) -> Option<What<'a>> {
         }
         b"nmi_handler" => {
             let nanoseconds = number(field(arguments, b"delta_ns: ")?)?;
-            Some(What::Took { activity: Activity::Nmi, start: None, nanoseconds })
+            Some(FtraceKind::Took { activity: Activity::Nmi, start: None, nanoseconds })
         }
-        b"page_fault_user" | b"page_fault_kernel" => Some(What::PageFault),
+        b"page_fault_user" | b"page_fault_kernel" => Some(FtraceKind::PageFault),
         b"sched_switch" => switch(arguments),
-        b"tracing_mark_write" => Some(What::Mark(arguments)),
+        b"tracing_mark_write" => Some(FtraceKind::Mark(arguments)),
         _ if name.ends_with(b"_noise") || name == b"sample_threshold" => osnoise(name, arguments),
         _ => vector(name, arguments),
     }
 }
 
-fn enter_or_leave<'a>(name: &[u8], activity: Activity<'a>) -> What<'a> {
-    if name.ends_with(b"_entry") { What::Enter(activity) } else { What::Leave(activity) }
+fn enter_or_leave<'a>(name: &[u8], activity: Activity<'a>) -> FtraceKind<'a> {
+    if name.ends_with(b"_entry") { FtraceKind::Enter(activity) } else { FtraceKind::Leave(activity) }
 }
 
 /// All interrupts of irq_vectors print `vector=236` and nothing else.
-fn vector<'a>(name: &'a [u8], arguments: &[u8]) -> Option<What<'a>> {
+fn vector<'a>(name: &'a [u8], arguments: &[u8]) -> Option<FtraceKind<'a>> {
     number(arguments.strip_prefix(b"vector=")?)?;
     let vector = name.strip_suffix(b"_entry").or_else(|| name.strip_suffix(b"_exit"))?;
     Some(enter_or_leave(name, Activity::Vector(vector)))
 }
 
 /// Names of threads may hold anything, so fields are looked for from the end.
-fn switch(arguments: &[u8]) -> Option<What<'_>> {
+fn switch(arguments: &[u8]) -> Option<FtraceKind<'_>> {
     let (from, to) = rsplit_once(arguments, b" ==> next_comm=")?;
     let (name, to) = rsplit_once(to, b" next_pid=")?;
     let (_, from) = rsplit_once(from, b" prev_pid=")?;
-    Some(What::Switch {
+    Some(FtraceKind::Switch {
         from: thread(from)?,
         from_runnable: field(from, b"prev_state=")?.starts_with(b"R"),
         to: thread(to)?,
@@ -267,7 +267,7 @@ fn switch(arguments: &[u8]) -> Option<What<'_>> {
 }
 
 /// `name:number start 12.345678901 duration 1845 ns`; NMIs and samples are without a name.
-fn osnoise<'a>(event: &[u8], arguments: &'a [u8]) -> Option<What<'a>> {
+fn osnoise<'a>(event: &[u8], arguments: &'a [u8]) -> Option<FtraceKind<'a>> {
     let (name, rest) = match arguments.strip_prefix(b"start ") {
         Some(rest) => (&b""[..], rest),
         None => rsplit_once(arguments, b" start ")?,
@@ -277,7 +277,7 @@ fn osnoise<'a>(event: &[u8], arguments: &'a [u8]) -> Option<What<'a>> {
     let nanoseconds = leading_number(rest)?.0;
     let named = rsplit_once(name.trim_ascii(), b":");
     let activity = match (event, named) {
-        (b"sample_threshold", _) => return Some(What::Sample { start, nanoseconds }),
+        (b"sample_threshold", _) => return Some(FtraceKind::Sample { start, nanoseconds }),
         (b"nmi_noise", _) => Activity::Nmi,
         (b"softirq_noise", Some((name, _))) => Activity::Softirq(name),
         (b"thread_noise", Some((name, id))) => Activity::Thread { thread: thread(id)?, name },
@@ -286,7 +286,7 @@ fn osnoise<'a>(event: &[u8], arguments: &'a [u8]) -> Option<What<'a>> {
         }
         _ => return None,
     };
-    Some(What::Took { activity, start: Some(start), nanoseconds })
+    Some(FtraceKind::Took { activity, start: Some(start), nanoseconds })
 }
 
 fn thread(text: &[u8]) -> Option<i32> {

@@ -10,7 +10,7 @@
 use super::names::{self, Names};
 use super::spans::{CoreSpans, Span};
 use straggler_model::Time;
-use straggler_model::noise::recording::{Core, Evidence, Method, Recording, SourceId, UNNAMED};
+use straggler_model::noise::recording::{Core, Evidence, Method, NoiseRecording, SourceId, UNNAMED};
 
 /// Untraced code before and after an event.
 pub const EDGE: Time = Time(2_000_000);
@@ -59,7 +59,7 @@ impl Observed {
 }
 
 /// Names the sources of the recording's detours; returns how much of their time events cover, in ps.
-pub fn join(recording: &mut Recording, observed: &[Observed], names: &Names) -> u64 {
+pub fn join(recording: &mut NoiseRecording, observed: &[Observed], names: &Names) -> u64 {
     let mut numbers = Numbers::new(names.list().len());
     let mut covered = 0u64;
     let mut cores = std::mem::take(&mut recording.cores);
@@ -108,7 +108,7 @@ impl Numbers {
         Numbers { named: vec![None; names] }
     }
 
-    fn source(&mut self, who: Who, names: &Names, recording: &mut Recording) -> SourceId {
+    fn source(&mut self, who: Who, names: &Names, recording: &mut NoiseRecording) -> SourceId {
         match who {
             Who::Nobody => UNNAMED,
             Who::BelowTheKernel => recording.source_id(names::BELOW_THE_KERNEL, Evidence::Remainder),
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         self.add(name, share);
     }
 
-    /// How much of it nobody watched.
+    /// How much of it was not observed.
     fn unwatched(&self, window: (Time, Time)) -> u64 {
         let watched = Took { start: self.seen.from, end: self.seen.until, name: 0 };
         window.1.ps().saturating_sub(window.0.ps()).saturating_sub(inside(watched, window))

@@ -7,13 +7,13 @@
 //!
 //! What rtla prints on the terminal are sums and histograms: they tell no times, so no recording can be made.
 
-use super::ftrace_text::{self, Event, What};
+use super::ftrace_text::{self, Event, FtraceKind};
 use super::join::{self, Observed};
 use super::names::Names;
 use super::{processes, spans};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{
     Attribution, AttributionMethod, Core, Detour, Method, Origin, UNNAMED,
 };
@@ -22,13 +22,13 @@ use straggler_model::noise::recording::{
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RtlaError {
     #[error(
-        "this is rtla's {what}, which says how long detours were but not when: save the trace itself with \
+        "this is rtla's {what}, which has the lengths of detours but not their times: save the trace itself with \
          `rtla osnoise top -T 1 --trace=FILE` and read that"
     )]
     NoTimes { what: &'static str },
     #[error(
-        "there are no events of the osnoise tracer in it ({events} other events, {garbled} lines that are no \
-         events): save it with `rtla osnoise top -T 1 --trace=FILE`"
+        "it has no events of the osnoise tracer ({events} other events, {garbled} other lines): save it with `rtla \
+         osnoise top -T 1 --trace=FILE`"
     )]
     NoNoise { events: u64, garbled: u64 },
 }
@@ -39,7 +39,7 @@ pub fn looks_like(text: &[u8]) -> bool {
 }
 
 /// Reads a saved trace.
-pub fn read(text: &[u8]) -> Result<Recording, RtlaError> {
+pub fn read(text: &[u8]) -> Result<NoiseRecording, RtlaError> {
     if let Some(what) = without_times(text) {
         return Err(RtlaError::NoTimes { what });
     }
@@ -51,18 +51,18 @@ pub fn read(text: &[u8]) -> Result<Recording, RtlaError> {
     let events = || cores.values().flatten();
     let begin = events().filter_map(start).min().unwrap_or(0);
     let length = Time::from_ns(events().map(|event| event.at).max().unwrap_or(0).saturating_sub(begin));
-    let mut recording = Recording {
+    let mut recording = NoiseRecording {
         origin: Origin::Imported,
         method: Method::Detour,
-        sources: Recording::unnamed(),
-        ..Recording::default()
+        sources: NoiseRecording::unnamed(),
+        ..NoiseRecording::default()
     };
     let mut processes = HashMap::new();
     processes::add_ended(&mut processes, std::iter::once(text));
     let mut names = Names::of_processes(processes);
     let mut observed = Vec::new();
     for (&core, events) in &cores {
-        let workload = events.iter().find(|event| matches!(event.what, What::Sample { .. }));
+        let workload = events.iter().find(|event| matches!(event.what, FtraceKind::Sample { .. }));
         let found = spans::resolve_net(events, workload.map(|event| event.thread), 1.0, &mut names);
         let seen = Observed::new(core, &found, |ns| ns.checked_sub(begin).map(Time::from_ns));
         recording.cores.push(Core {
@@ -102,7 +102,9 @@ fn by_core<'a>(events: &[Event<'a>]) -> (BTreeMap<u32, Vec<Event<'a>>>, u64) {
     let mut others = 0;
     for event in events {
         let length = match event.what {
-            What::Took { start: Some(_), nanoseconds, .. } | What::Sample { nanoseconds, .. } => nanoseconds,
+            FtraceKind::Took { start: Some(_), nanoseconds, .. } | FtraceKind::Sample { nanoseconds, .. } => {
+                nanoseconds
+            }
             _ => {
                 others += 1;
                 continue;
@@ -117,8 +119,8 @@ fn by_core<'a>(events: &[Event<'a>]) -> (BTreeMap<u32, Vec<Event<'a>>>, u64) {
 
 fn start(event: &Event<'_>) -> Option<u64> {
     match event.what {
-        What::Took { start, .. } => start,
-        What::Sample { start, .. } => Some(start),
+        FtraceKind::Took { start, .. } => start,
+        FtraceKind::Sample { start, .. } => Some(start),
         _ => None,
     }
 }
@@ -127,7 +129,7 @@ fn start(event: &Event<'_>) -> Option<u64> {
 /// interruption.
 fn detours(events: &[Event<'_>], seen: &Observed, begin: u64) -> Vec<Detour> {
     let samples = events.iter().filter_map(|event| match event.what {
-        What::Sample { start, nanoseconds } => {
+        FtraceKind::Sample { start, nanoseconds } => {
             let start = Time::from_ns(start.checked_sub(begin)?);
             Some((start, start + Time::from_ns(nanoseconds)))
         }
@@ -166,7 +168,7 @@ mod tests {
            <...>-961     [008] ....  5790.637220: 1000000        190  99.98100       9     18      0   1007     18      1
 ";
 
-    fn named(recording: &Recording, core: usize) -> Vec<(u64, u64, &str)> {
+    fn named(recording: &NoiseRecording, core: usize) -> Vec<(u64, u64, &str)> {
         let name = |detour: &Detour| recording.sources[usize::from(detour.source)].name.as_str();
         let detours = recording.cores[core].detours.iter();
         detours.map(|detour| (detour.start.ps() / 1000, detour.duration.ps() / 1000, name(detour))).collect()

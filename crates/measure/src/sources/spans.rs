@@ -8,7 +8,7 @@
 //! tracer tells only an end and how long it took net of what interrupted it; walking back from the end over
 //! what is already given away finds where it ran (`net.rs`).
 
-use super::ftrace_text::{Activity, Event, What};
+use super::ftrace_text::{Activity, Event, FtraceKind};
 use super::names::{self, Names};
 use std::collections::HashMap;
 
@@ -96,7 +96,7 @@ impl<'a, 'n> Following<'a, 'n> {
     fn follow(&mut self, event: &Event<'a>) {
         // Events of one core are in order; clocks that step back must not make spans overlap.
         let at = event.at.max(self.since);
-        if let What::Took { nanoseconds, activity, .. } = event.what {
+        if let FtraceKind::Took { nanoseconds, activity, .. } = event.what {
             return self.took(at, nanoseconds, &activity);
         }
         self.give(at);
@@ -107,17 +107,19 @@ impl<'a, 'n> Following<'a, 'n> {
             self.know(event.thread, event.name);
         }
         match event.what {
-            What::Enter(activity) => self.enter(activity),
-            What::Leave(activity) => self.leave(&activity),
-            What::Switch { from, from_runnable, to, name } => self.switch(from, from_runnable, to, name),
+            FtraceKind::Enter(activity) => self.enter(activity),
+            FtraceKind::Leave(activity) => self.leave(&activity),
+            FtraceKind::Switch { from, from_runnable, to, name } => {
+                self.switch(from, from_runnable, to, name)
+            }
             // Faults of others are part of their run.
-            What::PageFault if self.worker == Some(event.thread) => self.found.faults.push(at),
-            What::PageFault => {}
-            What::Took { .. } | What::Sample { .. } | What::Mark(_) => {}
+            FtraceKind::PageFault if self.worker == Some(event.thread) => self.found.faults.push(at),
+            FtraceKind::PageFault => {}
+            FtraceKind::Took { .. } | FtraceKind::Sample { .. } | FtraceKind::Mark(_) => {}
         }
     }
 
-    /// The time since the last event goes to whoever had the core.
+    /// The time since the last event is charged to the task that had the core.
     fn give(&mut self, at: u64) {
         if let Some(name) = self.owner() {
             self.found.push(self.since, at, name);

@@ -14,7 +14,7 @@ mod clock;
 mod files;
 
 use super::SourcesError;
-use super::ftrace_text::{self, What};
+use super::ftrace_text::{self, FtraceKind};
 use super::{names, processes};
 use files::Directory;
 use std::collections::HashMap;
@@ -200,7 +200,7 @@ fn mark(directory: &Directory, ticks: fn() -> u64) -> Result<Mark, SourcesError>
     directory.write("trace", "")?;
     let trace = ftrace_text::parse(&text);
     let written = trace.events.iter().filter_map(|event| match event.what {
-        What::Mark(text) => Some((mark_number(text)?, event.at)),
+        FtraceKind::Mark(text) => Some((mark_number(text)?, event.at)),
         _ => None,
     });
     let marks = written.filter_map(|(number, at)| around.get(number).map(|&(start, end)| (start, at, end)));

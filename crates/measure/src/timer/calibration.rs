@@ -52,11 +52,11 @@ pub struct Calibration {
 /// Why a clock has no usable rate.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum CalibrationError {
-    #[error("the timer stands still or goes back: {ticks} ticks in {ns} ns of CLOCK_MONOTONIC_RAW")]
+    #[error("the timer stands still or goes backwards: {ticks} ticks in {ns} ns of CLOCK_MONOTONIC_RAW")]
     StandsStill { ticks: i128, ns: i128 },
     #[error(
-        "the timer's rate is only known to {error_ppm:.0} ppm, {MOST_PPM} are needed: the machine is too busy \
-         to read two clocks together; try again"
+        "the rate of the timer is known only to {error_ppm:.0} ppm instead of {MOST_PPM}: the machine is too busy to \
+         read two clocks together; try again"
     )]
     TooVague { error_ppm: f64 },
 }

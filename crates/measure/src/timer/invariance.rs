@@ -24,12 +24,12 @@ pub fn doubts() -> Option<String> {
 
 fn tsc_doubts(cpuinfo: &str, clock_sources: &str) -> Option<String> {
     let Some(flags) = cpuinfo.lines().find(|line| line.starts_with("flags")) else {
-        return Some("the kernel does not tell the processor's features".into());
+        return Some("the kernel does not report the processor features".into());
     };
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     let mut doubts = Vec::new();
     if !has("constant_tsc") {
-        doubts.push("it follows the processor's frequency (no constant_tsc)");
+        doubts.push("it follows the processor frequency (no constant_tsc)");
     }
     if !has("nonstop_tsc") {
         doubts.push("it may stop in idle states (no nonstop_tsc)");

@@ -4,7 +4,7 @@ use std::path::Path;
 use straggler_measure::sources::{Observation, SourcesError, Wish};
 use straggler_measure::{Timebase, Worker};
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
 
 /// Not the timer that the kernel traces with, so that the clocks must be tied together.
@@ -20,7 +20,7 @@ fn ours() -> usize {
 }
 
 /// Sleeps, which is one long detour, and observes it.
-fn observe(wish: Wish) -> Result<Recording, SourcesError> {
+fn observe(wish: Wish) -> Result<NoiseRecording, SourcesError> {
     let core = rustix::thread::sched_getcpu() as u32;
     let mut set = rustix::thread::CpuSet::new();
     set.set(core as usize);
@@ -32,7 +32,7 @@ fn observe(wish: Wish) -> Result<Recording, SourcesError> {
     let length = Time::from_ns(nanoseconds() - start);
     let detour = Detour { start: Time::ZERO, duration: length, source: UNNAMED };
     let core_found = Core { core, length: length + Time(1), detours: vec![detour], ..Core::default() };
-    let mut recording = Recording { cores: vec![core_found], ..Recording::default() };
+    let mut recording = NoiseRecording { cores: vec![core_found], ..NoiseRecording::default() };
     let base = Timebase { start_ticks: start, ticks_per_second: 1e9 };
     observation.end(&mut recording, &base, &[Worker { core, thread }])?;
     assert_eq!(recording.check(), Ok(()));

@@ -9,14 +9,14 @@ use straggler_measure::sources::tracefs::{CoreText, Events, Mark, Watched};
 use straggler_measure::sources::{ftrace_text, name_traced};
 use straggler_measure::{Timebase, Worker};
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
 
 const TRACE: &str = include_str!("sample/tracepoints.txt");
 const DETOURS: &str = include_str!("sample/detours.txt");
 
 struct Sample {
-    recording: Recording,
+    recording: NoiseRecording,
     expected: Vec<&'static str>,
     base: Timebase,
     worker: Worker,
@@ -35,7 +35,8 @@ fn sample() -> Sample {
         expected.push(fields[2]);
     }
     let core = Core { core: 0, length: Time(200_000_000_000), detours, ..Core::default() };
-    let recording = Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() };
+    let recording =
+        NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() };
     Sample { recording, expected, base, worker }
 }
 
@@ -46,7 +47,7 @@ fn watched(text: &[u8], lost: u64) -> Watched {
     Watched { events: Events::Tracepoints, cores, before, after: None, processes: HashMap::new() }
 }
 
-fn names(recording: &Recording) -> Vec<&str> {
+fn names(recording: &NoiseRecording) -> Vec<&str> {
     let name = |detour: &Detour| recording.sources[usize::from(detour.source)].name.as_str();
     recording.cores[0].detours.iter().map(name).collect()
 }

@@ -117,7 +117,7 @@ impl fmt::Display for Bins {
                 write!(f, "logarithmic ({count} bins, the first of {})", Time(size_ps))
             }
             Bins::HighDynamicRange { octave_bits } => {
-                write!(f, "high dynamic range (2^{octave_bits} bins an octave)")
+                write!(f, "high dynamic range (2^{octave_bits} bins per octave)")
             }
         }
     }

@@ -10,18 +10,19 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error(
-        "the layouts of bins differ: one is {first}, the other {second}; only equal ones can be merged exactly: \
-         measure again with the same --bins"
+        "the bins differ: one file has {first}, the other {second}; only equal bins can be merged exactly: measure \
+         again with the same --bins"
     )]
     Layouts { first: Bins, second: Bins },
-    #[error("there are more than 2^64 - 1 times in the two together: one of the files is damaged")]
+    #[error("the two files hold more than 2^64 - 1 times in total: one of them is damaged")]
     TooMany,
     #[error("{labels}: {fault}")]
     InSeries { labels: Box<Labels>, fault: Box<MergeError> },
-    #[error("one is of the kernel `{first}`, the other of `{second}`: compare them instead of merging")]
+    #[error("one file is of the kernel `{first}`, the other of `{second}`: compare them instead of merging")]
     Kernels { first: String, second: String },
     #[error(
-        "process {rank} runs at different places in the two: merge runs with the same placement, and compare others"
+        "process {rank} has a different placement in the two files: merge only runs with the same placement, and \
+         compare others"
     )]
     Placement { rank: Rank },
 }
@@ -36,29 +37,29 @@ impl MergeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error(
-        "this is no latency file of straggler: it should be JSON that begins with \"format\": \"straggler latency\""
+        "this is not a latency file of straggler: it should be JSON that begins with \"format\": \"straggler latency\""
     )]
     NoFormat,
     #[error(
-        "the file has version {version}, this straggler reads up to {}: use a newer straggler",
+        "the file has version {version}, but this straggler reads up to {}: use a newer straggler",
         super::VERSION
     )]
     Newer { version: u32 },
-    #[error("the file has version 0, which never was: it is damaged")]
+    #[error("the file has version 0, which does not exist: it is damaged")]
     NoVersion,
     #[error("{0}")]
     Json(String),
-    #[error("the file is cut off: it ends in the middle of its text; copy or measure it again")]
+    #[error("the file is truncated: copy it or measure again")]
     CutOff,
     #[error(
-        "series: their {bins} bins take more memory than the {} that are allowed: the file is damaged, or its bins are too fine: \
+        "series: {bins} bins take more memory than the limit of {}: the file is damaged, or its bins are too fine: \
          measure with coarser --bins",
         super::file::MOST_BINS
     )]
     TooManyBins { bins: u64 },
-    #[error("processes: rank {rank} is there twice or out of order")]
+    #[error("processes: rank {rank} appears twice or out of order")]
     Processes { rank: Rank },
-    #[error("series: `{labels}` is there twice or out of order")]
+    #[error("series: `{labels}` appears twice or out of order")]
     Order { labels: Box<Labels> },
     #[error("series `{labels}`: {field}: {what}")]
     Series { labels: Box<Labels>, field: &'static str, what: &'static str },

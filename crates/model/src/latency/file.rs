@@ -106,7 +106,7 @@ impl OutlinedTrials {
 pub const MOST_BINS: u64 = 1 << 27;
 
 fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
-    // What is wrong with the JSON is said when all of it is read.
+    // Errors in the JSON are reported after all of it is read.
     let Ok(outline) = serde_json::from_slice::<Outline>(bytes) else { return Ok(()) };
     let bins = outline.measurement.series.iter().map(OutlinedSeries::bins_in_memory);
     match bins.fold(0, u64::saturating_add) {
@@ -115,7 +115,7 @@ fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// A file that ends within its text was cut off; else it is said where the text is wrong.
+/// A file that ends within its text is truncated; otherwise the error names the place.
 fn wrong_json(fault: &serde_json::Error) -> Fault {
     if fault.is_eof() { Fault::CutOff } else { Fault::Json(fault.to_string()) }
 }

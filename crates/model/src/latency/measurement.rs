@@ -74,7 +74,7 @@ impl Measurement {
     pub fn doubts(&self) -> Vec<String> {
         let unfinished =
             self.interruptions.iter().map(|why| format!("the measurement is not complete: {why}"));
-        let timer = self.timer_doubts().map(|why| format!("the timer may not run at one rate: {why}"));
+        let timer = self.timer_doubts().map(|why| format!("the timer may not run at a constant rate: {why}"));
         unfinished.chain(timer).collect()
     }
 
@@ -163,7 +163,7 @@ impl Series {
         }
         let outside = |time| self.trials.min().is_none_or(|min| time < min);
         if self.minima.iter().any(|&minimum| outside(minimum)) {
-            return Err(fault("minima", "one is less than the least of all trials"));
+            return Err(fault("minima", "one is less than the minimum of all trials"));
         }
         let wrong = |cycle: &super::Cycle| cycle.min > cycle.median || cycle.median > cycle.max;
         if self.cycles.iter().any(wrong) {

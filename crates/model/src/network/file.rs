@@ -21,7 +21,7 @@
 use super::parse::Parts;
 use super::{Grouping, Level, Link, Network, NetworkError};
 use crate::units::{self, UnitError};
-use crate::{PerByte, Time};
+use crate::{PerByte, Time, toml_file};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -207,7 +207,7 @@ with_link_parameters!(FileNetwork {
 impl Network {
     /// A network from the text of a network file.
     pub fn from_toml(text: &str) -> Result<Network, NetworkError> {
-        let file: FileNetwork = toml::from_str(text)?;
+        let file: FileNetwork = toml_file::read(text)?;
         match file.version {
             None | Some(VERSION) => {}
             Some(found) => return Err(NetworkError::Version { found }),

@@ -5,6 +5,7 @@
 //! (`chic,L=1us`). Parameters that follow a file with several link classes change the base class.
 
 use super::{Link, Network, NetworkError, presets};
+use crate::path_text::path_of;
 use crate::spelling::nearest;
 use crate::units;
 use crate::{PerByte, Time};
@@ -177,7 +178,7 @@ impl Network {
     pub fn load_from(text: &str, folder: &Path) -> Result<Network, NetworkError> {
         match split(text)? {
             (Some(name), changes) if name.ends_with(".toml") => {
-                Network::read(&folder.join(name))?.changed(changes)
+                Network::read(&folder.join(path_of(name)))?.changed(changes)
             }
             (Some(MEASURED), changes) => {
                 let path = folder.join(MEASURED_FILE);

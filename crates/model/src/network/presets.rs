@@ -99,7 +99,7 @@ const SLINGSHOT_11_SOURCES: &[Parameter] = &[
     Parameter { letter: "g", source: SLINGSHOT_11_RATE },
     Parameter {
         letter: "G",
-        source: concat!(lumi_stream!(), ": 23,979.38 MB/s with messages of 4 MiB is 41.7 ps a byte"),
+        source: concat!(lumi_stream!(), ": 23,979.38 MB/s with messages of 4 MiB is 41.7 ps per byte"),
     },
     Parameter {
         letter: "O",
@@ -140,7 +140,7 @@ const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "slingshot-11",
-        summary: "LUMI-C: HPE Slingshot-11, one 200 Gb/s card a node, Cray MPICH",
+        summary: "LUMI-C: HPE Slingshot-11, one 200 Gb/s card per node, Cray MPICH",
         link: SLINGSHOT_11_LINK,
         sources: SLINGSHOT_11_SOURCES,
     },

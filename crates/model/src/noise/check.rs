@@ -10,15 +10,17 @@ const RANKS_CHECKED: u64 = 1 << 16;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InjectionError {
     #[error(
-        "noise takes {percent:.1} % of rank {rank}'s time: an interval that is extended by its own noise never \
-         closes; use less noise or leave wallclock off"
+        "noise takes {percent:.1} % of rank {rank}'s time: an interval that its own noise extends never ends; use \
+         less noise or remove wallclock"
     )]
     NeverCloses { rank: Rank, percent: f64 },
     #[error("noise source `{name}` has ranks {first} to {last}: put the smaller first")]
     NoRanks { name: String, first: Rank, last: Rank },
-    #[error("noise source `{name}` is for ranks r with r mod {modulus} = {remainder}, which no rank is")]
+    #[error(
+        "noise source `{name}` is for ranks r with r mod {modulus} = {remainder}, which no rank satisfies"
+    )]
     NoResidue { name: String, modulus: u32, remainder: u32 },
-    #[error("{count} noise sources are more than the 16,777,215 a run may have")]
+    #[error("{count} noise sources are too many: a run may have at most 16,777,215")]
     TooMany { count: usize },
 }
 

@@ -5,12 +5,12 @@ use crate::units::Decimal;
 
 /// A place in a text file, both counted from 1; columns count bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LinePlace {
     pub line: usize,
     pub column: usize,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LinePlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -20,13 +20,13 @@ impl std::fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
     #[error("{place}: `{text}` is negative; times are 0 ns or more")]
-    Negative { place: Place, text: String },
+    Negative { place: LinePlace, text: String },
     #[error("{place}: `{text}` is not a number of {unit}")]
-    NotANumber { place: Place, text: String, unit: &'static str },
-    #[error("{place}: `{text}` {unit} is more than simulated time can hold (213 days)")]
-    TooLarge { place: Place, text: String, unit: &'static str },
+    NotANumber { place: LinePlace, text: String, unit: &'static str },
+    #[error("{place}: `{text}` {unit} exceeds the range of simulated time (213 days)")]
+    TooLarge { place: LinePlace, text: String, unit: &'static str },
     #[error("{place}: `{text}` is not a whole number of {what}")]
-    NotACount { place: Place, text: String, what: &'static str },
+    NotACount { place: LinePlace, text: String, what: &'static str },
 }
 
 /// The unit of a column of times.
@@ -45,7 +45,7 @@ pub(crate) const MICROSECONDS: ColumnUnit =
 /// What a line of such a file is.
 pub(crate) enum Line<'a> {
     Comment(&'a str),
-    Fields(Vec<(Place, &'a str)>),
+    Fields(Vec<(LinePlace, &'a str)>),
 }
 
 /// The lines that say something, with their numbers. Bytes that are no UTF-8 read as `�`, which is
@@ -63,21 +63,21 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
 }
 
 /// The fields of a line, up to a `#`.
-fn fields(line: &str, number: usize) -> Vec<(Place, &str)> {
+fn fields(line: &str, number: usize) -> Vec<(LinePlace, &str)> {
     let data = line.split('#').next().unwrap_or_default();
     let start = data.as_ptr() as usize;
     data.split_whitespace()
-        .map(|field| (Place { line: number, column: field.as_ptr() as usize - start + 1 }, field))
+        .map(|field| (LinePlace { line: number, column: field.as_ptr() as usize - start + 1 }, field))
         .collect()
 }
 
 /// A number of nanoseconds, to the nearest picosecond.
-pub(super) fn nanoseconds(place: Place, field: &str) -> Result<Time, FieldError> {
+pub(super) fn nanoseconds(place: LinePlace, field: &str) -> Result<Time, FieldError> {
     time(place, field, NANOSECONDS)
 }
 
 /// A number of some unit, to the nearest picosecond.
-pub(super) fn time(place: Place, field: &str, unit: ColumnUnit) -> Result<Time, FieldError> {
+pub(super) fn time(place: LinePlace, field: &str, unit: ColumnUnit) -> Result<Time, FieldError> {
     let text = || field.to_string();
     let number = decimal(place, field)?.ok_or_else(|| FieldError::NotANumber {
         place,
@@ -89,14 +89,14 @@ pub(super) fn time(place: Place, field: &str, unit: ColumnUnit) -> Result<Time, 
 }
 
 /// A whole number of something.
-pub(super) fn count(place: Place, field: &str, what: &'static str) -> Result<u64, FieldError> {
+pub(super) fn count(place: LinePlace, field: &str, what: &'static str) -> Result<u64, FieldError> {
     let number = decimal(place, field)?.filter(|number| number.is_whole_in(1));
     let whole = number.and_then(|number| number.scaled(1, 1)).and_then(|count| u64::try_from(count).ok());
     whole.ok_or_else(|| FieldError::NotACount { place, text: field.into(), what })
 }
 
 /// The number in a field, nothing when it holds none.
-fn decimal(place: Place, field: &str) -> Result<Option<Decimal>, FieldError> {
+fn decimal(place: LinePlace, field: &str) -> Result<Option<Decimal>, FieldError> {
     let unsigned = field.strip_prefix('+').unwrap_or(field);
     match unsigned.strip_prefix('-').map(Decimal::parse) {
         Some(Ok(_)) => Err(FieldError::Negative { place, text: field.into() }),

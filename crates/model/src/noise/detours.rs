@@ -30,17 +30,15 @@ pub struct Columns<'a> {
 /// Why a list of detours is no noise trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetoursError {
-    #[error(
-        "detour {index} starts at {start} ps, before the one in front of it: sort the trace by start time"
-    )]
+    #[error("detour {index} starts at {start} ps, before the previous one: sort the trace by start time")]
     Unsorted { index: usize, start: u64 },
-    #[error("detour {index} starts at {start} ps, beyond the stated length of the trace, {length} ps")]
+    #[error("detour {index} starts at {start} ps, after the stated length of the trace, {length} ps")]
     BeyondLength { index: usize, start: u64, length: u64 },
-    #[error("the trace holds detours but its length is 0: state the measurement period")]
+    #[error("the trace has detours, but its length is 0: state the measurement period")]
     NoLength,
-    #[error("the durations add up to more than simulated time can hold (213 days)")]
+    #[error("the sum of the durations exceeds the range of simulated time (213 days)")]
     TooLong,
-    #[error("{count} detours are more than a trace may hold (4,294,967,295)")]
+    #[error("{count} detours are too many: a trace holds at most 4,294,967,295")]
     TooMany { count: usize },
 }
 
@@ -124,7 +122,7 @@ impl Detours {
         index
     }
 
-    /// What is left, at `position` of the endless repetition, of the detour that started last.
+    /// The remainder, at `position` of the endless repetition, of the detour that started last.
     fn residual(&self, position: u64, started: usize) -> u64 {
         let within = position % self.length;
         let (start, duration) = match started.checked_sub(1) {

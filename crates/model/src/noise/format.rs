@@ -2,7 +2,7 @@
 //!
 //! | format | holds | a file is |
 //! |---|---|---|
-//! | `straggler` | a whole [`Recording`] | a node |
+//! | `straggler` | a whole [`NoiseRecording`] | a node |
 //! | `selfish` | detours, t_min, threshold, period (Netgauge) | a core |
 //! | `columns` | detours: start and duration in ns (LogGOPSim) | a core |
 //! | `sysjitter` | detours | a core |
@@ -31,7 +31,7 @@ pub use detect::detect;
 pub use errors::{FormatError, JoinError, WriteError};
 pub use repairs::{Overlaps, Repairs};
 
-use super::recording::{Core, Origin, Recording};
+use super::recording::{Core, NoiseRecording, Origin};
 use crate::Time;
 use crate::spelling::{hint, nearest};
 use std::collections::HashSet;
@@ -136,13 +136,13 @@ pub struct FormatOptions {
 
 /// Reads a file; `format` is detected unless given.
 ///
-/// The recording keeps its promises ([`Recording::check`]) unless overlaps are to be kept.
+/// The recording keeps its promises ([`NoiseRecording::check`]) unless overlaps are to be kept.
 pub fn read(
     bytes: &[u8],
     format: Option<Format>,
     options: &FormatOptions,
-) -> Result<(Recording, Repairs), FormatError> {
-    // What is no format at all gets the errors of the simplest, with line and column.
+) -> Result<(NoiseRecording, Repairs), FormatError> {
+    // A file of unknown format gets the errors of the simplest format, with line and column.
     let format = format.or_else(|| detect(bytes)).unwrap_or(Format::Columns);
     let (mut recording, repairs) = match format {
         Format::Straggler => (straggler::read(bytes)?, Repairs::default()),
@@ -181,7 +181,7 @@ pub struct WrittenFile {
 }
 
 /// Writes a recording: one file, or one for each core where the format has room for one only.
-pub fn write(recording: &Recording, format: Format) -> Result<Written, WriteError> {
+pub fn write(recording: &NoiseRecording, format: Format) -> Result<Written, WriteError> {
     recording.check()?;
     let Some(first) = recording.cores.first() else { return Err(WriteError::NoCores) };
     if format == Format::Straggler {
@@ -205,7 +205,7 @@ pub fn write(recording: &Recording, format: Format) -> Result<Written, WriteErro
 }
 
 /// What a format of other programs has no room for.
-fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
+fn dropped(recording: &NoiseRecording, format: Format, first: &Core) -> Vec<String> {
     let mut list = Vec::new();
     let of_detours = matches!(format, Format::Selfish | Format::Columns | Format::Sysjitter);
     let named = recording.sources.len().saturating_sub(1);
@@ -214,20 +214,20 @@ fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
     }
     let phases: usize = recording.cores.iter().map(|core| core.phases.len()).sum();
     if phases > 0 {
-        list.push(format!("the speed profile (slow stretches: {phases})"));
+        list.push(format!("the speed profile (slow phases: {phases})"));
     }
     let quanta: usize = recording.cores.iter().map(|core| core.quanta.len()).sum();
     if of_detours && quanta > 0 {
         list.push(format!("{quanta} samples of fixed work or time; their detours are kept"));
     }
     if recording.cores.iter().any(|core| core.lost.detours > 0) {
-        list.push("the account of what full buffers lost".into());
+        list.push("the counts of detours lost to full buffers".into());
     }
     if matches!(format, Format::Columns) && first.t_min > Time::ZERO {
         list.push("t_min and threshold".into());
     }
     if !matches!(recording.origin, Origin::Imported) {
-        list.push("what is known of the measurement and its timer".into());
+        list.push("the metadata of the measurement and its timer".into());
     }
     list.extend(text::rounded(recording, format));
     list.extend(text::pauses(recording, format));
@@ -236,7 +236,7 @@ fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
 
 /// Joins recordings of one node's cores; what is known of the node is taken from the first. If two cores
 /// bear the same number, all are numbered by their position.
-pub fn join(recordings: Vec<Recording>) -> Result<Recording, JoinError> {
+pub fn join(recordings: Vec<NoiseRecording>) -> Result<NoiseRecording, JoinError> {
     let mut list = recordings.into_iter();
     let mut joined = list.next().ok_or(JoinError::Nothing)?;
     for recording in list {
@@ -252,9 +252,9 @@ pub fn join(recordings: Vec<Recording>) -> Result<Recording, JoinError> {
     Ok(joined)
 }
 
-impl Recording {
+impl NoiseRecording {
     /// Adds the cores of another recording, whose sources get the numbers they have here.
-    fn take_cores_of(&mut self, other: Recording) {
+    fn take_cores_of(&mut self, other: NoiseRecording) {
         let ids: Vec<_> =
             other.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();
         for mut core in other.cores {

@@ -48,7 +48,7 @@ pub const MAX_EVENTS: u32 = 100_000_000;
 
 /// Detours that begin at the points of a Poisson process.
 ///
-/// A detour may begin while an earlier one lasts; the model then goes on with the later.
+/// A detour may begin during an earlier one; the model then continues with the later one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
     pub mean_gap: Time,
@@ -59,15 +59,15 @@ pub struct Poisson {
 /// Why a random process gives no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
-    #[error("no detour falls into length {length} at one in {mean_gap} on average: make the length larger")]
+    #[error("with one detour per {mean_gap} on average, length {length} holds no detour: make it longer")]
     Nothing { length: Time, mean_gap: Time },
     #[error(
-        "length {length} at one detour in {mean_gap} on average is more than 100,000,000 detours: make it shorter"
+        "with one detour per {mean_gap} on average, length {length} holds more than 100,000,000 detours: make it shorter"
     )]
     TooMany { length: Time, mean_gap: Time },
     #[error(
-        "{events} detours, one in {mean_gap} on average, reach beyond what simulated time can hold (213 days): \
-         take fewer events, or length=TIME"
+        "{events} detours, one per {mean_gap} on average, exceed the range of simulated time (213 days): give fewer \
+         events, or length=TIME"
     )]
     BeyondTime { events: u32, mean_gap: Time },
     #[error(transparent)]

@@ -5,6 +5,7 @@ use super::generate::GenerateError;
 use super::signature::{BuiltIn, SYNTHESISED, Signature, SignatureError};
 use super::spec::{NONE, NoiseSpec, RANK, Shape, SignatureOrigin, SourceSpec, SpecError};
 use super::{Detours, DetoursError, Source, Waveform, Who};
+use crate::path_text::path_of;
 use crate::philox::Stream;
 use crate::spelling::{hint, nearest};
 use crate::{Rank, Time};
@@ -27,7 +28,7 @@ pub enum LoadError {
     #[error("noise trace {path} cannot be read: {fault}{}", meant(path, fault))]
     Unreadable { path: PathBuf, fault: io::Error },
     #[error(
-        "noise trace {path}: the recording of {cores} cores gives each rank one in turn: leave out {key}="
+        "noise trace {path}: a recording of {cores} cores assigns one to each rank in turn: remove {key}="
     )]
     SeveralCores { path: PathBuf, cores: usize, key: &'static str },
     #[error("noise source `{name}`: {fault}")]
@@ -38,10 +39,14 @@ pub enum LoadError {
     Signature(#[from] SignatureError),
 }
 
-/// The built-in signature that was meant, if a file that is not there has nearly its name.
 fn meant(path: &Path, fault: &io::Error) -> String {
-    let typed = path.to_str().filter(|_| fault.kind() == io::ErrorKind::NotFound);
-    hint(typed.and_then(|typed| nearest(typed, BuiltIn::all().iter().map(|known| known.name))))
+    hint(signature_meant(path, fault))
+}
+
+/// The built-in signature that was meant, if a file that is not there has nearly its name.
+pub fn signature_meant(path: &Path, fault: &io::Error) -> Option<&'static str> {
+    let typed = path.to_str().filter(|_| fault.kind() == io::ErrorKind::NotFound)?;
+    nearest(typed, BuiltIn::all().iter().map(|known| known.name))
 }
 
 type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
@@ -49,7 +54,7 @@ type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
 impl NoiseSpec {
     /// What was typed: the name of a file that is there, else a description.
     pub fn of_typed(text: &str) -> Result<NoiseSpec, SpecError> {
-        if text != NONE && Path::new(text).is_file() { Ok(NoiseSpec::of_file(text)) } else { text.parse() }
+        if text != NONE && path_of(text).is_file() { Ok(NoiseSpec::of_file(text)) } else { text.parse() }
     }
 
     /// Reads the files and draws the traces. The seed alone decides what is drawn.
@@ -141,7 +146,7 @@ impl Loaded {
 
     /// The traces of the cores in a file of any format.
     fn file(&mut self, path: &str, length: Option<Time>, read: Read<'_>) -> Result<Vec<Trace>, LoadError> {
-        let path = PathBuf::from(path);
+        let path = path_of(path);
         let bytes = read(&path).map_err(|fault| LoadError::Unreadable { path: path.clone(), fault })?;
         let wrong = |fault| LoadError::File { path: path.clone(), fault };
         // Overlapping detours are simulated as they are written: an interval suffers each that starts in it.
@@ -172,7 +177,7 @@ fn read_signature(origin: &SignatureOrigin, read: Read<'_>) -> Result<Signature,
     match origin {
         SignatureOrigin::BuiltIn(built_in) => built_in.signature(),
         SignatureOrigin::File(path) => {
-            let path = PathBuf::from(path);
+            let path = path_of(path);
             let bytes = read(&path).map_err(|fault| SignatureError::unreadable(&path, fault))?;
             Signature::from_bytes(&bytes).map_err(|fault| fault.in_file(&path))
         }
@@ -186,7 +191,7 @@ fn repeating(detours: Detours) -> Waveform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::recording::{Core, Detour, Recording};
+    use crate::noise::recording::{Core, Detour, NoiseRecording};
 
     fn load(text: &str) -> Result<Loaded, LoadError> {
         let spec: NoiseSpec = text.parse().unwrap();
@@ -235,7 +240,8 @@ mod tests {
             Core { core: 3, length: Time(100), detours: vec![detour(10), detour(20)], ..Core::default() };
         let quiet = Core { core: 5, length: Time(100), ..Core::default() };
         let cores = vec![noisy, quiet];
-        let recording = Recording { sources: Recording::unnamed(), cores, ..Recording::default() };
+        let recording =
+            NoiseRecording { sources: NoiseRecording::unnamed(), cores, ..NoiseRecording::default() };
         format::straggler::write(&recording).unwrap()
     }
 
@@ -251,7 +257,7 @@ mod tests {
         assert_eq!((loaded.sources[0].share(), loaded.sources[1].share()), (0.14, 0.0));
         let fault = load("trace:file=two.noise,ranks=0-7").unwrap_err().to_string();
         assert!(
-            fault.ends_with("the recording of 2 cores gives each rank one in turn: leave out ranks="),
+            fault.ends_with("a recording of 2 cores assigns one to each rank in turn: remove ranks="),
             "{fault}"
         );
         assert_eq!(load("n.0").unwrap().sources[0].who, Who::Everyone);

@@ -1,7 +1,7 @@
 //! Where each process begins in its trace, from a file: one number of nanoseconds a line, in the
 //! order of the ranks.
 
-use super::columns::{FieldError, Line, Place, lines, nanoseconds};
+use super::columns::{FieldError, Line, LinePlace, lines, nanoseconds};
 use crate::Time;
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 pub enum OffsetsError {
     #[error(transparent)]
     Field(#[from] FieldError),
-    #[error("{place}: one offset a line, in ns, in the order of the ranks; this is a second one")]
-    SecondColumn { place: Place },
-    #[error("the file holds no offsets: write one number of nanoseconds a line, in the order of the ranks")]
+    #[error("{place}: this is a second offset: write one per line, in ns, in rank order")]
+    SecondColumn { place: LinePlace },
+    #[error("the file holds no offsets: write one number of nanoseconds per line, in rank order")]
     Empty,
     #[error("{path}: {fault}")]
     InFile { path: PathBuf, fault: Box<OffsetsError> },
@@ -51,6 +51,6 @@ mod tests {
         assert_eq!(parse(b"# rank 0\n0\n1.5 # rank 1\n\n20").unwrap(), [Time(0), Time(1500), Time(20_000)]);
         assert!(matches!(parse(b"# nothing\n"), Err(OffsetsError::Empty)));
         let fault = parse(b"1\n2 3\n").unwrap_err();
-        assert!(fault.to_string().starts_with("line 2, column 3: one offset a line"), "{fault}");
+        assert!(fault.to_string().starts_with("line 2, column 3: this is a second offset"), "{fault}");
     }
 }

@@ -4,7 +4,7 @@
 //! Every core has its detours (start, duration, source) and its speed profile: on shared machines the speed
 //! itself changes for milliseconds, and an iteration that is slow for that reason is no detour. All times
 //! count from one synchronised start, so that cores can be compared. Detours are sorted by start and do not
-//! overlap on a core; whoever makes a recording sees to it ([`Recording::check`]).
+//! overlap on a core; whoever makes a recording sees to it ([`NoiseRecording::check`]).
 //!
 //! Files of other programs become recordings too; what they do not tell is left empty.
 
@@ -12,7 +12,7 @@ use super::{Detours, DetoursError};
 use crate::Time;
 use serde::{Deserialize, Serialize};
 
-/// A position in [`Recording::sources`].
+/// A position in [`NoiseRecording::sources`].
 pub type SourceId = u16;
 
 /// What took the CPU could not be named.
@@ -36,7 +36,7 @@ impl Detour {
 /// Noise measured on the cores of one node at the same time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recording {
+pub struct NoiseRecording {
     pub origin: Origin,
     pub machine: Machine,
     pub timer: Timer,
@@ -245,17 +245,17 @@ pub struct Quantum {
 /// Why a recording contradicts itself.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RecordingError {
-    #[error("core {core}: detour {index} starts before the one in front of it has ended")]
+    #[error("core {core}: detour {index} starts before the previous one ended")]
     Overlap { core: u32, index: usize },
     #[error("core {core}: detour {index} starts at {start}, after the measurement ended at {length}")]
     BeyondEnd { core: u32, index: usize, start: Time, length: Time },
     #[error("core {core}: detour {index} has source {source_id}, but only {sources} are named")]
     UnknownSource { core: u32, index: usize, source_id: SourceId, sources: usize },
-    #[error("core {core} is there twice")]
+    #[error("core {core} appears twice")]
     Twice { core: u32 },
 }
 
-impl Recording {
+impl NoiseRecording {
     /// The table of sources as a new recording has it.
     pub fn unnamed() -> Vec<SourceName> {
         vec![SourceName { name: "unnamed".into(), evidence: Evidence::None }]
@@ -288,7 +288,7 @@ impl Recording {
     }
 
     /// Puts a later measurement of the same cores behind this one. Cores that are in one of them only are left out.
-    pub fn append(&mut self, later: &Recording) {
+    pub fn append(&mut self, later: &NoiseRecording) {
         let ids: Vec<SourceId> =
             later.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();
         self.cores.retain(|core| later.cores.iter().any(|other| other.core == core.core));
@@ -405,8 +405,12 @@ mod tests {
         Core { length: Time(1000), detours, ..Core::default() }
     }
 
-    fn recording(detours: &[(u64, u64, SourceId)]) -> Recording {
-        Recording { sources: Recording::unnamed(), cores: vec![core(detours)], ..Recording::default() }
+    fn recording(detours: &[(u64, u64, SourceId)]) -> NoiseRecording {
+        NoiseRecording {
+            sources: NoiseRecording::unnamed(),
+            cores: vec![core(detours)],
+            ..NoiseRecording::default()
+        }
     }
 
     #[test]

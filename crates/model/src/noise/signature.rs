@@ -16,7 +16,7 @@ pub use draw::Strike;
 use super::DetoursError;
 use super::generate::Durations;
 use crate::Time;
-use crate::spelling::hint;
+use crate::toml_file::TomlError;
 use std::path::{Path, PathBuf};
 
 /// What the names of sources end with that were drawn from a signature.
@@ -51,30 +51,27 @@ pub enum Arrivals {
 /// Why there is no signature, or nothing to be drawn from it.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    #[error("the file is wrong: {fault}{}", hint(.nearest.as_deref()))]
-    Toml { fault: toml::de::Error, nearest: Option<String> },
+    #[error("the file is invalid: {0}")]
+    Toml(#[from] TomlError),
     #[error("the file is not UTF-8 text")]
     NotText,
-    #[error("version {found} of the signature file is unknown; this program reads version 1")]
+    #[error("the signature file has version {found}, but this program reads version 1")]
     Version { found: u32 },
     #[error(
-        "source `{name}`: give one of period = \"4ms\" (strikes regularly), rate = \"10Hz\" or mean_gap = \"100ms\" \
-         (strikes at random)"
+        "source `{name}`: give one of period = \"4ms\" (regular), rate = \"10Hz\" or mean_gap = \"100ms\" (random)"
     )]
     Arrivals { name: String },
-    #[error(
-        "source `{name}`: jitter is for sources with a period; those with a rate strike at random anyway"
-    )]
+    #[error("source `{name}`: jitter is for sources with a period; those with a rate are random anyway")]
     Jitter { name: String },
-    #[error("source `{name}` strikes every {gap}, which is no time at all: give a period above 0")]
+    #[error("source `{name}` has a period of {gap}: give a period above 0")]
     NoGap { name: String, gap: Time },
-    #[error("source `{name}` is there twice: give each its own name")]
+    #[error("source `{name}` appears twice: give each its own name")]
     Twice { name: String },
     #[error(
-        "its sources take {percent:.1} % of the time and leave a process nothing: make them shorter or rarer"
+        "its sources take {percent:.1} % of the time and leave none for the process: make them shorter or rarer"
     )]
     NoTimeLeft { percent: f64 },
-    #[error("{length} hold more than 100,000,000 detours: take a shorter length or fewer events")]
+    #[error("{length} hold more than 100,000,000 detours: give a shorter length or fewer events")]
     TooMany { length: Time },
     #[error("source `{name}`: {fault}")]
     Detours { name: String, fault: DetoursError },

@@ -111,7 +111,8 @@ pub enum SpecError {
     #[error("{place}: give either {one} or {other}, not both")]
     Both { place: String, one: &'static str, other: &'static str },
     #[error(
-        "periodic: a duration of {duration} every {period} leaves the process nothing: make it shorter than the period"
+        "periodic: a duration of {duration} every {period} leaves no time for the process: make it shorter than the \
+         period"
     )]
     NoTimeLeft { period: Time, duration: Time },
     #[error("periodic: a phase of {phase} lies outside the period of {period}")]
@@ -176,7 +177,7 @@ fn split_sources(text: &str) -> Result<Vec<&str>, SpecError> {
     Ok(parts)
 }
 
-/// Whether `text` goes on with `none`, a known kind of source or a misspelt one.
+/// Whether `text` continues with `none`, a known kind of source or a misspelt one.
 fn starts_source(text: &str) -> bool {
     let first = text.split('+').next().unwrap_or_default().trim();
     let is_kind = |kind: &str, list: &str| KINDS.contains(&kind) || reads_like_kind(kind, list);

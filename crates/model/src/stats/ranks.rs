@@ -2,7 +2,7 @@
 
 /// Beyond this standard deviation of a rank the normal distribution is exact to a hundredth of it.
 const NORMAL_FROM: f64 = 8000.0;
-/// Nothing happens so many standard deviations away from the mean.
+/// Probabilities this many standard deviations from the mean are negligible.
 const REACH: f64 = 12.0;
 
 /// The ranks, counted from 1, of two of `count` sorted values between which the quantile of the distribution they
@@ -72,7 +72,7 @@ mod tests {
         }
     }
 
-    /// Where the normal distribution takes over, ranks go on where they were.
+    /// Where the normal approximation takes over, the ranks continue without a jump.
     #[test]
     fn many_values() {
         let width = |count: u64, q: f64| {

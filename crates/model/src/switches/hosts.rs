@@ -66,10 +66,10 @@ fn numbers(ranges: &str) -> Result<Vec<String>, &'static str> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let [low, high] = [first, last].map(|end| end.parse::<u64>().ok());
         let (Some(low), Some(high)) = (low, high) else {
-            return Err("brackets hold numbers and ranges, as in [001-016,20]");
+            return Err("brackets must hold numbers and ranges, for example [001-016,20]");
         };
         if low > high {
-            return Err("a range goes down");
+            return Err("a range is descending");
         }
         if high - low >= MOST as u64 {
             return Err("it has more than a million names");
@@ -93,7 +93,7 @@ mod tests {
             ("n[1-2", "brackets"),
             ("n1]", "brackets"),
             ("n[[1]]", "brackets"),
-            ("n[3-1]", "goes down"),
+            ("n[3-1]", "is descending"),
             ("n[a-b]", "numbers and ranges"),
             ("n[]", "numbers and ranges"),
             ("a,,b", "empty name"),

@@ -15,18 +15,18 @@ fn units_say() {
     let cases = [
         (
             said(units::time("5")),
-            "`5` has no unit: write a unit, like 5us or 5s (known: ps, ns, us (or µs), ms, s, min)",
+            "`5` has no unit: write it like 5ms or 5s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         (said(units::time("5h")), "`5h` has the unknown unit `h` (known: ps, ns, us (or µs), ms, s, min)"),
         (
             said(units::time("fast")),
-            "`fast` is not a time: it does not begin with a number; write one like 5.33us",
+            "`fast` is not a time: it does not start with a number; write it like 5.33us",
         ),
         (said(units::time("-5us")), "`-5us` is negative: a time is 0 or more"),
         (said(units::time("99999999s")), "`99999999s` is too large: a time is at most 213 days (2^64 ps)"),
         (
             said(units::time("1.2.3s")),
-            "`1.2.3s` is not a time: it does not begin with a number; write one like 5.33us",
+            "`1.2.3s` is not a time: it does not start with a number; write it like 5.33us",
         ),
         (
             said(units::time("0.1234567890123456789012345s")),
@@ -37,23 +37,17 @@ fn units_say() {
             said(units::bytes("1Mib")),
             "`1Mib` has the unknown unit `Mib` (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
         ),
-        (
-            said(units::period("0Hz")),
-            "`0Hz` is zero: nothing happens at that rate; leave the source out or use `none`",
-        ),
-        (said(units::period("10")), "`10` has no unit: write a unit, like 10Hz (known: Hz, kHz, MHz, GHz)"),
-        (
-            said(units::per_byte("0GB/s")),
-            "`0GB/s` is zero: nothing arrives at that bandwidth; a free byte is written 0",
-        ),
+        (said(units::period("0Hz")), "`0Hz` is zero: remove the source or use `none`"),
+        (said(units::period("10")), "`10` has no unit: write it like 10Hz (known: Hz, kHz, MHz, GHz)"),
+        (said(units::per_byte("0GB/s")), "`0GB/s` is zero: write 0 for bytes that take no time"),
         (
             said(units::per_byte("1s")),
-            "`1s` is too large: a time per byte is at most 4.29 ms a byte (2^32 ps)",
+            "`1s` is too large: a time per byte is at most 4.29 ms per byte (2^32 ps)",
         ),
         (
             said(units::per_byte("6")),
-            "`6` has no unit: write a unit, like 6ns (known: a time a byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth \
-             (kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s))",
+            "`6` has no unit: write it like 6ns (known: a time per byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth (kB/s, \
+             MB/s, GB/s, TB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s))",
         ),
     ];
     for (said, expected) in cases {
@@ -66,23 +60,20 @@ fn networks_say() {
     let cases = [
         (
             "L=2500,o=1us,g=1us,G=6ns",
-            "network parameter L: `2500` has no unit: write a unit, like 2500us or 2500s (known: ps, ns, us (or µs), ms, s, min)",
+            "network parameter L: `2500` has no unit: write it like 2500ms or 2500s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         ("l=2500ns", "unknown network parameter `l` (known: L, o, os, or, g, G, O, S); did you mean `L`?"),
         ("L=1us,os=1us,g=1us", "the network lacks or, G: L, o (or os and or), g and G are required"),
         ("L=1us,o=1us,os=1us,g=1us,G=1ns", "network parameter os is given twice"),
         ("L=1us,G", "`G` is not KEY=VALUE, like L=2500ns"),
-        (
-            "L=2000min,o=0,g=0,G=0",
-            "network parameter L is 120000 s, more than a day: nothing real takes that long",
-        ),
+        ("L=2000min,o=0,g=0,G=0", "network parameter L is 120000 s, longer than a day: check the unit"),
         ("", "the network is empty: give a preset, L=…,o=…,g=…,G=… or a .toml file"),
     ];
     for (text, expected) in cases {
         assert_eq!(said(Network::parse(text)), expected);
     }
     let fault = said(Network::parse("chick"));
-    assert!(fault.starts_with("`chick` is no known network (presets: chic, altix,"), "{fault}");
+    assert!(fault.starts_with("unknown network `chick` (presets: chic, altix,"), "{fault}");
     assert!(fault.ends_with("or a .toml file); did you mean `chic`?"), "{fault}");
     let fault = said(Network::load("/nowhere/n.toml"));
     assert!(fault.starts_with("/nowhere/n.toml cannot be read: "), "{fault}");
@@ -94,7 +85,7 @@ fn network_files_say() {
     let fault = said(Network::from_toml(&format!("{base}G = \"6\"\n")));
     assert!(fault.contains("line 5, column 5") && fault.contains("`6` has no unit"), "{fault}");
     let fault = said(Network::from_toml(&format!("{base}G = \"6ns\"\nlatency = 1\n")));
-    assert!(fault.contains("line 6, column 1") && fault.contains("unknown field `latency`"), "{fault}");
+    assert!(fault.contains("line 6, column 1") && fault.contains("unknown key `latency`"), "{fault}");
     assert_eq!(
         said(Network::from_toml(base)),
         "the network lacks G: L, o (or os and or), g and G are required"
@@ -109,7 +100,7 @@ fn network_files_say() {
         "the network's level `node` lacks o, g, G: L, o (or os and or), g and G are required"
     );
     let fault = said(Network::from_toml(&format!("version = 2\n{base}G = 0")));
-    assert_eq!(fault, "version 2 of the network file is unknown; this program reads version 1");
+    assert_eq!(fault, "the network file has version 2, but this program reads version 1");
 }
 
 #[test]
@@ -127,12 +118,9 @@ fn noise_says() {
         ("periodic:rate=1kHz", "periodic lacks duration"),
         (
             "periodic:rate=1kHz,duration=1ms",
-            "periodic: a duration of 1 ms every 1 ms leaves the process nothing: make it shorter than the period",
+            "periodic: a duration of 1 ms every 1 ms leaves no time for the process: make it shorter than the period",
         ),
-        (
-            "periodic:rate=0Hz,duration=1us",
-            "periodic: rate: `0Hz` is zero: nothing happens at that rate; leave the source out or use `none`",
-        ),
+        ("periodic:rate=0Hz,duration=1us", "periodic: rate: `0Hz` is zero: remove the source or use `none`"),
         ("periodic:period=0,duration=1us", "periodic: period: `0` is not a time above 0"),
         ("periodic:period=1ms,rate=1kHz,duration=1us", "periodic: give either period or rate, not both"),
         (
@@ -145,7 +133,7 @@ fn noise_says() {
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5)",
-            "exponential: mean: `5` has no unit: write a unit, like 5us or 5s (known: ps, ns, us (or µs), ms, s, min)",
+            "exponential: mean: `5` has no unit: write it like 5ms or 5s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5us",
@@ -169,8 +157,8 @@ fn noise_says() {
         ("signature:name=chic,file=a.toml", "signature: give either name or file, not both"),
         (
             "signature:name=chick",
-            "`chick` is no signature that is built in (known: chic, altix, jugene, zeptoos, jaguar, sp2; a file is \
-             signature:file=PATH); did you mean `chic`?",
+            "there is no built-in signature `chick` (known: chic, altix, jugene, zeptoos, jaguar, sp2; for a file \
+             write signature:file=PATH); did you mean `chic`?",
         ),
         (
             "none+",
@@ -191,10 +179,11 @@ fn noise_files_say() {
         ("1 2\n1\n", "line 2, column 1: expected two columns, start and duration in ns, found 1"),
         (
             "1\n",
-            "the file holds cycle counts and does not say how many there are in a second: give --ghz, as straggler noise convert FILE --ghz 2.1 -o OUT",
+            "the file holds cycle counts without a clock rate: give --ghz, for example straggler noise convert FILE \
+             --ghz 2.1 -o OUT",
         ),
         ("1 2 3\n", "line 1, column 5: expected two columns, start and duration in ns, found 3"),
-        ("5 1e30\n", "line 1, column 3: `1e30` ns is more than simulated time can hold (213 days)"),
+        ("5 1e30\n", "line 1, column 3: `1e30` ns exceeds the range of simulated time (213 days)"),
         (
             "# cycle number    duration [us]\n0             1x\n",
             "line 2, column 15: `1x` is not a number of microseconds",
@@ -206,13 +195,14 @@ fn noise_files_say() {
         ),
         (
             "# cycle number    workload iterations\n 0 986\n",
-            "the file does not say how long its quanta are: give --interval, as --interval 1ms",
+            "the file does not state the length of its quanta: give --interval, for example --interval 1ms",
         ),
         ("1 2 3 4 5\n1 2\n", "line 1, column 5: expected two columns, start and duration in ns, found 5"),
-        ("\0\u{1}\u{2}", "this is neither a text of numbers nor a noise file of straggler"),
+        ("\0\u{1}\u{2}", "this is neither a text file of numbers nor a noise file of straggler"),
         (
             "# Measurement period: 1.00 s\n1100000000 5\n",
-            "line 2, column 1: this detour starts after the trace's length of 1 s: correct its `# Measurement period` or give length=TIME",
+            "line 2, column 1: this detour starts after the end of the trace at 1 s: correct its `# Measurement \
+             period` or give length=TIME",
         ),
     ];
     for (text, expected) in cases {

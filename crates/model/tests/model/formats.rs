@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions, Repairs, straggler};
 use straggler_model::noise::recording::{
-    Attribution, AttributionMethod, Core, Detour, Evidence, Lost, Machine, Method, Origin, Phase, Quantum,
-    Recording, SourceName, Timer,
+    Attribution, AttributionMethod, Core, Detour, Evidence, Lost, Machine, Method, NoiseRecording, Origin,
+    Phase, Quantum, SourceName, Timer,
 };
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -13,12 +13,12 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|fault| panic!("{path}: {fault}"))
 }
 
-fn read(bytes: &[u8]) -> (Recording, Repairs) {
+fn read(bytes: &[u8]) -> (NoiseRecording, Repairs) {
     format::read(bytes, None, &FormatOptions::default()).unwrap()
 }
 
 /// Starts and durations of the only core, in ps.
-fn detours(recording: &Recording) -> Vec<(u64, u64)> {
+fn detours(recording: &NoiseRecording) -> Vec<(u64, u64)> {
     recording.cores[0].detours.iter().map(|detour| (detour.start.ps(), detour.duration.ps())).collect()
 }
 
@@ -105,7 +105,7 @@ fn the_serial_program_needs_the_rate() {
     let (serial, _) = format::read(&bytes, None, &options).unwrap();
     assert_eq!(serial, read(&fixture("llnl-fwq.dat")).0);
     let zero = FormatOptions { ghz: Some(0.0), ..FormatOptions::default() };
-    assert!(format::read(&bytes, None, &zero).unwrap_err().to_string().contains("makes no sense"));
+    assert!(format::read(&bytes, None, &zero).unwrap_err().to_string().contains("is not a valid clock rate"));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_a_format_cannot_hold_is_said() {
     let dropped = format::write(&recording, Format::Columns).unwrap().dropped;
     let expected = [
         "the names of sources (1)",
-        "the speed profile (slow stretches: 1)",
+        "the speed profile (slow phases: 1)",
         "8 samples of fixed work or time; their detours are kept",
         "t_min and threshold",
     ];
@@ -190,22 +190,22 @@ fn what_a_format_cannot_hold_is_said() {
     let fault = format::write(&recording, Format::Ftq).unwrap_err().to_string();
     assert_eq!(
         fault,
-        "ftq holds work done in fixed time, and the recording has times of fixed work: \
-         write it as straggler, selfish, columns or sysjitter"
+        "ftq holds work done in fixed time, but the recording has times of fixed work: write it as straggler, \
+         selfish, columns or sysjitter"
     );
     recording.cores[0].quanta[2].start = Time(300_000_000);
     let dropped = format::write(&recording, Format::NetgaugeFwq).unwrap().dropped;
     assert_eq!(dropped[2], "2 pauses between samples");
     let (ftq, _) = read(&fixture("ftq_2.dat"));
     let dropped = format::write(&ftq, Format::NetgaugeFtq).unwrap().dropped;
-    assert_eq!(dropped, ["what is less than whole quanta, in 7 rows"]);
+    assert_eq!(dropped, ["fractions of quanta, in 7 rows"]);
     let (list, _) = read(&fixture("columns.txt"));
     for format in [Format::NetgaugeFwq, Format::NetgaugeFtq, Format::LlnlFwq, Format::Ftq] {
         let fault = format::write(&list, format).unwrap_err().to_string();
         assert!(fault.contains("the recording has detours only"), "{fault}");
     }
     let dropped = format::write(&list, Format::Sysjitter).unwrap().dropped;
-    assert_eq!(dropped, ["what is less than whole nanoseconds, in 4 rows"]);
+    assert_eq!(dropped, ["fractions of nanoseconds, in 4 rows"]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn several_cores_become_several_files_and_back() {
 }
 
 /// A trace as a quiet machine gives it: a tick every 4 ms on a clock of 2 GHz, 2 us each, give or take.
-fn typical() -> Recording {
+fn typical() -> NoiseRecording {
     let mut core = Core { length: Time(1_000_000_000_000_000), ..Core::default() };
     let mut state = 1u64;
     for tick in 0..100_000u64 {
@@ -237,9 +237,9 @@ fn typical() -> Recording {
         let duration = Time((4_000 + (jitter & 2047)) * 500);
         core.detours.push(Detour { start, duration, source: (tick % 3) as u16 });
     }
-    let mut sources = Recording::unnamed();
+    let mut sources = NoiseRecording::unnamed();
     sources.extend(["a", "b"].map(|name| SourceName { name: name.into(), evidence: Evidence::Traced }));
-    Recording { sources, cores: vec![core], ..Recording::default() }
+    NoiseRecording { sources, cores: vec![core], ..NoiseRecording::default() }
 }
 
 #[test]
@@ -257,25 +257,27 @@ fn damaged_files_say_what_and_where() {
     let bytes = straggler::write(&read(&fixture("columns.txt")).0).unwrap();
     let said = |bytes: &[u8]| straggler::read(bytes).unwrap_err().to_string();
     let short = &bytes[..bytes.len() - 9];
-    let expected =
-        format!("the file ends after {} bytes, but {} belong to it: copy it again", short.len(), bytes.len());
+    let expected = format!("the file has {} of {} bytes: copy it again", short.len(), bytes.len());
     assert_eq!(said(short), expected);
-    assert!(said(&bytes[..18]).starts_with("the file ends after 18 bytes"));
-    assert!(said(&[&bytes[..], b"x"].concat()).starts_with("1 bytes stand behind the end"));
+    assert!(said(&bytes[..18]).starts_with("the file has 18 of"));
+    assert!(said(&[&bytes[..], b"x"].concat()).starts_with("1 bytes follow the end"));
     let mut newer = bytes.clone();
     newer[16] = 2;
-    assert_eq!(said(&newer), "the file has version 2, this straggler reads up to 1: use a newer straggler");
+    assert_eq!(
+        said(&newer),
+        "the file has version 2, but this straggler reads up to 1: use a newer straggler"
+    );
     let mut flipped = bytes.clone();
     flipped[60] ^= 4;
     assert!(said(&flipped).starts_with("the checksum is"), "{}", said(&flipped));
     let mut absurd = bytes.clone();
     absurd[28..36].fill(0xff);
-    assert!(said(&absurd).contains("belong to it"));
-    assert_eq!(said(b"GOAL"), "this is no noise file of straggler");
+    assert!(said(&absurd).contains("bytes: copy it again"));
+    assert_eq!(said(b"GOAL"), "this is not a noise file of straggler");
 }
 
 /// The columns of a sound file are replaced and the checksum is made right again.
-fn with_columns(recording: &Recording, columns: &[u8]) -> Vec<u8> {
+fn with_columns(recording: &NoiseRecording, columns: &[u8]) -> Vec<u8> {
     let bytes = straggler::write(recording).unwrap();
     let header = u64::from_le_bytes(bytes[20..28].try_into().unwrap()) as usize;
     let mut forged = bytes[..36 + header].to_vec();
@@ -349,11 +351,11 @@ prop_compose! {
         texts in prop::collection::vec("\\PC{0,20}", 6),
         numbers in any::<[f64; 4]>().prop_filter("JSON knows finite numbers only", |all| all.iter().all(|x| x.is_finite())),
         counts in any::<[u64; 4]>(),
-    ) -> Recording {
+    ) -> NoiseRecording {
         cores.sort_by_key(|core| core.core);
         cores.dedup_by_key(|core| core.core);
         let named = |name: &String| SourceName { name: name.clone(), evidence: Evidence::Remainder };
-        Recording {
+        NoiseRecording {
             origin: Origin::Measured { version: texts[0].clone(), command: texts[1].clone(), started: counts[0] },
             machine: Machine {
                 host: Some(texts[2].clone()),

@@ -1,20 +1,13 @@
-//! Axes: which values they span, where a value lies, and which ticks people can read.
+//! Axes: which values they span, where a value lies, and which ticks people can read. The page does the same
+//! (`web/report/src/charts/scale.ts`, `format/ticks.ts`); `plot/agreement.rs` holds the two against each other.
 //!
 //! Data may be anything. What is not finite, or so far from one that no axis shows it, is left out
 //! ([`drawable`]); equal values get room around them; so an axis always has a length.
 
-use super::unit::Unit;
+use super::number::{brief, factor, tick};
+use crate::page::{self, Scale, Unit};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scale {
-    Linear,
-    /// Powers of ten.
-    Decades,
-    /// Powers of two.
-    Doublings,
-}
-
-/// Beyond this no axis goes, in either direction.
+/// The limit of every axis, in either direction.
 const LARGEST: f64 = 1e24;
 const SMALLEST: f64 = 1e-24;
 
@@ -22,7 +15,79 @@ const SMALLEST: f64 = 1e-24;
 pub fn drawable(value: f64, scale: Scale) -> bool {
     match scale {
         Scale::Linear => value.abs() <= LARGEST,
-        Scale::Decades | Scale::Doublings => (SMALLEST..=LARGEST).contains(&value),
+        Scale::Log10 | Scale::Log2 => (SMALLEST..=LARGEST).contains(&value),
+    }
+}
+
+/// A value as its axis measures it: evenly spaced where the axis is even.
+pub fn coordinate(value: f64, scale: Scale) -> f64 {
+    match scale {
+        Scale::Linear => value,
+        Scale::Log10 | Scale::Log2 => value.max(SMALLEST / 100.0).log10(),
+    }
+}
+
+/// Ends of an axis, in its own coordinate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+}
+
+/// What the data span, in the coordinate of an axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Extent {
+    scale: Scale,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Extent {
+    /// Of the values that have a place on the axis, and of what it covers anyway.
+    pub fn of(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Extent {
+        let mut extent = Extent { scale: axis.scale, low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let covered = axis.covers.into_iter().flatten();
+        for value in values.into_iter().chain(covered).filter(|&value| drawable(value, axis.scale)) {
+            let at = coordinate(value, axis.scale);
+            (extent.low, extent.high) = (extent.low.min(at), extent.high.max(at));
+        }
+        extent
+    }
+
+    /// With a share of the length as room at both ends.
+    pub fn padded(self, pad: f64) -> Range {
+        self.range(pad, false)
+    }
+
+    /// The same from zero on, where the axis has one; no room is needed beyond it.
+    pub fn with_zero(self, pad: f64) -> Range {
+        self.range(pad, self.scale == Scale::Linear)
+    }
+
+    fn range(self, pad: f64, from_zero: bool) -> Range {
+        if self.low > self.high {
+            return Range { low: 0.0, high: 1.0 };
+        }
+        let zero = from_zero.then_some(0.0);
+        let low = zero.map_or(self.low, |zero| self.low.min(zero));
+        let high = zero.map_or(self.high, |zero| self.high.max(zero));
+        let largest = low.abs().max(high.abs());
+        // Ends that differ by enough for floating point to tell ticks apart.
+        if high - low <= 1e-9 * largest {
+            let half = if self.scale == Scale::Linear && largest > 0.0 { largest / 2.0 } else { 0.5 };
+            return Range { low: low - half, high: high + half };
+        }
+        let margin = pad * (high - low);
+        let beyond = |end: f64, margin: f64| if zero == Some(end) { end } else { end + margin };
+        Range { low: beyond(low, -margin), high: beyond(high, margin) }
+    }
+
+    /// Shares of one whole are shown from 0 to 1.
+    pub fn home(self, axis: &page::Axis, pad: f64) -> Range {
+        match axis.whole && axis.scale == Scale::Linear {
+            true => Range { low: self.low.min(0.0), high: self.high.max(1.0) },
+            false => self.padded(pad),
+        }
     }
 }
 
@@ -32,176 +97,154 @@ pub struct Axis {
     pub title: String,
     pub scale: Scale,
     pub unit: Unit,
-    low: f64,
-    high: f64,
+    pub range: Range,
     /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
     names: Vec<String>,
+    /// Values that have ticks wherever the others are.
+    ends: Vec<f64>,
 }
 
-/// A mark on an axis: where, as a share of its length, and what stands there. Without a label only a fine
-/// line is drawn.
+/// A mark on an axis: at which value, where as a share of its length, and what stands there. Without a label only a
+/// fine line is drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tick {
+    pub value: f64,
     pub share: f64,
     pub label: Option<String>,
 }
 
 impl Axis {
-    /// An axis that shows all values that can be shown.
-    pub fn fitting(title: &str, scale: Scale, unit: Unit, values: impl IntoIterator<Item = f64>) -> Axis {
-        let drawn = values.into_iter().filter(|&value| drawable(value, scale));
-        let span = drawn.fold(None, |span: Option<(f64, f64)>, value| {
-            let (low, high) = span.unwrap_or((value, value));
-            Some((low.min(value), high.max(value)))
-        });
-        let (low, high) = match (scale, span) {
-            (Scale::Linear, None) => (0.0, 1.0),
-            (Scale::Linear, Some((low, high))) => with_length(low, high),
-            (Scale::Decades, None) => (1e-6, 1e-3),
-            (Scale::Decades, Some((low, high))) => with_decade(low, high),
-            (Scale::Doublings, None) => (2.0, 1024.0),
-            (Scale::Doublings, Some((low, high))) if low < high => (low, high),
-            (Scale::Doublings, Some((low, high))) => (low / 2.0, high * 2.0),
-        };
-        Axis { title: title.into(), scale, unit, low, high, names: Vec::new() }
+    pub fn new(axis: &page::Axis, range: Range) -> Axis {
+        let (title, names) = (axis.label.clone(), axis.names.clone());
+        Axis { title, scale: axis.scale, unit: axis.unit, range, names, ends: Vec::new() }
     }
 
-    /// The same with names at 0, 1, 2, …
-    pub fn with_names(self, names: &[String]) -> Axis {
-        Axis { names: names.to_vec(), ..self }
-    }
-
-    /// The same with room at its ends, as a share of its length.
-    pub fn with_room(mut self, below: f64, above: f64) -> Axis {
-        let length = self.position(self.high) - self.position(self.low);
-        let ends = (self.position(self.low) - below * length, self.position(self.high) + above * length);
-        (self.low, self.high) = (self.value(ends.0), self.value(ends.1));
-        self
+    /// The same with ticks at the first and the last value of the data.
+    pub fn with_ends(self, ends: &[f64]) -> Axis {
+        Axis { ends: ends.to_vec(), ..self }
     }
 
     /// Where a value lies between the ends: 0 to 1. Values outside lie at the nearer end.
     pub fn share(&self, value: f64) -> f64 {
-        let (low, high) = (self.position(self.low), self.position(self.high));
-        let share = (self.position(value) - low) / (high - low);
+        self.share_of(coordinate(value, self.scale))
+    }
+
+    /// The same of a place in the coordinate of the axis.
+    pub fn share_of(&self, at: f64) -> f64 {
+        let share = (at - self.range.low) / (self.range.high - self.range.low);
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// Values measured as the axis measures them: evenly spaced where it is even.
-    fn position(&self, value: f64) -> f64 {
-        match self.scale {
-            Scale::Linear => value,
-            Scale::Decades => value.max(SMALLEST / 100.0).log10(),
-            Scale::Doublings => value.max(SMALLEST / 100.0).log2(),
-        }
+    pub fn low(&self) -> f64 {
+        self.value(self.range.low)
     }
 
-    fn value(&self, position: f64) -> f64 {
-        match self.scale {
-            Scale::Linear => position,
-            Scale::Decades => 10f64.powf(position),
-            Scale::Doublings => position.exp2(),
-        }
+    pub fn high(&self) -> f64 {
+        self.value(self.range.high)
     }
 
-    /// Ticks with at most `most` labels or so.
-    pub fn ticks(&self, most: usize) -> Vec<Tick> {
-        let most = most.max(2);
-        match self.scale {
-            _ if !self.names.is_empty() => self.named_ticks(most),
-            Scale::Linear => self.even_ticks(most),
-            Scale::Decades => self.decade_ticks(most),
-            Scale::Doublings => self.doubling_ticks(most),
-        }
+    fn value(&self, at: f64) -> f64 {
+        if self.scale == Scale::Linear { at } else { 10f64.powf(at) }
     }
 
-    fn tick(&self, value: f64, label: Option<String>) -> Option<Tick> {
-        let slack = 1e-9 * (self.position(self.high) - self.position(self.low));
-        let position = self.position(value);
-        let inside =
-            position >= self.position(self.low) - slack && position <= self.position(self.high) + slack;
-        inside.then(|| Tick { share: self.share(value), label })
+    /// Ticks with about `room` labels at most.
+    pub fn ticks(&self, room: f64) -> Vec<Tick> {
+        let (low, high, room) = (self.low(), self.high(), room.max(1.0));
+        let found = match self.scale {
+            _ if !self.names.is_empty() => self.named(low, high, room),
+            Scale::Linear => self.with_both_ends(self.even(low, high, room), low, high),
+            // Within a part of one decade even steps read best.
+            Scale::Log10 if high / low < 10.0 => self.even(low, high, room),
+            Scale::Log2 if high / low < 4.0 => self.even(low, high, room),
+            Scale::Log10 => self.decades(low, high, room),
+            Scale::Log2 => self.powers_of_two(low, high, room),
+        };
+        let tick = |(value, label)| Tick { value, share: self.share(value), label };
+        found.into_iter().map(tick).collect()
     }
 
     /// Every name, or every second, third, …
-    fn named_ticks(&self, most: usize) -> Vec<Tick> {
-        let named = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty());
-        let seen: Vec<Tick> =
-            named.filter_map(|(place, name)| self.tick(place as f64, Some(name.clone()))).collect();
-        let every = seen.len().div_ceil(most).max(1);
-        seen.into_iter().step_by(every).collect()
+    fn named(&self, low: f64, high: f64, room: f64) -> Vec<(f64, Option<String>)> {
+        let places = self.names.iter().enumerate().map(|(place, name)| (place as f64, name));
+        let seen: Vec<_> =
+            places.filter(|(at, name)| !name.is_empty() && (low..=high).contains(at)).collect();
+        let every = (seen.len() as f64 / room).ceil().max(1.0) as usize;
+        seen.into_iter().step_by(every).map(|(at, name)| (at, Some(name.clone()))).collect()
     }
 
-    /// Steps of 1, 2 or 5 times a power of ten.
-    fn even_ticks(&self, most: usize) -> Vec<Tick> {
-        let rough = (self.high - self.low) / most as f64;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(10.0 * power);
-        let first = (self.low / step - 1e-9).ceil();
-        let reference = self.low.abs().max(self.high.abs());
-        let values = (0..=most + 1).map(|index| (first + index as f64) * step);
-        values.filter_map(|value| self.tick(value, Some(self.unit.label(value, reference, step)))).collect()
+    /// Steps of 1, 2 or 5 times a power of ten; whole ones where things are counted.
+    fn even(&self, low: f64, high: f64, room: f64) -> Vec<(f64, Option<String>)> {
+        const MOST: usize = 200;
+        let largest = low.abs().max(high.abs());
+        let step = match self.unit {
+            // Prefixes of bytes are powers of 1,024: steps are even in the prefix in which they are written.
+            Unit::Bytes => {
+                let factor = factor(largest, self.unit);
+                factor * nice_step((high - low) / factor, room)
+            }
+            Unit::Count => nice_step(high - low, room).max(1.0),
+            _ => nice_step(high - low, room),
+        };
+        let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
+        let values = (0..MOST).map(|index| first + index as f64).take_while(|&index| index <= last);
+        values.map(|index| index * step).map(|at| (at, Some(tick(at, self.unit, step, largest)))).collect()
     }
 
-    fn decade_ticks(&self, most: usize) -> Vec<Tick> {
-        let (low, high) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
-        let decades = self.high.log10() - self.low.log10();
-        let every = (decades / most as f64).ceil().max(1.0) as i32;
-        // Within few decades, 2 and 5 are labelled too.
-        let labelled: &[u8] = if 3.0 * decades <= most as f64 { &[1, 2, 5] } else { &[1] };
+    /// Even ticks and those of the ends; ticks too near to these are left out.
+    fn with_both_ends(
+        &self,
+        found: Vec<(f64, Option<String>)>,
+        low: f64,
+        high: f64,
+    ) -> Vec<(f64, Option<String>)> {
+        let mut ends: Vec<f64> = self.ends.iter().copied().filter(|end| (low..=high).contains(end)).collect();
+        ends.sort_by(f64::total_cmp);
+        ends.dedup();
+        let step = if found.len() > 1 { found[1].0 - found[0].0 } else { 0.0 };
+        let largest = ends.iter().map(|end| end.abs()).fold(0.0, f64::max);
+        let is_far = |at: f64| ends.iter().all(|end| (at - end).abs() > 0.6 * step);
+        let mut all: Vec<_> = found.into_iter().filter(|tick| is_far(tick.0)).collect();
+        let step = if step > 0.0 { step } else { 1.0 };
+        all.extend(ends.iter().map(|&end| (end, Some(tick(end, self.unit, step, largest)))));
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
+    fn powers_of_two(&self, low: f64, high: f64, room: f64) -> Vec<(f64, Option<String>)> {
+        let (first, last) = ((low.log2() - 1e-9).ceil() as i32, (high.log2() + 1e-9).floor() as i32);
+        let every = (f64::from(last - first + 1) / room).ceil().max(1.0) as i32;
+        let label = |power: i32, value| (power.rem_euclid(every) == 0).then(|| brief(value, self.unit));
+        let tick = |power: i32| (f64::from(power).exp2(), label(power, f64::from(power).exp2()));
+        (first..=last).map(tick).collect()
+    }
+
+    /// Powers of ten; within few of them 2 and 5 are labelled, too.
+    fn decades(&self, low: f64, high: f64, room: f64) -> Vec<(f64, Option<String>)> {
+        let span = (high / low).log10();
+        let (first, last) = ((low.log10() + 1e-9).floor() as i32, (high.log10() + 1e-9).floor() as i32);
+        let every = (span / room).ceil().max(1.0) as i32;
+        let labelled: &[u8] = if span < 2.2 && room >= 5.0 { &[1, 2, 5] } else { &[1] };
+        // Fine lines between many decades would be a grey area.
+        let digits = if span > 8.0 { 1..=1 } else { 1..=9u8 };
         let mut ticks = Vec::new();
-        for power in low..=high {
-            let unit = 10f64.powi(power);
-            for digit in 1..=9u8 {
-                let value = f64::from(digit) * unit;
+        for (power, digit) in (first..=last).flat_map(|power| digits.clone().map(move |digit| (power, digit)))
+        {
+            let value: f64 = format!("{digit}e{power}").parse().unwrap_or(f64::NAN);
+            if value >= low * 0.999999 && value <= high * 1.000001 {
                 let is_labelled = labelled.contains(&digit) && power.rem_euclid(every) == 0;
-                let label = is_labelled.then(|| self.unit.label(value, value, unit));
-                // Fine lines between many decades would be a grey area.
-                if is_labelled || (every == 1 && decades <= 9.0) {
-                    ticks.extend(self.tick(value, label));
-                }
-            }
-        }
-        ticks
-    }
-
-    fn doubling_ticks(&self, most: usize) -> Vec<Tick> {
-        let (low, high) = (self.low.log2().floor() as i32, self.high.log2().ceil() as i32);
-        // Steps that meet 2^10 and 2^20, which have short names.
-        let labels = |every: &i32| (high - 1).div_euclid(*every) - low.div_euclid(*every);
-        let steps = [1, 2, 5, 10, 20, 40, 80];
-        let every = steps.into_iter().find(|every| labels(every) <= most as i32).unwrap_or(160);
-        let mut ticks = Vec::new();
-        for power in low..=high {
-            let value = f64::from(power).exp2();
-            let label = (power.rem_euclid(every) == 0).then(|| self.unit.show(value));
-            if label.is_some() || high - low <= 40 {
-                ticks.extend(self.tick(value, label));
+                ticks.push((value, is_labelled.then(|| brief(value, self.unit))));
             }
         }
         ticks
     }
 }
 
-/// Ends that differ by enough for floating point to tell ticks apart.
-fn with_length(low: f64, high: f64) -> (f64, f64) {
-    let least = 1e-6 * low.abs().max(high.abs());
-    if high - low > least {
-        return (low, high);
-    }
-    let half = 0.1 * low.abs().max(high.abs());
-    // Nothing but zeros: amounts begin there.
-    if half > 0.0 { (low - half, high + half) } else { (0.0, 1.0) }
-}
-
-/// At least one decade long.
-fn with_decade(low: f64, high: f64) -> (f64, f64) {
-    let missing = 1.0 - (high.log10() - low.log10());
-    if missing <= 0.0 {
-        return (low, high);
-    }
-    let factor = 10f64.powf(missing / 2.0);
-    (low / factor, high * factor)
+/// 1, 2 or 5 times a power of ten, so that about `room` steps make the span.
+fn nice_step(span: f64, room: f64) -> f64 {
+    let rough = span / room;
+    let power = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    steps.into_iter().find(|step| *step >= rough * 0.999999).unwrap_or(10.0 * power)
 }
 
 #[cfg(test)]
@@ -209,45 +252,75 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn labels(axis: &Axis, most: usize) -> Vec<String> {
-        axis.ticks(most).into_iter().filter_map(|tick| tick.label).collect()
+    fn fitting(unit: Unit, scale: Scale, values: &[f64]) -> Axis {
+        let axis = page::Axis::new("", unit, scale);
+        Axis::new(&axis, Extent::of(&axis, values.iter().copied()).padded(0.0))
+    }
+
+    fn labels(axis: &Axis, room: f64) -> Vec<String> {
+        axis.ticks(room).into_iter().filter_map(|tick| tick.label).collect()
     }
 
     #[test]
     fn decades_of_time() {
-        let axis = Axis::fitting("", Scale::Decades, Unit::Seconds, [1e-6, 1e-2]);
-        assert_eq!(labels(&axis, 6), ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
-        assert_eq!(axis.ticks(6).len(), 4 * 9 + 1);
+        let axis = fitting(Unit::Seconds, Scale::Log10, &[1e-6, 1e-2]);
+        assert_eq!(labels(&axis, 6.0), ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
+        assert_eq!(axis.ticks(6.0).len(), 4 * 9 + 1);
         assert!((axis.share(1e-4) - 0.5).abs() < 1e-12);
-        let narrow = Axis::fitting("", Scale::Decades, Unit::Seconds, [5e-6]);
-        assert_eq!(labels(&narrow, 6), ["2 µs", "5 µs", "10 µs"]);
+        let narrow = fitting(Unit::Seconds, Scale::Log10, &[5e-6]);
+        assert_eq!(labels(&narrow, 6.0), ["2 µs", "5 µs", "10 µs"]);
     }
 
     #[test]
     fn even_steps_share_a_unit() {
-        let axis = Axis::fitting("", Scale::Linear, Unit::Seconds, [0.0, 2e-3, f64::NAN, f64::INFINITY]);
-        assert_eq!(labels(&axis, 5), ["0 ms", "0.5 ms", "1.0 ms", "1.5 ms", "2.0 ms"]);
+        let axis = fitting(Unit::Seconds, Scale::Linear, &[0.0, 2e-3, f64::NAN, f64::INFINITY]);
+        assert_eq!(labels(&axis, 5.0), ["0.0 ms", "0.5 ms", "1.0 ms", "1.5 ms", "2.0 ms"]);
+        assert_eq!(labels(&fitting(Unit::Count, Scale::Linear, &[0.0, 2.0]), 10.0), ["0", "1", "2"]);
     }
 
     #[test]
-    fn doublings_of_processes() {
-        let axis = Axis::fitting("", Scale::Doublings, Unit::Processes, [2.0, 1048576.0]);
-        assert_eq!(labels(&axis, 10), ["4", "16", "64", "256", "1k", "4k", "16k", "64k", "256k", "1M"]);
+    fn steps_of_bytes_are_whole() {
+        let axis = fitting(Unit::Bytes, Scale::Linear, &[0.0, 5e6]);
+        assert_eq!(labels(&axis, 5.0), ["0 MiB", "1 MiB", "2 MiB", "3 MiB", "4 MiB"]);
+    }
+
+    /// 1,024 processes are 1,024, not "1k".
+    #[test]
+    fn processes_are_written_out() {
+        let axis = fitting(Unit::Count, Scale::Log2, &[2.0, 1048576.0]);
+        assert_eq!(labels(&axis, 5.0), ["16", "256", "4,096", "65,536", "1,048,576"]);
+    }
+
+    #[test]
+    fn the_first_and_the_last_step_have_ticks() {
+        let axis = fitting(Unit::Count, Scale::Linear, &[-0.5, 21.5]).with_ends(&[0.0, 21.0]);
+        assert_eq!(labels(&axis, 5.0), ["0", "5", "10", "15", "21"]);
+    }
+
+    #[test]
+    fn amounts_begin_at_zero() {
+        let axis = page::Axis::linear("", Unit::Count);
+        let extent = Extent::of(&axis, [10.0, 20.0]);
+        assert_eq!(extent.with_zero(0.1), Range { low: 0.0, high: 22.0 });
+        assert_eq!(extent.padded(0.1), Range { low: 9.0, high: 21.0 });
+        let whole = page::Axis::whole("");
+        assert_eq!(Extent::of(&whole, [0.3]).home(&whole, 0.1), Range { low: 0.0, high: 1.0 });
     }
 
     proptest! {
-        /// Whatever the data, there are ticks, they lie on the axis in order, and no more than asked for.
+        /// Whatever the data, there are ticks, they lie on the axis in order, and not many more than asked for.
         #[test]
         fn every_axis_has_readable_ticks(
-            values in prop::collection::vec(prop::num::f64::ANY, 0..5), kind in 0..3usize, most in 2..12usize
+            values in prop::collection::vec(prop::num::f64::ANY, 0..5), kind in 0..3usize, room in 4..12usize
         ) {
-            let scale = [Scale::Linear, Scale::Decades, Scale::Doublings][kind];
-            let axis = Axis::fitting("", scale, Unit::Seconds, values.iter().copied()).with_room(0.02, 0.05);
-            let ticks = axis.ticks(most);
-            prop_assert!(ticks.windows(2).all(|pair| pair[0].share < pair[1].share));
+            let scale = [Scale::Linear, Scale::Log10, Scale::Log2][kind];
+            let axis = page::Axis::new("", Unit::Seconds, scale);
+            let axis = Axis::new(&axis, Extent::of(&axis, values.iter().copied()).padded(0.05));
+            let ticks = axis.ticks(room as f64);
+            prop_assert!(ticks.windows(2).all(|pair| pair[0].share < pair[1].share), "{:?}", ticks);
             prop_assert!(ticks.iter().all(|tick| (0.0..=1.0).contains(&tick.share)));
             let labelled = ticks.iter().filter(|tick| tick.label.is_some()).count();
-            prop_assert!((1..=most + 2).contains(&labelled), "{} {:?}", labelled, axis);
+            prop_assert!((1..=room + 3).contains(&labelled), "{} {:?}", labelled, axis);
             prop_assert!(values.iter().all(|&value| (0.0..=1.0).contains(&axis.share(value))));
         }
     }

@@ -45,7 +45,7 @@ impl Stroke {
 }
 
 /// A place in the picture: pixels from the left and from the top.
-pub type Place = (f64, f64);
+pub type Point = (f64, f64);
 
 /// A picture that grows element by element.
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl Canvas {
         Canvas { width, height, body: String::new() }
     }
 
-    pub fn line(&mut self, from: Place, to: Place, stroke: Stroke) {
+    pub fn line(&mut self, from: Point, to: Point, stroke: Stroke) {
         self.open_path(&[from, to], false, stroke);
     }
 
     /// Lines from place to place.
-    pub fn open_path(&mut self, places: &[Place], round: bool, stroke: Stroke) {
+    pub fn open_path(&mut self, places: &[Point], round: bool, stroke: Stroke) {
         let Stroke { colour, width, dashed } = stroke;
         let dashes = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
         let joins = if round { " stroke-linejoin=\"round\" stroke-linecap=\"round\"" } else { "" };
@@ -76,12 +76,12 @@ impl Canvas {
     }
 
     /// A filled polygon.
-    pub fn polygon(&mut self, places: &[Place], colour: &str, opacity: f64) {
+    pub fn polygon(&mut self, places: &[Point], colour: &str, opacity: f64) {
         let (data, opacity) = (path_data(places), number(opacity));
         self.push(format_args!("<path d=\"{data}Z\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"));
     }
 
-    pub fn rectangle(&mut self, (x, y): Place, (width, height): (f64, f64), colour: &str) {
+    pub fn rectangle(&mut self, (x, y): Point, (width, height): (f64, f64), colour: &str) {
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(number);
         self.push(format_args!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>"
@@ -89,7 +89,7 @@ impl Canvas {
     }
 
     /// A rounded box without filling.
-    pub fn outline(&mut self, (x, y): Place, (width, height): (f64, f64), colour: &str) {
+    pub fn outline(&mut self, (x, y): Point, (width, height): (f64, f64), colour: &str) {
         let [x, y, width, height] = [x, y, width, height].map(number);
         self.push(format_args!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\" fill=\"none\" \
@@ -98,9 +98,9 @@ impl Canvas {
     }
 
     /// Round dots of one colour. Each is a line of no length with round ends, relative to the one before.
-    pub fn dots(&mut self, places: &[Place], diameter: f64, colour: &str) {
+    pub fn dots(&mut self, places: &[Point], diameter: f64, colour: &str) {
         let mut data = String::with_capacity(8 * places.len());
-        let mut before: Option<Place> = None;
+        let mut before: Option<Point> = None;
         for &(x, y) in places {
             // Whole tenths, so that relative steps do not add up errors.
             let (x, y) = ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0);
@@ -118,23 +118,23 @@ impl Canvas {
         ));
     }
 
-    pub fn text(&mut self, place: Place, ink: Ink, content: &str) {
+    pub fn text(&mut self, place: Point, ink: Ink, content: &str) {
         self.turned_text(place, ink, content, "");
     }
 
     /// A text that is read from below upwards.
-    pub fn upward_text(&mut self, place: Place, ink: Ink, content: &str) {
+    pub fn upward_text(&mut self, place: Point, ink: Ink, content: &str) {
         let turn = format!(" transform=\"rotate(-90 {} {})\"", number(place.0), number(place.1));
         self.turned_text(place, ink, content, &turn);
     }
 
     /// A text that stays readable over lines and dots.
-    pub fn text_over(&mut self, place: Place, ink: Ink, content: &str) {
+    pub fn text_over(&mut self, place: Point, ink: Ink, content: &str) {
         let halo = " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
         self.turned_text(place, ink, content, halo);
     }
 
-    fn turned_text(&mut self, (x, y): Place, ink: Ink, content: &str, attributes: &str) {
+    fn turned_text(&mut self, (x, y): Point, ink: Ink, content: &str, attributes: &str) {
         let anchor = match ink.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -166,7 +166,7 @@ impl Canvas {
     }
 }
 
-fn path_data(places: &[Place]) -> String {
+fn path_data(places: &[Point]) -> String {
     let mut data = String::with_capacity(12 * places.len());
     for (index, &(x, y)) in places.iter().enumerate() {
         let command = if index == 0 { 'M' } else { 'L' };

@@ -3,7 +3,7 @@
 
 use super::Heading;
 use super::axis::{Axis, Tick};
-use super::canvas::{Anchor, Canvas, Ink, Place, Stroke};
+use super::canvas::{Anchor, Canvas, Ink, Point, Stroke};
 use super::palette;
 use super::text::{fitted, shortened, width, wrapped};
 
@@ -71,7 +71,7 @@ impl Frame {
 
     /// The same with both axes.
     pub fn with_axes(heading: &Heading, legend: &[Entry], x: &Axis, y: &Axis) -> Frame {
-        let labels = y.ticks(8).into_iter().filter_map(|tick| tick.label);
+        let labels = y.ticks(8.0).into_iter().filter_map(|tick| tick.label);
         let widest = labels.map(|label| width(&label, TICK)).fold(20.0, f64::max);
         let mut frame = Frame::new(heading, legend, widest);
         frame.draw_y(y);
@@ -88,13 +88,13 @@ impl Frame {
     }
 
     /// The place at shares of the axes.
-    pub fn place(&self, x: f64, y: f64) -> Place {
+    pub fn place(&self, x: f64, y: f64) -> Point {
         (self.left + x * self.width(), self.bottom - y * self.height())
     }
 
     /// The axis below, with lines through the chart.
     pub fn draw_x(&mut self, axis: &Axis) {
-        for Tick { share, label } in fitting_ticks(axis, self.width()) {
+        for Tick { share, label, .. } in fitting_ticks(axis, self.width()) {
             let x = self.left + share * self.width();
             let colour = if label.is_some() { palette::GRID } else { palette::FINE_GRID };
             self.canvas.line((x, self.top), (x, self.bottom), Stroke::new(colour, 1.0));
@@ -113,7 +113,7 @@ impl Frame {
 
     /// The axis at the left, with lines through the chart.
     pub fn draw_y(&mut self, axis: &Axis) {
-        for Tick { share, label } in axis.ticks(8) {
+        for Tick { share, label, .. } in axis.ticks(8.0) {
             let y = self.bottom - share * self.height();
             let colour = if label.is_some() { palette::GRID } else { palette::FINE_GRID };
             self.canvas.line((self.left, y), (self.right, y), Stroke::new(colour, 1.0));
@@ -162,7 +162,7 @@ impl Frame {
     }
 }
 
-fn draw_mark(canvas: &mut Canvas, entry: &Entry, (x, y): Place) {
+fn draw_mark(canvas: &mut Canvas, entry: &Entry, (x, y): Point) {
     match entry.mark {
         Mark::Dot => canvas.dots(&[(x + 8.0, y)], 8.0, entry.colour),
         Mark::Line => canvas.line((x, y), (x + 16.0, y), Stroke::new(entry.colour, 3.0)),
@@ -217,6 +217,6 @@ fn fitting_ticks(axis: &Axis, room: f64) -> Vec<Tick> {
             is_free
         })
     };
-    let candidates = (2..=10).rev().map(|most| axis.ticks(most));
-    candidates.into_iter().find(|ticks| fits(ticks)).unwrap_or_else(|| axis.ticks(2))
+    let candidates = (2..=10).rev().map(|most| axis.ticks(f64::from(most)));
+    candidates.into_iter().find(|ticks| fits(ticks)).unwrap_or_else(|| axis.ticks(1.0))
 }

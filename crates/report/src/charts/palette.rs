@@ -1,19 +1,45 @@
-//! Colours that people who see fewer of them can still tell apart: the set of Okabe and Ito
-//! ("Color Universal Design", 2008), its yellow last because it is faint on white.
+//! The colours of the page's light theme (`web/report/src/draw/theme.ts`). Series follow the set of Okabe and Ito
+//! ("Color Universal Design", 2008), which people who see fewer colours can still tell apart, without its vermillion:
+//! that belongs to noise alone.
 
-pub const TEXT: &str = "#1f2933";
-pub const FAINT: &str = "#5f6b76";
-pub const GRID: &str = "#e4e7eb";
-pub const FINE_GRID: &str = "#f3f4f6";
-pub const RULE: &str = "#9aa5b1";
-pub const TOTAL: &str = "#d5dae0";
-/// What is left when the colours are used up.
-pub const OTHERS: &str = "#8a8f98";
-pub const WARNING: &str = "#b34700";
+pub const PAPER: &str = "#ffffff";
+pub const TEXT: &str = "#1c2330";
+pub const FAINT: &str = "#5b6473";
+pub const GRID: &str = "#e9ecf1";
+pub const FINE_GRID: &str = "#f5f6f8";
+pub const RULE: &str = "#aeb6c2";
+/// What there would be without noise, and what chance alone gives.
+pub const REFERENCE: &str = "#c2264b";
+/// Series that share a colour.
+pub const OTHERS: &str = "#9aa1ab";
+pub const WARNING: &str = "#8a4b00";
 
-pub const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#000000", "#f0e442"];
+pub const COMPUTATION: &str = "#9fb8cf";
+pub const SEND: &str = "#0072b2";
+pub const RECEIVE: &str = "#009e73";
+pub const WAIT: &str = "#e6e9ee";
+pub const NOISE: &str = "#d55e00";
+pub const OTHER_ACTIVITY: &str = "#bb5f93";
 
-pub fn colour(index: usize) -> &'static str {
-    COLOURS.get(index).copied().unwrap_or(OTHERS)
+pub const SERIES: [&str; 8] =
+    ["#0072b2", "#e09400", "#009e73", "#bb5f93", "#3d9fd8", "#6b5b95", "#8a7a00", "#4a4f57"];
+
+/// From small to large, evenly in lightness, so that it also reads in grey.
+pub const HEAT: [(u8, u8, u8); 7] = [
+    (0xf4, 0xf6, 0xf2),
+    (0xcf, 0xe1, 0xd6),
+    (0x94, 0xc5, 0xbd),
+    (0x54, 0x9f, 0xa8),
+    (0x2b, 0x75, 0x94),
+    (0x1f, 0x4d, 0x7a),
+    (0x1b, 0x2a, 0x55),
+];
+
+/// Colours come again after the last; [`is_again`] tells, and lines are dashed then.
+pub fn series(index: usize) -> &'static str {
+    SERIES[index % SERIES.len()]
+}
+
+pub fn is_again(index: usize) -> bool {
+    index >= SERIES.len()
 }

@@ -7,9 +7,9 @@ use svg2pdf::{ConversionOptions, PageOptions};
 /// Why a picture cannot become a PDF.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
-    #[error("the picture is no SVG that can be drawn: {0}")]
+    #[error("the picture is not an SVG that can be drawn: {0}")]
     Unreadable(String),
-    #[error("the picture cannot become a PDF: {0}")]
+    #[error("the picture cannot be converted to PDF: {0}")]
     Conversion(String),
 }
 

@@ -6,15 +6,15 @@ mod distribution;
 mod heat;
 mod histogram;
 mod lines;
+mod marks;
 mod scatter;
 mod timeline;
 
-use super::axis::{Axis, Scale, drawable};
+use super::axis::{Axis, drawable};
 use super::frame::{Entry, Frame, Mark};
-use super::unit::Unit;
-use super::{Heading, palette};
+use super::{Heading, Picture};
 use crate::numbers::counted;
-use crate::page::{self, Chart, Plot};
+use crate::page::{Chart, Plot, Scale};
 
 impl Chart {
     /// What the chart itself says of its data.
@@ -27,49 +27,18 @@ impl Chart {
         }
     }
 
-    /// The picture as SVG.
-    pub fn draw(&self, heading: &Heading) -> String {
-        match &self.plot {
+    pub fn draw(&self, heading: &Heading) -> Picture {
+        let svg = match &self.plot {
             Plot::Boxes(plot) => boxes::draw(plot, heading),
             Plot::Lines(plot) => lines::draw(plot, heading),
             Plot::Distribution(plot) => distribution::draw(plot, heading),
             Plot::Histogram(plot) => histogram::draw(plot, heading),
-            Plot::Scatter(plot) => scatter::draw(plot, heading),
+            Plot::Scatter(plot) => return scatter::draw(plot, heading),
             Plot::Bars(plot) => bars::draw(plot, heading),
             Plot::Heat(plot) => heat::draw(plot, heading),
             Plot::Timeline(plot) => timeline::draw(plot, heading),
-        }
-    }
-}
-
-/// An axis of the page, around all values that it can show.
-fn axis(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Axis {
-    let ends = axis.whole.then_some([0.0, 1.0]).into_iter().flatten();
-    let covers = axis.covers.into_iter().flatten();
-    Axis::fitting(&axis.label, scale(axis), unit(axis), values.into_iter().chain(ends).chain(covers))
-        .with_names(&axis.names)
-}
-
-fn scale(axis: &page::Axis) -> Scale {
-    match axis.scale {
-        page::Scale::Linear => Scale::Linear,
-        page::Scale::Log10 => Scale::Decades,
-        page::Scale::Log2 => Scale::Doublings,
-    }
-}
-
-fn unit(axis: &page::Axis) -> Unit {
-    match axis.unit {
-        page::Unit::None => Unit::Plain,
-        // Powers of two read as 1k, 1M.
-        page::Unit::Count if axis.scale == page::Scale::Log2 => Unit::Processes,
-        page::Unit::Count => Unit::Count,
-        page::Unit::Seconds => Unit::Seconds,
-        page::Unit::Hertz => Unit::Hertz,
-        page::Unit::Bytes => Unit::Bytes,
-        page::Unit::BytesPerSecond => Unit::BytesPerSecond,
-        page::Unit::Share => Unit::Share,
-        page::Unit::Factor => Unit::Times,
+        };
+        Picture { svg, dots: None }
     }
 }
 
@@ -80,11 +49,6 @@ fn entry(name: &str, colour: &'static str, mark: Mark) -> Entry {
 /// A legend where there is more than one thing to tell apart.
 fn legend(entries: Vec<Entry>) -> Vec<Entry> {
     if entries.len() > 1 { entries } else { Vec::new() }
-}
-
-/// Colours from the first on; the ninth is that of all others.
-fn colour(index: usize) -> &'static str {
-    palette::colour(index)
 }
 
 /// Pairs that both axes have a place for, and how many have none.
@@ -110,5 +74,7 @@ fn empty(heading: &Heading, x: &Axis, y: &Axis) -> String {
     frame.finish()
 }
 
+#[cfg(test)]
+mod agreement;
 #[cfg(test)]
 mod tests;

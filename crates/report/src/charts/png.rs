@@ -16,9 +16,9 @@ const MAGNIFICATION: f32 = 2.0;
 /// Why a picture cannot become a PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    #[error("the picture is no SVG that can be drawn: {0}")]
+    #[error("the picture is not an SVG that can be drawn: {0}")]
     Unreadable(String),
-    #[error("a picture of {width} × {height} pixels cannot be held in memory")]
+    #[error("a picture of {width} × {height} pixels does not fit in memory")]
     TooLarge { width: f32, height: f32 },
     #[error("the pixels cannot be encoded: {0}")]
     Encoding(String),

@@ -39,11 +39,11 @@ fn decode(file: &[u8]) -> Result<Vec<Time>, String> {
     for page in parquet::read(file, &LAYOUT)? {
         let page = page?;
         let [Values::U32(ranks), Values::U64(times)] = &page[..] else {
-            return Err("its columns are other ones".into());
+            return Err("it has unexpected columns".into());
         };
         for (&rank, &time) in ranks.iter().zip(times) {
             if rank as usize != finish.len() {
-                return Err(format!("rank {rank} stands where rank {} belongs", finish.len()));
+                return Err(format!("rank {rank} found where rank {} was expected", finish.len()));
             }
             finish.push(Time(time));
         }

@@ -11,7 +11,8 @@ pub struct Axis {
     pub scale: Scale,
     /// Shows everything from 0 to 1, whatever the data: shares of one whole.
     pub whole: bool,
-    /// Covers at least this, so that small differences do not look large: the colours of a heat map.
+    /// Covers at least this: all of the time of a scatter, or of the colours of a heat map, so that small differences do
+    /// not look large.
     pub covers: Option<[f64; 2]>,
     /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
     pub names: Vec<String>,

@@ -21,20 +21,20 @@ const ALIGNMENT: usize = 8;
 /// The largest page that is read, header and columns.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Why bytes are no page.
+/// Why bytes are not a page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    #[error("it is not compressed as a page is, or damaged: {0}")]
+    #[error("it is not a compressed page, or it is damaged: {0}")]
     Compression(std::io::Error),
     #[error("it holds more than {} GiB", MOST_BYTES >> 30)]
     TooLarge,
-    #[error("it does not begin as a page does")]
+    #[error("it does not start like a page")]
     Magic,
-    #[error("it is of version {0} of the format, and only version 1 is known here: use a newer straggler")]
+    #[error("it has version {0} of the format, and only version 1 is supported: use a newer straggler")]
     Version(String),
-    #[error("it ends within its header")]
+    #[error("it ends in the middle of its header")]
     Truncated,
-    #[error("its header cannot be understood: {0}")]
+    #[error("its header cannot be parsed: {0}")]
     Header(serde_json::Error),
     #[error("its column {index} is {problem}")]
     Column { index: usize, problem: &'static str },
@@ -227,7 +227,7 @@ impl<'a> Unpacking<'a> {
             }
             (kind, plot) => {
                 let what = plot.unwrap_or(kind);
-                self.unknown.push(format!("a part of the kind `{what}` is not known here and was left out"));
+                self.unknown.push(format!("a part of the unknown kind `{what}` was left out"));
                 Ok(None)
             }
         }
@@ -235,9 +235,9 @@ impl<'a> Unpacking<'a> {
 
     fn find(&mut self, index: usize, r#type: Type) -> Result<&'a [u8], PageError> {
         let fault = |problem| PageError::Column { index, problem };
-        let place = self.places.get(index).ok_or_else(|| fault("not there"))?;
+        let place = self.places.get(index).ok_or_else(|| fault("missing"))?;
         if place.r#type != r#type {
-            return Err(fault("of another type than its plot needs"));
+            return Err(fault("of the wrong type for its plot"));
         }
         let length = place.length.checked_mul(r#type.size()).ok_or_else(|| fault("longer than the file"))?;
         let end = place.offset.checked_add(length).ok_or_else(|| fault("longer than the file"))?;

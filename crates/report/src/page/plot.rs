@@ -95,7 +95,7 @@ pub enum Role {
     Reference,
 }
 
-/// A straight line with a name: upright at an `x`, level at a `y`.
+/// A straight line with a name, upright at an `x` or level at a `y`; with both, a dot.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Mark {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +134,7 @@ pub struct HistogramSeries<F = Vec<f64>> {
     pub counts: F,
 }
 
+/// Dots. Of more than eight series, those after the seventh share a colour: important ones come first.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Scatter<F = Vec<f64>> {
     pub x: Axis,

@@ -153,7 +153,8 @@ pub fn plot() -> impl Strategy<Value = Plot> {
 }
 
 fn table() -> impl Strategy<Value = Table> {
-    let column = (text(), any::<bool>()).prop_map(|(name, number)| Column { name, number });
+    let column =
+        (text(), any::<bool>()).prop_map(|(name, number)| Column { name, number, ..Column::default() });
     let cell = (text(), prop::option::of(finite())).prop_map(|(text, value)| Cell { text, value });
     (text(), text(), text(), several(column), several(prop::collection::vec(cell, 0..3)))
         .prop_map(|(title, note, command, columns, rows)| Table { title, note, command, columns, rows })
@@ -247,12 +248,12 @@ fn lies_about_columns_are_found() {
     let empty = r#"{"type":"f64","offset":0,"length":0}"#;
     assert_eq!(scatter(empty).unwrap().charts().count(), 1);
     for (column, text) in [
-        ("", "not there"),
-        (r#"{"type":"u8","offset":0,"length":0}"#, "of another type"),
+        ("", "missing"),
+        (r#"{"type":"u8","offset":0,"length":0}"#, "of the wrong type"),
         (r#"{"type":"f64","offset":0,"length":1}"#, "longer than the file"),
         (r#"{"type":"f64","offset":8,"length":18446744073709551615}"#, "longer than the file"),
         (r#"{"type":"f64","offset":18446744073709551615,"length":1}"#, "longer than the file"),
-        (r#"{"type":"f64","offset":-1,"length":1}"#, "cannot be understood"),
+        (r#"{"type":"f64","offset":-1,"length":1}"#, "cannot be parsed"),
     ] {
         let fault = scatter(column).unwrap_err().to_string();
         assert!(fault.contains(text), "{fault}");

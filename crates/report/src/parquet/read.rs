@@ -12,11 +12,11 @@ const BEHIND: usize = 8;
 /// Checks that not a byte of a file has changed; what is wrong with it is said in words that follow "it holds no …: ".
 pub fn read<'a>(file: &'a [u8], layout: &'a Layout) -> Result<Reader<'a>, String> {
     if !file.starts_with(MAGIC) {
-        return Err("it does not begin as Parquet does".into());
+        return Err("it does not start like a Parquet file".into());
     }
     let digits = find_checksum(file, layout).ok_or_else(|| {
         format!(
-            "it does not end with {} = {}: it is of another origin, or cut off",
+            "it does not end with {} = {}: it was written by another program, or is truncated",
             layout.key, layout.version
         )
     })?;
@@ -25,7 +25,7 @@ pub fn read<'a>(file: &'a [u8], layout: &'a Layout) -> Result<Reader<'a>, String
     }
     let (pages, footer) = parts(file).ok_or("its footer is longer than the file")?;
     let mut footer = Cursor(footer);
-    footer.expect(&metadata::schema(layout)).ok_or("its columns are other ones")?;
+    footer.expect(&metadata::schema(layout)).ok_or("it has unexpected columns")?;
     let rows = footer.i64().ok_or("it does not say how many rows it has")?;
     let rows = usize::try_from(rows).map_err(|_| "it has more rows than fit into memory")?;
     Reader::new(pages, layout, rows)
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
                 for rows in pages_of_group(rows) {
                     (_, pages) = split_page(pages)
                         .filter(|(header, _)| header.0.rows as usize == rows)
-                        .ok_or("a page is broken")?;
+                        .ok_or("a page is damaged")?;
                 }
                 group.push(&begin[..begin.len() - pages.len()]);
             }
@@ -112,7 +112,7 @@ impl Iterator for Reader<'_> {
         }
         Some(self.page().ok_or_else(|| {
             (self.groups, self.columns) = (Vec::new().into_iter(), Vec::new());
-            "a page cannot be unpacked".into()
+            "a page cannot be decompressed".into()
         }))
     }
 }

@@ -60,7 +60,7 @@ fn write_page(out: &mut Summed<'_>, rows: usize, values: &[u8]) -> io::Result<u6
 }
 
 fn length(bytes: &[u8]) -> io::Result<i32> {
-    i32::try_from(bytes.len()).map_err(|_| io::Error::other("texts are too long for a page of Parquet"))
+    i32::try_from(bytes.len()).map_err(|_| io::Error::other("strings are too long for a Parquet page"))
 }
 
 /// A file, how long it is and what it sums up to.

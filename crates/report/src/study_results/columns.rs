@@ -161,7 +161,7 @@ impl<'a> Columns<'a> {
 }
 
 fn append(page: &[Values], results: &mut Results) -> Result<(), String> {
-    let columns = Columns::of(page).ok_or("its columns are other ones")?;
+    let columns = Columns::of(page).ok_or("it has unexpected columns")?;
     for (row, &replica) in columns.replica.iter().enumerate() {
         if !results.points.last().is_some_and(|point| columns.belongs(row, point)) {
             let (point, quiet) = (columns.coordinates(row), Time(columns.quiet[row]));
@@ -169,7 +169,10 @@ fn append(page: &[Values], results: &mut Results) -> Result<(), String> {
         }
         let Some(point) = results.points.last_mut() else { continue };
         if replica as usize != point.makespans.len() {
-            return Err(format!("replica {replica} stands where replica {} belongs", point.makespans.len()));
+            return Err(format!(
+                "replica {replica} found where replica {} was expected",
+                point.makespans.len()
+            ));
         }
         point.makespans.push(Time(columns.makespan[row]));
     }

@@ -2,6 +2,7 @@
 
 use super::{Collective, CollectiveError, Job, Operation};
 use std::fmt;
+use straggler_model::spelling::hint_of_list;
 use straggler_model::units::Bytes;
 
 /// The algorithms, whatever the operation.
@@ -113,9 +114,9 @@ impl From<Name> for Algorithm {
 /// An algorithm that an operation does not have, or that is given wrong parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AlgorithmError {
-    #[error("unknown algorithm `{algorithm}` for {operation}: known are {known}")]
+    #[error("unknown algorithm `{algorithm}` for {operation} (known: {known}){}", hint_of_list(.algorithm, .known))]
     Unknown { operation: &'static str, algorithm: String, known: String },
-    #[error("`{text}` is no parameter of {algorithm}: {mend}")]
+    #[error("`{text}` is not a parameter of {algorithm}: {mend}")]
     Parameter { algorithm: &'static str, text: String, mend: String },
     #[error("{algorithm}: {parameter}={value}: {mend}")]
     Value { algorithm: &'static str, parameter: &'static str, value: String, mend: String },
@@ -190,7 +191,7 @@ impl Algorithm {
     fn number(&self, parameter: Parameter, value: &str, least: u32) -> Result<u32, AlgorithmError> {
         let number = value.parse().ok().filter(|number| *number >= least);
         number
-            .ok_or_else(|| self.wrong(parameter, value, &format!("a whole number from {least} on is needed")))
+            .ok_or_else(|| self.wrong(parameter, value, &format!("give a whole number of at least {least}")))
     }
 
     fn wrong(&self, parameter: Parameter, value: &str, mend: &str) -> AlgorithmError {

@@ -1,4 +1,4 @@
-//! Barrier: nobody leaves before everybody has come.
+//! Barrier: no rank leaves before all ranks have entered.
 
 use super::allreduce::{RecursiveDoubling, disseminate};
 use super::sequence::{Part, Sequence};

@@ -69,7 +69,7 @@ fn barrier(name: Name) -> (&'static str, &'static str) {
         Name::Binomial | Name::KNomial => {
             ("up a tree to rank 0, and down again", "Yew, Tzeng and Lawrie 1987")
         }
-        Name::Linear => ("everyone reports to rank 0, which releases them", PLAIN),
+        Name::Linear => ("all report to rank 0, which releases them", PLAIN),
         other => general(other),
     }
 }
@@ -77,7 +77,7 @@ fn barrier(name: Name) -> (&'static str, &'static str) {
 fn scan(name: Name) -> (&'static str, &'static str) {
     match name {
         Name::Binomial => ("up a binomial tree and down again", "Blelloch 1990"),
-        Name::Linear => ("each rank waits for the one before it", PLAIN),
+        Name::Linear => ("each rank waits for the previous one", PLAIN),
         Name::RecursiveDoubling => {
             ("round k adds the ranks that differ in bit k, in rank order", "Hillis and Steele 1986")
         }
@@ -87,8 +87,8 @@ fn scan(name: Name) -> (&'static str, &'static str) {
 
 fn towards_root(name: Name) -> (&'static str, &'static str) {
     match name {
-        Name::Linear => ("everyone sends to the root", PLAIN),
-        Name::Binomial => ("up a tree whose ranks halve in a round", THAKUR),
+        Name::Linear => ("all send to the root", PLAIN),
+        Name::Binomial => ("up a tree whose ranks halve in each round", THAKUR),
         Name::KNomial => ("up a tree whose ranks shrink to 1/K in a round", "generalises binomial"),
         Name::Binary => ("up a binary tree, segment by segment", PJESIVAC),
         Name::Chain => ("from neighbour to neighbour to the root, segment by segment", PJESIVAC),
@@ -106,7 +106,7 @@ fn exchange(operation: Operation, name: Name) -> (&'static str, &'static str) {
         Name::Bruck if all_to_all => ("log P rounds; blocks travel over other ranks", BRUCK),
         Name::Bruck => ("log P rounds; each sends all it has gathered", BRUCK),
         Name::Dissemination => ("the same as bruck", HENSGEN),
-        Name::Linear => ("everyone sends to everyone at once", PLAIN),
+        Name::Linear => ("all send to all at once", PLAIN),
         Name::Ring => ("P - 1 rounds; blocks go from neighbour to neighbour", THAKUR),
         other => general(other),
     }
@@ -115,13 +115,13 @@ fn exchange(operation: Operation, name: Name) -> (&'static str, &'static str) {
 fn general(name: Name) -> (&'static str, &'static str) {
     match name {
         Name::Binary => ("down a binary tree, segment by segment", PJESIVAC),
-        Name::Binomial => ("a tree whose ranks double in a round", THAKUR),
+        Name::Binomial => ("a tree whose ranks double in each round", THAKUR),
         Name::Bruck => ("log P rounds; data travels over other ranks", BRUCK),
         Name::Chain => ("from neighbour to neighbour, segment by segment", PJESIVAC),
         Name::Dissemination => ("round k: to the rank K^k after, from the rank K^k before", HENSGEN),
         Name::DoubleTree => ("two binary trees, each for half the data", SANDERS),
-        Name::KNomial => ("a tree whose ranks grow K-fold in a round", "generalises binomial"),
-        Name::Linear => ("the root deals with everyone in turn", PLAIN),
+        Name::KNomial => ("a tree whose ranks grow K-fold in each round", "generalises binomial"),
+        Name::Linear => ("the root serves all ranks in turn", PLAIN),
         Name::Pairwise => ("P - 1 rounds of exchanges in pairs", THAKUR),
         Name::Rabenseifner => ("recursive halving, then recursive doubling back", "Rabenseifner 2004"),
         Name::RecursiveDoubling => ("round k: exchange with the rank that differs in bit k", THAKUR),
@@ -131,7 +131,9 @@ fn general(name: Name) -> (&'static str, &'static str) {
         Name::ScatterAllgather => {
             ("binomial scatter, then a ring gathers it everywhere", "Barnett et al. 1994")
         }
-        Name::Tournament => ("everyone meets everyone once, in pairs", "Tabe, Hardwick and Stout 1995"),
+        Name::Tournament => {
+            ("each pair of ranks exchanges once, as in a tournament", "Tabe, Hardwick and Stout 1995")
+        }
         Name::TwoLevel => ("inside the nodes, and between their leaders", "Karonis et al. 2000"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use straggler_model::spelling::hint_of_list;
 
 /// What is to be done; how, an [`super::Algorithm`] says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -141,7 +142,7 @@ impl fmt::Display for Operation {
 
 /// The text names no operation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown collective operation `{operation}`: known are {known}")]
+#[error("unknown collective operation `{operation}` (known: {known}){}", hint_of_list(.operation, .known))]
 pub struct UnknownOperation {
     pub operation: String,
     pub known: String,

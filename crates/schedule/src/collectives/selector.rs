@@ -33,7 +33,7 @@ pub use rule::{Rule, When};
 
 use super::{Algorithm, Job, Operation};
 use rule::Case;
-use std::path::Path;
+use straggler_model::path_text::path_of;
 
 /// Rules in their order, those of the base behind the selector's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,10 +73,10 @@ impl Selector {
         if !text.ends_with(".toml") {
             return Selector::preset(text);
         }
-        let path = Path::new(text);
-        let contents = std::fs::read_to_string(path)
-            .map_err(|fault| SelectorError::Unreadable { path: path.into(), fault })?;
-        Selector::parse(&contents, text).map_err(|fault| fault.in_file(path))
+        let path = path_of(text);
+        let contents = std::fs::read_to_string(&path)
+            .map_err(|fault| SelectorError::Unreadable { path: path.clone(), fault })?;
+        Selector::parse(&contents, text).map_err(|fault| fault.in_file(&path))
     }
 
     /// All rules, in the order in which they are asked.

@@ -1,6 +1,7 @@
 //! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
 //! it should, and the closed formulas count what is there.
 
+mod counting;
 mod limits;
 mod rounds;
 

@@ -56,10 +56,10 @@ pub(super) fn build(
 /// Why an operation is not done in two levels.
 fn refusal(operation: Operation) -> Option<&'static str> {
     match operation.uniform() {
-        Operation::Alltoall => Some("every pair of ranks has data of its own, which a leader only delays"),
-        Operation::Scan | Operation::Exscan => {
-            Some("a node's first rank needs the result of the node before, so the levels do not separate")
-        }
+        Operation::Alltoall => Some("each pair of ranks has its own data, which a leader would only delay"),
+        Operation::Scan | Operation::Exscan => Some(
+            "the first rank of a node needs the result of the previous node, so the levels do not separate",
+        ),
         Operation::ReduceScatterBlock => Some("use reduce and scatter, each in two levels"),
         _ => None,
     }

@@ -8,23 +8,23 @@ use straggler_model::Rank;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GoalError {
     #[error("{place}: {problem}")]
-    Text { place: Place, problem: TextProblem },
+    Text { place: GoalPlace, problem: TextProblem },
     #[error("{}{field}: {problem}", OfRank(*.rank))]
     Binary { rank: Option<Rank>, field: &'static str, problem: BinaryProblem },
-    #[error("neither GOAL text nor GOAL binary: text begins with `num_ranks N`, binary with the number 4223")]
+    #[error("neither GOAL text nor GOAL binary: text starts with `num_ranks N`, binary with the number 4223")]
     UnknownFormat,
 }
 
 /// A place in a text file. Lines and columns count from 1, columns in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct GoalPlace {
     pub line: u64,
     pub column: u64,
     /// The rank whose block it is in.
     pub rank: Option<Rank>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for GoalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)?;
         match self.rank {
@@ -55,8 +55,8 @@ pub enum TextProblem {
     #[error("`num_ranks` is 0: a schedule has at least one rank")]
     NoRanks,
     #[error(
-        "num_ranks {ranks} is out of proportion to a file of {bytes} bytes: at most {limit} are accepted, \
-         give the number of ranks that take part"
+        "num_ranks {ranks} is too large for a file of {bytes} bytes, at most {limit} are accepted: give the number \
+         of ranks that take part"
     )]
     TooManyRanks { ranks: u64, bytes: u64, limit: u64 },
     #[error("rank {rank} is out of range: num_ranks is {ranks}, so ranks go from 0 to {}", .ranks - 1)]
@@ -79,9 +79,9 @@ pub enum TextProblem {
     RepeatedLabel { label: String },
     #[error("`{label}` depends on itself: remove this dependency")]
     SelfDependency { label: String },
-    #[error("operations wait for each other in a circle: {}; remove one of these dependencies", Circle(.operations))]
+    #[error("operations form a dependency cycle: {}; remove one of these dependencies", Circle(.operations))]
     Cycle { operations: Vec<String> },
-    #[error("the block of this rank is not closed: add `}}` behind its last operation")]
+    #[error("the block of this rank is not closed: add `}}` after its last operation")]
     UnterminatedBlock,
     #[error("this comment is not closed: add `*/` where it ends")]
     UnterminatedComment,
@@ -97,7 +97,7 @@ impl fmt::Display for Suggestion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(nearest) => write!(f, ": did you mean `{nearest}`?"),
-            None => f.write_str(": define it in this rank, labels do not reach into other ranks"),
+            None => f.write_str(": define it in this rank; labels are local to a rank"),
         }
     }
 }
@@ -124,12 +124,10 @@ pub enum BinaryProblem {
     #[error("{found} is not the number 4223 of a GOAL binary file: convert the schedule again")]
     WrongMagic { found: u64 },
     #[error(
-        "2342 marks a file that a former run has used as its memory and destroyed: convert the schedule again"
+        "2342 marks a file that another simulator used as its memory and destroyed: convert the schedule again"
     )]
     Destroyed,
-    #[error(
-        "the file ends before it: {needed} bytes are needed, {available} are there; the file is cut short"
-    )]
+    #[error("the file is truncated: {needed} bytes are needed, {available} are left")]
     Truncated { needed: u64, available: u64 },
     #[error("a schedule has at least one rank")]
     NoRanks,
@@ -139,23 +137,23 @@ pub enum BinaryProblem {
         "the schedules of all ranks are longer than the file, so some overlap: convert the schedule again"
     )]
     Overlap,
-    #[error("{found} is stated, but {counted} is right: convert the schedule again")]
+    #[error("the file states {found}, but the correct value is {counted}: convert the schedule again")]
     Mismatch { found: u64, counted: u64 },
-    #[error("node {node} has {found}, at most {limit} is possible")]
+    #[error("node {node} has {found}, but at most {limit} is possible")]
     NodeOutOfRange { node: u32, found: u64, limit: u64 },
     #[error("node {node} has {found}, which is none of 1 (send), 2 (receive) and 3 (computation)")]
     UnknownType { node: u32, found: u8 },
-    #[error("node {node} states {found}, but {counted} is right: convert the schedule again")]
+    #[error("node {node} states {found}, but the correct value is {counted}: convert the schedule again")]
     NodeMismatch { node: u32, found: u64, counted: u64 },
-    #[error("node {node} is a send to or with a wildcard: only a receive may have one")]
+    #[error("node {node} is a send with a wildcard: only a receive may have one")]
     WildcardSend { node: u32 },
     #[error(
-        "node {node} computes {found} ns, which is more than simulated time can hold (at most {limit} ns)"
+        "node {node} computes {found} ns, which exceeds the range of simulated time (at most {limit} ns)"
     )]
     TooLong { node: u32, found: u64, limit: u64 },
     #[error("node {node} depends on itself: remove this dependency")]
     SelfDependency { node: u32 },
-    #[error("nodes wait for each other in a circle: {}; remove one of these dependencies", Circle(.nodes))]
+    #[error("nodes form a dependency cycle: {}; remove one of these dependencies", Circle(.nodes))]
     Cycle { nodes: Vec<String> },
 }
 
@@ -175,7 +173,7 @@ impl Fault {
     pub fn locate(self, bytes: &[u8]) -> GoalError {
         let before = &bytes[..self.offset.min(bytes.len())];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-        let place = Place {
+        let place = GoalPlace {
             line: memchr::memchr_iter(b'\n', before).count() as u64 + 1,
             column: (before.len() - line_start) as u64 + 1,
             rank: self.rank,

@@ -1,7 +1,7 @@
 //! GOAL files on disk: reading through a memory map, writing by replacement.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use super::error::GoalError;
 use super::{Written, binary, parse_with, text_write};
 use crate::Graph;
 use straggler_model::Rank;
+use straggler_model::replace::replace_file;
 
 /// The two forms of a GOAL file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,35 +156,9 @@ impl Input {
 /// before leaves what was there.
 pub fn write_path(path: impl AsRef<Path>, graph: &Graph, format: Format) -> Result<Written, WriteError> {
     let path = path.as_ref();
-    let written = replace(path, |out| match format {
+    let written = replace_file(path, |out| match format {
         Format::Text => text_write::write(graph, out),
         Format::Binary => binary::write(graph, out),
     });
-    written.map_err(|source| WriteError { path: path.into(), source })
-}
-
-/// Lets `fill` write a temporary file beside `path`, then renames it. A device or a pipe is written
-/// directly, and a link's target is replaced, not the link.
-fn replace<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return fill(&mut BufWriter::new(File::options().write(true).open(path)?));
-    }
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".straggler-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What any new file gets; the process's mask is applied to it.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(directory)?;
-    let value = fill(file.as_file_mut())?;
-    file.as_file().sync_data()?;
-    file.persist(&target)?;
-    Ok(value)
+    written.map_err(|fault| WriteError { path: path.into(), source: fault.fault })
 }

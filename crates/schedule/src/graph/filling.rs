@@ -60,7 +60,7 @@ impl Filling {
         (self.graph.rank_start.len() - 1) as Rank
     }
 
-    /// The next rank has so many operations.
+    /// Sets the number of operations of the next rank.
     pub fn add_rank(&mut self, operations: usize) {
         let end = self.graph.rank_start[self.ranks() as usize] + operations as u64;
         self.graph.rank_start.push(end);
@@ -113,7 +113,7 @@ impl Filling {
 }
 
 impl<'a> Part<'a> {
-    /// The columns of the next rank, which has so many operations.
+    /// The columns of the next rank, which has this many operations.
     pub fn next_rank(&mut self, operations: usize) -> Columns<'_, 'a> {
         let rows = self.rows.split_off_mut(..operations).unwrap_or_default();
         let waits = self.waits.split_off_mut(..operations).unwrap_or_default();

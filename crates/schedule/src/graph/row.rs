@@ -20,7 +20,7 @@ pub struct Row(pub RowBytes);
 
 const RUN: u32 = 28;
 const VALUE: u32 = (1 << RUN) - 1;
-/// In the place of a list's beginning: nobody waits.
+/// Instead of the start of a list: no operation waits.
 const NOBODY: u32 = VALUE;
 /// Marks the last entry of a list.
 const LAST: u32 = 1 << 30;
@@ -94,7 +94,7 @@ impl Row {
         self.0[3]
     }
 
-    /// Those who wait for the completion of the operation, if they follow each other and nobody else waits.
+    /// The operations that wait for this one, if they are consecutive and no other waits.
     #[inline(always)]
     pub fn run(self) -> Option<Range<u32>> {
         let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);

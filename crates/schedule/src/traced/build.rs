@@ -1,7 +1,7 @@
 //! The collectives of a recording, built for the number of processes that take part.
 
 use super::error::PlaybackError;
-use super::recording::{BlockSizes, CollectiveCall, Recording};
+use super::recording::{BlockSizes, CollectiveCall, TracedRun};
 use crate::collectives::sizes::Sizes;
 use crate::collectives::{Collective, Job, Operation};
 use crate::steps::Steps;
@@ -62,7 +62,7 @@ struct Like {
 
 /// What was built, and which of it each call of the recording is.
 pub(super) fn build_all(
-    recording: &Recording,
+    recording: &TracedRun,
     copies: u32,
     how: &Building<'_>,
 ) -> Result<(Vec<Built>, Vec<u32>), PlaybackError> {
@@ -95,7 +95,7 @@ pub(super) fn build_all(
 
 /// One collective of `members`·`times` processes.
 fn build(
-    recording: &Recording,
+    recording: &TracedRun,
     call: &CollectiveCall,
     members: u32,
     times: u32,

@@ -27,18 +27,18 @@ pub enum TraceError {
     #[error("the trace has no ranks")]
     Empty,
     #[error(
-        "communicator {comm} lists rank {member}, which is not one of the {processes} traced, or is listed twice"
+        "communicator {comm} lists rank {member}, which is not one of the {processes} traced ranks or appears twice"
     )]
     Member { comm: CommId, member: Rank, processes: u32 },
     #[error("rank {rank}, call {call}, {function}: there is no communicator {comm}")]
     NoCommunicator { rank: Rank, call: usize, function: Function, comm: CommId },
     #[error("rank {rank}, call {call}, {function}: the rank is not a member of communicator {comm}")]
     NotAMember { rank: Rank, call: usize, function: Function, comm: CommId },
-    #[error("rank {rank}, call {call}, {function}: {peer} is no rank of communicator {comm}")]
+    #[error("rank {rank}, call {call}, {function}: {peer} is not a rank of communicator {comm}")]
     NoPeer { rank: Rank, call: usize, function: Function, comm: CommId, peer: i32 },
     #[error(
-        "rank {rank}, call {call}, {function}: collective {number} on communicator {comm} is {theirs} on rank {other}; \
-         the ranks must call the same ones, with the same root"
+        "rank {rank}, call {call}, {function}: collective {number} on communicator {comm} is {theirs} on rank \
+         {other}; all ranks must call the same collectives with the same root"
     )]
     Different {
         rank: Rank,
@@ -49,11 +49,11 @@ pub enum TraceError {
         other: Rank,
         theirs: Function,
     },
-    #[error("rank {rank}: {threads} threads are more than the model has CPUs for (256)")]
+    #[error("rank {rank}: {threads} threads are too many: the model has 256 CPUs per rank")]
     TooManyThreads { rank: Rank, threads: usize },
     #[error("rank {rank} has more than {} instructions", u32::MAX)]
     TooLong { rank: Rank },
-    #[error("the trace uses more tags than a schedule has numbers for")]
+    #[error("the trace uses more tags than a schedule can number")]
     TooManyTags,
     #[error("{} unmatched:{}", .0.len(), listed(.0))]
     Unmatched(Vec<Unmatched>),
@@ -73,19 +73,19 @@ fn listed(all: &[Unmatched]) -> String {
 /// A recording that cannot be played back.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlaybackError {
-    #[error("a recording is played back at least once: 0 copies are none")]
+    #[error("0 copies: give at least 1")]
     NoCopies,
     #[error("{copies} copies of {processes} processes are too many: at most {}", i32::MAX)]
     TooManyProcesses { processes: u32, copies: u32 },
     #[error("{operation}: {fault}")]
     Collective { operation: &'static str, fault: CollectiveError },
-    #[error("{operation}: all its data together is more than 2^62 bytes")]
+    #[error("{operation}: its data exceeds 2^62 bytes in total")]
     TooMuchData { operation: &'static str },
-    #[error(
-        "the collectives under way use more tags than there are numbers for: {lanes} lanes of {width} tags"
-    )]
+    #[error("concurrent collectives use more tags than can be numbered: {lanes} lanes of {width} tags")]
     TooManyTags { lanes: u32, width: u32 },
-    #[error("rank {rank} always has nonblocking operations under way and does more than can be numbered")]
+    #[error(
+        "rank {rank} always has nonblocking operations in flight and has more operations than can be numbered"
+    )]
     TooLong { rank: Rank },
     #[error(
         "rank {rank} has more operations or dependencies than a graph can hold: replay the trace instead"

@@ -4,7 +4,7 @@
 
 use super::error::PlaybackError;
 use super::playback::Playback;
-use super::recording::{Awaited, Instruction, RankRecording};
+use super::recording::{Awaited, Instruction, TracedRank};
 use crate::graph::{Edge, MAX_DEPENDENCIES};
 use crate::steps::{Step, Then};
 use crate::{Graph, GraphBuilder, Operation, RankBuilder};
@@ -68,7 +68,7 @@ impl Playback {
 }
 
 impl RankGraph<'_> {
-    fn add(&mut self, recorded: &RankRecording) {
+    fn add(&mut self, recorded: &TracedRank) {
         for thread in 0..recorded.threads() {
             let (start, end) = recorded.thread(thread);
             self.add_thread(recorded, thread, start, end);
@@ -82,7 +82,7 @@ impl RankGraph<'_> {
         }
     }
 
-    fn add_thread(&mut self, recorded: &RankRecording, thread: usize, start: u32, end: u32) {
+    fn add_thread(&mut self, recorded: &TracedRank, thread: usize, start: u32, end: u32) {
         let mut front = Before::default();
         // Instructions of other threads that the next operations wait for.
         let mut elsewhere: Vec<u32> = Vec::new();

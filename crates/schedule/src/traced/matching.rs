@@ -5,7 +5,7 @@
 
 use super::collective::Collectives;
 use super::error::{TraceError, Unmatched};
-use super::reader::ReadRank;
+use super::reading::ReadRank;
 use super::recording::Instruction;
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Tag};
@@ -144,7 +144,7 @@ pub(super) fn describe(
                 Instruction::Send { to, bytes, .. } => {
                     format!("rank {to} does not receive its {bytes} bytes")
                 }
-                Instruction::Recv { from, .. } => format!("rank {from} does not send what it receives"),
+                Instruction::Recv { from, .. } => format!("rank {from} does not send this message"),
                 Instruction::Collective { call, .. } => {
                     let missing = collectives.missing(call);
                     format!("{missing} members of communicator {} do not take part", traced.comm)
@@ -157,7 +157,7 @@ pub(super) fn describe(
     all
 }
 
-/// Takes instructions out; nobody waits for them any more.
+/// Removes instructions, also from the lists of those that wait for them.
 pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
     if lone.is_empty() {
         return;
@@ -168,7 +168,7 @@ pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
     let mut waits = Vec::with_capacity(recorded.waits.len());
     let mut kept = Vec::with_capacity(recorded.instructions.len());
     let mut origins = Vec::with_capacity(recorded.origins.len());
-    // What is left of a list: where it begins now, and how many.
+    // The remaining list: its new start and its length.
     let mut relist = |list: &[u32]| {
         let start = waits.len() as u32;
         waits.extend(list.iter().copied().filter(|&awaited| !is_lone(awaited)).map(place));

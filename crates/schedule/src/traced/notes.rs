@@ -49,41 +49,41 @@ pub(super) enum Reason {
 impl Reason {
     fn text(self) -> &'static str {
         match self {
-            Reason::TimeOnly => "no model; the time the calls took counts as computation",
-            Reason::AsBarrier => "taken for a barrier of the communicator",
+            Reason::TimeOnly => "no model; the time of the calls counts as computation",
+            Reason::AsBarrier => "modelled as a barrier of the communicator",
             Reason::AsAllreduce => {
-                "taken for an allreduce of 8 bytes on the communicator given; the time after the last member came counts \
-                 as computation"
+                "modelled as an allreduce of 8 bytes on the given communicator; the time after the last member \
+                 entered counts as computation"
             }
-            Reason::Buffered => "leaves the program at once, whatever its size; nobody waits for it",
-            Reason::Synchronous => "completed by an answer of 0 bytes from the receiver",
-            Reason::Probe => "taken for the receive that follows",
-            Reason::Cancelled => "cancelled; left out",
+            Reason::Buffered => "returns at once, whatever its size; no call waits for it",
+            Reason::Synchronous => "completed by a reply of 0 bytes from the receiver",
+            Reason::Probe => "modelled as the receive that follows",
+            Reason::Cancelled => "cancelled; ignored",
             Reason::BetweenGroups => {
-                "a collective between two groups; the time the calls took counts as computation"
+                "an intercommunicator collective; the time of the calls counts as computation"
             }
-            Reason::NoNeighbors => "neighbours are not known; the time the calls took counts as computation",
+            Reason::NoNeighbors => "neighbours are unknown; the time of the calls counts as computation",
             Reason::Untold => {
-                "for what has no model or is not described; the time the calls took counts as computation"
+                "for operations without a model or description; the time of the calls counts as computation"
             }
-            Reason::UnknownRequest => "for requests of no call in the trace; these are left out",
-            Reason::NeverMatched => "a receive from anybody, and the trace does not say from whom; left out",
-            Reason::AfterFinalize => "after MPI_Finalize; left out",
-            Reason::Unmatched => "no counterpart in the trace; left out",
-            Reason::Failed => "failed; the time the calls took counts as computation",
+            Reason::UnknownRequest => "for requests of no call in the trace; these are ignored",
+            Reason::NeverMatched => "a receive from any source whose sender is not recorded; ignored",
+            Reason::AfterFinalize => "after MPI_Finalize; ignored",
+            Reason::Unmatched => "no counterpart in the trace; ignored",
+            Reason::Failed => "failed; the time of the calls counts as computation",
             Reason::OtherWorld => {
-                "with processes of another MPI_COMM_WORLD; the time the calls took counts as computation"
+                "with processes of another MPI_COMM_WORLD; the time of the calls counts as computation"
             }
             Reason::BoundChoice => {
-                "decided as in the trace: among the requests are some that are more than one message or collective"
+                "decided as in the trace: some of the requests are more than one message or collective"
             }
             Reason::BoundWildcard => {
-                "decided as in the trace: what they receive from anyone, other receives of their rank could take"
+                "decided as in the trace: other receives of the rank could take the same messages from any source"
             }
             Reason::BoundThreads => "decided as in the trace: the rank calls MPI from several threads",
-            Reason::BoundProbe => "unsuccessful, and taken to be so again",
+            Reason::BoundProbe => "unsuccessful in the trace, and assumed to be so again",
             Reason::NoCommunicator => {
-                "the trace does not say on which communicator; the time the calls took counts as computation"
+                "the communicator is not recorded; the time of the calls counts as computation"
             }
         }
     }

@@ -1,8 +1,8 @@
-//! A recording with its collectives as messages, for so many copies of the traced processes.
+//! A recording with its collectives as messages, for a number of copies of the traced processes.
 
 use super::build::{Building, Built, build_all};
 use super::error::PlaybackError;
-use super::recording::{Awaited, Instruction, RankRecording, Recording};
+use super::recording::{Awaited, Instruction, TracedRank, TracedRun};
 use crate::collectives::Collective;
 use crate::graph::ANY;
 use crate::steps::{Message, Step, Steps};
@@ -13,7 +13,7 @@ use straggler_model::{Rank, Tag};
 /// algorithms of collectives keep for themselves.
 #[derive(Clone, Debug)]
 pub struct Playback {
-    recording: Arc<Recording>,
+    recording: Arc<TracedRun>,
     copies: u32,
     built: Vec<Built>,
     /// Which of those each call is.
@@ -31,7 +31,7 @@ pub const PLACES: u32 = 4;
 
 impl Playback {
     pub fn new(
-        recording: Arc<Recording>,
+        recording: Arc<TracedRun>,
         copies: u32,
         how: &Building<'_>,
     ) -> Result<Playback, PlaybackError> {
@@ -56,7 +56,7 @@ impl Playback {
         Ok(playback.counted())
     }
 
-    pub fn recording(&self) -> &Recording {
+    pub fn recording(&self) -> &TracedRun {
         &self.recording
     }
 
@@ -89,7 +89,7 @@ impl Playback {
 
     /// What a process does: that of the traced rank it is a copy of.
     #[inline]
-    pub fn rank(&self, process: Rank) -> &RankRecording {
+    pub fn rank(&self, process: Rank) -> &TracedRank {
         self.recording.rank(if self.copies == 1 { process } else { process % self.recording.processes() })
     }
 
@@ -214,7 +214,7 @@ impl Playback {
             }
             used += u64::from(stages) * u64::from(PLACES);
             most = most.max(used);
-            // What another thread waits for, or nobody, may stay open for good.
+            // An operation that another thread waits for, or none, may stay open forever.
             open +=
                 u64::from(!how.blocking) * if how.awaited == Awaited::Here { 1 } else { u64::from(u32::MAX) };
         }
@@ -225,7 +225,7 @@ impl Playback {
         let (mut messages, mut operations, mut largest) = (0u64, 0u64, 0u64);
         // Those that miss a member may have been left out.
         let mut runs = vec![false; self.recording.calls.len()];
-        for instruction in self.recording.ranks().iter().flat_map(RankRecording::instructions) {
+        for instruction in self.recording.ranks().iter().flat_map(TracedRank::instructions) {
             match *instruction {
                 Instruction::Calc(_) => operations += 1,
                 Instruction::Send { bytes, how, .. } => {

@@ -20,21 +20,21 @@ pub enum Instruction {
         tag: Tag,
         how: How,
     },
-    /// Waits for those of [`RankRecording::awaited`].
+    /// Waits for those of [`TracedRank::awaited`].
     Wait {
         first: u32,
         count: u32,
         asked: Asked,
     },
-    /// Waits for `chosen` of those of [`RankRecording::awaited`], whichever complete first. What the traced run chose
-    /// stands behind them: [`RankRecording::chosen`].
+    /// Waits for `chosen` of those of [`TracedRank::awaited`], whichever complete first. What the traced run chose
+    /// stands behind them: [`TracedRank::chosen`].
     Choose {
         first: u32,
         count: u32,
         chosen: u32,
         asked: Asked,
     },
-    /// Asks, when so much of the computation that follows is done, whether those of [`RankRecording::awaited`] have
+    /// Asks, when so much of the computation that follows is done, whether those of [`TracedRank::awaited`] have
     /// completed, all of them or any. In the traced run they had not, so many times.
     Poll {
         first: u32,
@@ -43,7 +43,7 @@ pub enum Instruction {
         calls: u32,
         after: Time,
     },
-    /// Number `member` of its group takes part in [`Recording::calls`].
+    /// Number `member` of its group takes part in [`TracedRun::calls`].
     Collective {
         call: u32,
         member: u32,
@@ -69,7 +69,7 @@ pub struct How {
 /// Who waits for the completion of a nonblocking instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Awaited {
-    /// Nobody.
+    /// No rank.
     #[default]
     Never,
     /// The thread it belongs to.
@@ -128,7 +128,7 @@ impl Instruction {
 
 /// What one traced rank did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RankRecording {
+pub struct TracedRank {
     /// Of all threads, one after the other.
     pub(super) instructions: Vec<Instruction>,
     /// Where each thread's end; the first begins at 0.
@@ -143,7 +143,7 @@ pub struct RankRecording {
     pub(super) traced_end: Time,
 }
 
-impl RankRecording {
+impl TracedRank {
     #[inline]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
@@ -220,7 +220,7 @@ pub struct CollectiveCall {
     pub group: u32,
     pub operation: Operation,
     pub root: Rank,
-    /// Which of [`Recording::sizes`].
+    /// Which of [`TracedRun::sizes`].
     pub sizes: u32,
     /// Collectives that may be under way at once have different lanes, and tags of their own.
     pub lane: u32,
@@ -238,8 +238,8 @@ pub enum BlockSizes {
 
 /// A traced run, ready to be played back for any number of copies.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Recording {
-    pub(super) ranks: Vec<RankRecording>,
+pub struct TracedRun {
+    pub(super) ranks: Vec<TracedRank>,
     pub(super) groups: Vec<Group>,
     pub(super) calls: Vec<CollectiveCall>,
     pub(super) sizes: Vec<BlockSizes>,
@@ -253,24 +253,24 @@ pub struct Recording {
     pub(super) notes: Vec<String>,
 }
 
-impl Recording {
+impl TracedRun {
     pub fn processes(&self) -> u32 {
         self.ranks.len() as u32
     }
 
-    /// What a traced rank did; it is below [`Recording::processes`].
+    /// What a traced rank did; it is below [`TracedRun::processes`].
     #[inline]
-    pub fn rank(&self, rank: Rank) -> &RankRecording {
+    pub fn rank(&self, rank: Rank) -> &TracedRank {
         &self.ranks[rank as usize]
     }
 
-    pub fn ranks(&self) -> &[RankRecording] {
+    pub fn ranks(&self) -> &[TracedRank] {
         &self.ranks
     }
 
     /// The most threads of a rank.
     pub fn threads(&self) -> usize {
-        self.ranks.iter().map(RankRecording::threads).max().unwrap_or(1).max(1)
+        self.ranks.iter().map(TracedRank::threads).max().unwrap_or(1).max(1)
     }
 
     pub fn groups(&self) -> &[Group] {
@@ -311,11 +311,11 @@ impl Recording {
 
     /// What the recording occupies, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let rank = |rank: &RankRecording| {
+        let rank = |rank: &TracedRank| {
             rank.instructions.capacity() * size_of::<Instruction>()
                 + (rank.waits.capacity() + rank.thread_ends.capacity() + rank.origins.capacity()) * 4
                 + rank.wild.capacity() * size_of::<Wild>()
-                + size_of::<RankRecording>()
+                + size_of::<TracedRank>()
         };
         let sizes = |sizes: &BlockSizes| match sizes {
             BlockSizes::Uniform(_) => 0,

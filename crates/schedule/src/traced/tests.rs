@@ -4,18 +4,18 @@ mod calls;
 mod faults;
 mod requests;
 
-use super::{Building, Options, Playback, Recording, TraceError};
+use super::{Building, Options, Playback, TraceError, TracedRun};
 use crate::Graph;
 use crate::goal::{self, text_write};
 use std::sync::Arc;
 use straggler_model::Time;
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, RequestId, Trace,
+    Call, CommId, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, RequestId, Trace,
 };
 
 /// A call that begins and ends at so many nanoseconds.
 fn call(function: Function, enter: u64, exit: u64) -> Call {
-    Call { comm: 0, ..Call::new(function, Time::from_ns(enter), Time::from_ns(exit)) }
+    Call { comm: CommId(0), ..Call::new(function, Time::from_ns(enter), Time::from_ns(exit)) }
 }
 
 /// With a peer, a tag, and bytes that are sent or received.
@@ -61,12 +61,12 @@ fn traced(ranks: Vec<RankTrace>) -> Trace {
     Trace { ranks, communicators, ..Trace::default() }
 }
 
-fn record(trace: &Trace) -> Result<Recording, TraceError> {
-    Recording::from_trace(trace, &Options::default())
+fn record(trace: &Trace) -> Result<TracedRun, TraceError> {
+    TracedRun::from_trace(trace, &Options::default())
 }
 
 fn played(trace: &Trace, options: &Options, copies: u32) -> Graph {
-    let recording = Recording::from_trace(trace, options).unwrap();
+    let recording = TracedRun::from_trace(trace, options).unwrap();
     let playback = Playback::new(Arc::new(recording), copies, &Building::default()).unwrap();
     playback.materialise().unwrap()
 }

@@ -3,10 +3,11 @@
 mod communication;
 mod completion;
 
-use super::behind::{Behind, Place, Places};
+use super::behind::{Behind, InstructionPlace, InstructionPlaces};
 use super::error::TraceError;
 use super::notes::Reason;
-use super::reader::{Begin, Decisions, ReadRank, ReadThread, Shared, WildReceive, assembled, init_exit};
+use super::options::{Begin, Decisions};
+use super::reading::{ReadRank, ReadThread, Shared, WildReceive, assembled, init_exit};
 use super::recording::Instruction;
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
@@ -81,7 +82,7 @@ struct Ask {
     origin: u32,
     /// What had been computed.
     after: Time,
-    of: Vec<Place>,
+    of: Vec<InstructionPlace>,
     all: bool,
     calls: u32,
 }
@@ -119,7 +120,7 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)
-    } else if (communicates || together) && reaches_out.get(site.call.comm as usize) == Some(&true) {
+    } else if (communicates || together) && reaches_out.get(site.call.comm.index()) == Some(&true) {
         Some(Reason::OtherWorld)
     } else {
         None
@@ -141,7 +142,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             shared,
             rank,
             operations,
-            behind: vec![Behind::Instructions(Places::default()); operations.rows().len()],
+            behind: vec![Behind::Instructions(InstructionPlaces::default()); operations.rows().len()],
             threads: Vec::new(),
             thread_of: HashMap::new(),
             last_calls: traced.calls.iter().enumerate().map(|(index, call)| (call.thread, index)).collect(),
@@ -267,7 +268,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             Class::Probe { blocking, .. } => self.probe(site, blocking)?,
             Class::Wait(_) => self.wait(site, acted),
             Class::Test(_) => self.test(site, acted),
-            // A request that is given up is still served, but nobody waits for it.
+            // A freed request still completes, but no call waits for it.
             Class::Drop => {}
             Class::NewComm { collective: true } => self.new_communicator(site)?,
             Class::Epoch { collective: true } => self.synchronise_window(site)?,
@@ -309,17 +310,17 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     /// Appends an instruction to a thread, after what it has computed.
-    fn emit(&mut self, site: &Site<'_>, instruction: Instruction) -> Place {
+    fn emit(&mut self, site: &Site<'_>, instruction: Instruction) -> InstructionPlace {
         let origin = u32::try_from(site.index).unwrap_or(u32::MAX);
         let thread = &mut self.threads[usize::from(site.thread)];
         thread.flush(origin);
         let number = thread.read.push(origin, instruction);
-        Place { thread: site.thread, number }
+        InstructionPlace { thread: site.thread, number }
     }
 
     /// A communicator that a call names, and the rank's place in it.
     fn communicator(&self, site: &Site<'_>, comm: CommId) -> Result<&'a Communicator, TraceError> {
-        self.shared.trace.communicators.get(comm as usize).ok_or(TraceError::NoCommunicator {
+        self.shared.trace.communicators.get(comm.index()).ok_or(TraceError::NoCommunicator {
             rank: self.rank,
             call: site.index,
             function: site.call.function,

@@ -8,20 +8,12 @@
 //! traced run.
 
 use super::error::TraceError;
-use super::reader::ReadRank;
+use super::reading::{Pattern, ReadRank};
 use super::recording::{Instruction, Wild};
 use crate::graph::ANY;
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag};
 use straggler_trace::CommId;
-
-/// What a receive asks for; nothing stands for anyone, or any tag.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Pattern {
-    pub comm: CommId,
-    pub from: Option<Rank>,
-    pub tag: Option<i64>,
-}
 
 /// The patterns with wildcards that the receives of a rank ask for: the tag of those that are safe.
 type Patterns = HashMap<Pattern, Option<Tag>>;
@@ -84,7 +76,7 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
         let Instruction::Recv { from, tag, how, .. } = *instruction else { continue };
         let own = wild.next_if(|wild| wild.instruction == number).map(|wild| wild.pattern);
         let Some(&(comm, tag)) = sources.get(&tag) else {
-            // Its tag was made for a sender with several threads: nobody knows which pattern it fits.
+            // Its tag was made for a sender with several threads: it is unknown which pattern it matches.
             patterns.values_mut().for_each(|safe| *safe = None);
             return patterns;
         };

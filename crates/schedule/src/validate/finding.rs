@@ -37,7 +37,7 @@ pub enum Finding {
         rank: Rank,
         operation: u32,
     },
-    /// At least `count` messages nobody receives; `first` is one of the sends.
+    /// At least `count` messages are never received; `first` is one of the sends.
     UnmatchedSends {
         from: Rank,
         to: Rank,
@@ -117,7 +117,7 @@ impl fmt::Display for Finding {
             Finding::Cycle { rank, operations } => {
                 let names: Vec<String> =
                     operations.iter().map(|operation| format!("operation {operation}")).collect();
-                write!(f, "rank {rank}: operations wait for each other in a circle: {}", Circle(&names))
+                write!(f, "rank {rank}: operations form a dependency cycle: {}", Circle(&names))
             }
             Finding::SelfDependency { rank, operation } => {
                 write!(f, "rank {rank}, operation {operation}: depends on itself")

@@ -40,7 +40,7 @@ pub(super) fn unmatched(graph: &Graph) -> Vec<Finding> {
     ranks.flat_map_iter(|(rank, sends)| at_destination(graph, rank as Rank, sends)).collect()
 }
 
-/// All sends, grouped by destination, and where each group begins. Sends to nowhere are left out.
+/// All sends, grouped by destination, and where each group begins. Sends to ranks that do not exist are ignored.
 fn sends_by_destination(graph: &Graph) -> (Vec<Half>, Vec<usize>) {
     let processes = graph.processes();
     let halves = |source: Rank| {

@@ -47,7 +47,7 @@ fn what_a_file_cannot_hold_is_found_in_a_graph() {
             "rank 0, operation 1: peer 9 is out of range, there are 1 ranks",
             "rank 0, operation 2: sends to itself",
             "rank 0, operation 0: depends on itself",
-            "rank 0: operations wait for each other in a circle: operation 1 → operation 3 → operation 2 → operation 1",
+            "rank 0: operations form a dependency cycle: operation 1 → operation 3 → operation 2 → operation 1",
             "rank 0, operation 1: 1 receives from rank 9 with tag 0 never get a message",
         ]
     );

@@ -7,12 +7,8 @@ use super::parts::{Builder, Part};
 use crate::collectives::{Algorithm, Job, Operation, barrier};
 use straggler_model::units::Bytes;
 
-pub(super) const KIND: Kind = Kind {
-    name: "cycles",
-    summary: "computation and a collective, over and over",
-    parameters: PARAMETERS,
-    build,
-};
+pub(super) const KIND: Kind =
+    Kind { name: "cycles", summary: "computation and a collective, repeated", parameters: PARAMETERS, build };
 
 const PARAMETERS: &[Parameter] = &[
     OPERATION,
@@ -30,10 +26,9 @@ pub(super) const OPERATION: Parameter =
 pub(super) const ALGORITHM: Parameter = parameter(
     "algorithm",
     "chosen",
-    "its algorithm, with / before each of its parameters; chosen: by the usual choice",
+    "its algorithm, with / before each parameter; chosen: by the table of algorithms",
 );
-pub(super) const BYTES: Parameter =
-    parameter("bytes", "8", "of data, or of a block of data; a barrier has none");
+pub(super) const BYTES: Parameter = parameter("bytes", "8", "of the data, or of a block; a barrier has none");
 pub(super) const ROOT: Parameter = parameter("root", "0", "the root of an operation that has one");
 
 /// The collective of a workload that has these four parameters, and how to call it.
@@ -48,7 +43,7 @@ pub(super) fn collective(setting: &Setting<'_>) -> Result<(Part, String), Worklo
     };
     let root = setting.number("root")?;
     if root != 0 && !operation.has_root() {
-        return Err(setting.wrong("root", format!("{operation} has no root: leave it out")));
+        return Err(setting.wrong("root", format!("{operation} has no root: remove it")));
     }
     let job = Job { root, ..Job::new(setting.processes, bytes) };
     let algorithm = match setting.text("algorithm") {

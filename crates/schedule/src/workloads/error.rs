@@ -1,20 +1,21 @@
 //! Why a workload cannot be built.
 
 use crate::collectives::CollectiveError;
+use straggler_model::spelling::hint_of_list;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorkloadError {
-    #[error("unknown workload `{name}`: known are {known}")]
+    #[error("unknown workload `{name}` (known: {known}){}", hint_of_list(.name, .known))]
     Unknown { name: String, known: String },
-    #[error("`{text}` is no parameter of {workload}: write NAME=VALUE with one of {known}")]
+    #[error("`{text}` is not a parameter of {workload}: write NAME=VALUE with one of {known}")]
     Parameter { workload: &'static str, text: String, known: String },
-    #[error("{workload}: {parameter} is given twice: leave one out")]
+    #[error("{workload}: {parameter} is given twice: remove one")]
     Twice { workload: &'static str, parameter: &'static str },
     #[error("{workload}: {parameter}={value}: {mend}")]
     Value { workload: &'static str, parameter: &'static str, value: String, mend: String },
     #[error("{workload} cannot run on {processes} processes: {mend}")]
     Processes { workload: &'static str, processes: u32, mend: String },
-    #[error("{workload} has more than {} phases: ask for fewer iterations", super::MOST_PHASES)]
+    #[error("{workload} has more than {} phases: give fewer iterations", super::MOST_PHASES)]
     TooLong { workload: &'static str },
     #[error(transparent)]
     Collective(#[from] CollectiveError),

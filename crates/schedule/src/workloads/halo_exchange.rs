@@ -36,9 +36,9 @@ const PARAMETERS: &[Parameter] = &[
         "nonblocking",
         "nonblocking: all messages at once; blocking: one direction after the other",
     ),
-    parameter("overlap", "0", "the share of the computation that runs while messages are under way"),
+    parameter("overlap", "0", "the share of the computation that overlaps with messages"),
     parameter("boundary", "periodic", "periodic or open"),
-    parameter("reduce", "0", "an allreduce after so many iterations; 0: none"),
+    parameter("reduce", "0", "an allreduce after this many iterations; 0: none"),
     GRID,
     IMBALANCE,
     SEED,
@@ -53,7 +53,9 @@ fn build(setting: &Setting<'_>, dimensions: u32) -> Result<(Builder, String), Wo
     };
     let overlap = setting.share("overlap")?;
     if calls == Calls::Blocking && overlap > 0 {
-        return Err(setting.wrong("overlap", "blocking calls overlap nothing: use calls=nonblocking"));
+        return Err(
+            setting.wrong("overlap", "blocking calls cannot overlap with computation: use calls=nonblocking")
+        );
     }
     let (inside, rest): (Computation, Computation) = setting.computation("compute")?.split(overlap);
     let halo =
@@ -75,6 +77,6 @@ fn build(setting: &Setting<'_>, dimensions: u32) -> Result<(Builder, String), Wo
             builder.then(allreduce);
         }
     }
-    let description = format!("{iterations} halo exchanges of {} a face on {grid} processes", Bytes(bytes));
+    let description = format!("{iterations} halo exchanges of {} per face on {grid} processes", Bytes(bytes));
     Ok((builder, description))
 }

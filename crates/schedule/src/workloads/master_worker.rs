@@ -16,7 +16,7 @@ use crate::steps::MOST_STAGES;
 
 pub(super) const KIND: Kind = Kind {
     name: "master-worker",
-    summary: "rank 0 hands out tasks and takes results from whoever is first",
+    summary: "rank 0 hands out tasks and takes results in order of arrival",
     parameters: PARAMETERS,
     build,
 };
@@ -34,7 +34,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let (tasks, processes) = (setting.count("tasks")?, setting.processes);
     let Some((workers, by_workers)) = Divisor::new(processes - 1).map(|divisor| (processes - 1, divisor))
     else {
-        let mend = "a master needs at least one worker: use 2 or more".to_string();
+        let mend = "a master needs at least one worker: give 2 or more".to_string();
         return Err(WorkloadError::Processes { workload: setting.workload, processes, mend });
     };
     if tasks >= MOST_STAGES / 2 {

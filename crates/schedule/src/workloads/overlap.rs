@@ -18,7 +18,7 @@ use super::parts::{Builder, Part};
 
 pub(super) const KIND: Kind = Kind {
     name: "overlap",
-    summary: "a nonblocking collective that gets on between chunks of computation",
+    summary: "a nonblocking collective that progresses between chunks of computation",
     parameters: PARAMETERS,
     build,
 };
@@ -29,8 +29,8 @@ const PARAMETERS: &[Parameter] = &[
     BYTES,
     ROOT,
     parameter("cycles", "100", "how often"),
-    parameter("compute", "1ms", "computation while the collective is under way"),
-    parameter("chunks", "16", "pieces of the computation: how often the collective gets on"),
+    parameter("compute", "1ms", "computation during the collective"),
+    parameter("chunks", "16", "chunks of the computation: how often the collective progresses"),
     IMBALANCE,
     SEED,
 ];
@@ -47,5 +47,5 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let overlapped = builder.part(overlapped);
     builder.times(cycles, overlapped);
     let time = inside.time;
-    Ok((builder, format!("{cycles} times {called} behind {time} of computation in {chunks} chunks")))
+    Ok((builder, format!("{cycles} times {called} overlapped with {time} of computation in {chunks} chunks")))
 }

@@ -21,14 +21,11 @@ pub(super) const fn parameter(name: &'static str, default: &'static str, meaning
     Parameter { name, default, meaning }
 }
 
-pub(super) const IMBALANCE: Parameter = parameter(
-    "imbalance",
-    "0",
-    "how far computations spread around their length: 0.1 is plus or minus a tenth",
-);
+pub(super) const IMBALANCE: Parameter =
+    parameter("imbalance", "0", "relative spread of computation times: 0.1 is plus or minus 10 %");
 pub(super) const SEED: Parameter = parameter("seed", "1", "of the imbalance");
 pub(super) const GRID: Parameter =
-    parameter("grid", "even", "the process grid, as 16x8 or 8x4x4; even: the extents that differ least");
+    parameter("grid", "even", "the process grid, 16x8 or 8x4x4; even: the extents that differ least");
 
 /// Which algorithm does an operation.
 pub type Choose<'a> = dyn Fn(Operation, &Job) -> Algorithm + 'a;
@@ -62,13 +59,13 @@ impl Setting<'_> {
 
     /// A whole number.
     pub fn number(&self, name: &'static str) -> Result<u32, WorkloadError> {
-        self.text(name).parse().map_err(|_| self.wrong(name, "a whole number below 2^32 is needed"))
+        self.text(name).parse().map_err(|_| self.wrong(name, "give a whole number below 2^32"))
     }
 
     /// A whole number that is not 0.
     pub fn count(&self, name: &'static str) -> Result<u32, WorkloadError> {
         match self.number(name)? {
-            0 => Err(self.wrong(name, "at least 1 is needed, or nothing happens")),
+            0 => Err(self.wrong(name, "give at least 1")),
             count => Ok(count),
         }
     }
@@ -85,7 +82,7 @@ impl Setting<'_> {
     pub fn share(&self, name: &'static str) -> Result<u32, WorkloadError> {
         let share: Option<f64> = self.text(name).parse().ok();
         let share = share.filter(|share| (0.0..=1.0).contains(share));
-        let share = share.ok_or_else(|| self.wrong(name, "a number from 0 to 1 is needed"))?;
+        let share = share.ok_or_else(|| self.wrong(name, "give a number from 0 to 1"))?;
         Ok((share * 1e6).round() as u32)
     }
 
@@ -102,7 +99,7 @@ impl Setting<'_> {
 
     pub fn imbalance(&self) -> Result<Imbalance, WorkloadError> {
         let seed = self.text("seed").parse();
-        let seed = seed.map_err(|_| self.wrong("seed", "a whole number below 2^64 is needed"))?;
+        let seed = seed.map_err(|_| self.wrong("seed", "give a whole number below 2^64"))?;
         Ok(Imbalance { spread: self.share("imbalance")?, seed })
     }
 
@@ -119,7 +116,7 @@ impl Setting<'_> {
             let even = Grid::most_even(self.processes, dimensions);
             let even = even.map_or_else(String::new, |grid| format!(", for example grid={grid}"));
             let processes = self.processes;
-            self.wrong("grid", format!("the extents have to multiply to {processes} processes{even}"))
+            self.wrong("grid", format!("the product of the extents must be {processes} processes{even}"))
         })
     }
 
@@ -128,8 +125,8 @@ impl Setting<'_> {
         match (extents.as_deref(), dimensions) {
             (Ok(&[x, y]), 2) => Ok(Grid::new([x, y, 1])),
             (Ok(&[x, y, z]), 3) => Ok(Grid::new([x, y, z])),
-            (_, 2) => Err(self.wrong("grid", "write two extents, as in 16x8")),
-            _ => Err(self.wrong("grid", "write three extents, as in 8x4x4")),
+            (_, 2) => Err(self.wrong("grid", "write two extents like 16x8")),
+            _ => Err(self.wrong("grid", "write three extents like 8x4x4")),
         }
     }
 

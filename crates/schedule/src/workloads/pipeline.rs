@@ -54,11 +54,11 @@ pub struct Pipeline {
     pub(super) order: Order,
     /// Phases of a slot; the first slot begins with the first phase.
     pub(super) by_slot: Divisor,
-    pub(super) what: What,
+    pub(super) what: PipelineTask,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(super) enum PipelineTask {
     /// Half a layer; backward takes twice as long.
     Compute(Computation),
     /// The result of the slot before goes out, the input of this slot comes in.
@@ -69,8 +69,8 @@ impl Pipeline {
     #[inline]
     pub fn stages(&self, rank: Rank, phase: u32) -> u32 {
         match self.what {
-            What::Compute(computation) => u32::from(computation.is_any()),
-            What::HandOver { bytes } => {
+            PipelineTask::Compute(computation) => u32::from(computation.is_any()),
+            PipelineTask::HandOver { bytes } => {
                 let (send, recv) = self.messages_of(rank, phase, bytes);
                 u32::from(send.is_some() || recv.is_some())
             }
@@ -80,14 +80,14 @@ impl Pipeline {
     #[inline]
     pub fn step(&self, rank: Rank, phase: u32, _: u32) -> Step {
         match self.what {
-            What::Compute(computation) => {
+            PipelineTask::Compute(computation) => {
                 let forward = computation.of(rank, phase);
                 match self.order.direction(self.order.stage(rank), self.by_slot.divide(phase).0) {
                     Direction::Forward => Step::calc(forward),
                     Direction::Backward => Step::calc(forward + forward),
                 }
             }
-            What::HandOver { bytes } => {
+            PipelineTask::HandOver { bytes } => {
                 let (send, recv) = self.messages_of(rank, phase, bytes);
                 Step { send, recv, ..Step::default() }
             }
@@ -117,17 +117,17 @@ impl Pipeline {
     pub fn messages(&self) -> u64 {
         let Order { stages, ranks, .. } = self.order;
         match self.what {
-            What::HandOver { .. } => {
+            PipelineTask::HandOver { .. } => {
                 let crossings = u64::from(stages - 1) * u64::from(ranks);
                 u64::from(self.order.slots()).saturating_mul(crossings)
             }
-            What::Compute(_) => 0,
+            PipelineTask::Compute(_) => 0,
         }
     }
 
     pub fn largest_message(&self) -> u64 {
         match self.what {
-            What::HandOver { bytes } if self.order.stages > 1 => bytes,
+            PipelineTask::HandOver { bytes } if self.order.stages > 1 => bytes,
             _ => 0,
         }
     }
@@ -135,7 +135,7 @@ impl Pipeline {
     pub(super) fn silent(&self) -> Pipeline {
         let what = match self.what {
             // A computation of no length is no step.
-            What::HandOver { .. } => What::Compute(Computation::default()),
+            PipelineTask::HandOver { .. } => PipelineTask::Compute(Computation::default()),
             what => what,
         };
         Pipeline { what, ..*self }

@@ -25,14 +25,14 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const PARAMETERS: &[Parameter] = &[
-    parameter("iterations", "1", "how often all of it is done"),
-    parameter("allreduces", "608", "allreduces of an iteration"),
-    parameter("barriers", "575", "barriers of an iteration"),
-    parameter("broadcasts", "703", "broadcasts of an iteration"),
-    parameter("halos", "158", "halo exchanges of an iteration"),
+    parameter("iterations", "1", "number of iterations"),
+    parameter("allreduces", "608", "allreduces per iteration"),
+    parameter("barriers", "575", "barriers per iteration"),
+    parameter("broadcasts", "703", "broadcasts per iteration"),
+    parameter("halos", "158", "halo exchanges per iteration"),
     parameter("compute", "10us", "computation before each call"),
     parameter("bytes", "8", "of an allreduce and of a broadcast"),
-    parameter("face", "512", "bytes of the message to a neighbour"),
+    parameter("face", "512", "bytes per message to a neighbour"),
     GRID,
     IMBALANCE,
     SEED,

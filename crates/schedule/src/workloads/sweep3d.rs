@@ -20,15 +20,15 @@ use crate::collectives::{Operation, barrier};
 
 pub(super) const KIND: Kind = Kind {
     name: "sweep3d",
-    summary: "pipelined wavefronts from eight corners with blocking calls, an allreduce an iteration",
+    summary: "pipelined wavefronts from eight corners with blocking calls, an allreduce per iteration",
     parameters: PARAMETERS,
     build,
 };
 
 const PARAMETERS: &[Parameter] = &[
     parameter("iterations", "32", "outer iterations, each of eight sweeps and an allreduce"),
-    parameter("blocks", "35", "blocks of planes and angles in a sweep"),
-    parameter("compute", "250us", "computation of a block"),
+    parameter("blocks", "35", "blocks of planes and angles per sweep"),
+    parameter("compute", "250us", "computation per block"),
     parameter("bytes", "2400", "of the face of a block"),
     parameter("broadcasts", "4", "broadcasts at the beginning"),
     parameter("barriers", "3", "one at the beginning, the others at the end"),

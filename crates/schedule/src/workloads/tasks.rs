@@ -1,4 +1,4 @@
-//! Tasks that a master hands out, one worker after the other, and results that come from whoever is first.
+//! Tasks that a master hands out, one worker after the other, and results that arrive in any order.
 
 use super::computation::Computation;
 use super::grid::Divisor;

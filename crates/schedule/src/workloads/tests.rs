@@ -88,19 +88,23 @@ fn defaults_are_values_of_their_parameters() {
 #[test]
 fn wrong_words_are_told_with_the_mend() {
     for (text, processes, expected) in [
-        ("pip", 4, "unknown workload `pip`: known are amg, cycles,"),
+        ("pip", 4, "unknown workload `pip` (known: amg, cycles,"),
         (
             "pop,halo=3",
             4,
-            "`halo=3` is no parameter of pop: write NAME=VALUE with one of iterations=1, allreduces=608",
+            "`halo=3` is not a parameter of pop: write NAME=VALUE with one of iterations=1, allreduces=608",
         ),
-        ("pop,halos", 4, "`halos` is no parameter"),
+        ("pop,halos", 4, "`halos` is not a parameter"),
         ("pop,halos=3,halos=4", 4, "pop: halos is given twice"),
-        ("halo2d,iterations=0", 4, "halo2d: iterations=0: at least 1 is needed"),
-        ("halo2d,grid=3x2", 8, "grid=3x2: the extents have to multiply to 8 processes, for example grid=4x2"),
+        ("halo2d,iterations=0", 4, "halo2d: iterations=0: give at least 1"),
+        (
+            "halo2d,grid=3x2",
+            8,
+            "grid=3x2: the product of the extents must be 8 processes, for example grid=4x2",
+        ),
         ("halo2d,grid=2x2x2", 8, "write two extents"),
-        ("halo2d,grid=0x0", 8, "multiply to 8"),
-        ("halo3d,calls=blocking,overlap=0.5", 8, "blocking calls overlap nothing"),
+        ("halo2d,grid=0x0", 8, "must be 8 processes"),
+        ("halo3d,calls=blocking,overlap=0.5", 8, "blocking calls cannot overlap"),
         ("halo3d,overlap=2", 8, "a number from 0 to 1"),
         ("halo3d,bytes=1x", 8, "halo3d: bytes=1x: "),
         ("sweep3d,compute=3", 8, "sweep3d: compute=3: "),
@@ -109,8 +113,8 @@ fn wrong_words_are_told_with_the_mend() {
             8,
             "training cannot run on 8 processes: tp=3 times pp=1 is 3: use a multiple of it",
         ),
-        ("training,tp=2,dp=3", 8, "tp · pp · dp has to be 8: write dp=4"),
-        ("training,pp=8,layers=12", 8, "layers=12: it has to be a multiple of pp=8"),
+        ("training,tp=2,dp=3", 8, "tp · pp · dp must be 8: write dp=4"),
+        ("training,pp=8,layers=12", 8, "layers=12: give a multiple of pp=8"),
         ("training,order=zigzag", 8, "write 1f1b or gpipe"),
         ("master-worker", 1, "a master needs at least one worker"),
         ("master-worker,tasks=4000000000", 2, "the master can hand out at most 134217727"),
@@ -121,7 +125,7 @@ fn wrong_words_are_told_with_the_mend() {
         ("cycles,cycles=4000000000", 2, "cycles has more than 16777216 phases"),
         ("sweep3d,iterations=4000000000,blocks=4000000000", 2, "fewer iterations"),
         ("pop,iterations=4000000000,allreduces=4000000000", 2, "fewer iterations"),
-        ("pop", 0, "at least one is needed"),
+        ("pop", 0, "give at least 1"),
     ] {
         let told = fault(text, processes);
         assert!(told.contains(expected), "{text}: {told}");

@@ -22,7 +22,7 @@ use super::grid::Divisor;
 use super::grouped::Grouped;
 use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
-use super::pipeline::{Order, Pipeline, What};
+use super::pipeline::{Order, Pipeline, PipelineTask};
 use crate::collectives::{Job, Operation};
 use straggler_model::Time;
 
@@ -42,7 +42,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter("layers", "32", "of the model; a multiple of pp"),
     parameter("hidden", "4096", "the width of a layer"),
     parameter("tokens", "2048", "of a microbatch"),
-    parameter("teraflops", "400", "that a process reaches, in 10^12 operations a second"),
+    parameter("teraflops", "400", "of a process, in 10^12 operations per second"),
     parameter("gradients", "allreduce", "allreduce, or sharded: reduce-scatter and allgather"),
     IMBALANCE,
     SEED,
@@ -65,7 +65,7 @@ impl Model {
         let dp = degree(setting, tp, pp)?;
         let layers = setting.count("layers")?;
         if !layers.is_multiple_of(pp) {
-            return Err(setting.wrong("layers", format!("it has to be a multiple of pp={pp}")));
+            return Err(setting.wrong("layers", format!("give a multiple of pp={pp}")));
         }
         let (hidden, tokens) = (setting.count("hidden")?, setting.count("tokens")?);
         let layers = layers / pp;
@@ -117,14 +117,14 @@ fn degree(setting: &Setting<'_>, tp: u32, pp: u32) -> Result<u32, WorkloadError>
     if setting.text("dp") == "rest" || setting.count("dp")? == rest {
         return Ok(rest);
     }
-    let mend = format!("tp · pp · dp has to be {processes}: write dp={rest}, or leave it out");
+    let mend = format!("tp · pp · dp must be {processes}: write dp={rest}, or remove it");
     Err(setting.wrong("dp", mend))
 }
 
 fn order(setting: &Setting<'_>, model: &Model) -> Result<Order, WorkloadError> {
     let microbatches = setting.count("microbatches")?;
     if microbatches > u32::MAX / 4 {
-        return Err(setting.wrong("microbatches", "that is more than a step can have"));
+        return Err(setting.wrong("microbatches", "this exceeds the limit of a step"));
     }
     let ranks = setting.processes / model.pp;
     let all_forward = setting.word("order", &["1f1b", "gpipe"])? == 1;
@@ -143,8 +143,8 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let by_slot = Divisor::new(halves.saturating_mul(sums).saturating_add(1))
         .ok_or(WorkloadError::TooLong { workload: setting.workload })?;
     let part = |what| Part::Pipeline(Pipeline { order, by_slot, what });
-    let hand_over = builder.part(part(What::HandOver { bytes: model.activation }));
-    let compute = builder.part(part(What::Compute(model.half_layer)));
+    let hand_over = builder.part(part(PipelineTask::HandOver { bytes: model.activation }));
+    let compute = builder.part(part(PipelineTask::Compute(model.half_layer)));
     for _ in 0..order.slots() {
         builder.then(hand_over);
         for _ in 0..halves {

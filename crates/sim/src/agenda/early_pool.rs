@@ -75,7 +75,7 @@ impl EarlyPool {
         (place != 0).then(|| self.early(place))
     }
 
-    /// The same where nobody asks what the message was; says whether there was one.
+    /// The same without returning the message; returns whether there was one.
     #[inline(always)]
     pub(crate) fn discard(&mut self, last: &mut u32, source: Rank, tag: Tag) -> bool {
         self.unlink(last, source, tag) != 0

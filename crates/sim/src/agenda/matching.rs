@@ -78,7 +78,7 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
         }
     }
 
-    /// What is left, in order.
+    /// The remaining entries, in order.
     pub fn items(&self) -> Vec<T> {
         match self {
             MatchQueue::Short(list) => list.iter().map(|&(_, item)| item).collect(),

@@ -1,6 +1,6 @@
 //! Notes for every event what it waited for last.
 
-use crate::observer::{Observer, Ran, What};
+use crate::observer::{Observer, Ran, RanKind};
 use crate::release::Release;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -171,7 +171,7 @@ impl Recorder {
     /// then dependencies.
     fn candidates(&mut self, event: &Ran<EventId>) -> [(Bound, Time, EventId); 4] {
         let released = match event.what {
-            What::Send { .. } | What::Recv { .. } | What::Calc => {
+            RanKind::Send { .. } | RanKind::Recv { .. } | RanKind::Calc => {
                 self.released.remove(&(event.rank, event.id))
             }
             _ => None,
@@ -181,19 +181,19 @@ impl Recorder {
         let lanes = self.lanes(event.rank);
         let held_by = |held: Held, bound| (bound, held.until, held.by);
         let remote = match event.what {
-            What::Message { .. } => (Bound::Flight, event.arrival, event.cause),
-            What::Acknowledgement => (Bound::Acknowledgement, event.arrival, event.cause),
+            RanKind::Message { .. } => (Bound::Flight, event.arrival, event.cause),
+            RanKind::Acknowledgement => (Bound::Acknowledgement, event.arrival, event.cause),
             _ => none,
         };
         let cpu = match (event.what, released) {
             // A receive waits for the CPU only at its release, an acknowledgement never.
-            (What::Recv { .. }, Some(cause)) => held_by(cause.cpu, Bound::Cpu),
-            (What::Recv { .. } | What::Acknowledgement, _) => none,
+            (RanKind::Recv { .. }, Some(cause)) => held_by(cause.cpu, Bound::Cpu),
+            (RanKind::Recv { .. } | RanKind::Acknowledgement, _) => none,
             _ => held_by(*held(&mut lanes.cpus, cpu), Bound::Cpu),
         };
         let nic = match event.what {
-            What::Send { .. } => held_by(*held(&mut lanes.send_nics, nic), Bound::Nic),
-            What::Message { .. } => held_by(*held(&mut lanes.recv_nics, nic), Bound::Nic),
+            RanKind::Send { .. } => held_by(*held(&mut lanes.send_nics, nic), Bound::Nic),
+            RanKind::Message { .. } => held_by(*held(&mut lanes.recv_nics, nic), Bound::Nic),
             _ => none,
         };
         let dependency = released.map_or(none, |cause| {
@@ -212,19 +212,19 @@ impl Recorder {
             }
         };
         match event.what {
-            What::Send { .. } | What::Acknowledgement => {
+            RanKind::Send { .. } | RanKind::Acknowledgement => {
                 take(held(&mut lanes.cpus, event.cpu), event.cpu_free);
                 take(held(&mut lanes.send_nics, event.nic), event.nic_free);
             }
-            What::Message { .. } => {
+            RanKind::Message { .. } => {
                 take(held(&mut lanes.cpus, event.cpu), event.cpu_free);
                 take(held(&mut lanes.recv_nics, event.nic), event.nic_free);
             }
-            What::Calc => take(held(&mut lanes.cpus, event.cpu), event.cpu_free),
-            What::Recv { .. } => {}
+            RanKind::Calc => take(held(&mut lanes.cpus, event.cpu), event.cpu_free),
+            RanKind::Recv { .. } => {}
         }
         let until = match event.what {
-            What::Recv { .. } => {
+            RanKind::Recv { .. } => {
                 // Overlapped bytes may arrive after the receive was posted: the message's doing.
                 let bytes = self.ahead[(event.rank - self.first) as usize]
                     .iter()
@@ -237,7 +237,7 @@ impl Recorder {
                 }
                 return;
             }
-            What::Message { completes: Some(_) } => event.done.max(event.cpu_free),
+            RanKind::Message { completes: Some(_) } => event.done.max(event.cpu_free),
             _ => event.cpu_free,
         };
         take(&mut self.finish[(event.rank - self.first) as usize], until);
@@ -264,11 +264,11 @@ impl Observer for Recorder {
         }));
         let tie = self.ties.len() > before;
         let kind = match event.what {
-            What::Send { .. } => EventKind::Send,
-            What::Recv { .. } => EventKind::Recv,
-            What::Calc => EventKind::Calc,
-            What::Message { .. } => EventKind::Message,
-            What::Acknowledgement => EventKind::Acknowledgement,
+            RanKind::Send { .. } => EventKind::Send,
+            RanKind::Recv { .. } => EventKind::Recv,
+            RanKind::Calc => EventKind::Calc,
+            RanKind::Message { .. } => EventKind::Message,
+            RanKind::Acknowledgement => EventKind::Acknowledgement,
         };
         let Ran { t, noise, amount, rank, peer, number, .. } = *event;
         self.injected += u128::from(noise.ps());

@@ -1,6 +1,6 @@
 //! Records the timeline of chosen ranks in a stretch of time.
 
-use crate::observer::{Observer, Ran, What};
+use crate::observer::{Observer, Ran, RanKind};
 use crate::release::Release;
 use straggler_model::{Rank, Time};
 use straggler_trace::{Activity, Arrow, Kind, Lane, Timeline};
@@ -76,15 +76,15 @@ impl Observer for TimelineObserver<'_> {
     fn ran(&mut self, event: &Ran<SendStamp>) -> SendStamp {
         let cpu = Lane::Cpu(event.cpu);
         match event.what {
-            What::Calc => {
+            RanKind::Calc => {
                 self.add(event, cpu, Kind::Compute, event.t, event.cpu_free);
             }
-            What::Send { .. } => {
+            RanKind::Send { .. } => {
                 let recorded = self.add(event, cpu, Kind::Send, event.t, event.cpu_free);
                 self.add(event, Lane::Send(event.nic), Kind::Gap, event.t, event.nic_free);
                 return SendStamp { recorded: recorded.into(), cpu: event.cpu, sent_ps: event.t.ps() };
             }
-            What::Message { .. } => {
+            RanKind::Message { .. } => {
                 let recorded = self.add(event, cpu, Kind::Receive, event.t, event.cpu_free);
                 self.add(event, Lane::Receive(event.nic), Kind::Gap, event.t, event.nic_free);
                 if recorded && event.cause.recorded != 0 {
@@ -100,7 +100,7 @@ impl Observer for TimelineObserver<'_> {
                     });
                 }
             }
-            What::Recv { .. } | What::Acknowledgement => {}
+            RanKind::Recv { .. } | RanKind::Acknowledgement => {}
         }
         SendStamp::default()
     }

@@ -51,7 +51,7 @@ pub struct Butterfly {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ButterflyError {
     #[error(
-        "a butterfly needs a power of two of processes, at most 2^31: {0} is none; the nearest are {1} and {2}"
+        "a butterfly needs a power of two of processes, at most 2^31, not {0}; the nearest are {1} and {2}"
     )]
     NotAPowerOfTwo(u32, u32, u32),
     #[error("{0} cycles are too many: at most {most}", most = Butterfly::MOST_CYCLES)]
@@ -95,7 +95,7 @@ impl Butterfly {
         processes * u64::from(self.cycles) * u64::from(u32::from(self.rounds) + redundant)
     }
 
-    /// Bits of the levels a process can hand on while the exchange goes on.
+    /// Bits of the levels a process can hand over while the exchange is in progress.
     fn levels(&self) -> u32 {
         ((1u64 << self.rounds) - 1) as u32 & !1
     }
@@ -105,7 +105,7 @@ impl Butterfly {
         self.bytes.saturating_mul(factor).min(crate::outcome::RunError::LARGEST_MESSAGE)
     }
 
-    /// What to send next, or whether to go on to the next cycle.
+    /// What to send next, or whether to continue with the next cycle.
     fn next(&self, state: &Exchange) -> Next {
         if state.handing {
             return Next::HandOver;

@@ -32,7 +32,7 @@ pub struct GraphProgram<'a, H> {
 
 /// Where a process's operations are, and how many of them have not completed.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct ProcessOperations {
     pub(crate) first_operation: u64,
     pub(crate) unfinished: u32,
 }
@@ -73,17 +73,17 @@ impl<'a, H: Host> GraphProgram<'a, H> {
 
     /// Where a process begins.
     #[inline(always)]
-    pub(crate) fn place(&self, rank: Rank) -> Place {
+    pub(crate) fn place(&self, rank: Rank) -> ProcessOperations {
         let first_operation = self.graph.first_operation(rank);
         let unfinished = (self.graph.first_operation(rank + 1) - first_operation) as u32;
-        Place { first_operation, unfinished }
+        ProcessOperations { first_operation, unfinished }
     }
 
     /// The operations of a process that wait for nothing, before any has run.
     #[inline(always)]
     pub(crate) fn roots<'b>(
         &'b self,
-        place: &Place,
+        place: &ProcessOperations,
         block: &'b Dependencies,
     ) -> impl Iterator<Item = (u32, Row)> + 'b {
         let (first, count) = (place.first_operation as usize, place.unfinished as usize);
@@ -94,7 +94,12 @@ impl<'a, H: Host> GraphProgram<'a, H> {
 
     /// Takes one off what an operation waits for; says whether that was the last.
     #[inline(always)]
-    pub(crate) fn satisfies(&self, place: &Place, block: &mut Dependencies, dependent: u32) -> bool {
+    pub(crate) fn satisfies(
+        &self,
+        place: &ProcessOperations,
+        block: &mut Dependencies,
+        dependent: u32,
+    ) -> bool {
         let here = (place.first_operation - block.first_operation) as usize + dependent as usize;
         let open = &mut block.open[here];
         *open -= 1;
@@ -106,7 +111,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
     fn satisfy<const TRACKED: bool>(
         &self,
         rank: Rank,
-        place: &Place,
+        place: &ProcessOperations,
         block: &mut Dependencies,
         id: u32,
         at: Time,
@@ -129,7 +134,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
     pub(crate) fn satisfy_listed<const TRACKED: bool>(
         &self,
         rank: Rank,
-        place: &Place,
+        place: &ProcessOperations,
         block: &mut Dependencies,
         id: u32,
         on_start: bool,
@@ -146,7 +151,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
     #[inline(always)]
     fn satisfy_one<const TRACKED: bool>(
         &self,
-        place: &Place,
+        place: &ProcessOperations,
         block: &mut Dependencies,
         dependent: u32,
         mut at: Time,
@@ -217,7 +222,7 @@ impl Dependencies {
 impl<H: Host> Program for GraphProgram<'_, H> {
     type Host = H;
     type Agenda = Queues;
-    type Local = Place;
+    type Local = ProcessOperations;
     type Block = Dependencies;
     const SCATTERED: bool = true;
 
@@ -242,7 +247,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     fn start(
         &self,
         rank: Rank,
-        place: &mut Place,
+        place: &mut ProcessOperations,
         block: &mut Dependencies,
         release: &mut impl FnMut(Release),
     ) {
@@ -253,7 +258,14 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     }
 
     #[inline(always)]
-    fn operation(&self, _: Rank, place: &Place, _: &Dependencies, kind: OperationKind, id: u32) -> Operation {
+    fn operation(
+        &self,
+        _: Rank,
+        place: &ProcessOperations,
+        _: &Dependencies,
+        kind: OperationKind,
+        id: u32,
+    ) -> Operation {
         let at = place.first_operation as usize + id as usize;
         let (row, [cpu, nic]) = (Row(self.rows[at]), self.lane(at));
         debug_assert_eq!(kind, row.kind());
@@ -264,7 +276,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     fn started(
         &self,
         rank: Rank,
-        place: &mut Place,
+        place: &mut ProcessOperations,
         block: &mut Dependencies,
         id: u32,
         at: Time,
@@ -281,7 +293,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     fn completed(
         &self,
         rank: Rank,
-        place: &mut Place,
+        place: &mut ProcessOperations,
         block: &mut Dependencies,
         id: u32,
         done: Time,
@@ -301,7 +313,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         self.prefetch_at(self.first_operation(rank), block, id);
     }
 
-    fn finished(&self, _: Rank, place: &Place, _: &Dependencies) -> bool {
+    fn finished(&self, _: Rank, place: &ProcessOperations, _: &Dependencies) -> bool {
         place.unfinished == 0
     }
 
@@ -314,7 +326,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         }
     }
 
-    fn last_completion(&self, rank: Rank, _: &Place, block: &Dependencies) -> Time {
+    fn last_completion(&self, rank: Rank, _: &ProcessOperations, block: &Dependencies) -> Time {
         block.latest.get((rank - block.first_rank) as usize).copied().unwrap_or(Time::ZERO)
     }
 }

@@ -10,7 +10,7 @@ mod decisions;
 mod log;
 mod state;
 
-pub use decider::{Answer, Change, Changed, Decider, Poll, PollKind};
+pub use decider::{Change, Changed, Decider, Poll, PollAnswer, PollKind};
 pub use log::{Keeper, Replayed};
 
 use crate::agenda::Queues;

@@ -28,8 +28,8 @@ impl Desk {
     }
 
     /// Works out a sample: the idle time of every processor goes into `idle`. The answer is when the last processor has
-    /// made its last exchange, and when they have on average; the first of them is [`Time::NEVER`] where simulated time
-    /// has come to its end. Once `stop` is set, nothing of it means anything.
+    /// made its last exchange, and when they have on average; the first of them is [`Time::NEVER`] if simulated time
+    /// overflows. Once `stop` is set, the results are meaningless.
     pub fn all_to_all<N: Noise>(
         &mut self,
         draws: &Draws<'_>,

@@ -112,11 +112,11 @@ pub(super) struct Turn<'a, A: Actors + ?Sized> {
     pub error: Option<RunError>,
 }
 
-/// After so many operations a process looks whether the run is to stop: a window may be long.
+/// After this many operations a process checks whether the run must stop: a window may be long.
 const CHECK: u64 = 1 << 20;
 
 impl<A: Actors + ?Sized> Turn<'_, A> {
-    /// Whether simulated time still goes on at `time`.
+    /// Whether `time` is within the range of simulated time.
     #[inline(always)]
     pub fn check_time(&mut self, time: Time) -> bool {
         if time == Time::NEVER {
@@ -125,7 +125,7 @@ impl<A: Actors + ?Sized> Turn<'_, A> {
         time != Time::NEVER
     }
 
-    /// Counts a local operation; says whether the run goes on.
+    /// Counts a local operation; returns whether the run continues.
     #[inline(always)]
     pub fn count_operation(&mut self) -> bool {
         self.operations += 1;

@@ -44,7 +44,7 @@ pub(super) struct Chunks<M> {
 }
 
 impl<M> Chunks<M> {
-    /// Keeps room for two messages of each of so many processes.
+    /// Reserves room for two messages per process.
     pub fn new(processes: usize) -> Self {
         Chunks { spare: Vec::new(), most: processes / CHUNK * 2 + 64 }
     }
@@ -118,7 +118,7 @@ impl<M> Calendar<M> {
         }
     }
 
-    /// What is not empty, when window `next` is about to begin, with its window.
+    /// The nonempty buckets when window `next` is about to begin, with their windows.
     pub fn buckets(&self, next: u64) -> impl Iterator<Item = (u64, &Bucket<M>)> {
         let near =
             (next..next.saturating_add(NEAR)).map(|window| (window, &self.ring[(window % NEAR) as usize]));

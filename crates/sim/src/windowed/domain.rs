@@ -14,7 +14,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
 
-/// In a cluster, what leaves the process is sent after so many simulated processes have run, and so often in a window.
+/// In a cluster, outgoing messages are sent after this many simulated processes have run, several times per window.
 const AT_ONCE: u32 = 8192;
 const OFTEN: u32 = 8;
 
@@ -248,7 +248,7 @@ impl<A: Actors> Blocks<'_, '_, A> {
     }
 }
 
-/// What is left of a domain when nothing happens any more.
+/// The final state of a domain, when nothing happens any more.
 #[derive(Debug)]
 pub(super) struct Concluded<O> {
     pub remains: Remains,

@@ -190,7 +190,7 @@ struct AtWork<'a, 'b, 't, P: Program, N: Noise, L: Latency, O: Observer> {
 }
 
 impl<P: Program, N: Noise, L: Latency, O: Observer> AtWork<'_, '_, '_, P, N, L, O> {
-    /// Runs the first local operation; says whether the run goes on.
+    /// Runs the first local operation; returns whether the run continues.
     #[inline(always)]
     fn run_local(&mut self, t: Time) -> bool {
         if !self.turn.count_operation() {

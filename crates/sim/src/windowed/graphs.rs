@@ -17,7 +17,7 @@ use crate::message::{Body, Early, Message, Numbered};
 use crate::observer::Nothing;
 use crate::outcome::Remains;
 use crate::program::Program;
-use crate::programs::{Dependencies, GraphProgram, Place};
+use crate::programs::{Dependencies, GraphProgram, ProcessOperations};
 use crate::release::Release;
 use crate::rules::{self, Came, Rules, Sender, Tariff};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub(super) struct Graphs<'a, N, L> {
 #[repr(C, align(64))]
 pub(super) struct Slot {
     host: OneLane,
-    place: Place,
+    place: ProcessOperations,
     agenda: Queues,
 }
 

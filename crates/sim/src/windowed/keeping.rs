@@ -51,7 +51,7 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// All parts have written theirs: nobody has failed at an agreement since.
+    /// All parts have written their blocks, and none has failed at an agreement since.
     pub fn complete(&mut self, error: &mut Option<RunError>) {
         if let (true, Some(checkpoints), Some(position)) = (self.first, self.checkpoints, self.written.take())
             && let Err(fault) = checkpoints.complete(&position)

@@ -37,7 +37,7 @@ impl Layout {
         Layout { processes, shift, members, shared, parts, blocks: vec![mine] }.in_parts(1)
     }
 
-    /// The same with the blocks of this member cut into so many parts.
+    /// The same with the blocks of this member cut into this many parts.
     pub fn in_parts(self, parts: u32) -> Layout {
         let mine = self.blocks.concat();
         let edges = edges(mine.len() as u32, parts);

@@ -17,7 +17,7 @@ use crate::message::Timed;
 pub(super) enum Agreed {
     /// The next window.
     Window(u64),
-    /// Nobody has anything left to do.
+    /// No domain has anything left to do.
     Finished,
     /// A part has failed, or is to stop.
     Failed,

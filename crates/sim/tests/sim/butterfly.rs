@@ -239,7 +239,7 @@ fn messages_may_grow() {
 #[test]
 fn what_is_no_butterfly_says_so() {
     let message = Butterfly::new(12, 1, Time::ZERO).unwrap_err().to_string();
-    assert!(message.ends_with("12 is none; the nearest are 8 and 16"), "{message}");
+    assert!(message.ends_with("not 12; the nearest are 8 and 16"), "{message}");
     assert!(Butterfly::new(0, 1, Time::ZERO).is_err());
     assert!(Butterfly::new(u32::MAX, 1, Time::ZERO).is_err());
 }

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Link, Network, PerByte, Time};
-use straggler_schedule::traced::{Building, Decisions, Options, Playback, Recording};
+use straggler_schedule::traced::{Building, Decisions, Options, Playback, TracedRun};
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_sim::{Control, EngineChoice, Simulation};
 
 /// What the engine decided, as the interpreter says it.
-fn decisions(recording: &Recording, replayed: &[Replayed], acts: &[Calls]) -> Vec<Decision> {
+fn decisions(recording: &TracedRun, replayed: &[Replayed], acts: &[Calls]) -> Vec<Decision> {
     let mut all = Vec::new();
     for ((rank, replayed), acts) in (0u32..).zip(replayed).zip(acts) {
         for change in &replayed.changes {
@@ -77,7 +77,7 @@ proptest! {
         };
         let (finish, expected) = interpreter.run();
         let options = Options { decisions: Decisions::Redecide, spin: Time::ZERO, ..Options::default() };
-        let recording = Arc::new(Recording::from_trace(&trace, &options).unwrap());
+        let recording = Arc::new(TracedRun::from_trace(&trace, &options).unwrap());
         prop_assert_eq!(recording.notes(), &[] as &[String]);
         let playback = Playback::new(recording.clone(), 1, &Building::default()).unwrap();
         let network = Network::uniform("drawn", link);
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let (trace, _) = traced(&draw(Shape { seed, ranks, events, largest }));
         let options = Options { decisions: Decisions::Redecide, spin: Time::ZERO, ..Options::default() };
-        let recording = Arc::new(Recording::from_trace(&trace, &options).unwrap());
+        let recording = Arc::new(TracedRun::from_trace(&trace, &options).unwrap());
         let network = Network::uniform("drawn", link);
         let replay = |copies: u32, noise: Option<&Injection>, engine: EngineChoice| {
             let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();

@@ -12,8 +12,8 @@ use straggler_model::philox::philox4x32;
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::goal::text;
 use straggler_schedule::graph::Graph;
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
-use straggler_sim::observer::{Observer, Ran, What};
+use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
+use straggler_sim::observer::{Observer, Ran, RanKind};
 use straggler_sim::programs::{Butterfly, GraphProgram, Redundancy};
 use straggler_sim::release::Release;
 use straggler_sim::{Control, EngineChoice, Replicas, Run, RunError, Simulation, Workload};
@@ -141,7 +141,7 @@ proptest! {
         (distributions, seed) in distributions(8_000_000),
     ) {
         let trace = traced_runs::trace(shape);
-        let recording = Arc::new(Recording::from_trace(&trace, &Options::default()).unwrap());
+        let recording = Arc::new(TracedRun::from_trace(&trace, &Options::default()).unwrap());
         let playback = Playback::new(recording, copies, &Building::default()).unwrap();
         let drawn = Drawn::new(&network, &distributions, seed).unwrap();
         let simulation = Simulation { latency: Some(&drawn), ..Simulation::new(&network) };
@@ -249,7 +249,7 @@ impl Observer for Arrivals {
     type Stamp = ();
 
     fn ran(&mut self, event: &Ran<()>) {
-        if let What::Message { .. } = event.what {
+        if let RanKind::Message { .. } = event.what {
             self.0.entry((event.peer, event.rank)).or_default().push((event.number, event.arrival));
         }
     }

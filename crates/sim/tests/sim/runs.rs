@@ -6,7 +6,7 @@ use std::sync::Arc;
 use straggler_model::network::Drawn;
 use straggler_model::noise::Injection;
 use straggler_model::{Network, Time};
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
+use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Simulation, Workload};
 
@@ -82,7 +82,7 @@ fn butterflies() -> impl Strategy<Value = AnyRun> {
 fn traces() -> impl Strategy<Value = AnyRun> {
     (traced::shapes(), 1u32..4, schedules::noises()).prop_map(|(shape, copies, noise)| {
         let trace = traced_runs::trace(shape);
-        let recording = Arc::new(Recording::from_trace(&trace, &Options::default()).unwrap());
+        let recording = Arc::new(TracedRun::from_trace(&trace, &Options::default()).unwrap());
         let playback = Playback::new(recording, copies, &Building::default()).unwrap();
         AnyRun::new(playback, Network::parse("chic").unwrap(), noise)
     })

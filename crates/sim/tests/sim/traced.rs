@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
+use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
 use straggler_schedule::validate::{self, Finding};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 use straggler_trace::call::NO_COMM;
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
+use straggler_trace::{Call, CommId, Communicator, Details, Function, RankTrace, RequestId, Trace};
 
 pub fn shapes() -> impl Strategy<Value = Shape> {
     let sizes = (1u32..6, prop_oneof![4 => Just(1u64), 1 => Just(3u64)], 1u32..60);
@@ -54,7 +54,7 @@ proptest! {
         noise in schedules::noises(),
         receive_overlap in any::<bool>(),
     ) {
-        let recording = Arc::new(Recording::from_trace(&trace(shape), &Options::default()).unwrap());
+        let recording = Arc::new(TracedRun::from_trace(&trace(shape), &Options::default()).unwrap());
         let playback = Playback::new(recording, copies, &Building::default()).unwrap();
         let graph = playback.materialise().unwrap();
         let mut findings = validate::validate(&graph);
@@ -82,7 +82,7 @@ proptest! {
 #[test]
 fn copies_take_no_memory() {
     let shape = Shape { seed: 5, ranks: 8, threads: 1, events: 500, coarse: false, largest: 3 };
-    let recording = Arc::new(Recording::from_trace(&trace(shape), &Options::default()).unwrap());
+    let recording = Arc::new(TracedRun::from_trace(&trace(shape), &Options::default()).unwrap());
     let before = recording.memory_bytes();
     for copies in [1, 16, 256] {
         let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();
@@ -110,16 +110,17 @@ fn ring(ranks: u32, steps: u32) -> Trace {
             let neighbors = [(rank + ranks - 1) % ranks, (rank + 1) % ranks];
             for (function, swapped) in [(Function::Irecv, 0), (Function::Isend, 1)] {
                 for (tag, peer) in (0..2).zip(neighbors) {
-                    let call = call(function, 0, peer as i32, tag ^ swapped, 300_000);
-                    trace.push(Call { request: requests, ..call });
+                    let call = call(function, CommId(0), peer as i32, tag ^ swapped, 300_000);
+                    trace.push(Call { request: RequestId(requests), ..call });
                     requests += 1;
                 }
             }
-            let details = Details { requests: (first..requests).collect(), ..Details::default() };
+            let details =
+                Details { requests: (first..requests).map(RequestId).collect(), ..Details::default() };
             let gap = 20_000_000 + u64::from((rank * 7 + step) % 13) * 1_000_000;
             trace.push_with(call(Function::Waitall, NO_COMM, 0, 0, gap), details);
             if step % 10 == 9 {
-                trace.push(call(Function::Allreduce, 0, 0, 0, 1_000_000));
+                trace.push(call(Function::Allreduce, CommId(0), 0, 0, 1_000_000));
             }
         }
         trace
@@ -133,7 +134,7 @@ fn ring(ranks: u32, steps: u32) -> Trace {
 #[ignore = "a measurement"]
 fn speed_of_replaying() {
     let network = Network::parse("L=2.5us,o=1.5us,g=1us,G=6ns,S=65535").unwrap();
-    let recording = Arc::new(Recording::from_trace(&ring(1_000, 100), &Options::default()).unwrap());
+    let recording = Arc::new(TracedRun::from_trace(&ring(1_000, 100), &Options::default()).unwrap());
     println!("recording: {} bytes", recording.memory_bytes());
     for copies in [1, 16] {
         let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();

@@ -135,8 +135,9 @@ impl Author {
     /// One that is not to be completed.
     fn hidden_request(&mut self, rank: u32) -> RequestId {
         let rank = &mut self.ranks[rank as usize];
-        rank.requests += 1;
-        rank.requests - 1
+        let request = rank.requests;
+        rank.requests = request.wrapping_add(1);
+        request
     }
 
     fn event(&mut self) {
@@ -188,13 +189,14 @@ impl Author {
             _ => [Function::Send, Function::Isend, Function::Send_init],
         };
         let send = move |call: &mut Call| {
-            (call.comm, call.peer, call.tag, call.sent) = (comm as CommId, to as i32, tag, bytes)
+            (call.comm, call.peer, call.tag, call.sent) = (CommId(comm as u32), to as i32, tag, bytes)
         };
         self.half(source, thread, functions, sends, send, None);
         let matched = Matched { peer: from as i32, tag };
         let wild = self.below(3) == 0;
         let asked = if wild { special::ANY } else { from as i32 };
-        let receive = move |call: &mut Call| (call.comm, call.peer, call.tag) = (comm as CommId, asked, tag);
+        let receive =
+            move |call: &mut Call| (call.comm, call.peer, call.tag) = (CommId(comm as u32), asked, tag);
         let functions = [Function::Recv, Function::Irecv, Function::Recv_init];
         self.half(target, other, functions, receives, receive, wild.then_some(matched));
     }
@@ -233,8 +235,9 @@ impl Author {
         let bytes = self.bytes();
         for (rank, peer) in [(one, two), (two, one)] {
             let receive = Some(Matched { peer: peer as i32, tag: 99 });
-            let set =
-                |call: &mut Call| (call.comm, call.peer, call.tag, call.sent) = (0, peer as i32, 99, bytes);
+            let set = |call: &mut Call| {
+                (call.comm, call.peer, call.tag, call.sent) = (CommId(0), peer as i32, 99, bytes)
+            };
             let nonblocking = self.below(3) == 0;
             let function = if nonblocking { Function::Isendrecv } else { Function::Sendrecv };
             let request = if nonblocking { self.request(rank, None) } else { Call::NO_REQUEST };
@@ -267,7 +270,7 @@ impl Author {
         for &rank in &members {
             let request = if is_blocking { Call::NO_REQUEST } else { self.request(rank, None) };
             let set = |call: &mut Call| {
-                (call.comm, call.peer, call.sent, call.request) = (comm as CommId, root, bytes, request);
+                (call.comm, call.peer, call.sent, call.request) = (CommId(comm as u32), root, bytes, request);
             };
             let sent_sizes = match blocking {
                 Function::Alltoallv => members.iter().map(|_| self.random.below(bytes + 1)).collect(),
@@ -284,8 +287,9 @@ impl Author {
         let bytes = self.bytes();
         for rank in 0..self.shape.ranks {
             let request = if nonblocking { self.request(rank, None) } else { Call::NO_REQUEST };
-            let set =
-                |call: &mut Call| (call.comm, call.sent, call.request) = (comm as CommId, bytes, request);
+            let set = |call: &mut Call| {
+                (call.comm, call.sent, call.request) = (CommId(comm as u32), bytes, request)
+            };
             self.call(rank, 0, function, set, Details::default());
         }
     }

@@ -1,26 +1,35 @@
 //! Collectives that do not agree.
 
 use super::named;
-use crate::call::special;
+use crate::call::{CommId, special};
 use crate::collectives::{Sequence, sequences};
 use crate::format::assemble::Finding;
-use crate::messages::Place;
+use crate::messages::CallPlace;
 use crate::trace::{Communicator, Trace};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Rank;
 
-pub(super) fn check(trace: &Trace, incomplete: &BTreeSet<Rank>, findings: &mut Vec<Finding>) {
+pub(super) fn check(
+    trace: &Trace,
+    incomplete: &BTreeSet<Rank>,
+    paused: &BTreeSet<Rank>,
+    findings: &mut Vec<Finding>,
+) {
     for (comm, sequence) in sequences(trace) {
-        let Some(of_comm) = trace.communicators.get(comm as usize) else { continue };
+        let Some(of_comm) = trace.communicators.get(comm.index()) else { continue };
         let all = of_comm.members.iter().chain(&of_comm.remote).copied();
         let members: BTreeSet<Rank> =
             all.filter(|rank| *rank < trace.processes() && !incomplete.contains(rank)).collect();
         for rank in sequence.keys().filter(|rank| !members.contains(rank) && !incomplete.contains(rank)) {
-            let what = format!("calls collectives on communicator {comm}, of which it is no member");
+            let what = format!("calls collectives on communicator {comm}, but is not a member of it");
             findings.push(Finding::error(*rank, what));
         }
-        Agreement { trace, comm, of_comm, sequence: &sequence, members: &members }.tell(findings);
+        let agreement = Agreement { trace, comm, of_comm, sequence: &sequence, members: &members };
+        match members.intersection(paused).next() {
+            None => agreement.tell(findings),
+            Some(&rank) => findings.extend(agreement.paused(rank)),
+        }
     }
 }
 
@@ -29,7 +38,7 @@ type Signature = (Function, i32);
 
 struct Agreement<'a> {
     trace: &'a Trace,
-    comm: u32,
+    comm: CommId,
     of_comm: &'a Communicator,
     sequence: &'a Sequence,
     members: &'a BTreeSet<Rank>,
@@ -71,6 +80,21 @@ impl Agreement<'_> {
         }
     }
 
+    /// Where recording was paused, disagreement is no fault of the program: it is told once.
+    fn paused(&self, rank: Rank) -> Option<Finding> {
+        let mut findings = Vec::new();
+        self.tell(&mut findings);
+        let first = findings.first()?;
+        let what = format!(
+            "collectives on communicator {} do not agree, as recording was paused on this rank, but not at the same point on \
+             the others; first, on rank {}: {}",
+            self.comm,
+            first.rank.unwrap_or_default(),
+            first.what
+        );
+        Some(Finding::warning(rank, what))
+    }
+
     fn calls(&self, rank: Rank) -> &[u32] {
         self.sequence.get(&rank).map_or(&[], Vec::as_slice)
     }
@@ -85,8 +109,8 @@ impl Agreement<'_> {
         Some((call.function, root))
     }
 
-    fn place(&self, rank: Rank, number: usize) -> Place {
-        Place { rank, call: self.calls(rank).get(number).copied().unwrap_or(u32::MAX) }
+    fn place(&self, rank: Rank, number: usize) -> CallPlace {
+        CallPlace { rank, call: self.calls(rank).get(number).copied().unwrap_or(u32::MAX) }
     }
 
     fn disagreement(&self, rank: Rank, right: Rank, number: usize) -> Finding {
@@ -98,7 +122,7 @@ impl Agreement<'_> {
             }
         };
         let what = format!(
-            "{} is collective {number} on communicator {}, which is {} on rank {right}",
+            "{} is collective {number} on communicator {}, but rank {right} calls {}",
             with_root(rank),
             self.comm,
             with_root(right)
@@ -108,8 +132,8 @@ impl Agreement<'_> {
 
     fn absence(&self, rank: Rank, right: Rank, number: usize, longest: usize) -> Finding {
         let what = format!(
-            "takes part in {number} of {longest} collectives on communicator {}; the first that is missing is {} of \
-             rank {right}",
+            "takes part in {number} of {longest} collectives on communicator {}; the first missing one is {} of rank \
+             {right}",
             self.comm,
             named(self.trace, self.place(right, number))
         );

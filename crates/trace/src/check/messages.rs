@@ -1,8 +1,9 @@
 //! Messages without a partner, and those that do not fit.
 
-use super::{counted, named};
+use super::{Missing, counted, named};
+use crate::call::CommId;
 use crate::format::assemble::Finding;
-use crate::messages::{Ends, Message, Messages, Place, Received, Sent};
+use crate::messages::{CallPlace, Ends, Message, Messages, Received, Sent};
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Rank;
@@ -11,26 +12,22 @@ pub(super) fn check(
     trace: &Trace,
     ends: &[Ends],
     found: &Messages,
-    incomplete: &BTreeSet<Rank>,
+    missing: &Missing<'_>,
     findings: &mut Vec<Finding>,
 ) {
     let mut cut = Cut::default();
-    let unresolved: BTreeSet<(Rank, u32)> = ends
+    let unresolved: BTreeSet<(Rank, CommId)> = ends
         .iter()
         .flat_map(|rank| rank.unresolved.iter().map(move |&(_, comm)| (rank.rank, comm)))
         .collect();
     for sent in &found.lost {
-        if incomplete.contains(&sent.to) || incomplete.contains(&sent.place.rank) {
-            cut.add(sent.place.rank, sent.to, incomplete);
-        } else {
+        if !cut.add(sent.place.rank, sent.to, missing) {
             findings.push(lost(trace, sent, unresolved.contains(&(sent.to, sent.comm))));
         }
     }
     for received in &found.awaited {
         // A receive that nothing has found completed is told with the requests.
-        if incomplete.contains(&received.from) || incomplete.contains(&received.place.rank) {
-            cut.add(received.place.rank, received.from, incomplete);
-        } else if received.done().is_some() {
+        if !cut.add(received.place.rank, received.from, missing) && received.done().is_some() {
             findings.push(awaited(trace, received));
         }
     }
@@ -39,22 +36,32 @@ pub(super) fn check(
     cut.tell(findings);
 }
 
-/// Messages whose partner may be in a part of a stream that is not there, by the rank of that stream.
+/// Messages whose partner may be in a part of a stream that is not there, by the rank of that stream and whether it was
+/// paused.
 #[derive(Default)]
-struct Cut(BTreeMap<Rank, usize>);
+struct Cut(BTreeMap<(Rank, bool), usize>);
 
 impl Cut {
-    fn add(&mut self, here: Rank, partner: Rank, incomplete: &BTreeSet<Rank>) {
-        let whose = if incomplete.contains(&partner) { partner } else { here };
+    /// Whether calls are missing on either side; then it is counted.
+    fn add(&mut self, here: Rank, partner: Rank, missing: &Missing<'_>) -> bool {
+        let of = |ranks: &BTreeSet<Rank>| [partner, here].into_iter().find(|rank| ranks.contains(rank));
+        let whose = match (of(missing.incomplete), of(missing.paused)) {
+            (Some(rank), _) => (rank, false),
+            (None, Some(rank)) => (rank, true),
+            (None, None) => return false,
+        };
         *self.0.entry(whose).or_default() += 1;
+        true
     }
 
     fn tell(self, findings: &mut Vec<Finding>) {
-        for (rank, count) in self.0 {
-            let what = format!(
-                "{} no partner, as the stream of this rank is not whole",
-                counted(count, "message has", "messages have")
-            );
+        for ((rank, paused), count) in self.0 {
+            let why = match paused {
+                true => "recording was paused on this rank, but not at the same point on the others",
+                false => "the stream of this rank is incomplete",
+            };
+            let what =
+                format!("{} no partner, because {why}", counted(count, "message has", "messages have"));
             findings.push(Finding::warning(rank, what));
         }
     }
@@ -70,7 +77,7 @@ fn lost(trace: &Trace, sent: &Sent, may_be_taken: bool) -> Finding {
         sent.comm
     );
     if may_be_taken {
-        let what = format!("{what}, unless by a wildcard receive whose sender is not known");
+        let what = format!("{what}, unless by a wildcard receive whose sender is not recorded");
         return Finding::warning(sent.place.rank, what);
     }
     Finding::error(sent.place.rank, what)
@@ -104,7 +111,7 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
     if failed(trace, &received) {
         return Some(Finding::warning(
             received.place.rank,
-            format!("{what}: the call failed, the message is cut"),
+            format!("{what}: the call failed, the message is truncated"),
         ));
     }
     Some(Finding::error(received.place.rank, what))
@@ -119,18 +126,18 @@ fn failed(trace: &Trace, received: &Received) -> bool {
 
 fn others(trace: &Trace, of_rank: &Ends, findings: &mut Vec<Finding>) {
     let rank = of_rank.rank;
-    let name = |call: u32| named(trace, Place { rank, call });
+    let name = |call: u32| named(trace, CallPlace { rank, call });
     for &(call, peer) in &of_rank.strangers {
-        let what = format!("{} names rank {peer}, which its communicator has not", name(call));
+        let what = format!("{} names rank {peer}, which is not in its communicator", name(call));
         findings.push(Finding::error(rank, what));
     }
     for &call in &of_rank.kept {
-        let what = format!("{} keeps a message that nobody receives", name(call));
+        let what = format!("{} matches a message that is never received", name(call));
         findings.push(Finding::warning(rank, what));
     }
     if let Some(&(first, _)) = of_rank.unresolved.first() {
         let count = counted(of_rank.unresolved.len(), "wildcard receive", "wildcard receives");
-        let what = format!("of {count} it is not known who sent the message, first {}", name(first));
+        let what = format!("the sender is not recorded for {count}, first {}", name(first));
         findings.push(Finding::warning(rank, what));
     }
 }

@@ -1,9 +1,9 @@
-//! Requests that nobody made, and those that nobody completed.
+//! Requests that no call created, and requests that were never completed.
 
 use super::{counted, named};
 use crate::call::RequestId;
 use crate::format::assemble::Finding;
-use crate::messages::Place;
+use crate::messages::CallPlace;
 use crate::operations::{Fate, Given, Operations};
 use crate::trace::Trace;
 use std::collections::BTreeSet;
@@ -16,11 +16,11 @@ pub(super) fn check(
     findings: &mut Vec<Finding>,
 ) {
     for (rank, of_rank) in (0..).zip(operations) {
-        let name = |call: u32| named(trace, Place { rank, call });
+        let name = |call: u32| named(trace, CallPlace { rank, call });
         // They may have been made in the part that is missing.
         if !incomplete.contains(&rank) {
             for (call, request) in unknown(of_rank) {
-                let what = format!("{} names request {request}, which no call has made", name(call));
+                let what = format!("{} names request {request}, which no call created", name(call));
                 findings.push(Finding::error(rank, what));
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn check(
     }
 }
 
-/// Requests given to a call although nobody had made them: the call's number and the request's.
+/// Requests passed to a call although no call created them: the numbers of the call and the request.
 fn unknown(of_rank: &Operations<'_>) -> Vec<(u32, RequestId)> {
     let mut found = Vec::new();
     for acted in of_rank.walk() {
@@ -44,7 +44,7 @@ fn unknown(of_rank: &Operations<'_>) -> Vec<(u32, RequestId)> {
     found
 }
 
-/// The calls that began what nothing has found completed and nobody gave up, in order.
+/// The calls whose requests were never completed nor freed, in order.
 fn open(of_rank: &Operations<'_>) -> impl Iterator<Item = u32> {
     let rows = of_rank.rows().iter();
     let open = rows.filter(|row| row.fate == Fate::Open && row.has_request() && !row.failed);

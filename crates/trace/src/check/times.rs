@@ -2,7 +2,7 @@
 
 use super::{counted, named};
 use crate::format::assemble::{Finding, Severity};
-use crate::messages::{Message, Messages, Place};
+use crate::messages::{CallPlace, Message, Messages};
 use crate::trace::{RankTrace, Trace};
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
@@ -12,7 +12,7 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
         let backwards = backwards(of_rank);
         if let Some(&first) = backwards.first() {
             let count = counted(backwards.len(), "call goes", "calls go");
-            let first = named(trace, Place { rank, call: first });
+            let first = named(trace, CallPlace { rank, call: first });
             findings.push(Finding::error(rank, format!("{count} back in time, first {first}")));
         }
     }
@@ -92,9 +92,13 @@ impl Early {
         let (sent, received) = (message.sent, message.received());
         let errors = [sent.place.rank, rank].map(|rank| stated(trace, rank));
         let stated = match errors {
-            _ if threads => "several threads call, and whose message MPI took first is not recorded".into(),
-            [Some(a), Some(b)] => format!("the clocks are said to be right to {}", a + b),
-            _ => "how far the clocks are off is not known".into(),
+            _ if threads => {
+                "several threads make calls, and the order in which MPI matched their messages is not \
+                             recorded"
+                    .into()
+            }
+            [Some(a), Some(b)] => format!("the stated clock error is {}", a + b),
+            _ => "the clock error is unknown".into(),
         };
         let severity = if threads || errors.contains(&None) { Severity::Warning } else { Severity::Error };
         let what = format!(

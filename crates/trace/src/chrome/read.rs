@@ -21,7 +21,7 @@ const BEFORE_EVENTS: &str = ",\"traceEvents\":[";
 pub enum ReadError {
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    #[error("is no timeline that straggler wrote: only those can be read")]
+    #[error("is not a timeline of straggler: only those can be read")]
     Foreign,
     #[error("line {line}: {problem}")]
     Line { line: usize, problem: String },
@@ -108,9 +108,9 @@ impl Reading {
     }
 
     fn slice(&mut self, event: &Event<'_>) -> Result<(), String> {
-        let lane = lane_of(event.tid).ok_or_else(|| format!("thread {} is no lane", event.tid))?;
+        let lane = lane_of(event.tid).ok_or_else(|| format!("thread {} is not a lane", event.tid))?;
         let (start, duration) = (time(event.ts, "ts")?, time(event.dur, "dur")?);
-        let end = start.checked_add(duration).ok_or("its end is beyond all times")?;
+        let end = start.checked_add(duration).ok_or("its end is out of range")?;
         let function = self.functions.get(&*event.name).copied();
         let kind = match &*event.name {
             "compute" => Kind::Compute,
@@ -145,7 +145,7 @@ impl Reading {
     }
 
     fn end_of_arrow(&mut self, event: &Event<'_>) -> Result<(), String> {
-        let Some(Lane::Cpu(cpu)) = lane_of(event.tid) else { return Err("a message between no CPUs".into()) };
+        let Some(Lane::Cpu(cpu)) = lane_of(event.tid) else { return Err("a message without CPUs".into()) };
         let time = time(event.ts, "ts")?;
         match (&*event.ph, self.sent.take()) {
             ("s", None) => self.sent = Some((event.pid, cpu, time)),
@@ -177,7 +177,7 @@ fn time(value: Option<&RawValue>, name: &str) -> Result<Time, String> {
     let (whole, rest) = (whole.parse::<u64>().ok(), padded.parse::<u64>().ok());
     let ps = whole.and_then(|whole| whole.checked_mul(1_000_000)).zip(rest);
     let ps = ps.and_then(|(whole, rest)| whole.checked_add(rest));
-    ps.map(Time).ok_or_else(|| format!("`{name}` is beyond all times"))
+    ps.map(Time).ok_or_else(|| format!("`{name}` is out of range"))
 }
 
 #[cfg(test)]

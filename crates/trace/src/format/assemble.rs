@@ -4,6 +4,7 @@ use super::clocks::{Conversion, align};
 use super::local_comm;
 use super::read::{Ending, Made, Stream};
 use crate::call::{CommId, NO_COMM};
+use crate::sites::{NO_SITE, SiteId, Unifier};
 use crate::trace::{Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,8 +32,8 @@ pub enum Severity {
 const ENDINGS: [&str; 3] = [
     "the process ended without MPI_Finalize",
     "the run was ended by MPI_Abort",
-    "the stream has no end: the process was killed, is still running, or could not write to a full disk; the last calls may \
-     be missing",
+    "the stream is incomplete: the process was killed, is still running, or the disk was full; the last calls may be \
+     missing",
 ];
 
 impl Finding {
@@ -75,11 +76,13 @@ pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
     let zero = earliest(&places, &conversions);
     let meta = meta(&places);
     let notes = places.iter().flatten().flat_map(|stream| stream.head.notes.iter().cloned()).collect();
+    let mut unifier = Unifier::default();
     let ranks = places.into_iter().zip(conversions).enumerate().map(|(rank, (stream, conversion))| {
         let (Some(stream), Some(conversion)) = (stream, conversion) else { return RankTrace::default() };
-        rank_trace(stream, &conversion, zero, numbers.get(rank))
+        rank_trace(stream, &conversion, zero, numbers.get(rank), &mut unifier)
     });
-    let trace = Trace { meta, ranks: ranks.collect(), communicators, notes };
+    let ranks = ranks.collect();
+    let trace = Trace { meta, ranks, communicators, call_sites: unifier.finish(), notes };
     (trace, findings)
 }
 
@@ -110,8 +113,7 @@ fn problems(streams: &[Stream]) -> Vec<Finding> {
 /// A disk that is full, or a limit of the user's.
 fn unwritable(rank: Option<u32>, code: i32) -> Finding {
     let why = std::io::Error::from_raw_os_error(code);
-    let what =
-        format!("the stream could not be written any further ({why}); the calls after that are missing");
+    let what = format!("writing the stream failed ({why}); later calls are missing");
     Finding::error(rank, what)
 }
 
@@ -133,8 +135,8 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     let (claimed, size) = (size, size.min(u32::try_from(most).unwrap_or(u32::MAX)));
     if size < claimed {
         let what = format!(
-            "the streams say that they are of a run of {claimed} processes, but only {} are here: ranks from {size} on are \
-             left out",
+            "the streams are of a run of {claimed} processes, but only {} are present: ranks from {size} on are \
+             ignored",
             streams.len()
         );
         findings.push(Finding::error(None, what));
@@ -145,7 +147,7 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
         let rank = stream.head.rank;
         if stream.head.run != run || stream.head.size != claimed {
             let what = format!(
-                "belongs to another run (of {} processes, {}): keep the streams of each run in a folder of their own",
+                "belongs to another run (of {} processes, {}): keep the streams of each run in a separate folder",
                 stream.head.size, stream.head.program
             );
             findings.push(Finding::error(rank, what));
@@ -156,7 +158,7 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
             Some(Some(_)) => findings.push(Finding::error(rank, "there are two streams of this rank")),
             None => {
                 let what = match rank < claimed {
-                    true => format!("is left out: too few streams are here for ranks from {size} on"),
+                    true => format!("is ignored: too few streams are present for ranks from {size} on"),
                     false => format!("is not a rank of a run of {claimed} processes"),
                 };
                 findings.push(Finding::error(rank, what));
@@ -186,7 +188,7 @@ fn meta(places: &[Option<Stream>]) -> Meta {
         more.insert("run".to_owned(), head.run.iter().map(|byte| format!("{byte:02x}")).collect());
     }
     let format =
-        if head.format.is_empty() { format!("straggler {}", super::VERSION) } else { head.format.clone() };
+        if head.format.is_empty() { format!("straggler {}", head.version) } else { head.format.clone() };
     Meta { format, program: head.program.clone(), library: head.library.clone(), more }
 }
 
@@ -205,10 +207,12 @@ fn rank_trace(
     conversion: &Conversion,
     zero: f64,
     numbers: Option<&HashMap<u32, CommId>>,
+    unifier: &mut Unifier,
 ) -> RankTrace {
+    let sites = unified_sites(&stream, unifier);
     let time = |ticks: Time| Time((conversion.picoseconds(ticks.0) - zero).max(0.0).round() as u64);
     let number = |local: CommId| match numbers {
-        Some(numbers) => numbers.get(&local).copied().unwrap_or(NO_COMM),
+        Some(numbers) => numbers.get(&local.0).copied().unwrap_or(NO_COMM),
         None => local,
     };
     for call in &mut stream.calls {
@@ -225,11 +229,23 @@ fn rank_trace(
         host: stream.head.host,
         cores: stream.head.cores,
         calls: stream.calls,
+        sites,
         details: stream.details,
         clock: conversion.clock,
         unknown: stream.unknown,
         usage: stream.usage,
     }
+}
+
+/// Where each call was made, in the run's numbers. A place whose description is lost is not known.
+fn unified_sites(stream: &Stream, unifier: &mut Unifier) -> Vec<SiteId> {
+    let mut known: HashMap<u32, SiteId> = HashMap::new();
+    let mut unify = |&local: &u32| {
+        *known.entry(local).or_insert_with(|| {
+            stream.described.get(local).map_or(NO_SITE, |(module, offset)| unifier.site(module, offset))
+        })
+    };
+    stream.sites.iter().map(&mut unify).collect()
 }
 
 /// What tells communicators apart: what they were made from, by which call, as which of its kind, and of whom.
@@ -240,13 +256,13 @@ fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMa
     let mut table = vec![Communicator::world(size)];
     let mut numbers: Vec<HashMap<u32, CommId>> = Vec::with_capacity(places.len());
     for rank in 0..places.len() as u32 {
-        numbers.push([(local_comm::WORLD, WORLD), (local_comm::SELF, table.len() as CommId)].into());
+        numbers.push([(local_comm::WORLD, WORLD), (local_comm::SELF, CommId(table.len() as u32))].into());
         table.push(Communicator { members: vec![rank], name: "self".into(), ..Communicator::default() });
     }
     let mut known: HashMap<Identity, CommId> = HashMap::new();
     // A communicator is made after its parent on every rank, so the parent has its number already.
     for (rank, stream) in places.iter().enumerate() {
-        let mut together: HashMap<(u32, Vec<u32>, Vec<u32>), u32> = HashMap::new();
+        let mut together: HashMap<(CommId, Vec<u32>, Vec<u32>), u32> = HashMap::new();
         for made in stream.iter().flat_map(|stream| &stream.made) {
             let identity = identify(made, &numbers[rank], &mut together);
             let parent = numbers[rank].get(&made.parent).copied();
@@ -254,10 +270,10 @@ fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMa
             let number = *known.entry(identity).or_insert_with(|| {
                 let name = made.function.name().trim_start_matches("MPI_").to_owned();
                 table.push(Communicator { members, remote, neighbors: Vec::new(), parent, name });
-                table.len() as CommId - 1
+                CommId(table.len() as u32 - 1)
             });
             numbers[rank].insert(made.local, number);
-            note_neighbors(&mut table[number as usize], rank as u32, made.neighbors.as_ref());
+            note_neighbors(&mut table[number.index()], rank as u32, made.neighbors.as_ref());
         }
     }
     (table, numbers)
@@ -266,7 +282,7 @@ fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMa
 fn identify(
     made: &Made,
     numbers: &HashMap<u32, CommId>,
-    together: &mut HashMap<(u32, Vec<u32>, Vec<u32>), u32>,
+    together: &mut HashMap<(CommId, Vec<u32>, Vec<u32>), u32>,
 ) -> Identity {
     // Both sides of a communicator between two groups see the same pair of groups.
     let (mut members, mut remote) = (made.members.clone(), made.remote.clone());

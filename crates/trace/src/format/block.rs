@@ -24,13 +24,24 @@ pub enum BlockKind {
     Clock = 2,
     /// The program ended in order; what was seen and not understood.
     End = 3,
+    /// Calls of one thread, each with the place it was made from. Since version 2.
+    CallsWithSites = 4,
+    /// Places that calls are made from. Since version 2.
+    Sites = 5,
 }
 
 impl BlockKind {
+    /// The version that a reader needs for it: programs that know the first one still read what has no places of calls.
+    fn version(self) -> u16 {
+        match self {
+            BlockKind::CallsWithSites | BlockKind::Sites => VERSION,
+            _ => 1,
+        }
+    }
+
     fn of(code: u16) -> Option<BlockKind> {
-        [BlockKind::Head, BlockKind::Calls, BlockKind::Clock, BlockKind::End]
-            .into_iter()
-            .find(|&kind| kind as u16 == code)
+        use BlockKind::{Calls, CallsWithSites, Clock, End, Head, Sites};
+        [Head, Calls, Clock, End, CallsWithSites, Sites].into_iter().find(|&kind| kind as u16 == code)
     }
 }
 
@@ -52,7 +63,7 @@ pub struct Header {
 pub fn seal(block: &mut [u8], header: &Header) {
     let length = (block.len() - HEADER) as u32;
     block[0..4].copy_from_slice(&MAGIC);
-    block[4..6].copy_from_slice(&VERSION.to_le_bytes());
+    block[4..6].copy_from_slice(&header.kind.version().to_le_bytes());
     block[6..8].copy_from_slice(&(header.kind as u16).to_le_bytes());
     block[8..12].copy_from_slice(&header.sequence.to_le_bytes());
     block[12..16].copy_from_slice(&header.thread.to_le_bytes());
@@ -68,6 +79,8 @@ pub fn seal(block: &mut [u8], header: &Header) {
 /// A block as it lies in a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
+    /// The version of the format it is written in.
+    pub version: u16,
     pub header: Header,
     pub payload: &'a [u8],
 }
@@ -130,7 +143,7 @@ pub fn take(bytes: &[u8]) -> Result<(Block<'_>, usize), NoBlock> {
         clock_ns: u64_at(32),
         base: u64_at(40),
     };
-    Ok((Block { header, payload }, HEADER + length))
+    Ok((Block { version, header, payload }, HEADER + length))
 }
 
 /// Where the next thing that looks like a block begins, at `from` or later.

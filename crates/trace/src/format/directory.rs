@@ -27,12 +27,12 @@ pub enum OpenError {
     #[error("{path}: {source}", path = path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "{path}: no streams of a trace here (files named {example}); record one with `straggler trace -o DIR -- mpirun …`",
+        "{path}: no trace streams here (files named {example}); record a trace with `straggler trace -o DIR -- mpirun …`",
         path = path.display(), example = file_name(0)
     )]
     Empty { path: PathBuf },
     #[error(
-        "{path} holds {count} runs; name one of them, e.g. {first}",
+        "{path} holds {count} runs; name one of them, for example {first}",
         path = path.display(), count = runs.len(), first = runs.first().map_or_else(String::new, |run| run.display().to_string())
     )]
     SeveralRuns { path: PathBuf, runs: Vec<PathBuf> },

@@ -28,16 +28,16 @@ impl Merged<'_> {
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error("{name}, byte {offset}: {what}; leave it out, or copy it anew")]
+    #[error("{name}, byte {offset}: {what}; remove it, or copy it again")]
     NoStream { name: String, offset: u64, what: String },
     #[error(
         "{second} (rank {rank}) and {first} are of different runs ({second_run} and {first_run}): merge the streams of \
          one run"
     )]
     OtherRun { first: String, second: String, rank: u32, first_run: String, second_run: String },
-    #[error("{second} and {first} are both the stream of rank {rank}: leave one of them out")]
+    #[error("{second} and {first} are both the stream of rank {rank}: remove one of them")]
     Twice { first: String, second: String, rank: u32 },
-    #[error("there are no streams in what was named")]
+    #[error("the given paths hold no streams")]
     Nothing,
 }
 

@@ -3,6 +3,7 @@
 mod calls;
 
 use super::block::{Block, BlockKind, HEADER, NoBlock, next_magic, take};
+use super::sites::Described;
 use super::varint::{Cursor, Cut};
 use super::{end, exchange, head};
 use crate::Function;
@@ -18,6 +19,10 @@ pub struct Stream {
     pub head: Head,
     /// In the order of the stream; `enter` and `exit` are ticks.
     pub calls: Vec<Call>,
+    /// Where each call was made, in the stream's own numbers; empty where that was not recorded.
+    pub sites: Vec<u32>,
+    /// What these numbers stand for.
+    pub described: Described,
     pub details: Vec<Details>,
     pub(super) marks: Marks,
     /// Communicators that calls of this rank made, in order of creation.
@@ -38,6 +43,8 @@ pub struct Stream {
 /// Who wrote a stream.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Head {
+    /// The version of the format that the stream needs.
+    pub version: u16,
     /// The same for all ranks of a run, different for different runs; empty when not known.
     pub run: Vec<u8>,
     pub rank: u32,
@@ -149,18 +156,18 @@ impl fmt::Display for Fault {
             Fault::Cut { wanted, there } => {
                 write!(
                     f,
-                    "the last block is cut off ({there} of {wanted} bytes): the calls before it are there"
+                    "the last block is truncated ({there} of {wanted} bytes): the calls before it are intact"
                 )
             }
             Fault::Empty => {
-                write!(f, "the stream is empty: its process was ended before anything was written")
+                write!(f, "the stream is empty: its process ended before it wrote anything")
             }
             Fault::NotATrace => write!(f, "this is not a stream of a trace"),
-            Fault::Garbage { bytes } => write!(f, "{bytes} bytes that are no block were skipped"),
+            Fault::Garbage { bytes } => write!(f, "{bytes} bytes that are not part of a block were skipped"),
             Fault::Checksum => write!(f, "a block is damaged (wrong checksum) and was skipped"),
             Fault::FromTheFuture(version) => write!(
                 f,
-                "written in version {version} of the format, this program reads up to {}: use a newer straggler",
+                "the format has version {version}, but this program reads up to {}: use a newer straggler",
                 super::VERSION
             ),
             Fault::UnknownBlock(code) => write!(f, "a block of unknown kind {code} was skipped"),
@@ -170,7 +177,7 @@ impl fmt::Display for Fault {
             Fault::Record { field } => {
                 write!(f, "a record is malformed at its {field}; the rest of its block is lost")
             }
-            Fault::NoHead => write!(f, "the stream does not begin with its head"),
+            Fault::NoHead => write!(f, "the stream does not start with its head"),
         }
     }
 }
@@ -249,14 +256,20 @@ impl Reader {
         self.expected = Some(header.sequence.wrapping_add(1));
         self.stream.anchors.push((header.ticks, header.clock_ns));
         let payload = place + HEADER as u64;
+        let version = self.stream.head.version.max(block.version);
         let read = match header.kind {
             BlockKind::Head => read_head(block.payload).map(|head| self.stream.head = head),
             BlockKind::Clock => {
                 read_exchange(block.payload).map(|exchange| self.stream.exchanges.push(exchange))
             }
             BlockKind::End => self.end(block.payload),
-            BlockKind::Calls => return self.calls(block, payload),
+            BlockKind::Sites => for_pairs(block.payload, |key, value| self.stream.described.read(key, value)),
+            BlockKind::Calls | BlockKind::CallsWithSites => {
+                self.calls(block, payload);
+                Ok(())
+            }
         };
+        self.stream.head.version = version;
         if read.is_err() {
             self.problem(payload, Fault::Record { field: "key and value" });
         }

@@ -4,10 +4,12 @@ use super::block::{BlockKind, Header};
 use super::directory::file_name;
 use super::varint::put;
 use super::write::{Attributes, CallBlock, Pairs, Record, put_members, put_neighbors};
-use super::{attribute, end, head};
+use super::{attribute, end, head, sites};
 use crate::call::{Call, Details};
 use crate::private;
+use crate::sites::SiteId;
 use crate::trace::{Communicator, RankTrace, Trace, Usage};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use straggler_model::Time;
@@ -19,8 +21,12 @@ pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
     let mut out = Output { bytes: Vec::new(), sequence: 0 };
     out.push_pairs(BlockKind::Head, head_of(trace, of_rank, rank));
     let threads = of_rank.calls.iter().map(|call| call.thread).max().unwrap_or(0);
+    let places = Places::of(trace, of_rank);
+    if let Some(places) = &places {
+        out.push_pairs(BlockKind::Sites, places.pairs(trace));
+    }
     for thread in 0..=threads {
-        out.calls(of_rank, thread);
+        out.calls(of_rank, thread, places.as_ref());
     }
     let unknown = of_rank.unknown.iter().map(|(name, &count)| (count, name.as_str()));
     let mut pairs = Pairs::new().names(end::UNKNOWN, unknown).number(end::HOW, 0);
@@ -96,7 +102,7 @@ fn put_communicators(out: &mut Vec<u8>, communicators: &[Communicator]) {
         put_members(out, &comm.remote);
         put(out, comm.neighbors.len() as u64);
         comm.neighbors.iter().for_each(|neighbors| put_neighbors(out, neighbors));
-        put(out, comm.parent.map_or(0, |parent| u64::from(parent) + 1));
+        put(out, comm.parent.map_or(0, |parent| u64::from(parent.0) + 1));
         put(out, comm.name.len() as u64);
         out.extend_from_slice(comm.name.as_bytes());
     }
@@ -119,14 +125,15 @@ impl Output {
         self.bytes.extend_from_slice(&pairs.finish(&header));
     }
 
-    fn calls(&mut self, of_rank: &RankTrace, thread: u16) {
-        let (mut block, mut attributes) = (CallBlock::new(), Attributes::new());
-        let nothing = Details::default();
-        for call in of_rank.calls.iter().filter(|call| call.thread == thread) {
+    fn calls(&mut self, of_rank: &RankTrace, thread: u16, places: Option<&Places>) {
+        let mut block = if places.is_some() { CallBlock::with_sites() } else { CallBlock::new() };
+        let (mut attributes, nothing) = (Attributes::new(), Details::default());
+        for (number, call) in of_rank.calls.iter().enumerate().filter(|(_, call)| call.thread == thread) {
             let details = of_rank.details(call).unwrap_or(&nothing);
             attributes.clear();
             put_details(&mut attributes, details);
-            block.record(&record(call, details, &attributes));
+            let site = places.map_or(sites::NONE, |places| places.number(of_rank.site(number)));
+            block.record(&Record { site, ..record(call, details, &attributes) });
             if block.is_full() {
                 self.close(&mut block, thread);
             }
@@ -137,9 +144,35 @@ impl Output {
     }
 
     fn close(&mut self, block: &mut CallBlock, thread: u16) {
-        let header = self.header(BlockKind::Calls, thread);
+        let header = self.header(block.kind(), thread);
         self.bytes.extend_from_slice(block.finish(header));
         block.begin(block.time(), block.next_request());
+    }
+}
+
+/// The places that a rank calls from, by their numbers in its stream: those of the run, from 1.
+struct Places(BTreeSet<SiteId>);
+
+impl Places {
+    /// None where places were not recorded.
+    fn of(trace: &Trace, of_rank: &RankTrace) -> Option<Places> {
+        let used = (0..of_rank.sites.len()).filter_map(|call| of_rank.site(call));
+        let used: BTreeSet<SiteId> = used.filter(|&site| trace.call_sites.get(site).is_some()).collect();
+        (!of_rank.sites.is_empty()).then_some(Places(used))
+    }
+
+    fn number(&self, site: Option<SiteId>) -> u32 {
+        site.filter(|site| self.0.contains(site)).map_or(sites::NONE, |site| site + 1)
+    }
+
+    fn pairs(&self, trace: &Trace) -> Pairs {
+        let all = &trace.call_sites;
+        let used: Vec<_> = self.0.iter().map(|&site| (site + 1, all.sites[site as usize])).collect();
+        let modules: BTreeSet<u32> = used.iter().map(|(_, site)| site.module).collect();
+        let pairs = modules.into_iter().fold(Pairs::new(), |pairs, module| {
+            sites::put_module(pairs, module, &all.modules[module as usize])
+        });
+        used.into_iter().fold(pairs, |pairs, (number, site)| sites::put_site(pairs, number, site))
     }
 }
 
@@ -152,7 +185,7 @@ fn record<'a>(call: &Call, details: &'a Details, attributes: &'a Attributes) -> 
         Some((call.request, 1))
     };
     Record {
-        comm: call.comm,
+        comm: call.comm.0,
         peer: call.peer,
         tag: call.tag,
         sent: call.sent,
@@ -169,6 +202,13 @@ fn put_details(out: &mut Attributes, details: &Details) {
         let place = |request| details.requests.iter().position(|&known| known == request).unwrap_or(0) as u32;
         let completed = details.completed.iter();
         out.completed(completed.map(|one| (place(one.request), one.matched, one.cancelled)));
+    }
+    if !details.lengths.is_empty() {
+        let place = |request| details.requests.iter().position(|&known| known == request).unwrap_or(0) as u32;
+        out.lengths(details.lengths.iter().map(|&(request, bytes)| (place(request), bytes)));
+    }
+    if let Some(recording) = details.recording {
+        out.number(attribute::RECORDING, u64::from(recording));
     }
     if details.found {
         out.found();
@@ -191,7 +231,7 @@ fn put_details(out: &mut Attributes, details: &Details) {
     if let Some(comm) = details.new_comm {
         // The table in the head has its members.
         out.put(attribute::NEW_COMM, |out| {
-            put(out, u64::from(comm));
+            put(out, u64::from(comm.0));
             put_members(out, &[]);
             put_members(out, &[]);
         });

@@ -1,9 +1,9 @@
 //! Writing: calls become records, records fill a block.
 
-use super::block::{HEADER, Header, seal};
+use super::block::{BlockKind, HEADER, Header, seal};
 use super::varint::{put, put_list, put_signed, zigzag};
-use super::{attribute, field};
-use crate::call::{Matched, NO_COMM, special};
+use super::{attribute, field, local_comm, sites};
+use crate::call::{Matched, RequestId, special};
 use crate::{Function, Neighbors};
 
 /// A call as the recorder sees it, in ticks and in its own numbers of communicators.
@@ -12,16 +12,18 @@ pub struct Record<'a> {
     pub function: Function,
     pub enter: u64,
     pub exit: u64,
-    /// [`NO_COMM`] for none.
+    /// [`local_comm::NONE`] for none.
     pub comm: u32,
     pub peer: i32,
     pub tag: i32,
     pub sent: u64,
     pub received: u64,
     /// The first request that the call made, and how many.
-    pub made: Option<(u32, u32)>,
-    pub requests: &'a [u32],
+    pub made: Option<(RequestId, u32)>,
+    pub requests: &'a [RequestId],
     pub error: i32,
+    /// The stream's number for where the call was made; written by a block [with sites](CallBlock::with_sites).
+    pub site: u32,
     pub attributes: &'a Attributes,
 }
 
@@ -31,7 +33,7 @@ impl<'a> Record<'a> {
             function,
             enter,
             exit,
-            comm: NO_COMM,
+            comm: local_comm::NONE,
             peer: special::NONE,
             tag: special::NONE,
             sent: 0,
@@ -39,6 +41,7 @@ impl<'a> Record<'a> {
             made: None,
             requests: &[],
             error: 0,
+            site: sites::NONE,
             attributes,
         }
     }
@@ -56,7 +59,7 @@ pub(super) struct Last {
 
 impl Last {
     pub const NOTHING: Last =
-        Last { comm: NO_COMM, peer: special::NONE, tag: special::NONE, sent: 0, received: 0 };
+        Last { comm: local_comm::NONE, peer: special::NONE, tag: special::NONE, sent: 0, received: 0 };
 }
 
 const _: () = assert!(Function::ALL.len() <= 256, "a function's code is one byte");
@@ -70,9 +73,10 @@ pub struct CallBlock {
     time: u64,
     base: u64,
     /// The number of the next request, if this thread makes it.
-    next_request: u32,
+    next_request: RequestId,
     /// How long the block is without records.
     empty: usize,
+    with_sites: bool,
 }
 
 impl CallBlock {
@@ -82,16 +86,34 @@ impl CallBlock {
     pub fn new() -> CallBlock {
         let last = Box::new([Last::NOTHING; 256]);
         let bytes = Vec::with_capacity(CallBlock::FULL + 4096);
-        let mut block = CallBlock { bytes, last, time: 0, base: 0, next_request: 0, empty: 0 };
-        block.begin(0, 0);
+        let mut block = CallBlock {
+            bytes,
+            last,
+            time: 0,
+            base: 0,
+            next_request: RequestId(0),
+            empty: 0,
+            with_sites: false,
+        };
+        block.begin(0, RequestId(0));
         block
     }
 
+    /// The same for calls whose places are recorded.
+    pub fn with_sites() -> CallBlock {
+        CallBlock { with_sites: true, ..CallBlock::new() }
+    }
+
+    /// Which kind of block it becomes.
+    pub fn kind(&self) -> BlockKind {
+        if self.with_sites { BlockKind::CallsWithSites } else { BlockKind::Calls }
+    }
+
     /// Empties the block. Calls count from tick `base`, requests from `next_request`.
-    pub fn begin(&mut self, base: u64, next_request: u32) {
+    pub fn begin(&mut self, base: u64, next_request: RequestId) {
         self.bytes.clear();
         self.bytes.resize(HEADER, 0);
-        put(&mut self.bytes, u64::from(next_request));
+        put(&mut self.bytes, u64::from(next_request.0));
         self.last.fill(Last::NOTHING);
         self.empty = self.bytes.len();
         (self.time, self.base, self.next_request) = (base, base, next_request);
@@ -106,7 +128,7 @@ impl CallBlock {
         self.bytes.len() >= CallBlock::FULL
     }
 
-    pub fn next_request(&self) -> u32 {
+    pub fn next_request(&self) -> RequestId {
         self.next_request
     }
 
@@ -128,6 +150,9 @@ impl CallBlock {
         append(out, |start| {
             start.byte(record.function as u16 as u8);
             start.byte(mask);
+            if self.with_sites {
+                start.number(u64::from(record.site));
+            }
             start.number(zigzag(record.enter.wrapping_sub(self.time) as i64));
             start.number(record.exit.saturating_sub(record.enter));
             start.differing(record, mask);
@@ -145,7 +170,7 @@ impl CallBlock {
         if mask & field::ATTRIBUTES != 0 {
             put(out, u64::from(attributes));
             if let Some((first, _)) = odd_request {
-                put_attribute(out, attribute::REQUEST, |out| put(out, u64::from(first)));
+                put_attribute(out, attribute::REQUEST, |out| put(out, u64::from(first.0)));
             }
             out.extend_from_slice(&record.attributes.bytes);
         }
@@ -203,8 +228,8 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Two bytes, two numbers of ten bytes for the times, three of five and two of ten for what differs, and a power of two
-    /// so that places need no other check.
+    /// Two bytes, two numbers of ten bytes for the times, four of five and two of ten for the place and what differs, and a
+    /// power of two so that places need no other check.
     const ROOM: usize = 64;
 
     #[inline(always)]
@@ -243,13 +268,13 @@ impl Start<'_> {
 }
 
 /// Requests as runs of consecutive numbers, each told by its distance from where the last ended.
-fn put_requests(out: &mut Vec<u8>, requests: &[u32], next_request: u32) {
+fn put_requests(out: &mut Vec<u8>, requests: &[RequestId], next_request: RequestId) {
     put(out, requests.len() as u64);
     let mut expected = next_request;
     let mut rest = requests;
     while let [first, ..] = *rest {
         let run = rest.windows(2).take_while(|pair| pair[0].wrapping_add(1) == pair[1]).count() + 1;
-        put_signed(out, i64::from(first) - i64::from(expected));
+        put_signed(out, i64::from(first.0) - i64::from(expected.0));
         if rest.len() > 1 {
             put(out, run as u64 - 1);
         }
@@ -340,6 +365,7 @@ impl Default for Pairs {
 pub struct Attributes {
     count: u32,
     bytes: Vec<u8>,
+    describes_communicator: bool,
 }
 
 /// The communicator a call made, in the words of the rank.
@@ -355,12 +381,18 @@ pub struct NewComm<'a> {
 
 impl Attributes {
     pub const fn new() -> Attributes {
-        Attributes { count: 0, bytes: Vec::new() }
+        Attributes { count: 0, bytes: Vec::new(), describes_communicator: false }
     }
 
     pub fn clear(&mut self) {
         self.count = 0;
         self.bytes.clear();
+        self.describes_communicator = false;
+    }
+
+    /// Whether a communicator is among them, which later calls refer to.
+    pub fn describes_communicator(&self) -> bool {
+        self.describes_communicator
     }
 
     pub fn is_empty(&self) -> bool {
@@ -406,6 +438,17 @@ impl Attributes {
         });
     }
 
+    /// How long the messages of completed receives were: the place in the list of requests, bytes.
+    pub fn lengths(&mut self, lengths: impl ExactSizeIterator<Item = (u32, u64)>) {
+        self.put(attribute::LENGTHS, |out| {
+            put(out, lengths.len() as u64);
+            for (place, bytes) in lengths {
+                put(out, u64::from(place));
+                put(out, bytes);
+            }
+        });
+    }
+
     pub fn sizes(&mut self, key: u64, sizes: impl ExactSizeIterator<Item = u64>) {
         self.put(key, |out| put_list(out, sizes));
     }
@@ -419,6 +462,7 @@ impl Attributes {
     }
 
     pub fn new_comm(&mut self, comm: &NewComm<'_>) {
+        self.describes_communicator = true;
         self.put(attribute::NEW_COMM, |out| {
             put(out, u64::from(comm.local));
             put_members(out, comm.members);

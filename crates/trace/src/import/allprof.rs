@@ -64,7 +64,7 @@ pub fn read(sources: &[Source]) -> Result<Trace, ImportError> {
         library: if mpich { "MPICH or kin".into() } else { String::new() },
         ..Meta::default()
     };
-    Ok(Trace { meta, ranks, communicators: unified.communicators, notes })
+    Ok(Trace { meta, ranks, communicators: unified.communicators, notes, ..Trace::default() })
 }
 
 /// MPICH's handle of the world; its wildcards have other numbers than Open MPI's.
@@ -94,8 +94,8 @@ fn settled(log: Log, alignment: &Alignment, place: &Place<'_>, totals: &mut Tota
         let [enter, exit] = [enter, exit].map(|moment| moment_after(alignment.apply(moment), place.zero));
         totals.backwards += u64::from(exit < enter);
         (call.enter, call.exit) = (enter, exit.max(enter));
-        let own = communicators.get(call.comm as usize).map_or(0, |local| local.rank);
-        call.comm = place.numbers.get(call.comm as usize).copied().unwrap_or(NO_COMM);
+        let own = communicators.get(call.comm.index()).map_or(0, |local| local.rank);
+        call.comm = place.numbers.get(call.comm.index()).copied().unwrap_or(NO_COMM);
         let mut details = rank.details.get_mut(call.details as usize);
         peers(call, details.as_deref_mut(), place.mpich, totals);
         arguments::settle(call, details, if call.comm == WORLD { place.rank } else { own });
@@ -162,30 +162,30 @@ impl Totals {
                 notes.push(format!("{count} {what}"));
             }
         };
-        say(self.wildcards, "receives or probes took any source; who sent is not recorded");
-        say(self.backwards, "calls ended before they began; they were given no length");
+        say(self.wildcards, "receives or probes from any source; the sender is not recorded");
+        say(self.backwards, "calls end before they start; their length is set to 0");
         say(
             self.guesses.moved,
-            "waits named no known request; they were taken to wait for the oldest open ones",
+            "waits name unknown requests; they are assumed to wait for the oldest open ones",
         );
         say(
             self.guesses.any,
-            "waits for any or some of their requests: which completed is not recorded, they were taken in order",
+            "waits for any or some of their requests: which one completed is not recorded, they are taken in order",
         );
         say(
             self.guesses.tests,
-            "tests: which succeeded is not recorded, it was told by the later use of the request",
+            "tests: which succeeded is not recorded, it is derived from later uses of the request",
         );
-        say(self.guesses.small, "lists of requests were read as 4 bytes a request instead of 8");
+        say(self.guesses.small, "lists of requests were read with 4 bytes per request instead of 8");
         say(
             self.guesses.sizes,
-            "collectives whose counts or datatypes for each rank are not recorded: their bytes are zero",
+            "collectives without recorded counts or datatypes per rank: their bytes are zero",
         );
-        say(self.guesses.made, "calls made communicators; which, is told by their first use only");
+        say(self.guesses.made, "calls created communicators; which ones, only their first use shows");
         if !self.unknown.is_empty() {
             let list: Vec<String> =
                 self.unknown.iter().map(|(name, count)| format!("{count} {name}")).collect();
-            notes.push(format!("left out, they neither communicate nor wait: {}", list.join(", ")));
+            notes.push(format!("ignored, they neither communicate nor wait: {}", list.join(", ")));
         }
     }
 }

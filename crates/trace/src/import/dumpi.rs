@@ -58,7 +58,7 @@ pub fn read(sources: &[Source], meta: Option<&Source>) -> Result<Trace, ImportEr
         more,
     };
     let ranks = streams.into_iter().map(|stream| stream.rank).collect();
-    Ok(Trace { meta, ranks, communicators: replay.communicators, notes })
+    Ok(Trace { meta, ranks, communicators: replay.communicators, notes, ..Trace::default() })
 }
 
 fn pairs(text: &[u8]) -> BTreeMap<String, String> {
@@ -84,8 +84,7 @@ fn set_times(streams: &mut [Stream]) {
 }
 
 fn notes(streams: &[Stream], replay: &communicators::Replay) -> Vec<String> {
-    let mut notes =
-        vec!["clocks are those of the nodes as recorded; the format says nothing to align them".to_string()];
+    let mut notes = vec!["clocks are those of the nodes; the format has no data to align them".to_string()];
     let total =
         |count: fn(&rank::Counts) -> u64| streams.iter().map(|stream| count(&stream.counts)).sum::<u64>();
     let mut say = |count: u64, what: &str| {
@@ -95,34 +94,28 @@ fn notes(streams: &[Stream], replay: &communicators::Replay) -> Vec<String> {
     };
     say(
         total(|counts| counts.truncated),
-        "files have no index: their programs ended early, they were read as far as they go",
+        "files have no index: their programs ended early, they are read as far as possible",
     );
-    say(
-        total(|counts| counts.no_wall),
-        "calls have no wall-clock times; those of the processor were taken, or none",
-    );
+    say(total(|counts| counts.no_wall), "calls have no wall-clock times; CPU times are used, or none");
     say(
         total(|counts| counts.unmatched),
-        "receives from any source whose status the program did not ask for: who sent is not recorded",
+        "receives from any source without a status: the sender is not recorded",
     );
     say(total(|counts| counts.unknown_types), "uses of datatypes of unknown size; their bytes are zero");
     say(
         total(|counts| counts.strange_requests),
-        "requests were waited for that no call made; they were left out",
+        "waits name requests that no call created; they are ignored",
     );
-    say(
-        total(|counts| counts.unrecorded),
-        "calls were counted by the tracer and not recorded, as it was told",
-    );
+    say(total(|counts| counts.unrecorded), "calls were only counted by the tracer, as configured");
     say(
         replay.lost_communicators,
-        "communicators whose members cannot be told (between groups, of spawned processes, or not made by all)",
+        "communicators with unknown members (between groups, of spawned processes, or not created by all)",
     );
-    say(replay.lost_calls, "calls on such communicators were kept as calls of unknown functions");
+    say(replay.lost_calls, "calls on such communicators are kept as calls of unknown functions");
     let unknown: Vec<String> =
         rank::unknown(streams).iter().map(|(name, count)| format!("{count} {name}")).collect();
     if !unknown.is_empty() {
-        notes.push(format!("left out, they neither communicate nor wait: {}", unknown.join(", ")));
+        notes.push(format!("ignored, they neither communicate nor wait: {}", unknown.join(", ")));
     }
     notes
 }

@@ -36,7 +36,7 @@ pub(super) struct Requests<Handle> {
 
 impl<Handle: Copy + Eq + Hash> Requests<Handle> {
     pub fn new(meant: Meant) -> Requests<Handle> {
-        Requests { meant, next: 0, open: HashMap::new() }
+        Requests { meant, next: RequestId(0), open: HashMap::new() }
     }
 
     /// A new operation under way.
@@ -135,7 +135,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
 
     fn number(&mut self) -> RequestId {
         let number = self.next;
-        self.next = self.next.saturating_add(1);
+        self.next.0 = self.next.0.saturating_add(1);
         number
     }
 }
@@ -147,12 +147,15 @@ mod tests {
     #[test]
     fn one_handle_stands_for_several_requests_in_order() {
         let mut requests = Requests::new(Meant::Oldest);
-        assert_eq!([requests.made(7), requests.made(7), requests.made(8)], [0, 1, 2]);
-        assert_eq!(requests.listed(&[7, 8, 7, 7, 9]), [Some(0), Some(2), Some(1), None, None]);
-        requests.completed(7, 0);
-        assert_eq!(requests.listed(&[7]), [Some(1)]);
-        assert_eq!(requests.made(7), 3);
-        assert_eq!(requests.listed(&[7, 7]), [Some(1), Some(3)]);
+        assert_eq!([requests.made(7), requests.made(7), requests.made(8)], [0, 1, 2].map(RequestId));
+        assert_eq!(
+            requests.listed(&[7, 8, 7, 7, 9]),
+            [Some(RequestId(0)), Some(RequestId(2)), Some(RequestId(1)), None, None]
+        );
+        requests.completed(7, RequestId(0));
+        assert_eq!(requests.listed(&[7]), [Some(RequestId(1))]);
+        assert_eq!(requests.made(7), RequestId(3));
+        assert_eq!(requests.listed(&[7, 7]), [Some(RequestId(1)), Some(RequestId(3))]);
     }
 
     #[test]
@@ -160,22 +163,22 @@ mod tests {
         let mut requests = Requests::new(Meant::Newest);
         requests.made(7);
         requests.made(7);
-        assert_eq!(requests.listed(&[7]), [Some(1)]);
-        requests.completed(7, 1);
-        assert_eq!(requests.listed(&[7]), [Some(0)]);
-        assert_eq!(requests.under_way(), [(7, 0)]);
+        assert_eq!(requests.listed(&[7]), [Some(RequestId(1))]);
+        requests.completed(7, RequestId(1));
+        assert_eq!(requests.listed(&[7]), [Some(RequestId(0))]);
+        assert_eq!(requests.under_way(), [(7, RequestId(0))]);
     }
 
     #[test]
     fn prepared_requests_get_a_number_each_time_they_are_begun() {
         let mut requests = Requests::new(Meant::Oldest);
-        assert_eq!(requests.prepared(5), 0);
+        assert_eq!(requests.prepared(5), RequestId(0));
         assert_eq!(requests.listed(&[5]), [None]);
-        assert_eq!(requests.begun(5), Some((0, 1)));
+        assert_eq!(requests.begun(5), Some((RequestId(0), RequestId(1))));
         assert_eq!(requests.begun(5), None, "under way already");
-        requests.completed(5, 1);
-        assert_eq!(requests.begun(5), Some((0, 2)));
-        assert_eq!(requests.freed(5), Some(2));
+        requests.completed(5, RequestId(1));
+        assert_eq!(requests.begun(5), Some((RequestId(0), RequestId(2))));
+        assert_eq!(requests.freed(5), Some(RequestId(2)));
         assert_eq!(requests.begun(5), None);
     }
 }

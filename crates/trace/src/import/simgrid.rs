@@ -13,7 +13,7 @@ use super::requests::{Meant, Requests};
 use super::{ImportError, Source};
 use crate::call::{Call, Completed, Details, Matched, special};
 use crate::{Class, Communicator, Function, HowMany, Meta, RankTrace, RequestId, Trace, WORLD};
-use action::{Action, Grammar, What};
+use action::{Action, ActionKind, Grammar};
 use smallvec::smallvec;
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
@@ -67,7 +67,13 @@ pub fn read(sources: &[Source], flops_per_second: f64) -> Result<Trace, ImportEr
     }
     let notes = totals.notes(grammar, flops_per_second);
     let meta = Meta { format: "SimGrid time-independent".into(), ..Meta::default() };
-    Ok(Trace { meta, ranks: traces, communicators: vec![Communicator::world(ranks)], notes })
+    Ok(Trace {
+        meta,
+        ranks: traces,
+        communicators: vec![Communicator::world(ranks)],
+        notes,
+        ..Trace::default()
+    })
 }
 
 /// A line with an action.
@@ -87,10 +93,10 @@ impl<'a> Line<'a> {
         let wrong = |what: String| ImportError::Line { file: file.into(), line: number, what };
         // Older traces name processes "p0", "rank-0".
         let digits = first.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let rank = digits.parse().map_err(|_| wrong(format!("'{first}' is no rank")))?;
+        let rank = digits.parse().map_err(|_| wrong(format!("'{first}' is not a rank")))?;
         let words: Vec<&str> = words.collect();
         if words.is_empty() {
-            return Err(wrong("an action is missing behind the rank".into()));
+            return Err(wrong("an action is missing after the rank".into()));
         }
         Ok(Some(Line { file, number, rank, words }))
     }
@@ -136,16 +142,16 @@ impl Replay {
 
     fn act(&mut self, action: Action, totals: &mut Totals) -> Result<(), String> {
         match action.what {
-            What::Compute => self.clock += self.time(action.flops / self.flops_per_second)?,
-            What::Sleep => self.clock += self.time(action.flops)?,
-            What::Init => {
+            ActionKind::Compute => self.clock += self.time(action.flops / self.flops_per_second)?,
+            ActionKind::Sleep => self.clock += self.time(action.flops)?,
+            ActionKind::Init => {
                 self.unit = if action.arguments.sent > 0 { 8 } else { 1 };
                 self.push(Function::Init, Arguments::default(), Details::default());
             }
-            What::Message(function) => self.message(function, action.arguments),
-            What::Wait(function) => self.wait(function, action.key, totals),
-            What::WaitAll => self.wait_all(),
-            What::Collective(function) => {
+            ActionKind::Message(function) => self.message(function, action.arguments),
+            ActionKind::Wait(function) => self.wait(function, action.key, totals),
+            ActionKind::WaitAll => self.wait_all(),
+            ActionKind::Collective(function) => {
                 self.push(function, action.arguments, Details::default());
                 // The work of a reduction is done behind it, as the replay does.
                 self.clock += self.time(action.flops / self.flops_per_second)?;
@@ -158,7 +164,7 @@ impl Replay {
     fn time(&self, seconds: f64) -> Result<Time, String> {
         let picoseconds = (seconds * 1e12).round();
         if !(0.0..9e18).contains(&picoseconds) {
-            return Err(format!("{seconds} s is no length of a computation"));
+            return Err(format!("{seconds} s is not a valid length of a computation"));
         }
         Ok(Time(picoseconds as u64))
     }
@@ -243,24 +249,24 @@ struct Totals {
 impl Totals {
     fn notes(&self, grammar: Grammar, flops_per_second: f64) -> Vec<String> {
         let mut notes = vec![format!(
-            "there are no times: calls take none, computations are at {flops_per_second:e} flop/s"
+            "the trace has no times: calls take none, computations run at {flops_per_second:e} flop/s"
         )];
         if grammar.old {
-            notes.push("messages have no tags: the trace is in the grammar from before SimGrid 3.20".into());
+            notes.push("messages have no tags: the trace uses the grammar before SimGrid 3.20".into());
         }
         let mut say = |count: u64, what: &str| {
             if count > 0 {
                 notes.push(format!("{count} {what}"));
             }
         };
-        say(self.strange, "waits or tests name no open request; they were left out");
+        say(self.strange, "waits or tests name no open request; they are ignored");
         say(self.tests, "tests: whether they succeeded is not recorded, they count as unsuccessful");
         say(self.left_open, "requests were never waited for");
         let mut ignored: Vec<String> =
             self.ignored.iter().map(|(name, count)| format!("{count} {name}")).collect();
         ignored.sort();
         if !ignored.is_empty() {
-            notes.push(format!("left out, they do nothing in a replay: {}", ignored.join(", ")));
+            notes.push(format!("ignored, they have no effect in a replay: {}", ignored.join(", ")));
         }
         notes
     }

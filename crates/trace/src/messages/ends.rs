@@ -1,6 +1,6 @@
 //! The ends of messages that lie on one rank.
 
-use super::{NO_ROOM, NONE, Place, Received, Sent};
+use super::{CallPlace, NO_ROOM, NONE, Received, Sent};
 use crate::call::{CommId, Matched, special};
 use crate::operations::{Operation, Operations};
 use crate::trace::Trace;
@@ -17,7 +17,7 @@ pub struct Ends {
     pub unresolved: Vec<(u32, CommId)>,
     /// Calls that name a peer which their communicator has not, with this peer.
     pub strangers: Vec<(u32, i32)>,
-    /// Matching probes whose message nobody received, by their number.
+    /// Matching probes whose message was never received, by their number.
     pub kept: Vec<u32>,
 }
 
@@ -112,7 +112,7 @@ impl<'t, 'o> Finding<'t, 'o> {
         self.post(by, operation.source, received);
     }
 
-    /// A message that a probe has taken, and nobody received.
+    /// A message that a probe matched and that was never received.
     fn kept(&mut self, probe: u32) {
         let Some(call) = self.operations.call(probe) else { return };
         let (source, place) = (self.operations.found_by(call), self.place(probe));
@@ -140,8 +140,8 @@ impl<'t, 'o> Finding<'t, 'o> {
         from.is_some()
     }
 
-    fn place(&self, call: u32) -> Place {
-        Place { rank: self.found.rank, call }
+    fn place(&self, call: u32) -> CallPlace {
+        CallPlace { rank: self.found.rank, call }
     }
 
     /// The world rank of a peer; none for nobody, for processes of another world, where the call does not say, and
@@ -150,7 +150,7 @@ impl<'t, 'o> Finding<'t, 'o> {
         if matches!(peer, special::NOBODY | special::NONE) {
             return None;
         }
-        let of_comm = self.trace.communicators.get(comm as usize);
+        let of_comm = self.trace.communicators.get(comm.index());
         let found = of_comm.and_then(|of_comm| of_comm.world_rank(self.found.rank, peer));
         if let Some(rank) = found.filter(|&rank| rank < self.trace.processes()) {
             return Some(rank);

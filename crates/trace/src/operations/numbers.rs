@@ -32,7 +32,7 @@ impl Numbers {
             Slot::Row(row) => row,
             Slot::Prepared(number) => number | PREPARED,
         };
-        let place = request as usize;
+        let place = request.index();
         if place >= self.near.len().saturating_mul(2).max(REACH) {
             self.far.insert(request, value);
             return;
@@ -44,7 +44,7 @@ impl Numbers {
     }
 
     pub(super) fn get(&self, request: RequestId) -> Option<Slot> {
-        let near = self.near.get(request as usize).copied().filter(|&value| value != EMPTY);
+        let near = self.near.get(request.index()).copied().filter(|&value| value != EMPTY);
         let value = near.or_else(|| self.far.get(&request).copied())?;
         Some(if value & PREPARED == 0 { Slot::Row(value) } else { Slot::Prepared(value & !PREPARED) })
     }
@@ -58,16 +58,18 @@ mod tests {
     fn numbers_near_and_far_are_found() {
         let mut numbers = Numbers::default();
         let far = [u32::MAX - 1, 1 << 30];
-        far.iter().for_each(|&request| numbers.set(request, Slot::Prepared(request & 7)));
+        far.iter().for_each(|&request| numbers.set(RequestId(request), Slot::Prepared(request & 7)));
         assert_eq!(numbers.near.capacity(), 0);
         for request in 0..100_000 {
-            numbers.set(request, Slot::Row(request + 1));
+            numbers.set(RequestId(request), Slot::Row(request + 1));
         }
         assert_eq!(numbers.far.len(), 2);
-        assert!((0..100_000).all(|request| numbers.get(request) == Some(Slot::Row(request + 1))));
-        assert!(far.iter().all(|&request| numbers.get(request) == Some(Slot::Prepared(request & 7))));
-        assert_eq!(numbers.get(100_000), None);
-        numbers.set(5, Slot::Prepared(0));
-        assert_eq!(numbers.get(5), Some(Slot::Prepared(0)));
+        assert!((0..100_000).all(|request| numbers.get(RequestId(request)) == Some(Slot::Row(request + 1))));
+        assert!(
+            far.iter().all(|&request| numbers.get(RequestId(request)) == Some(Slot::Prepared(request & 7)))
+        );
+        assert_eq!(numbers.get(RequestId(100_000)), None);
+        numbers.set(RequestId(5), Slot::Prepared(0));
+        assert_eq!(numbers.get(RequestId(5)), Some(Slot::Prepared(0)));
     }
 }

@@ -45,7 +45,8 @@ struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     fn new(traced: &'a RankTrace) -> Resolver<'a> {
         let (rows, given, finished) = (Vec::new(), Vec::new(), Vec::new());
-        let found = Operations { traced, rows, given, finished, kept: Vec::new(), probed: Vec::new() };
+        let (kept, probed, lengths) = (Vec::new(), Vec::new(), Vec::new());
+        let found = Operations { traced, rows, given, finished, kept, probed, lengths };
         Resolver {
             found,
             numbers: Numbers::default(),
@@ -196,7 +197,8 @@ impl<'a> Resolver<'a> {
     /// Prepared operations begin: each makes a request of its own, or the trace goes on to name the persistent one.
     fn begin(&mut self, number: u32, call: &'a Call) {
         for (place, &persistent) in (0..).zip(&self.found.details(call).requests) {
-            let made = call.request.checked_add(place).filter(|_| call.request != Call::NO_REQUEST);
+            let made =
+                call.request.0.checked_add(place).filter(|_| call.request != Call::NO_REQUEST).map(RequestId);
             let given = match self.numbers.get(persistent) {
                 Some(Slot::Prepared(prepared)) => {
                     self.begin_one(number, prepared, made.unwrap_or(persistent), made)
@@ -265,6 +267,11 @@ impl<'a> Resolver<'a> {
 
     fn complete(&mut self, number: u32, call: &'a Call) {
         let details = self.found.details(call);
+        for &(request, bytes) in &details.lengths {
+            if let Given::Operation(row) = self.look_up(request) {
+                self.found.lengths.push((row, bytes));
+            }
+        }
         match Lists::of(call, details).finished {
             Finished::Given => self.complete_all(number, details),
             Finished::Told(count) => {
@@ -345,6 +352,7 @@ impl<'a> Resolver<'a> {
 
     fn finish(mut self) -> Operations<'a> {
         self.found.probed.sort_unstable();
+        self.found.lengths.sort_unstable();
         let mut taken: Vec<u32> = self.found.rows.iter().filter_map(Operation::probe).collect();
         taken.sort_unstable();
         self.keeping.retain(|probe| taken.binary_search(probe).is_err());

@@ -27,7 +27,7 @@ pub(super) struct Anchor {
 
 impl Anchor {
     pub(super) fn parse(bytes: &[u8]) -> Result<Anchor, Fault> {
-        let no_anchor = || Fault::new(0, "is no anchor file of OTF2: name the file that ends in .otf2");
+        let no_anchor = || Fault::new(0, "is not an OTF2 anchor file: give the file that ends in .otf2");
         let mut cursor = Cursor::open(bytes).map_err(|_| no_anchor())?;
         if cursor.text().ok().as_deref() != Some(MAGIC) {
             return Err(no_anchor());

@@ -44,12 +44,12 @@ impl<'a> Cursor<'a> {
     fn header(&mut self) -> Result<(), Fault> {
         let offset = self.offset();
         if self.u8()? != CHUNK_HEADER {
-            return Err(Fault::new(offset, "no chunk of OTF2 begins here"));
+            return Err(Fault::new(offset, "no OTF2 chunk starts here"));
         }
         self.big_endian = match self.u8()? {
             LITTLE_ENDIAN => false,
             BIG_ENDIAN => true,
-            other => return Err(Fault::new(offset + 1, format!("byte order {other:#04x} is none"))),
+            other => return Err(Fault::new(offset + 1, format!("invalid byte order {other:#04x}"))),
         };
         Ok(())
     }
@@ -191,7 +191,7 @@ impl<'a> Records<'a> {
         let next = self.cursor.at.saturating_sub(1) / self.chunk_size;
         let at = (next + 1).saturating_mul(self.chunk_size);
         if at >= self.cursor.bytes.len() {
-            let what = "ends without the mark of its end: it was cut off, or its program did not finish";
+            let what = "has no end mark: it is truncated, or its program did not finish";
             return Err(Fault::new(self.cursor.bytes.len() as u64, what));
         }
         self.enter_chunk(at)
@@ -210,7 +210,7 @@ impl<'a> Records<'a> {
                 END_OF_FILE => return Ok(None),
                 TIMESTAMP if self.timed => self.time = Some(self.cursor.full_u64()?),
                 ATTRIBUTES if self.timed => drop(self.body()?),
-                id if id <= CHUNK_HEADER => return Err(Fault::new(offset, format!("{id} is no record"))),
+                id if id <= CHUNK_HEADER => return Err(Fault::new(offset, format!("{id} is not a record"))),
                 id => return self.record(id, offset).map(Some),
             }
         }

@@ -74,8 +74,7 @@ impl LocationCalls {
             Reading { definitions, options, stack: Vec::new(), open: None, out: Self::default() };
         while let Some(Record { id, offset, time, body }) = records.next()? {
             let time = local.correct(time);
-            let time =
-                time.ok_or_else(|| Fault::new(offset, "a time that the clock's offsets make impossible"))?;
+            let time = time.ok_or_else(|| Fault::new(offset, "a time that contradicts the clock offsets"))?;
             let time = reading.out.tick(time);
             if id == event::PROGRAM_BEGIN && reading.out.program.is_empty() {
                 reading.out.program = events::command_line(body, local)?;

@@ -80,7 +80,7 @@ impl Definitions {
             }
         }
         if all.ticks_per_second == 0 {
-            return Err(Fault::new(0, "does not say how many ticks its clock has a second"));
+            return Err(Fault::new(0, "does not state the ticks per second of its clock"));
         }
         // Only now are all names known.
         for (region, name) in regions {

@@ -27,18 +27,18 @@ pub enum Otf2Error {
 pub enum WriteError {
     #[error("{}: cannot be written: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{} is there already, and an archive would take its place: give another name", .0.display())]
+    #[error("{} already exists and would be overwritten: give another name", .0.display())]
     Exists(PathBuf),
-    #[error("\"{0}\" cannot name an archive: take a name without slashes that is not empty")]
+    #[error("\"{0}\" cannot name an archive: give a nonempty name without slashes")]
     Name(String),
     #[error(
-        "rank {rank}, call {call} ({function}): begins before the call before it on the same thread has ended, which \
-         OTF2 cannot hold"
+        "rank {rank}, call {call} ({function}): starts before the previous call on the same thread ends, which OTF2 \
+         cannot represent"
     )]
     Overlap { rank: Rank, call: usize, function: &'static str },
     #[error("rank {rank}, call {call} ({function}): {what}")]
     Call { rank: Rank, call: usize, function: &'static str, what: &'static str },
-    #[error("{what} does not fit into an archive of OTF2")]
+    #[error("{what} does not fit into an OTF2 archive")]
     TooLarge { what: String },
 }
 

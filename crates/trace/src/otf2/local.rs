@@ -46,7 +46,7 @@ impl LocalDefinitions {
     fn add_offset(&mut self, at: u64, body: &mut Cursor<'_>) -> Result<(), Fault> {
         let (time, ticks, deviation) = (body.full_u64()?, body.u64()? as i64, body.f64()?);
         if self.offsets.last().is_some_and(|before| before.time >= time) {
-            return Err(Fault::new(at, "an offset of the clock that is not later than the one before it"));
+            return Err(Fault::new(at, "a clock offset that is not later than the previous one"));
         }
         self.offsets.push(Offset { time, ticks, deviation });
         Ok(())
@@ -89,7 +89,7 @@ fn mapping_table(body: &mut Cursor<'_>) -> Result<HashMap<u64, u64>, Fault> {
     let count = body.u64()?;
     let mode = body.u8()?;
     if !matches!(mode, DENSE | SPARSE) {
-        return Err(body.fault(format!("mode {mode} of a mapping table is none")));
+        return Err(body.fault(format!("invalid mode {mode} of a mapping table")));
     }
     let room = usize::try_from(count).unwrap_or(usize::MAX).min(body.left());
     let mut table = HashMap::with_capacity(room);

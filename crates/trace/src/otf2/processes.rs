@@ -65,7 +65,7 @@ fn masters(definitions: &Definitions) -> Result<Vec<u64>, String> {
     let mut first: Vec<(u32, u64)> = first.into_iter().collect();
     first.sort_unstable();
     match first.is_empty() {
-        true => Err("has no processes of MPI".into()),
+        true => Err("has no MPI processes".into()),
         false => Ok(first.into_iter().map(|(_, location)| location).collect()),
     }
 }
@@ -103,7 +103,7 @@ impl Communicators {
                 continue;
             };
             let used = here.len() + there.len();
-            room = room.checked_sub(used).ok_or("has more members of communicators than any run has")?;
+            room = room.checked_sub(used).ok_or("has more communicator members than any run")?;
             let is_world = there.is_empty() && here.len() == processes.len() && is_identity(&here);
             if is_world && !world_found {
                 world_found = true;
@@ -120,7 +120,7 @@ impl Communicators {
     }
 
     fn add(&mut self, number: u32, name: String, here: Vec<Rank>, there: Vec<Rank>) {
-        self.entries.insert(number, Entry::One(self.all.len() as CommId));
+        self.entries.insert(number, Entry::One(CommId(self.all.len() as u32)));
         self.all.push(Communicator { members: here, remote: there, name, ..Communicator::default() });
     }
 
@@ -131,7 +131,7 @@ impl Communicators {
                 _ => None,
             };
             if let Some(&Entry::One(child)) = self.entries.get(number)
-                && let Some(child) = self.all.get_mut(child as usize)
+                && let Some(child) = self.all.get_mut(child.index())
             {
                 child.parent = parent;
             }
@@ -145,7 +145,7 @@ impl Communicators {
             Entry::Own => Some(*self.own.entry((number, rank)).or_insert_with(|| {
                 let name = self.own_names.get(&number).cloned().unwrap_or_default();
                 self.all.push(Communicator { members: vec![rank], name, ..Communicator::default() });
-                (self.all.len() - 1) as CommId
+                CommId(self.all.len() as u32 - 1)
             })),
         }
     }
@@ -196,7 +196,7 @@ impl<'a> Members<'a> {
                 return Ok(Rank::MAX);
             }
             let rank = if by_location { self.rank_of.get(&member).copied() } else { self.place(member) };
-            rank.ok_or_else(|| format!("member {member} of group {number} is no rank"))
+            rank.ok_or_else(|| format!("member {member} of group {number} is not a rank"))
         };
         found.members.iter().map(rank).collect::<Result<_, _>>().map(Some)
     }

@@ -250,7 +250,7 @@ impl<'a> Building<'a> {
                 let comm = self.comm(number)?;
                 draft.details.rare.new_comm = Some(comm);
                 // Where not all members call, no collective says what the communicator was made from.
-                let parent = self.communicators.all.get(comm as usize).and_then(|comm| comm.parent);
+                let parent = self.communicators.all.get(comm.index()).and_then(|comm| comm.parent);
                 draft.call.comm = parent.unwrap_or(draft.call.comm);
             }
             Event::CommDestroy(number) if draft.call.function.class() == Class::FreeComm => {
@@ -288,7 +288,7 @@ impl<'a> Building<'a> {
                 };
                 self.doubts.guessed_requests += 1;
                 self.complete(draft, request, false);
-                let maker = self.makers.get(request as usize).copied().unwrap_or(usize::MAX);
+                let maker = self.makers.get(request.index()).copied().unwrap_or(usize::MAX);
                 return self.fill_receive(maker, message);
             }
             _ => {
@@ -308,7 +308,7 @@ impl<'a> Building<'a> {
             self.requests.insert(number, draft.call.request);
             return draft.call.request;
         }
-        let request = self.makers.len() as RequestId;
+        let request = RequestId(self.makers.len() as u32);
         self.makers.push(self.out.calls.len());
         if let Some(number) = number {
             self.requests.insert(number, request);
@@ -319,7 +319,7 @@ impl<'a> Building<'a> {
         request
     }
 
-    /// Notes a request that was asked for and goes on.
+    /// Records a request that was tested and is still active.
     fn tested(&mut self, draft: &mut Draft, number: u64) {
         draft.tested = true;
         match self.requests.get(&number).copied() {
@@ -336,12 +336,12 @@ impl<'a> Building<'a> {
             return None;
         };
         self.complete(draft, request, cancelled);
-        self.makers.get(request as usize).copied()
+        self.makers.get(request.index()).copied()
     }
 
     /// Whether a request was met before in this call, as one request for two messages is.
     fn is_second_half(&self, draft: &mut Draft, request: RequestId) -> bool {
-        let maker = self.makers.get(request as usize).and_then(|&maker| self.out.calls.get(maker));
+        let maker = self.makers.get(request.index()).and_then(|&maker| self.out.calls.get(maker));
         let is_half = maker.is_some_and(|call| matches!(call.function.class(), Class::Sendrecv(_)));
         is_half && !draft.halves.insert(request)
     }
@@ -404,7 +404,7 @@ impl<'a> Building<'a> {
         };
         (call.sent, call.received) = (collected.sent, collected.received);
         if let (Class::Collective(operation, _), Some(comm)) =
-            (class, self.communicators.all.get(call.comm as usize))
+            (class, self.communicators.all.get(call.comm.index()))
         {
             let is_scan = matches!(operation, crate::Collective::Scan | crate::Collective::Exscan);
             let me = if is_scan { comm.rank_of(self.rank).unwrap_or_default() } else { 0 };

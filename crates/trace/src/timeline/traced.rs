@@ -22,7 +22,7 @@ impl Timeline {
     }
 }
 
-/// When so many calls have begun; none if there are not more.
+/// When this many calls have started; None if there are not more.
 fn cut(trace: &Trace, most: usize) -> Option<Time> {
     let mut enters: Vec<Time> =
         trace.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.enter)).collect();
@@ -83,7 +83,7 @@ pub(crate) fn kind(function: Function) -> Option<Kind> {
 }
 
 fn peer(trace: &Trace, rank: Rank, call: &Call) -> Rank {
-    let comm = trace.communicators.get(call.comm as usize);
+    let comm = trace.communicators.get(call.comm.index());
     comm.and_then(|comm| comm.world_rank(rank, call.peer)).unwrap_or(Rank::MAX)
 }
 

@@ -11,7 +11,7 @@ use straggler_trace::format::directory;
 use straggler_trace::messages::Messages;
 use straggler_trace::profile::Profile;
 use straggler_trace::trace::{Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Completed, Details, Function, Matched, Rare};
+use straggler_trace::{Call, CommId, Completed, Details, Function, Matched, Rare, RequestId};
 
 fn halo() -> Trace {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/halo"));
@@ -124,7 +124,7 @@ fn a_peer_that_is_not_there() {
 fn collectives_that_differ() {
     let mut trace = halo();
     call(&mut trace, 2, Function::Barrier, 0).function = Function::Allreduce;
-    let text = "MPI_Allreduce is collective 4 on communicator 0, which is";
+    let text = "MPI_Allreduce is collective 4 on communicator 0, but rank";
     assert_found(&trace, Severity::Error, 2, text);
     let mut trace = halo();
     trace.ranks[1].calls.retain(|call| call.function != Function::Barrier);
@@ -141,7 +141,7 @@ fn collectives_that_differ() {
 #[test]
 fn requests_that_nobody_made_or_completed() {
     let mut trace = halo();
-    details(&mut trace, 0, Function::Waitall, 0).requests.push(999);
+    details(&mut trace, 0, Function::Waitall, 0).requests.push(RequestId(999));
     assert_found(&trace, Severity::Error, 0, "MPI_Waitall names request 999");
     let mut trace = halo();
     details(&mut trace, 0, Function::Waitall, 0).requests.pop();
@@ -153,7 +153,7 @@ fn requests_that_nobody_made_or_completed() {
 fn wildcards_that_are_not_resolved() {
     let mut trace = halo();
     details(&mut trace, 0, Function::Recv, 1).matched = None;
-    assert_found(&trace, Severity::Warning, 0, "of 1 wildcard receive it is not known who sent");
+    assert_found(&trace, Severity::Warning, 0, "the sender is not recorded for 1 wildcard receive");
     assert!(
         found(&trace).iter().all(|(severity, ..)| *severity == Severity::Warning),
         "{:#?}",
@@ -182,7 +182,12 @@ fn times_that_cannot_be() {
     // With threads, the messages may only have been taken for each other.
     let mut threaded = trace.clone();
     threaded.ranks[0].calls.last_mut().unwrap().thread = 1;
-    assert_found(&threaded, Severity::Warning, 1, "whose message MPI took first is not recorded");
+    assert_found(
+        &threaded,
+        Severity::Warning,
+        1,
+        "the order in which MPI matched their messages is not recorded",
+    );
     // An error that is stated is allowed for.
     trace.ranks[0].clock.error = Some(Time::from_ns(1_000_000));
     assert_eq!(found(&trace), []);
@@ -224,17 +229,17 @@ fn matching_probes_keep_their_message() {
     trace.ranks[1].push(Call { received: 200, ..message(Function::Recv, 0, 0, 60) });
     let receive = Call { received: 100, ..message(Function::Imrecv, special::NONE, 0, 80) };
     trace.ranks[1].push_with(
-        Call { request: 0, ..receive },
+        Call { request: RequestId(0), ..receive },
         Details::from(Rare { message: Some(5), ..Rare::default() }),
     );
     let wait = Call::new(Function::Wait, at(100), at(110));
-    trace.ranks[1].push_with(wait, Details { requests: vec![0].into(), ..Details::default() });
+    trace.ranks[1].push_with(wait, Details { requests: vec![RequestId(0)].into(), ..Details::default() });
     assert_eq!(found(&trace), []);
     let messages = Messages::of_trace(&trace).matched;
     let done = |index: usize| (messages[index].sent.bytes, messages[index].received().done());
     assert_eq!((messages.len(), done(0), done(1)), (2, (100, Some(3)), (200, Some(1))));
     trace.ranks[1].calls.truncate(2);
-    assert_found(&trace, Severity::Warning, 1, "call 0, MPI_Mprobe keeps a message that nobody receives");
+    assert_found(&trace, Severity::Warning, 1, "call 0, MPI_Mprobe matches a message that is never received");
 }
 
 /// Peers of a communicator between two groups are ranks of the other group.
@@ -244,7 +249,7 @@ fn messages_between_groups() {
     let mut trace = Trace { communicators: vec![Communicator::world(3), between], ..Trace::default() };
     trace.ranks = vec![RankTrace::default(); 3];
     let call = |function, peer, sent, received| Call {
-        comm: 1,
+        comm: CommId(1),
         peer,
         tag: 0,
         sent,
@@ -313,8 +318,12 @@ fn program(exchanges: &[Exchange]) -> Trace {
                 ..Call::new(function, Time(2), Time(3))
             };
             if how.nonblocking {
-                trace.ranks[rank].push(Call { request, ..call });
-                pending.push(Completed { request, matched: Some(matched), cancelled: false });
+                trace.ranks[rank].push(Call { request: RequestId(request), ..call });
+                pending.push(Completed {
+                    request: RequestId(request),
+                    matched: Some(matched),
+                    cancelled: false,
+                });
                 request += 1;
             } else {
                 trace.ranks[rank].push_with(call, Details { matched: Some(matched), ..Details::default() });
@@ -359,22 +368,22 @@ proptest! {
             let call = Call {
                 function: Function::ALL[function],
                 thread: (comm % 3) as u16,
-                comm: if small { comm % 2 } else { comm },
+                comm: if small { CommId(comm % 2) } else { CommId(comm) },
                 enter: Time(enter),
                 exit: Time(exit),
                 peer: if small { peer % 5 } else { peer },
                 tag: if small { tag % 3 } else { tag },
                 sent,
                 received,
-                request: if small { request % 4 } else { request },
+                request: if small { RequestId(request % 4) } else { RequestId(request) },
                 details: Call::NO_DETAILS,
             };
             let matched = Some(Matched { peer, tag });
             let details = Details {
-                requests: vec![first % 4, second].into(),
-                completed: vec![Completed { request: first % 4, matched, cancelled: small }].into(),
+                requests: vec![RequestId(first % 4), RequestId(second)].into(),
+                completed: vec![Completed { request: RequestId(first % 4), matched, cancelled: small }].into(),
                 found: few % 2 == 0,
-                rare: Rare { message: Some(second % 2), new_comm: Some(second), ..Rare::default() }.into(),
+                rare: Rare { message: Some(second % 2), new_comm: Some(CommId(second)), ..Rare::default() }.into(),
                 ..Details::default()
             };
             trace.ranks[rank].push_with(call, details);

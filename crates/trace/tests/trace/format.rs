@@ -7,9 +7,11 @@ use straggler_trace::format::assemble::{Severity, assemble};
 use straggler_trace::format::block::HEADER;
 use straggler_trace::format::read::{Ending, Fault, read};
 use straggler_trace::format::save::stream;
+use straggler_trace::sites::{Module, NO_SITE, Unifier};
 use straggler_trace::trace::Usage;
 use straggler_trace::{
-    Call, Class, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Rare, Repeated, Trace,
+    Call, Class, CommId, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Rare,
+    Repeated, RequestId, Trace,
 };
 
 fn peer() -> impl Strategy<Value = i32> + Clone {
@@ -19,23 +21,26 @@ fn peer() -> impl Strategy<Value = i32> + Clone {
 fn details() -> impl Strategy<Value = Details> {
     let matched = (peer(), peer()).prop_map(|(peer, tag)| Matched { peer, tag });
     let lists = (
-        prop::collection::vec(0u32..200, 0..12),
+        prop::collection::vec((0u32..200).prop_map(RequestId), 0..12),
         prop::collection::vec((0usize..12, prop::option::of(matched.clone()), any::<bool>()), 0..4),
         prop::collection::vec(prop_oneof![Just(8u64), any::<u64>()], 0..6),
         prop::collection::vec(0u64..3, 0..300),
+        prop::collection::vec((0usize..12, any::<u64>()), 0..4),
     );
     let singles = (
         any::<bool>(),
         prop::option::of(matched.clone()),
         prop::option::of(matched),
         prop::option::of((1u64..1000, any::<u32>())),
-        prop::option::of(0u32..3),
+        prop::option::of((0u32..3).prop_map(CommId)),
         prop::option::of(any::<u32>()),
         prop::option::of("[a-z ü]{0,300}"),
         prop::option::of(prop_oneof![1i32..99, -5i32..0]),
+        prop::option::of(any::<bool>()),
     );
-    (lists, singles).prop_map(|((requests, completed, sent_sizes, received_sizes), singles)| {
-        let (found, matched, receive, repeated, new_comm, window, text, error) = singles;
+    (lists, singles).prop_map(|((requests, completed, sent_sizes, received_sizes, lengths), singles)| {
+        let (found, matched, receive, repeated, new_comm, window, text, error, recording) = singles;
+        let lengths = lengths.into_iter().filter_map(|(place, bytes)| Some((*requests.get(place)?, bytes)));
         let completed = completed.into_iter().filter_map(|(place, matched, cancelled)| {
             // The first of equal requests: a list has each once.
             let request = *requests.get(place)?;
@@ -53,6 +58,8 @@ fn details() -> impl Strategy<Value = Details> {
                 repeated: repeated.map(|(calls, inside)| Repeated { calls, inside: Time(u64::from(inside)) }),
                 sent_sizes,
                 received_sizes,
+                lengths: lengths.collect(),
+                recording,
                 new_comm,
                 message: window.map(|window| window / 2),
                 window,
@@ -65,12 +72,12 @@ fn details() -> impl Strategy<Value = Details> {
     })
 }
 
-type Parts = ((usize, u64, u64, u16), (u32, i32, i32, u64, u64), u32, Option<Details>);
+type Parts = ((usize, u64, u64, u16), (CommId, i32, i32, u64, u64), u32, Option<Details>);
 
 fn parts() -> impl Strategy<Value = Parts> {
     (
         (0..Function::ALL.len(), 0u64..1 << 34, 0u64..1 << 30, 0u16..3),
-        (prop_oneof![0u32..3, Just(NO_COMM)], peer(), peer(), any::<u64>(), 0u64..5000),
+        (prop_oneof![(0u32..3).prop_map(CommId), Just(NO_COMM)], peer(), peer(), any::<u64>(), 0u64..5000),
         0u32..5,
         prop::option::of(details()),
     )
@@ -91,7 +98,7 @@ fn rank_trace(parts: Vec<Parts>) -> RankTrace {
         let begun = details.as_ref().map_or(0, |details| details.requests.len() as u32);
         let made = if function.class() == Class::Begin { begun } else { u32::from(function.makes_request()) };
         if made > 0 {
-            call.request = request + skip;
+            call.request = RequestId(request + skip);
             request += skip + made;
         }
         let unknown = function == Function::Unknown;
@@ -121,7 +128,7 @@ fn trace() -> impl Strategy<Value = Trace> {
         let size = ranks.len() as u32;
         let part = Communicator {
             members: vec![2, 1],
-            parent: Some(0),
+            parent: Some(CommId(0)),
             name: "split".into(),
             ..Communicator::default()
         };
@@ -131,6 +138,7 @@ fn trace() -> impl Strategy<Value = Trace> {
             ranks,
             communicators: vec![Communicator::world(size), part],
             notes: vec!["a note".into()],
+            ..Trace::default()
         }
     })
 }
@@ -146,8 +154,55 @@ fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
     trace.ranks.iter().map(of_rank).collect()
 }
 
+/// Gives each call of a trace a place, or none; some ranks have none at all.
+fn place_calls(trace: &mut Trace, places: &[(usize, u64)], without: usize) {
+    let module = |name: &str, build_id: &[u8]| Module { path: name.into(), build_id: build_id.into() };
+    let modules =
+        [module("/bin/solve", &[1, 200, 3]), module("/lib/ü.so", &[]), module("/lib/x.so", &[9; 20])];
+    let mut unifier = Unifier::default();
+    for (number, rank) in trace.ranks.iter_mut().enumerate().filter(|&(number, _)| number != without) {
+        let of_call = |call: usize| match places.get((call + number) % (places.len() + 1)) {
+            Some(&(module, offset)) => unifier.site(&modules[module], offset),
+            None => NO_SITE,
+        };
+        rank.sites = (0..rank.calls.len()).map(of_call).collect();
+    }
+    trace.call_sites = unifier.finish();
+}
+
+/// Where each call was made, in an order that does not depend on numbers; calls by thread, as `told` has them.
+fn places(trace: &Trace) -> Vec<Vec<Option<(String, u64)>>> {
+    let of_rank = |rank: &RankTrace| {
+        let of_call = |(number, call): (usize, &Call)| {
+            let place = rank.site(number).and_then(|site| trace.call_sites.get(site));
+            ((call.enter, call.thread), place.map(|(module, offset)| (module.path.clone(), offset)))
+        };
+        let mut calls: Vec<_> = rank.calls.iter().enumerate().map(of_call).collect();
+        calls.sort_by_key(|&(order, _)| order);
+        calls.into_iter().map(|(_, place)| place).collect()
+    };
+    trace.ranks.iter().map(of_rank).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn places_of_calls_come_back(
+        mut trace in trace(),
+        sites in prop::collection::vec((0usize..3, any::<u64>()), 0..9),
+        without in 0usize..4,
+    ) {
+        place_calls(&mut trace, &sites, without);
+        let streams = (0..trace.processes()).map(|rank| read(&stream(&trace, rank), 0).0);
+        let (back, findings) = assemble(streams.collect());
+        prop_assert_eq!(&findings, &[]);
+        prop_assert_eq!(told(&back), told(&trace));
+        prop_assert_eq!(places(&back), places(&trace));
+        for (back, rank) in back.ranks.iter().zip(&trace.ranks) {
+            prop_assert_eq!(back.sites.len(), rank.sites.len());
+        }
+    }
 
     #[test]
     fn a_trace_comes_back(trace in trace()) {
@@ -208,7 +263,7 @@ fn small(ranks: u32) -> Trace {
         meta,
         ranks: vec![rank; ranks as usize],
         communicators: vec![Communicator::world(ranks)],
-        notes: vec![],
+        ..Trace::default()
     }
 }
 
@@ -276,12 +331,13 @@ fn halo_exchanges_take_few_bytes() {
             let function = if neighbor < 4 { Function::Irecv } else { Function::Isend };
             time += 1_500_000;
             let mut call = Call::new(function, Time(time), Time(time + 700_000));
-            (call.comm, call.peer, call.tag, call.sent, call.request) = (0, neighbor % 4, 7, 8192, request);
+            (call.comm, call.peer, call.tag, call.sent, call.request) =
+                (CommId(0), neighbor % 4, 7, 8192, RequestId(request));
             request += 1;
             rank.push(call);
         }
         time += 2_000_000;
-        let requests = (request - 8..request).collect();
+        let requests = (request - 8..request).map(RequestId).collect();
         let call = Call::new(Function::Waitall, Time(time), Time(time + 30_000_000));
         rank.push_with(call, Details { requests, ..Details::default() });
         time += 1_000_000_000;
@@ -302,8 +358,9 @@ fn ranks_that_are_claimed_and_not_there_are_bounded() {
         let (trace, findings) = assemble(vec![stream.clone()]);
         assert_eq!(trace.ranks.len(), 4096);
         assert_eq!(trace.ranks[0].calls.len(), small(1).ranks[0].calls.len());
-        let told =
-            format!("of a run of {claimed} processes, but only 1 are here: ranks from 4096 on are left out");
+        let told = format!(
+            "of a run of {claimed} processes, but only 1 are present: ranks from 4096 on are ignored"
+        );
         assert!(findings.iter().any(|finding| finding.what.contains(&told)), "{findings:?}");
         assert!(findings.len() < 100);
     }
@@ -329,4 +386,21 @@ fn a_full_disk_is_no_killed_process() {
     assert_eq!(findings[0].severity, Severity::Error);
     assert!(findings[0].what.contains("No space left on device"), "{findings:?}");
     assert!(!findings[0].is_about_the_end());
+}
+
+/// Programs that know version 1 read what has no places of calls.
+#[test]
+fn only_places_of_calls_need_version_2() {
+    let versions = |trace: &Trace| {
+        let (bytes, mut at, mut found) = (stream(trace, 0), 0, Vec::new());
+        while at < bytes.len() {
+            found.push(bytes[at + 4]);
+            at += HEADER + u32::from_le_bytes(bytes[at + 16..at + 20].try_into().unwrap()) as usize;
+        }
+        (found, read(&bytes, 0).0.head.version)
+    };
+    let mut trace = small(1);
+    assert_eq!(versions(&trace), (vec![1, 1, 1], 1));
+    place_calls(&mut trace, &[(0, 5)], 9);
+    assert_eq!(versions(&trace), (vec![1, 2, 2, 1], 2));
 }

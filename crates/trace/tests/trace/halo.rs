@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Completed, Details, Function, Matched, Rare, Repeated};
+use straggler_trace::{Call, CommId, Completed, Details, Function, Matched, Rare, Repeated, RequestId};
 
 const RANKS: u32 = 4;
 const LATENCY: u64 = 2_500;
@@ -81,8 +81,8 @@ impl Run {
         let call = self.call(rank, function, ns);
         let sends = function.name().contains("end");
         let (sent, received) = if sends { (bytes, 0) } else { (0, bytes) };
-        let request = if function.makes_request() { self.new_requests(rank, 1) } else { Call::NO_REQUEST };
-        Call { comm: WORLD, peer, tag, sent, received, request, ..call }
+        let request = if function.makes_request() { self.new_requests(rank, 1) } else { Call::NO_REQUEST.0 };
+        Call { comm: WORLD, peer, tag, sent, received, request: RequestId(request), ..call }
     }
 
     /// All members come, then all leave.
@@ -97,8 +97,8 @@ impl Run {
         let last = members.iter().map(|&rank| self.now[rank as usize]).max().unwrap();
         for &rank in members {
             let call = self.call_until(rank, function, last + 2 * LATENCY);
-            let call = Call { comm, sent: bytes, received: bytes, ..call };
-            let new_comm = new.map(|new| new[rank as usize]);
+            let call = Call { comm: CommId(comm), sent: bytes, received: bytes, ..call };
+            let new_comm = new.map(|new| CommId(new[rank as usize]));
             self.push(rank, call, Details::from(Rare { new_comm, ..Rare::default() }));
         }
     }
@@ -107,7 +107,7 @@ impl Run {
     fn exchange(&mut self, round: u64) {
         let bytes = 1024 << (round % 3);
         let mut sent = [0; 4];
-        let mut requests = [[0; 4]; 4];
+        let mut requests = [[RequestId(0); 4]; 4];
         for rank in 0..RANKS {
             let (left, right) = ((rank + 3) % 4, (rank + 1) % 4);
             let calls = [
@@ -159,11 +159,11 @@ impl Run {
             self.compute(2, 20_000);
             for (rank, prepared) in [(3, receive.request), (2, send.request)] {
                 let request = self.new_requests(rank, 1);
-                let call = Call { request, ..self.call(rank, Function::Start, 250) };
+                let call = Call { request: RequestId(request), ..self.call(rank, Function::Start, 250) };
                 self.push(rank, call, Details { requests: vec![prepared].into(), ..Details::default() });
             }
             let arrival = self.now[2] + LATENCY;
-            let (mine, theirs) = (self.request[3] - 1, self.request[2] - 1);
+            let (mine, theirs) = (RequestId(self.request[3] - 1), RequestId(self.request[2] - 1));
             let call = self.call_until(3, Function::Test, arrival - 500);
             let repeated = Some(Repeated { calls: 40, inside: Time::from_ns(8_000) });
             self.push(
@@ -187,7 +187,7 @@ impl Run {
         let end = self.now[0].max(self.now[1]) + LATENCY;
         for (rank, peer) in [(0, 1), (1, 0)] {
             let call = self.call_until(rank, Function::Sendrecv, end);
-            let call = Call { comm: 1, peer, tag: 3, sent: 512, received: 512, ..call };
+            let call = Call { comm: CommId(1), peer, tag: 3, sent: 512, received: 512, ..call };
             let receive = Some(Matched { peer, tag: 3 });
             self.push(rank, call, Details { receive, ..Details::default() });
         }
@@ -215,7 +215,7 @@ fn trace() -> Trace {
         let call = run.call(rank, Function::Init, 100_000);
         run.push(rank, call, Details::default());
     }
-    run.collective(&all, WORLD, Function::Comm_split, 0, Some([1, 1, 2, 2]));
+    run.collective(&all, WORLD.0, Function::Comm_split, 0, Some([1, 1, 2, 2]));
     for round in 0..ROUNDS {
         for rank in all {
             run.compute(
@@ -228,13 +228,13 @@ fn trace() -> Trace {
             run.collective(row, comm, Function::Allreduce, 8, None);
         }
         if round % 2 == 1 {
-            run.collective(&all, WORLD, Function::Allreduce, 64, None);
+            run.collective(&all, WORLD.0, Function::Allreduce, 64, None);
         }
     }
     run.collect();
     run.persistent();
     run.others();
-    run.collective(&all, WORLD, Function::Barrier, 0, None);
+    run.collective(&all, WORLD.0, Function::Barrier, 0, None);
     for rank in all {
         let call = run.call(rank, Function::Finalize, 50_000);
         run.push(rank, call, Details::default());

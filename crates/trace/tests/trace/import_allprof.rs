@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::import::{self, Format, ImportError, Options, Source, allprof};
-use straggler_trace::{Call, Function, Trace, WORLD};
+use straggler_trace::{Call, Function, RequestId, Trace, WORLD};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/allprof")
@@ -43,11 +43,14 @@ fn messages_requests_and_collectives_are_read() {
     let trace = exchange();
     assert_eq!(trace.ranks.iter().map(|rank| rank.host.as_str()).collect::<Vec<_>>(), ["alpha", "beta"]);
     let (isend, irecv) = (find(&trace, 0, Function::Isend), find(&trace, 0, Function::Irecv));
-    assert_eq!((isend.peer, isend.tag, isend.sent, isend.comm, isend.request), (1, 9, 40, WORLD, 1));
-    assert_eq!((irecv.peer, irecv.tag, irecv.received, irecv.request), (1, 7, 800, 0));
+    assert_eq!(
+        (isend.peer, isend.tag, isend.sent, isend.comm, isend.request),
+        (1, 9, 40, WORLD, RequestId(1))
+    );
+    assert_eq!((irecv.peer, irecv.tag, irecv.received, irecv.request), (1, 7, 800, RequestId(0)));
     let wait = find(&trace, 0, Function::Waitall);
     let details = trace.ranks[0].details(&wait).unwrap();
-    assert_eq!((details.requests.as_slice(), details.found), ([0, 1].as_slice(), true));
+    assert_eq!((details.requests.as_slice(), details.found), ([RequestId(0), RequestId(1)].as_slice(), true));
     assert_eq!(find(&trace, 1, Function::Recv).peer, special::ANY);
     let bcast =
         |rank| (find(&trace, rank, Function::Bcast).sent, find(&trace, rank, Function::Bcast).received);
@@ -77,7 +80,7 @@ fn alone(lines: &str) -> Trace {
     allprof::read(&[source(lines)]).unwrap()
 }
 
-fn requests(trace: &Trace, at: usize) -> Vec<u32> {
+fn requests(trace: &Trace, at: usize) -> Vec<RequestId> {
     trace.ranks[0].details(&trace.ranks[0].calls[at]).unwrap().requests.to_vec()
 }
 
@@ -88,19 +91,19 @@ const ISEND: &str = "MPI_Isend:1:0:1:1,4,4:0:0:0,0,1:";
 fn arrays_of_small_requests_are_recognised() {
     let trace =
         alone(&format!("{ISEND}404:2\n{ISEND}400:3\n{ISEND}408:4\n{ISEND}412:4\nMPI_Waitall:5:3:400:0:6\n"));
-    assert_eq!(requests(&trace, 5), [1, 0, 2]);
+    assert_eq!(requests(&trace, 5), [1, 0, 2].map(RequestId));
     let wide = alone(&format!("{ISEND}408:2\n{ISEND}400:3\nMPI_Waitall:5:2:400:0:6\n"));
-    assert_eq!(requests(&wide, 3), [1, 0]);
+    assert_eq!(requests(&wide, 3), [1, 0].map(RequestId));
 }
 
 #[test]
 fn an_array_of_copies_waits_for_the_oldest() {
     let trace =
         alone(&format!("{ISEND}8:2\n{ISEND}8:3\n{ISEND}8:4\nMPI_Waitall:5:2:9000:0:6\nMPI_Wait:7:8:0:8\n"));
-    assert_eq!(requests(&trace, 4), [0, 1]);
-    assert_eq!(requests(&trace, 5), [2]);
+    assert_eq!(requests(&trace, 4), [0, 1].map(RequestId));
+    assert_eq!(requests(&trace, 5), [2].map(RequestId));
     assert!(
-        trace.notes.iter().any(|note| note.starts_with("1 waits named no known request")),
+        trace.notes.iter().any(|note| note.starts_with("1 waits name unknown requests")),
         "{:?}",
         trace.notes
     );
@@ -114,7 +117,7 @@ fn the_last_test_succeeded() {
         alone(&format!("{ISEND}8:2\nMPI_Test:3:8:0:0:3\nMPI_Test:4:8:0:0:4\n{again}8:5\nMPI_Wait:6:8:0:7\n"));
     let found = |at: usize| trace.ranks[0].details(&trace.ranks[0].calls[at]).unwrap().found;
     assert_eq!([found(2), found(3)], [false, true]);
-    assert_eq!(requests(&trace, 5), [1]);
+    assert_eq!(requests(&trace, 5), [1].map(RequestId));
 }
 
 #[test]
@@ -123,25 +126,28 @@ fn prepared_requests_are_begun_and_waited_for() {
         "MPI_Send_init:1:0:1:1,4,4:0:0:0,0,1:16:2\nMPI_Recv_init:1:0:1:1,4,4:0:0:0,0,1:24:2\n\
          MPI_Startall:3:2:16:3\nMPI_Waitall:4:2:16:0:5\nMPI_Start:6:24:6\nMPI_Wait:7:24:0:8\n",
     );
-    assert_eq!((requests(&trace, 3), trace.ranks[0].calls[3].request), (vec![0, 1], 2));
-    assert_eq!(requests(&trace, 4), [2, 3]);
-    assert_eq!((requests(&trace, 5), trace.ranks[0].calls[5].request), (vec![1], 4));
-    assert_eq!(requests(&trace, 6), [4]);
+    assert_eq!(
+        (requests(&trace, 3), trace.ranks[0].calls[3].request),
+        (vec![RequestId(0), RequestId(1)], RequestId(2))
+    );
+    assert_eq!(requests(&trace, 4), [2, 3].map(RequestId));
+    assert_eq!((requests(&trace, 5), trace.ranks[0].calls[5].request), (vec![RequestId(1)], RequestId(4)));
+    assert_eq!(requests(&trace, 6), [4].map(RequestId));
 }
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
     let wrong = |lines: &str| allprof::read(&[source(lines)]).unwrap_err().to_string();
     assert_eq!(wrong("MPI_Send:1:2"), "rank-0.txt, line 2: MPI_Send has 0 arguments here, expected 6");
-    assert_eq!(wrong("\nMPI_Barrier:x:0,0,1:2"), "rank-0.txt, line 3: 'x' is no time in microseconds");
+    assert_eq!(wrong("\nMPI_Barrier:x:0,0,1:2"), "rank-0.txt, line 3: 'x' is not a time in microseconds");
     assert_eq!(
         wrong("MPI_Barrier:1:0,1,1:2"),
-        "rank-0.txt, line 2: '0,1,1' is no communicator (id,rank,size)"
+        "rank-0.txt, line 2: '0,1,1' is not a communicator (id,rank,size)"
     );
-    assert_eq!(wrong("hello:1:2"), "rank-0.txt, line 2: 'hello' is no function of MPI");
+    assert_eq!(wrong("hello:1:2"), "rank-0.txt, line 2: 'hello' is not an MPI function");
     assert_eq!(
         wrong("MPI_Barrier:1:0,0,4:2"),
-        "rank 1 of 4 has no file; add it, the trace cannot be read without all of them"
+        "rank 1 of 4 has no file: add it, the trace needs the files of all ranks"
     );
     let missing = fixtures().join("none");
     assert!(matches!(import::read(&missing, &Options::default()), Err(ImportError::Io { .. })));

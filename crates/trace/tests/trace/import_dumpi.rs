@@ -8,7 +8,7 @@ use std::path::Path;
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::import::{self, Format, ImportError, Options, Source, dumpi};
-use straggler_trace::{Call, Details, Function, Matched, Trace, WORLD};
+use straggler_trace::{Call, CommId, Details, Function, Matched, RequestId, Trace, WORLD};
 
 const MAGIC: u64 = 0xffaa_dd44_554d_5049;
 const INT: u16 = 9;
@@ -143,13 +143,13 @@ fn messages_times_and_requests_are_read() {
     // The second of the clock is over between the two.
     assert_eq!((receive.enter, receive.exit), (Time::from_ns(100_000), Time::from_ns(110_000)));
     let (send, _) = call(&trace, 0, 2);
-    assert_eq!((send.peer, send.tag, send.sent, send.request), (1, 7, 40, 1));
+    assert_eq!((send.peer, send.tag, send.sent, send.request), (1, 7, 40, RequestId(1)));
     let (_, waited) = call(&trace, 0, 3);
-    assert_eq!(waited.requests[..], [1, 0], "the null request is left out");
+    assert_eq!(waited.requests[..], [RequestId(1), RequestId(0)], "the null request is left out");
     assert_eq!(waited.completed.len(), 1);
     assert_eq!(
         (waited.completed[0].request, waited.completed[0].matched),
-        (0, Some(Matched { peer: 1, tag: 7 }))
+        (RequestId(0), Some(Matched { peer: 1, tag: 7 }))
     );
     assert_eq!(trace.length(), Time::from_ns(410_000));
 }
@@ -180,7 +180,7 @@ fn any_file_of_the_trace_stands_for_it() {
 fn one_handle_for_two_requests() {
     let trace = read(exchange()).unwrap();
     let (_, waited) = call(&trace, 1, 3);
-    assert_eq!(waited.requests[..], [0, 1]);
+    assert_eq!(waited.requests[..], [RequestId(0), RequestId(1)]);
     assert!(
         trace.notes.iter().any(|note| note.starts_with("1 receives from any source")),
         "{:?}",
@@ -203,13 +203,13 @@ fn communicators_are_replayed() {
     };
     let trace = read((0..4).map(rank).collect()).unwrap();
     let used =
-        |rank: usize, at: usize| trace.communicators[call(&trace, rank, at).0.comm as usize].members.clone();
+        |rank: usize, at: usize| trace.communicators[call(&trace, rank, at).0.comm.index()].members.clone();
     assert_eq!([used(0, 4), used(1, 4), used(2, 4), used(3, 4)], [[0, 1], [0, 1], [2, 3], [2, 3]]);
     assert_eq!([used(0, 5), used(1, 5), used(2, 5), used(3, 5)], [[2, 0], [3, 1], [2, 0], [3, 1]]);
     assert_eq!(used(3, 7), [0, 1, 2, 3]);
     assert_eq!(call(&trace, 3, 7).0.comm, call(&trace, 0, 7).0.comm);
     let (made, details) = call(&trace, 2, 1);
-    assert_eq!((made.function, made.comm, details.new_comm), (Function::Cart_create, WORLD, Some(1)));
+    assert_eq!((made.function, made.comm, details.new_comm), (Function::Cart_create, WORLD, Some(CommId(1))));
 }
 
 /// World group (72) → ranks 2 and 0 (76) → communicator (85), null on rank 1.
@@ -300,12 +300,21 @@ fn tests_waits_and_prepared_requests() {
         .call(31, |bytes| bytes.i(4));
     let trace = read(vec![file]).unwrap();
     let completed = |at| call(&trace, 0, at).1.completed.iter().map(|done| done.request).collect::<Vec<_>>();
-    assert_eq!((call(&trace, 0, 4).0.request, call(&trace, 0, 4).1.requests.to_vec()), (3, vec![0, 1, 2]));
+    assert_eq!(
+        (call(&trace, 0, 4).0.request, call(&trace, 0, 4).1.requests.to_vec()),
+        (RequestId(3), vec![RequestId(0), RequestId(1), RequestId(2)])
+    );
     assert_eq!((call(&trace, 0, 5).1.found, completed(5)), (false, vec![]));
-    assert_eq!((call(&trace, 0, 6).1.found, completed(6)), (true, vec![3]));
-    assert_eq!(completed(7), [5]);
-    assert_eq!((call(&trace, 0, 8).1.requests.to_vec(), completed(8)), (vec![4], vec![4]));
-    assert_eq!((call(&trace, 0, 9).0.request, call(&trace, 0, 9).1.requests.to_vec()), (6, vec![2]));
+    assert_eq!((call(&trace, 0, 6).1.found, completed(6)), (true, vec![RequestId(3)]));
+    assert_eq!(completed(7), [RequestId(5)]);
+    assert_eq!(
+        (call(&trace, 0, 8).1.requests.to_vec(), completed(8)),
+        (vec![RequestId(4)], vec![RequestId(4)])
+    );
+    assert_eq!(
+        (call(&trace, 0, 9).0.request, call(&trace, 0, 9).1.requests.to_vec()),
+        (RequestId(6), vec![RequestId(2)])
+    );
 }
 
 #[test]

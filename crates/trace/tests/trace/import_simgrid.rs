@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::import::{self, Format, ImportError, Options, Source, simgrid};
-use straggler_trace::{Call, Details, Function, Matched, Trace};
+use straggler_trace::{Call, Details, Function, Matched, RequestId, Trace};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/simgrid")
@@ -46,9 +46,12 @@ fn actions_become_calls() {
     let names: Vec<Function> = calls.iter().map(|call| call.function).collect();
     use Function::*;
     assert_eq!(names, [Init, Isend, Irecv, Wait, Wait, Bcast, Allreduce, Alltoallv, Finalize]);
-    assert_eq!((calls[1].peer, calls[1].tag, calls[1].sent, calls[1].request), (1, 5, 100, 0));
-    assert_eq!((calls[2].peer, calls[2].tag, calls[2].received, calls[2].request), (special::ANY, 7, 80, 1));
-    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [0]);
+    assert_eq!((calls[1].peer, calls[1].tag, calls[1].sent, calls[1].request), (1, 5, 100, RequestId(0)));
+    assert_eq!(
+        (calls[2].peer, calls[2].tag, calls[2].received, calls[2].request),
+        (special::ANY, 7, 80, RequestId(1))
+    );
+    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [RequestId(0)]);
     let waited = details(&trace, 0, &calls[4]);
     assert_eq!(waited.completed[0].matched, Some(Matched { peer: 1, tag: 7 }));
     assert_eq!((calls[5].sent, calls[5].received, calls[5].peer), (0, 16, 1));
@@ -58,7 +61,7 @@ fn actions_become_calls() {
     let other = &trace.ranks[1].calls;
     assert_eq!(
         (other[3].function, details(&trace, 1, &other[3]).requests.as_slice()),
-        (Waitall, [0].as_slice())
+        (Waitall, [RequestId(0)].as_slice())
     );
     assert_eq!((other[4].sent, other[4].received), (16, 0));
     assert_eq!(trace.notes.len(), 2, "{:?}", trace.notes);
@@ -101,8 +104,8 @@ fn the_old_grammar_is_recognised() {
     .unwrap();
     let calls = &trace.ranks[0].calls;
     assert_eq!((calls[2].sent, calls[2].tag), (2_000, 0));
-    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [1]);
-    assert_eq!(details(&trace, 0, &calls[4]).requests[..], [0]);
+    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [RequestId(1)]);
+    assert_eq!(details(&trace, 0, &calls[4]).requests[..], [RequestId(0)]);
     assert!(trace.notes.iter().any(|note| note.contains("no tags")));
 }
 
@@ -110,11 +113,11 @@ fn the_old_grammar_is_recognised() {
 fn what_is_wrong_is_named_with_its_line() {
     let wrong = |text: &str| merged(text).unwrap_err().to_string();
     assert_eq!(wrong("0 init\n0 fly 3"), "all.txt, line 2: unknown action 'fly'");
-    assert_eq!(wrong("0 init\n\n0 send 4 0 10"), "all.txt, line 3: 4 is no rank of 1");
-    assert_eq!(wrong("0 compute -1"), "all.txt, line 1: '-1' is no amount");
+    assert_eq!(wrong("0 init\n\n0 send 4 0 10"), "all.txt, line 3: 4 is not a rank of 1");
+    assert_eq!(wrong("0 compute -1"), "all.txt, line 1: '-1' is not an amount");
     assert_eq!(wrong("0 bcast"), "all.txt, line 1: bcast needs more than its 0 parameters");
-    assert_eq!(wrong("0 bcast 1 0 99"), "all.txt, line 1: '99' is no datatype of SMPI");
-    assert_eq!(wrong("x init"), "all.txt, line 1: 'x' is no rank");
+    assert_eq!(wrong("0 bcast 1 0 99"), "all.txt, line 1: '99' is not an SMPI datatype");
+    assert_eq!(wrong("x init"), "all.txt, line 1: 'x' is not a rank");
     assert!(wrong("0 init\n7 init").starts_with("rank 1 of 8 has no file"));
     assert_eq!(wrong(""), "all.txt: no rank does anything");
 }

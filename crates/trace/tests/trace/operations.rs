@@ -3,10 +3,10 @@
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::operations::{Fate, Given, Kind, Operations};
-use straggler_trace::{Call, Completed, Details, Function, Matched, RankTrace, Rare, RequestId};
+use straggler_trace::{Call, CommId, Completed, Details, Function, Matched, RankTrace, Rare, RequestId};
 
 fn call(function: Function, peer: i32, request: RequestId) -> Call {
-    Call { comm: 0, peer, tag: 3, request, ..Call::new(function, Time(0), Time(1)) }
+    Call { comm: CommId(0), peer, tag: 3, request, ..Call::new(function, Time(0), Time(1)) }
 }
 
 fn plain(function: Function, peer: i32) -> Call {
@@ -35,22 +35,28 @@ fn fates(operations: &Operations<'_>) -> Vec<(u32, Fate, Option<u32>)> {
 fn waits_complete_what_they_say() {
     let any = special::ANY;
     let calls = rank(vec![
-        (call(Function::Irecv, any, 0), Details::default()),
-        (call(Function::Irecv, any, 1), Details::default()),
-        (call(Function::Isend, 1, 2), Details::default()),
-        (plain(Function::Testall, 0), Details { found: false, ..naming(&[0, 1, 2]) }),
+        (call(Function::Irecv, any, RequestId(0)), Details::default()),
+        (call(Function::Irecv, any, RequestId(1)), Details::default()),
+        (call(Function::Isend, 1, RequestId(2)), Details::default()),
+        (
+            plain(Function::Testall, 0),
+            Details { found: false, ..naming(&[RequestId(0), RequestId(1), RequestId(2)]) },
+        ),
         // In the order in which they were completed, not in that of the list.
         (
             plain(Function::Waitsome, 0),
             Details {
-                completed: vec![told(2, None, false), told(0, Some(7), false)].into(),
-                ..naming(&[0, 1, 2])
+                completed: vec![told(RequestId(2), None, false), told(RequestId(0), Some(7), false)].into(),
+                ..naming(&[RequestId(0), RequestId(1), RequestId(2)])
             },
         ),
         // One is over, one was cancelled, one was never made, and one is named twice.
         (
             plain(Function::Waitall, 0),
-            Details { completed: vec![told(1, None, true)].into(), ..naming(&[2, 1, 99, 1]) },
+            Details {
+                completed: vec![told(RequestId(1), None, true)].into(),
+                ..naming(&[RequestId(2), RequestId(1), RequestId(99), RequestId(1)])
+            },
         ),
     ]);
     let operations = Operations::of(&calls);
@@ -71,19 +77,22 @@ fn waits_complete_what_they_say() {
 #[test]
 fn persistent_requests_are_begun_again_and_again() {
     let calls = rank(vec![
-        (call(Function::Send_init, 1, 0), Details::default()),
-        (call(Function::Recv_init, special::ANY, 1), Details::default()),
-        (call(Function::Startall, 0, 2), naming(&[0, 1, 50])),
+        (call(Function::Send_init, 1, RequestId(0)), Details::default()),
+        (call(Function::Recv_init, special::ANY, RequestId(1)), Details::default()),
+        (call(Function::Startall, 0, RequestId(2)), naming(&[RequestId(0), RequestId(1), RequestId(50)])),
         (
             plain(Function::Waitall, 0),
-            Details { completed: vec![told(3, Some(4), false)].into(), ..naming(&[2, 3]) },
+            Details {
+                completed: vec![told(RequestId(3), Some(4), false)].into(),
+                ..naming(&[RequestId(2), RequestId(3)])
+            },
         ),
         // Some traces name the persistent request in the place of the one that was begun, or give no new number.
-        (call(Function::Start, 0, 5), naming(&[0])),
-        (plain(Function::Wait, 0), naming(&[0])),
-        (plain(Function::Start, 0), naming(&[0])),
-        (plain(Function::Request_free, 0), naming(&[0])),
-        (plain(Function::Wait, 0), naming(&[1])),
+        (call(Function::Start, 0, RequestId(5)), naming(&[RequestId(0)])),
+        (plain(Function::Wait, 0), naming(&[RequestId(0)])),
+        (plain(Function::Start, 0), naming(&[RequestId(0)])),
+        (plain(Function::Request_free, 0), naming(&[RequestId(0)])),
+        (plain(Function::Wait, 0), naming(&[RequestId(1)])),
     ]);
     let operations = Operations::of(&calls);
     let rows: Vec<_> = operations.rows().iter().map(|row| (row.kind, row.described, row.begun)).collect();
@@ -107,7 +116,7 @@ fn receives_take_what_probes_found() {
         rare: Rare { message, ..Rare::default() }.into(),
         ..Details::default()
     };
-    let nobody = Call { comm: u32::MAX, tag: special::NONE, ..plain(Function::Mrecv, special::NONE) };
+    let nobody = Call { comm: CommId(u32::MAX), tag: special::NONE, ..plain(Function::Mrecv, special::NONE) };
     let kept = |message| Details::from(Rare { message: Some(message), ..Rare::default() });
     let calls = rank(vec![
         (plain(Function::Probe, special::ANY), found(None)),
@@ -125,7 +134,10 @@ fn receives_take_what_probes_found() {
         operations.rows().iter().map(|row| (row.begun, row.probe(), row.just_probed)).collect();
     assert_eq!(rows, [(1, Some(0), true), (4, Some(2), false), (6, None, false)]);
     let taken = &operations.rows()[1];
-    assert_eq!((taken.source.peer, operations.comm(taken), operations.posted(taken)), (5, Some(0), 2));
+    assert_eq!(
+        (taken.source.peer, operations.comm(taken), operations.posted(taken)),
+        (5, Some(CommId(0)), 2)
+    );
     assert_eq!(operations.kept(), [3]);
     assert_eq!([0, 2, 5].map(|probe| operations.received_after(probe)), [Some(0), None, None]);
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_trace::profile::{Profile, RegionName};
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Details, Function, Marks, Matched};
+use straggler_trace::{Call, CommId, Details, Function, Marks, Matched};
 
 const RANKS: u32 = 2;
 const STEPS: u64 = 3;
@@ -48,8 +48,13 @@ impl Rank {
     fn call(&mut self, function: Function, ns: u64, bytes: u64) -> Call {
         let enter = Time::from_ns(self.now);
         self.now += ns;
-        let comm = if matches!(function, Function::Init | Function::Finalize) { u32::MAX } else { WORLD };
-        Call { comm, sent: bytes, received: bytes, ..Call::new(function, enter, Time::from_ns(self.now)) }
+        let comm = if matches!(function, Function::Init | Function::Finalize) { u32::MAX } else { WORLD.0 };
+        Call {
+            comm: CommId(comm),
+            sent: bytes,
+            received: bytes,
+            ..Call::new(function, enter, Time::from_ns(self.now))
+        }
     }
 
     fn push(&mut self, function: Function, ns: u64, bytes: u64) {

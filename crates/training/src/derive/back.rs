@@ -1,4 +1,4 @@
-//! A job that was derived from a table, as a table again.
+//! Turns a job that was derived from a table back into a table.
 
 use crate::{Job, Kind, Row};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub fn rows(job: &Job) -> Vec<Row> {
         let padded = job.fillers.get(filler).is_some_and(|filler| instances.contains(filler));
         for column in 0..step.columns as usize {
             let ends = ends(job, place, column);
-            // Of a kind on a worker: those that are written.
+            // By worker and kind: the number of rows written so far.
             let mut seqs: BTreeMap<(u32, u16), u32> = BTreeMap::new();
             for (number, op) in ops.iter().enumerate() {
                 let instance = job.instance(place, column, number);
@@ -48,7 +48,7 @@ pub fn rows(job: &Job) -> Vec<Row> {
     rows
 }
 
-/// When computations end with what was taken out of them, where that is anything.
+/// The ends of computations including what was taken out of them. Only those with anything taken out.
 fn ends(job: &Job, step: usize, column: usize) -> BTreeMap<usize, i64> {
     let shape = job.shape(step);
     let mut ends: BTreeMap<usize, i64> = BTreeMap::new();

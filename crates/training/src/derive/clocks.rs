@@ -1,5 +1,5 @@
-//! Clocks of a table that contradict each other: a worker ends a transfer before another one of its group has begun it. What
-//! meets ends together, which tells how far each clock is off. Clocks without such contradictions are left as they are.
+//! Corrects clocks that contradict each other: a worker ends a transfer before another member of its group has begun it. All
+//! members end a transfer together, which shows how far each clock is off. Clocks without contradictions are not changed.
 //!
 //! ```text
 //! all steps ─► one offset a worker ─► steps that still contradict themselves ─► offsets of their own: a clock has jumped
@@ -12,29 +12,29 @@ use crate::{Job, Row, words};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Contradictions up to this are those of good clocks, in picoseconds.
+/// Contradictions up to this occur with good clocks, in picoseconds.
 const GOOD: i64 = 1_000_000_000;
-/// Clocks are off if an offset is so many times the residual.
+/// Clocks are off if an offset is more than this many times the residual.
 const CLEARLY: i64 = 10;
-/// Steps that are compared: they are spread over the job.
+/// The maximum number of steps that are compared, spread over the job.
 const COMPARED: usize = 32;
-/// A step that contradicts itself by a share of its length of one in so many cannot be analysed.
+/// A step cannot be analysed if its contradictions exceed 1/`HARMLESS` of a typical step.
 const HARMLESS: i64 = 10;
 
-/// In so many steps clocks do not jump again and again.
+/// With at least this many steps, clocks that move in half of them drift rather than jump.
 const MANY: usize = 4;
 
-/// What is added to the starts of workers.
+/// Shifts that are added to the starts of workers.
 #[derive(Default)]
 pub struct Correction {
-    /// By number of the step, then by worker of the job, in picoseconds.
+    /// By step number, then by worker of the job, in picoseconds.
     shift: BTreeMap<i64, Vec<i64>>,
     /// Steps in which no shift helps.
     pub left_out: BTreeSet<i64>,
     pub notes: Vec<String>,
 }
 
-/// What is needed, if clocks are clearly off.
+/// The correction, if clocks are clearly off.
 pub fn correction(job: &Job) -> Option<Correction> {
     let steps = job.steps.len();
     let worst_of = |shift: &[i64]| -> Vec<i64> {
@@ -72,11 +72,11 @@ pub fn correction(job: &Job) -> Option<Correction> {
         let ranks: BTreeSet<u32> = jumps.iter().map(|jump| rank(jump.worker)).collect();
         let ranks: Vec<u32> = ranks.into_iter().collect();
         let [clocks, are] = match ranks.len() {
-            1 => ["clock", "moves"],
-            _ => ["clocks", "move"],
+            1 => ["clock", "drifts"],
+            _ => ["clocks", "drift"],
         };
         notes.push(format!(
-            "The {clocks} of {} {are} against the others in {} of {steps} steps, so that each step was aligned on its own: {} of \
+            "The {clocks} of {} {are} relative to the others in {} of {steps} steps, so each step was aligned separately: {} of \
              another job?",
             words::of("rank", &ranks),
             moved.len(),
@@ -87,7 +87,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
             format!("rank {} by {} at step {}", rank(jump.worker), words::time(jump.by), jump.step)
         };
         notes.push(format!(
-            "Clocks jump during the recording: {}. Steps before and after that were aligned apart",
+            "Clocks jump during the recording: {}. Steps before and after a jump were aligned separately",
             words::list(&jumps.iter().map(told).collect::<Vec<String>>())
         ));
     }
@@ -107,7 +107,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
     })
 }
 
-/// How far clocks are off in some meetings, if they clearly are.
+/// The clock offsets that these meetings show, if they are clearly off.
 fn aligned(meetings: &[Ends], workers: usize) -> Option<Offsets> {
     let offsets = Offsets::of(meetings, workers);
     let largest = offsets.offset[offsets.furthest()].saturating_abs();
@@ -119,7 +119,7 @@ fn negated(offsets: &Offsets) -> Vec<i64> {
     offsets.offset.iter().map(|offset| offset.saturating_neg()).collect()
 }
 
-/// The shift of a step: that of all, or one of its own where it contradicts itself with that.
+/// The shift of a step: the common one, or its own if contradictions remain with the common one.
 fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
     let before = contradiction(job, step, common);
     let own = || {
@@ -130,19 +130,19 @@ fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
     (before > GOOD).then(own).flatten().unwrap_or_else(|| common.to_vec())
 }
 
-/// A clock that moves against most of the others.
+/// A clock that jumps relative to most of the others.
 struct Jump {
     worker: usize,
-    /// The number of the first step after that.
+    /// The number of the first step after the jump.
     step: i64,
     by: i64,
 }
 
-/// Workers whose shift changes from a step to the next by clearly more than shifts do by chance.
+/// Workers whose shift changes between consecutive steps by clearly more than chance explains.
 fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     let moved: Vec<Vec<i64>> = of_steps.windows(2).map(|pair| moved(&pair[0], &pair[1])).collect();
     let largest = |of: &[i64]| of.iter().map(|by| by.saturating_abs()).max().unwrap_or(0);
-    // Between steps that are both aligned on their own, shifts differ by what ends differ by chance.
+    // Between two steps that are each aligned separately, shifts differ only by chance.
     let both_own = |place: usize| of_steps[place] != common && of_steps[place + 1] != common;
     let mut of_own: Vec<i64> =
         (0..moved.len()).filter(|&place| both_own(place)).map(|place| largest(&moved[place])).collect();
@@ -161,7 +161,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     jumps
 }
 
-/// By worker: how much its clock moves from a step to the next against most of the others.
+/// By worker: how much its clock moves between two steps, relative to most of the others.
 fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
     let moved: Vec<i64> =
         before.iter().zip(after).map(|(before, after)| before.saturating_sub(*after)).collect();
@@ -171,7 +171,7 @@ fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
     moved.into_iter().map(|by| by.saturating_sub(middle)).collect()
 }
 
-/// Steps that still contradict themselves by too much, as places.
+/// Indices of steps whose remaining contradictions are too large.
 fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
     let usual = crate::median::median(&mut spans);
@@ -182,7 +182,7 @@ fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     (0..of_steps.len()).filter(is_bad).collect()
 }
 
-/// The worst contradiction of all steps, in a sentence.
+/// A sentence about the worst contradiction of all steps.
 pub fn as_recorded(job: &Job) -> Option<String> {
     let rank = |worker: usize| job.workers[worker].rank;
     let as_recorded = vec![0; job.workers.len()];
@@ -192,7 +192,7 @@ pub fn as_recorded(job: &Job) -> Option<String> {
     let all: Vec<_> = (0..job.steps.len()).into_par_iter().filter_map(worst).collect();
     let (by, step, early, late) = all.into_iter().max().filter(|(by, ..)| *by > GOOD)?;
     Some(format!(
-        "clocks differ: in step {}, rank {} ends a transfer {} before rank {} begins it. Times are taken as they are",
+        "clocks differ: in step {}, rank {} ends a transfer {} before rank {} begins it. Times are used as recorded",
         job.steps[step].number,
         rank(early),
         words::time(by),
@@ -200,7 +200,8 @@ pub fn as_recorded(job: &Job) -> Option<String> {
     ))
 }
 
-/// Times that no shift of clocks brings together in most steps, with the two workers that are farthest apart in the first of them.
+/// A sentence for times that no clock offset explains in most steps, with the two workers that are farthest apart in the first
+/// such step.
 fn misfit(job: &Job, bad: &[usize]) -> String {
     let rank = |worker: usize| job.workers[worker].rank;
     let as_recorded = vec![0; job.workers.len()];
@@ -214,14 +215,14 @@ fn misfit(job: &Job, bad: &[usize]) -> String {
         )
     });
     format!(
-        "The times of ranks contradict each other in {} of {} steps, and no shift of clocks helps.{example} Are these ranks of two \
-         jobs?",
+        "The times of ranks contradict each other in {} of {} steps, and no clock offset explains this.{example} Are these \
+         ranks of two jobs?",
         bad.len(),
         job.steps.len()
     )
 }
 
-/// The worker that takes part in most of the contradictions of a step.
+/// The worker with most of the contradictions of a step.
 fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     let mut counts = vec![0u32; job.workers.len()];
     each_clash(job, step, shift, |clash| {
@@ -247,12 +248,12 @@ fn span(job: &Job, step: usize, shift: &[i64]) -> i64 {
 }
 
 impl Correction {
-    /// Whether all there is are notes.
+    /// Whether there are only notes.
     pub fn changes_nothing(&self) -> bool {
         self.shift.is_empty() && self.left_out.is_empty()
     }
 
-    /// Moves the starts of rows, and leaves out those of steps that cannot be mended.
+    /// Shifts the starts of rows, and removes the rows of steps that cannot be corrected.
     pub fn apply(&self, rows: &mut Vec<Row>, workers: &Workers) {
         rows.retain(|row| !self.left_out.contains(&row.step));
         for row in rows {
@@ -263,15 +264,15 @@ impl Correction {
     }
 }
 
-/// Who takes part in a group.
+/// A member of a group.
 struct Member {
     worker: usize,
     instance: usize,
-    /// Whether it receives what another one sends.
+    /// Whether it is the receiver of a message.
     receives: bool,
 }
 
-/// Visits the members of each group of a step that has several.
+/// Calls `visit` with the members of each group of a step, if there are at least two.
 fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
     let (shape, of) = (job.shape(step), job.steps[step]);
     let (graph, columns) = (&shape.graph, of.columns as usize);
@@ -302,12 +303,12 @@ fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
     }
 }
 
-/// Visits what contradicts itself in a step, or nearly does: one for each group.
+/// Calls `visit` with the worst contradiction, or the closest to one, of each group of a step.
 fn each_clash(job: &Job, step: usize, shift: &[i64], mut visit: impl FnMut(Clash)) {
     each_group(job, step, |members| Clash::of(job, members, shift).into_iter().for_each(&mut visit));
 }
 
-/// The worst of a step.
+/// The worst contradiction of a step.
 fn worst_clash(job: &Job, step: usize, shift: &[i64]) -> Option<Clash> {
     let mut worst: Option<Clash> = None;
     each_clash(job, step, shift, |clash| {
@@ -318,8 +319,9 @@ fn worst_clash(job: &Job, step: usize, shift: &[i64]) -> Option<Clash> {
     worst
 }
 
-/// The last start of a group and the first end that needs it: workers, and how long the end comes before the start. A send may
-/// return before anybody receives it; nobody receives what has not been sent, and nobody leaves a collective alone.
+/// The workers with the last start of a group and with the first end that depends on it, and how long that end is before that
+/// start. A receive ends after the send has started, and a collective ends after all members have started. A send may return
+/// before it is received.
 struct Clash {
     late: usize,
     early: usize,
@@ -337,12 +339,12 @@ impl Clash {
     }
 }
 
-/// How long before the last start of a group a member has ended, at most.
+/// The largest contradiction of a step: how long a member ended before the last start of its group.
 fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
     worst_clash(job, step, shift).map_or(0, |clash| clash.by)
 }
 
-/// What ends together in a step.
+/// The groups of a step whose members end together, with these ends.
 fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
     let end = |of: &Member| {
         let end = job.start[of.instance].saturating_add(job.duration[of.instance]);

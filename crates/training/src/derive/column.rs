@@ -1,16 +1,18 @@
-//! What one data-parallel rank does in a step: the operations of its stages. `a ← b` below: a may not start before b has ended.
+//! The operations of one data-parallel rank in a step, on all its stages. `a ← b` below: a may not start before b has ended.
 
-use super::transfers::{BACKWARD, FORWARD, Partners};
+use super::transfers::Partners;
 use super::{Found, Habits};
 use crate::graph::Group;
+use crate::operation::Direction;
 use crate::{Kind, Op, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What a clock may be off, in picoseconds.
+/// The tolerated clock error, in picoseconds.
 pub const SLACK: i64 = 50_000_000;
 
-/// What makes operations of all data-parallel ranks one group: kind, sequence number, and stage unless all stages take part.
+/// Operations of all data-parallel ranks with the same key form one group: kind, sequence number, and stage unless all stages
+/// take part.
 pub type Key = (Kind, u32, Option<u32>);
 
 pub struct Column {
@@ -23,16 +25,16 @@ pub struct Column {
     pub edges: Vec<(u32, u32)>,
     /// Groups within the column.
     pub groups: Vec<Group>,
-    /// What joins groups with other columns.
+    /// Members of groups that span all columns.
     pub wide: BTreeMap<Key, Vec<u32>>,
-    /// By stage that has any: loading, computing and collecting garbage in order, then the optimizer.
+    /// For each stage with operations: data loading, computing and garbage collection in order, then the optimizer.
     pub queues: Vec<Vec<usize>>,
-    /// Operations that only stand for those of other columns.
+    /// Placeholders for operations that only other columns have.
     pub fillers: Vec<usize>,
     pub found: Found,
 }
 
-/// When an operation is, and what it is sorted by instead of its start.
+/// The times of an operation, and its sort key, which replaces the start.
 #[derive(Clone, Copy)]
 pub struct Queued {
     pub start: i64,
@@ -49,11 +51,11 @@ pub struct Building<'a> {
     pub rows: &'a [Row],
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
-    /// What operations are sorted by: their starts as recorded, or places in a queue.
+    /// Sort keys of operations, if not their recorded starts: positions in a queue.
     pub order: Option<Vec<i64>>,
     /// As [`Op::inside`].
     pub inside: Vec<bool>,
-    /// The last collection that was taken out of an operation.
+    /// By operation: the last garbage collection that was taken out of it.
     pub last_inside: BTreeMap<usize, usize>,
     pub queues: Vec<Vec<usize>>,
     pub edges: Vec<(u32, u32)>,
@@ -61,7 +63,7 @@ pub struct Building<'a> {
 }
 
 fn picoseconds(seconds: f64) -> i64 {
-    // Out of range saturates.
+    // Values out of range saturate.
     (seconds * 1e12).round() as i64
 }
 
@@ -73,7 +75,7 @@ impl Column {
         Building::new(rows, start, duration).column(stages, habits)
     }
 
-    /// From rows of which collections have been taken out of what they lay within.
+    /// From rows whose nested garbage collections have already been taken out of the enclosing operations.
     pub fn settled(rows: &[Row], queued: &[Queued], stages: u32, habits: Habits) -> Column {
         let of = |part: fn(&Queued) -> i64| queued.iter().map(part).collect::<Vec<i64>>();
         let mut building = Building::new(rows, of(|queued| queued.start), of(|queued| queued.duration));
@@ -83,7 +85,7 @@ impl Column {
         Column { fillers, ..building.column(stages, habits) }
     }
 
-    /// Whether the same is done in the same order.
+    /// Whether both have the same operations in the same order.
     pub fn is_like(&self, other: &Column) -> bool {
         self.ops == other.ops
             && self.edges == other.edges
@@ -132,14 +134,14 @@ impl<'a> Building<'a> {
         let mut partners = Partners::new(habits.chunks);
         for stage in 0..stages {
             let (last, ending) = self.main_queue(stage);
-            for direction in [FORWARD, BACKWARD] {
+            for direction in Direction::BOTH {
                 partners.match_stage(&mut self, stage, direction);
             }
             self.data_parallel(stage);
             self.tail(stage, last, &ending);
         }
         if !habits.transfers {
-            for direction in [FORWARD, BACKWARD] {
+            for direction in Direction::BOTH {
                 direction.without_transfers(&mut self);
             }
         }
@@ -180,7 +182,8 @@ impl Building<'_> {
         self.start[op].saturating_add(self.duration[op])
     }
 
-    /// What others wait for if they need what an operation gives: the last collection that was taken out of it, or itself.
+    /// The operation to wait for if the result of `op` is needed: the last garbage collection that was taken out of it, or
+    /// itself.
     pub fn done(&self, op: usize) -> usize {
         self.last_inside.get(&op).copied().unwrap_or(op)
     }
@@ -193,7 +196,7 @@ impl Building<'_> {
         ops.windows(2).for_each(|pair| self.edge(pair[1], pair[0]));
     }
 
-    /// Some operations by their start.
+    /// Sorts operations by their start.
     pub fn in_order(&self, ops: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut ops: Vec<usize> = ops.collect();
         let order = self.order.as_ref().unwrap_or(&self.start);
@@ -216,18 +219,19 @@ impl Building<'_> {
         let mut edges = Vec::new();
         for named in gathers.clone().map(chunk).collect::<BTreeSet<i32>>() {
             let of_chunk: Vec<usize> = gathers.clone().filter(|&op| chunk(op) == named).collect();
-            // Where collectives do not tell their chunk, they are for all.
+            // Collectives without a chunk serve all chunks.
             let is_served = |op: usize| named < 0 || chunk(op) == named;
             let first = forwards.iter().copied().find(|&op| is_served(op));
             let early = |op: &&usize| first.is_none_or(|first| self.start[**op] <= self.start[first] + SLACK);
-            // Of several, those that begin before it; later ones are for forwards that follow.
+            // Of several, the last that begins before it; later ones are for later forwards.
             edges.extend(first.zip(of_chunk.iter().rev().find(early).copied()));
             for &gather in of_chunk.iter().filter(|op| !early(op)) {
                 let next = |op: &usize| is_served(*op) && self.start[*op] >= self.end(gather) - SLACK;
                 edges.extend(forwards.iter().copied().find(next).map(|forward| (forward, gather)));
             }
         }
-        // The host launches a gather after what it did before: no loading or collection of the queue is passed by.
+        // The host launches a gather after its earlier work, so a gather waits for the data loading or garbage collection before
+        // it.
         let stalls = self.of_kinds(self.range(stage, None), &[Kind::DataLoad, Kind::Gc]);
         for gather in gathers {
             let served = edges.iter().find(|(_, before)| *before == gather).map(|(forward, _)| *forward);
@@ -239,7 +243,7 @@ impl Building<'_> {
             edges.extend(stalls.iter().rev().find(is_before).map(|&stall| (gather, stall)));
         }
         for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
-            // The gradients of its chunk, or whatever had been computed when it began.
+            // The last backward of its chunk, or the last one that had ended when it began.
             let ended = |op: &&usize| self.end(self.done(**op)) <= self.start[scatter] + SLACK;
             let of_chunk = backwards.iter().rev().find(|&&op| chunk(op) == chunk(scatter));
             let before = of_chunk.filter(ended).or_else(|| backwards.iter().rev().find(ended));
@@ -248,8 +252,8 @@ impl Building<'_> {
         edges.into_iter().for_each(|(after, before)| self.edge(after, before));
     }
 
-    /// What ends a step, after the last of the main queue; at its end, the optimizer and what was taken out of it. Gradients that were
-    /// sent while backward was running are awaited.
+    /// Chains the end of a step: what follows the last of the main queue, then the optimizer and what was taken out of it. Waits
+    /// for gradients that were sent during the backward pass.
     fn tail(&mut self, stage: u32, last: Option<usize>, ending: &[usize]) {
         let range = self.range(stage, None);
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
@@ -274,7 +278,7 @@ impl Building<'_> {
         }
     }
 
-    /// Groups of stages, and what takes part in groups of all data-parallel ranks.
+    /// Groups within the column, and the members of groups of all data-parallel ranks.
     fn meetings(&self, clip_meets: bool) -> (Vec<Group>, BTreeMap<Key, Vec<u32>>) {
         let mut embedding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut wide: BTreeMap<Key, Vec<u32>> = BTreeMap::new();

@@ -1,11 +1,11 @@
-//! Rows that a table lacks: others of the step show that the operation was done.
+//! Finds rows that a table lacks although other rows of the step show that the operation was done.
 //!
-//! A row is lost if most workers of the stage have it in most steps, and in its own step
-//! - of a computation, the worker has the other direction of the same microbatch, or another stage has the microbatch;
-//! - of a send or receive, another stage has the partner;
-//! - of anything else, another worker has it.
+//! A row is lost if more than half of the workers and steps of the stage have it, and in its own step
+//! - for a computation, the worker has the other direction of the same microbatch, or another stage has the microbatch;
+//! - for a send or receive, another stage has the partner;
+//! - for anything else, another worker has it.
 //!
-//! So neither steps nor ranks with fewer microbatches lack anything.
+//! So a step or a rank that really has fewer microbatches lacks nothing.
 
 use super::same_worker;
 use crate::{Kind, Row};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A row that is not there.
+/// A missing row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost {
     pub step: i64,
@@ -35,7 +35,7 @@ impl fmt::Display for Lost {
     }
 }
 
-/// What an operation is: of a computation the microbatch and the chunk, of others the number.
+/// Identifies an operation: a computation by microbatch and chunk, others by sequence number.
 type Key = (Kind, i32, i32, u32);
 
 fn key(row: &Row) -> Key {
@@ -45,15 +45,15 @@ fn key(row: &Row) -> Key {
     }
 }
 
-/// What a host does now and then is never lost.
+/// Irregular work of the host is never counted as lost.
 fn counts(row: &&Row) -> bool {
     !matches!(row.kind, Kind::Gc | Kind::DataLoad)
 }
 
-/// What one worker did in a step.
+/// The rows of one worker in a step.
 struct Part<'a> {
     rows: &'a [Row],
-    /// Of all that it did.
+    /// A hash of its operations.
     signature: u64,
 }
 
@@ -73,8 +73,7 @@ impl<'a> Part<'a> {
 pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     let steps: Vec<Vec<Part<'_>>> =
         steps.par_iter().map(|rows| rows.chunk_by(same_worker).map(Part::of).collect()).collect();
-    // By stage and what was done: how often, and where for example.
-    // In order of these: which row stands for others must not be left to chance.
+    // By stage and signature: the count, and one example. Sorted, so that the example is deterministic.
     let mut known: BTreeMap<(u32, u64), (usize, &Part<'_>)> = BTreeMap::new();
     for part in steps.iter().flatten() {
         known.entry((part.rows[0].stage, part.signature)).or_insert((0, part)).0 += 1;
@@ -101,7 +100,7 @@ pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     steps.par_iter().flat_map_iter(of_step).collect()
 }
 
-/// By stage: what more than half of its workers and steps have, and a row of it.
+/// By stage: the operations that more than half of its workers and steps have, each with an example row.
 fn usual(known: &BTreeMap<(u32, u64), (usize, &Part<'_>)>) -> BTreeMap<u32, BTreeMap<Key, Row>> {
     let mut all: BTreeMap<u32, usize> = BTreeMap::new();
     let mut counted: BTreeMap<u32, BTreeMap<Key, (usize, Row)>> = BTreeMap::new();
@@ -119,7 +118,7 @@ fn usual(known: &BTreeMap<(u32, u64), (usize, &Part<'_>)>) -> BTreeMap<u32, BTre
     counted.into_iter().map(|(stage, of_stage)| (stage, often(stage, of_stage))).collect()
 }
 
-/// Whether the step shows that a worker did what is missing.
+/// Whether other rows of the step show that the worker did the missing operation.
 fn is_shown(missing: &Row, part: &Part<'_>, of_step: &[Part<'_>]) -> bool {
     let own = &part.rows[0];
     let others = || of_step.iter().filter(|other| !same_worker(&other.rows[0], own));
@@ -148,7 +147,7 @@ fn is_shown(missing: &Row, part: &Part<'_>, of_step: &[Part<'_>]) -> bool {
     }
 }
 
-/// The missing row as that of a worker; a message with the microbatch of its computation, where one is as good as the other.
+/// The missing row of a worker. A message gets the microbatch of its computation, if stages have one chunk.
 fn named(missing: &Row, part: &Part<'_>) -> Lost {
     let Row { step, rank, .. } = part.rows[0];
     let compute = match missing.kind {

@@ -1,8 +1,8 @@
-//! Columns that differ only in what their hosts did: a garbage collection, or loading, that others do not have. The others get the same
-//! operation, at the same place of the queue and without taking any time, so that all columns are alike.
+//! Makes columns alike that differ only in host work: a garbage collection or data loading that others do not have. The others
+//! get a placeholder of zero duration at the same place of the queue.
 //!
-//! A place is a slot, before the first, second, … computation of a stage, and a number within the slot. What was taken out of the
-//! computation before comes first there.
+//! A place is a slot before the first, second, … computation of a stage, and a number within the slot. What was taken out of the
+//! previous computation comes first.
 
 use super::Habits;
 use super::column::{Column, Queued};
@@ -10,14 +10,14 @@ use super::queue::QUEUED;
 use crate::{Kind, Row};
 use std::collections::BTreeMap;
 
-/// Stage, computations before it, whether it is apart from them, kind, and a number.
+/// The stage, the number of computations before it, whether it was outside them, the kind, and a number.
 type Place = (u32, usize, bool, Kind, usize);
 
 fn is_host(kind: Kind) -> bool {
     matches!(kind, Kind::Gc | Kind::DataLoad)
 }
 
-/// The columns filled up, unless they differ in more than that. Rows are those that the columns were made of.
+/// The columns with placeholders. `None` if they differ in more than host work. `rows` are those that the columns were made from.
 pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) -> Option<Vec<Column>> {
     let own = |column: &Column| -> Vec<crate::Op> {
         column.ops.iter().copied().filter(|op| !is_host(Kind::ALL[op.kind as usize])).collect()
@@ -38,7 +38,7 @@ pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) 
     Some(filled.map(|((rows, column), own)| fill(rows, column, own, &all, stages, habits)).collect())
 }
 
-/// Where the host's operations are. Nothing if loading follows a collection: there is no place for that.
+/// The places of host work. `None` if data loading follows a garbage collection in the same slot, which places cannot express.
 fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
     let mut places = BTreeMap::new();
     for queue in &column.queues {
@@ -61,25 +61,25 @@ fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
     Some(places)
 }
 
-/// What an operation waits for that is in no queue of the host.
+/// The operations that `op` waits for, other than those of the queue.
 fn others(rows: &[Row], column: &Column, op: usize) -> impl Iterator<Item = usize> {
     let from = column.edges.partition_point(|&(after, _)| (after as usize) < op);
     let before = column.edges[from..].iter().take_while(move |(after, _)| *after as usize == op);
     before.map(|&(_, before)| before as usize).filter(|&before| !QUEUED.contains(&rows[before].kind))
 }
 
-/// Whether work of the host came after what it waited for.
+/// Whether host work waits for anything other than the queue.
 fn waits(rows: &[Row], column: &Column, op: usize) -> bool {
     others(rows, column, op).next().is_some()
 }
 
-/// When a computation had received all that it needs.
+/// When everything that a computation waits for outside the queue has ended.
 fn received(rows: &[Row], column: &Column, compute: usize) -> i64 {
     let ends = others(rows, column, compute).map(|op| column.start[op].saturating_add(column.duration[op]));
     ends.max().unwrap_or(0)
 }
 
-/// A column with operations at all places.
+/// A column with an operation or a placeholder at every place.
 fn fill(
     rows: &[Row],
     column: &Column,

@@ -1,8 +1,9 @@
-//! What comes one after the other on a worker: loading, computing and collecting garbage, and the optimizer, which ends the step.
+//! The main queue of a worker: data loading, computing and garbage collection one after the other, and the optimizer at the end
+//! of the step.
 //!
-//! A collection that lies within a computation or the optimizer is taken out of it and follows it. What the computation gives is there
-//! only after it: whoever waits for the computation waits for the collection. So computations of all workers compare, and the collection
-//! is an operation that can be left out.
+//! A garbage collection within a computation or the optimizer is taken out and placed after it. Operations that wait for the
+//! computation then wait for the collection. So computations of all workers can be compared, and a replay can remove the
+//! collection.
 
 use super::column::{Building, SLACK};
 use crate::Kind;
@@ -13,7 +14,8 @@ pub const QUEUED: [Kind; 5] =
     [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc, Kind::Optimizer];
 
 impl Building<'_> {
-    /// Chains the queue of a stage up to its optimizer. Returns the last before that, and the optimizer with what follows it.
+    /// Chains the queue of a stage up to its optimizer. Returns the last operation before the optimizer, and the optimizer with
+    /// what follows.
     pub fn main_queue(&mut self, stage: u32) -> (Option<usize>, Vec<usize>) {
         let range = self.range(stage, None);
         let mut queue = self.of_kinds(range.clone(), &QUEUED);
@@ -36,8 +38,8 @@ impl Building<'_> {
         (last, ending)
     }
 
-    /// Loading and collections right before a computation wait for what that waits for, such as a receive, if they began after its
-    /// end: the host did them then, and not while it waited.
+    /// Data loading and collections right before a computation wait for what it waits for, such as a receive, if they began after
+    /// that had ended: the host did not do them while waiting.
     pub fn stalls_wait(&self) -> Vec<(usize, usize)> {
         let mut stalls: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in &self.queues {
@@ -65,9 +67,9 @@ impl Building<'_> {
         waits
     }
 
-    /// Takes collections out of what they lie within: the rest of it comes first. Those within something that is not in the queue
-    /// have kept nobody waiting, and take no time at the end of computing; a receive that is pending says nothing of that. The
-    /// optimizer comes last, whenever it began.
+    /// Takes collections out of the operations that enclose them and places them behind. A collection within an operation outside
+    /// the queue, other than a pending receive, delayed nothing: it gets zero duration at the end of computing. The optimizer
+    /// comes last, whenever it began.
     fn take_out(&mut self, range: Range<usize>, queue: Vec<usize>) -> Vec<usize> {
         let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
         let is_posted = |op: usize| matches!(self.rows[op].kind, Kind::ForwardRecv | Kind::BackwardRecv);

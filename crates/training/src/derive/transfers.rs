@@ -1,28 +1,15 @@
-//! Sends and receives of a pipeline, matched by what they carry: the microbatch, and the chunk of the model that it leaves.
+//! Matches sends and receives of a pipeline by what they carry: the microbatch, and the chunk of the model that it comes from.
 
 use super::Found;
 use super::column::{Building, SLACK};
+use crate::Row;
 use crate::graph::Group;
-use crate::{Kind, Row};
+use crate::operation::Direction;
 use std::collections::BTreeMap;
 
-/// The operations of one direction, and to which chunk of the model its messages go.
-#[derive(Clone, Copy)]
-pub struct Direction {
-    compute: Kind,
-    send: Kind,
-    recv: Kind,
-    to: i32,
-}
-
-pub const FORWARD: Direction =
-    Direction { compute: Kind::ForwardCompute, send: Kind::ForwardSend, recv: Kind::ForwardRecv, to: 1 };
-pub const BACKWARD: Direction =
-    Direction { compute: Kind::BackwardCompute, send: Kind::BackwardSend, recv: Kind::BackwardRecv, to: -1 };
-
 impl Direction {
-    /// Where no transfers were recorded: a microbatch is computed on a chunk after it was on the chunk that it comes from.
-    pub fn without_transfers(self, building: &mut Building<'_>) {
+    /// If no transfers were recorded, a microbatch on a chunk waits for its computation on the previous chunk.
+    pub(super) fn without_transfers(self, building: &mut Building<'_>) {
         let mut of_chunk: BTreeMap<(i32, i32), usize> = BTreeMap::new();
         for (op, row) in building.rows.iter().enumerate().filter(|(_, row)| row.kind == self.compute) {
             let microbatch = if row.microbatch < 0 { row.seq as i32 } else { row.microbatch };
@@ -30,7 +17,7 @@ impl Direction {
         }
         for (&(chunk, microbatch), &after) in &of_chunk {
             let before = of_chunk.get(&(chunk.saturating_sub(self.to), microbatch));
-            // Against the clock nothing waits, and nobody in a circle.
+            // Waits only for computations that started earlier, so there are no cycles.
             if let Some(&before) = before.filter(|&&before| building.start[before] < building.start[after]) {
                 building.edge(after, building.done(before));
             }
@@ -38,7 +25,7 @@ impl Direction {
     }
 }
 
-/// The chunk of the model. A table without chunks has one a stage.
+/// The chunk of the model. In a table without chunks, the stage.
 pub fn chunk(row: &Row) -> i32 {
     match row.model_chunk {
         -1 => row.stage as i32,
@@ -46,21 +33,29 @@ pub fn chunk(row: &Row) -> i32 {
     }
 }
 
-/// What a message carries: its direction, microbatch, the chunk that it leaves, and which of these it is.
+/// Identifies a message: direction, microbatch, the chunk that it comes from, and a number among equals.
 type Message = (i32, i32, i32, u32);
 
-/// Sends and receives by what they carry.
+/// Sends and receives by message.
 pub struct Partners {
     chunks: i32,
     sends: BTreeMap<Message, usize>,
     recvs: BTreeMap<Message, usize>,
-    /// Those that carry nothing to another stage.
+    /// The number of messages that are equal otherwise, for sends and for receives.
+    alike: [BTreeMap<(i32, i32, i32), u32>; 2],
+    /// Sends and receives without a partner.
     alone: Vec<usize>,
 }
 
 impl Partners {
     pub fn new(chunks: i32) -> Partners {
-        Partners { chunks, sends: BTreeMap::new(), recvs: BTreeMap::new(), alone: Vec::new() }
+        Partners {
+            chunks,
+            sends: BTreeMap::new(),
+            recvs: BTreeMap::new(),
+            alike: Default::default(),
+            alone: Vec::new(),
+        }
     }
 
     /// Sends and receives of a stage in one direction: send ← compute, and compute ← recv.
@@ -89,17 +84,16 @@ impl Partners {
                 let leaves = if receives { chunk(compute).saturating_add(to) } else { chunk(compute) };
                 let list = if receives { &mut self.recvs } else { &mut self.sends };
                 let microbatch = building.rows[compute].microbatch;
-                let mut message = (direction.to, microbatch, leaves, 0);
-                while list.contains_key(&message) {
-                    message.3 += 1;
-                }
-                list.insert(message, transfer);
+                let carries = (direction.to, microbatch, leaves);
+                let alike = self.alike[usize::from(receives)].entry(carries).or_default();
+                list.insert((carries.0, carries.1, carries.2, *alike), transfer);
+                *alike += 1;
             }
             matched.into_iter().for_each(|(after, before)| building.edge(after, before));
         }
     }
 
-    /// Pairs, and the rest on its own.
+    /// Pairs of a send and a receive, and the rest as groups of one.
     pub fn pairs(self, found: &mut Found) -> Vec<Group> {
         let group = |ops: &[usize]| Group { ops: ops.iter().map(|&op| op as u32).collect(), wide: false };
         let mut groups = Vec::new();
@@ -117,7 +111,8 @@ impl Partners {
     }
 }
 
-/// The compute that each transfer belongs to. Both are in order, so that equal numbers match one by one; else by time.
+/// The computation that each transfer belongs to. Both are in order: if there are as many of each, they match one by one, else by
+/// time.
 fn owners(
     building: &Building<'_>,
     transfers: &[usize],
@@ -125,10 +120,12 @@ fn owners(
     receives: bool,
     goes_on: &dyn Fn(&usize) -> bool,
 ) -> Vec<Option<usize>> {
-    // What ended before anything was computed, or began after everything, is left over from another step.
+    // A send that ended before any computation, or a receive that began after all, is left over from another step.
+    let latest_start = computes.iter().map(|&op| building.start[op]).max();
+    let earliest_end = computes.iter().map(|&op| building.end(building.done(op))).min();
     let is_live = |transfer: usize| match receives {
-        true => computes.iter().any(|&op| building.start[transfer] <= building.start[op] + SLACK),
-        false => computes.iter().any(|&op| building.end(transfer) >= building.end(building.done(op)) - SLACK),
+        true => latest_start.is_some_and(|latest| building.start[transfer] <= latest + SLACK),
+        false => earliest_end.is_some_and(|earliest| building.end(transfer) >= earliest - SLACK),
     };
     let live: Vec<bool> = transfers.iter().map(|&transfer| is_live(transfer)).collect();
     let count = live.iter().filter(|live| **live).count();

@@ -1,7 +1,7 @@
-//! Which steps can be analysed: those that have all workers that were recorded then, and all their rows.
+//! Selects the steps that can be analysed: those with all workers that were being recorded, and all their rows.
 //!
-//! A recording that ends early, or begins late, lacks its worker in many steps: there it is as one that was never recorded. One that
-//! lacks it in a single step leaves that step out.
+//! If a recording ends early or begins late, its worker counts as not recorded in the steps it lacks. If it lacks a step in
+//! between, that step is left out.
 
 use super::lost::{Lost, lost};
 use super::workers::Workers;
@@ -11,10 +11,10 @@ use crate::{Kind, Row};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A recording that stops so many steps before the others has not stopped with them.
+/// A recording ends early if it stops at least this many steps before the others.
 const EARLY: usize = 2;
 
-/// The steps that are analysed, and what there is to say of the others.
+/// The steps to analyse, and notes about the others.
 pub struct Chosen<'a> {
     pub steps: Vec<&'a [Row]>,
     /// Whether they lack rows.
@@ -55,7 +55,7 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
     let mut notes = shorter(&steps, &spans, workers);
     if let Some((step, lacks)) = incomplete.first_key_value() {
         notes.push(format!(
-            "left out, because workers or their ends are missing: {} {} (step {step} lacks {lacks})",
+            "left out, because workers or the ends of their steps are missing: {} {} (step {step} lacks {lacks})",
             plural(incomplete.len(), "step", "steps"),
             listed(incomplete.keys().map(i64::to_string))
         ));
@@ -65,7 +65,7 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
     Ok(Chosen { steps: whole, incomplete, notes })
 }
 
-/// Workers that share no step with others, not even by way of a third one, are of another job.
+/// Rejects workers that share no step with the others, directly or through a third worker: they belong to another job.
 fn refuse_two_jobs(steps: &[&[Row]], there: &[There], workers: &Workers) -> Result<(), JobError> {
     let number = |place: Place| (place.0 * workers.pp + place.1) as usize;
     let mut same: Vec<usize> = (0..workers.all()).collect();
@@ -94,7 +94,7 @@ fn at(row: &Row) -> Place {
     (row.dp_rank, row.stage)
 }
 
-/// The workers of a step of which anything was recorded, and those whose end was.
+/// The workers of which anything was recorded in a step, and those of which its end was recorded.
 struct There {
     begun: BTreeSet<Place>,
     ended: BTreeSet<Place>,
@@ -111,7 +111,8 @@ impl There {
     }
 }
 
-/// The steps from the first to the last whole one of each worker, as places. All recordings end a step or so apart.
+/// By worker: the range from its first to its last complete step, as indices. Ends that differ by less than [`EARLY`] steps count
+/// as equal.
 fn spans(steps: &[There]) -> BTreeMap<Place, std::ops::Range<usize>> {
     let mut spans: BTreeMap<Place, std::ops::Range<usize>> = BTreeMap::new();
     for (place, of_step) in steps.iter().enumerate() {
@@ -130,7 +131,7 @@ fn spans(steps: &[There]) -> BTreeMap<Place, std::ops::Range<usize>> {
     spans
 }
 
-/// Names the workers that were recorded in a part of the steps only.
+/// A note that names the workers recorded in only some of the steps.
 fn shorter(
     steps: &[&[Row]],
     spans: &BTreeMap<Place, std::ops::Range<usize>>,
@@ -138,7 +139,7 @@ fn shorter(
 ) -> Vec<String> {
     let number = |place: usize| steps[place][0].step;
     let says = |(place, rank): (&Place, &u32)| match spans.get(place) {
-        None => Some(format!("rank {rank} in no whole step")),
+        None => Some(format!("rank {rank} in no complete step")),
         Some(span) if span.len() == steps.len() => None,
         Some(span) if span.start == 0 => Some(format!("rank {rank} up to step {}", number(span.end - 1))),
         Some(span) if span.end == steps.len() => {
@@ -150,14 +151,14 @@ fn shorter(
     };
     let list: Vec<String> = workers.ranks.iter().filter_map(says).collect();
     let note = format!(
-        "recorded in a part of the steps only: {}. What such a worker did in the other steps shows there as waiting of the \
-         others, and cannot be put down to it; its slowdown is that of its own steps",
+        "recorded in only some of the steps: {}. In the other steps, delays caused by such a worker show up as waiting time of \
+         the others and cannot be attributed to it; its slowdown covers only its recorded steps",
         listed(list.iter().cloned())
     );
     if list.is_empty() { Vec::new() } else { vec![note] }
 }
 
-/// Leaves out steps that lack rows, as long as any are left, and says so. Returns whether the steps have all their rows now.
+/// Removes steps that lack rows, unless no step would be left, and adds a note. Returns whether all remaining steps are complete.
 fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost], notes: &mut Vec<String>) -> bool {
     let faulty: BTreeSet<i64> = lost.iter().map(|lost| lost.step).collect();
     if lost.is_empty() {
@@ -168,12 +169,15 @@ fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost], notes: &mut Vec<String>)
     let left = steps.iter().filter(|rows| !faulty.contains(&rows[0].step)).count();
     if left == 0 {
         notes.push(format!(
-            "{rows}. No step has all its rows: steps are analysed without them, as if nobody had waited there"
+            "{rows}. No step has all its rows: steps are analysed without the missing rows, as if nothing had waited there"
         ));
         return false;
     }
     steps.retain(|rows| !faulty.contains(&rows[0].step));
     let numbers = listed(faulty.iter().map(i64::to_string));
-    notes.push(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")));
+    notes.push(format!(
+        "{rows}. Left out for this reason: {} {numbers}",
+        plural(faulty.len(), "step", "steps")
+    ));
     true
 }

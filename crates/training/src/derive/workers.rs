@@ -1,4 +1,4 @@
-//! Who takes part in a job.
+//! The workers of a job.
 
 use super::{JobError, MOST};
 use crate::words::listed;
@@ -6,10 +6,10 @@ use crate::{Kind, Row, Worker};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Where so many workers seem to take part and few were recorded, the numbers are wrong.
+/// If more workers than this seem to take part but few were recorded, the numbers are wrong.
 const MOST_UNRECORDED: u64 = 1 << 14;
 
-/// Who takes part.
+/// The workers of the job.
 pub struct Workers {
     pub dp: u32,
     pub pp: u32,
@@ -20,7 +20,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Those of the rows, and as many as there are known to be: data-parallel ranks and stages.
+    /// The workers of the rows. `known` has the number of data-parallel ranks and stages, as far as known.
     pub fn of(rows: &[Row], known: (u32, u32)) -> Result<Workers, JobError> {
         if rows.is_empty() {
             return Err(JobError::Empty);
@@ -57,22 +57,24 @@ impl Workers {
         self.dp as usize * self.pp as usize
     }
 
-    /// What is missing of the job altogether.
+    /// Notes about what was not recorded at all.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let all = self.all();
         if self.ranks.len() < all {
             let places = (0..self.dp).flat_map(|dp_rank| (0..self.pp).map(move |stage| (dp_rank, stage)));
             let missing = places.filter(|place| !self.ranks.contains_key(place));
-            let names =
-                missing.map(|(dp_rank, stage)| format!("data-parallel rank {dp_rank} of stage {stage}"));
+            let names = missing.map(|(dp_rank, stage)| match self.pp {
+                1 => format!("data-parallel rank {dp_rank}"),
+                _ => format!("data-parallel rank {dp_rank} of stage {stage}"),
+            });
             let words = match all - self.ranks.len() {
                 1 => ["was", "it", "it"],
                 _ => ["were", "they", "them"],
             };
             notes.push(format!(
-                "{} of {all} workers {} not recorded: {}. What {} did to the others shows as waiting of the others, \
-                 and cannot be put down to {}",
+                "{} of {all} workers {} not recorded: {}. Delays that {} caused show up as waiting time of the others and \
+                 cannot be attributed to {}",
                 all - self.ranks.len(),
                 words[0],
                 listed(names),
@@ -81,7 +83,10 @@ impl Workers {
             ));
         }
         if !self.ends {
-            notes.push("no optimizer was recorded: steps that break off are not noticed, and end with their last operation".into());
+            notes.push(
+                "no optimizer was recorded: truncated steps cannot be detected, and each step ends with its last operation"
+                    .into(),
+            );
         }
         notes
     }

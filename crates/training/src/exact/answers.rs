@@ -1,32 +1,33 @@
-//! What the replays say: slowdowns by step, stage, data-parallel rank, class and worker, and how much mending would win.
+//! The results of the replays: slowdowns by step, stage, data-parallel rank, class and worker, and the gain from mending workers.
 
+use super::alone::Alone;
 use super::causes::{Cause, CauseKind, Split, causes};
+use super::intervals::Draws;
 use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
 use crate::{Job, Role};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use straggler_model::philox::Stream;
 
 /// Slowdowns, by name.
 pub type Slowdowns = BTreeMap<String, f64>;
 
 /// Launch delays are a class of their own.
 pub const LAUNCH: &str = "launch-delay";
-/// Of so many workers in a hundred it is asked what mending them wins, as the published analysis does.
+/// Percentage of the workers whose mending is evaluated, as in the published analysis.
 const SLOWEST_PERCENT: u64 = 3;
 /// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
 const CLOCKS_DIFFER: f64 = 0.1;
-/// A replay that is so far off the recorded steps explains nothing.
+/// With a replay error this large, the replay explains nothing.
 const FAR_OFF: f64 = 0.1;
-/// Steps without a cause that take less than this part of the ideal ones show that the ideal is slow itself.
+/// If steps without a cause take less than this part of the ideal steps, the ideal itself is slow.
 const FASTER_THAN_IDEAL: f64 = 0.98;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
     pub workers_recorded: usize,
-    /// Workers of which nothing was recorded, as far as the others show them.
+    /// Workers that were not recorded, as far as the recorded ones reveal them.
     pub workers_missing: usize,
     pub steps: usize,
     pub stages: usize,
@@ -39,52 +40,54 @@ pub struct Answers {
     /// How much longer the steps are than with the times of a typical worker, and its 95 % interval over the steps.
     pub s: f64,
     pub s_interval: [f64; 2],
-    /// How much longer they are than without the largest cause, where that is more than S: so much is slow that what is typical is
-    /// slow, too.
+    /// The slowdown relative to steps without the largest cause, if it exceeds S: then so many workers are slow that typical
+    /// times are slow, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s_at_least: Option<f64>,
-    /// The same as S where workers are compared with those of their own stage, and what the partition adds to it.
+    /// S if workers are compared only within their stage, and what the partition adds to it.
     pub s_stage_pooled: f64,
     pub partition: f64,
-    /// What of the recorded time the replay does not explain.
+    /// The part of the recorded time that the replay does not explain.
     pub replay_error: f64,
     pub by_step: BTreeMap<i64, f64>,
-    /// Ideal but for these.
+    /// Slowdowns from each part alone, with everything else ideal.
     pub by_stage: Slowdowns,
     pub by_dp_rank: Slowdowns,
     pub by_type: Slowdowns,
+    /// The 95 % intervals of these over the steps.
+    pub intervals: Intervals,
     /// The slowest first.
     pub workers: Vec<WorkerAnswer>,
-    /// The part of the lost time that goes if the slowest 3 % of the workers are mended, or the last stage is.
+    /// The part of the lost time saved by mending the slowest 3 % of the workers, or the last stage.
     pub m_w: Option<f64>,
     pub m_s: Option<f64>,
     pub mended_workers: Mended,
     pub mended_last_stage: Mended,
-    /// How much of the lost time goes with the slowest 1, 2, 3, … workers.
+    /// How much of the lost time the slowest 1, 2, 3, … workers account for.
     pub curve: Vec<CurvePoint>,
-    /// Transfers that end before all have started, and were taken as 0.
+    /// Transfers that end before all members have started; they count as 0.
     pub cut: u64,
     pub cut_seconds: f64,
-    /// Operations that overlap with what they should wait for on the same worker, and by how much at most.
+    /// Operations that overlap with one they should wait for on the same worker, and the largest overlap.
     pub overlaps: u64,
     pub overlap_seconds: f64,
-    /// Waits before operations for something that was not recorded: the mean of all in a step, over the workers.
+    /// The time per step spent waiting for something that was not recorded: the mean over the workers.
     pub unexplained_seconds: f64,
-    /// The operation that most of them are before.
+    /// The operation that most of them precede.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexplained_before: Option<String>,
-    /// Whether transfers have durations, where there are any.
+    /// Whether transfers have durations. True if there are none.
     pub transfers_timed: bool,
-    /// Why there are no causes, where the numbers do not allow any.
+    /// Why no causes are given, if the numbers do not support any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distrust: Option<Distrust>,
     /// What slows the job, by gain.
     pub causes: Vec<Cause>,
-    /// Which split of the layers would be best, where their number is given.
+    /// The best split of the layers, if their number is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     pub notes: Vec<String>,
-    /// How the job was read, where nothing is wrong with that.
+    /// Remarks about how the job was read that are not warnings.
     pub remarks: Vec<String>,
     /// Steps of the recording that were not analysed.
     pub steps_left_out: usize,
@@ -97,28 +100,49 @@ pub struct WorkerAnswer {
     pub stage: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// How much longer a step is than ideal if only this worker is as it was.
+    /// The slowdown from this worker alone, with everything else ideal.
     pub s_w: f64,
+    /// The 95 % interval over the steps.
+    pub s_w_interval: [f64; 2],
 }
 
-/// Why nobody can be blamed.
+/// The 95 % intervals of slowdowns, by the names of [`Slowdowns`].
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Intervals {
+    pub by_stage: BTreeMap<String, [f64; 2]>,
+    pub by_dp_rank: BTreeMap<String, [f64; 2]>,
+    pub by_type: BTreeMap<String, [f64; 2]>,
+}
+
+/// Why no rank can be blamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distrust {
-    /// Rows are missing, and what meets does not fit together without them.
+    /// Rows are missing, so transfers may be matched wrongly.
     Rows,
+    /// Nothing that computes has a duration.
+    Durations,
+    /// There are unknown operations, and no known forward or no known backward computation.
+    Operations,
     /// Times of workers contradict each other.
     Clocks,
-    /// The replay is far off the recorded steps.
+    /// The replay error is too large.
     Replay,
-    /// Which kernel waited for which was guessed wrongly: typical times give longer steps than there were.
+    /// The inferred dependencies of kernels are wrong: typical times give longer steps than were recorded.
     Kernels,
 }
 
 impl Answers {
     fn doubted(&self, job: &Job) -> Option<Distrust> {
-        // With one class as it was and all else ideal, steps are no longer than they were, unless waits are taken for delays.
+        // With one class as recorded and all else ideal, steps are no longer than recorded, unless waits were mistaken for
+        // delays.
         let most = self.by_type.values().copied().fold(1.0, f64::max);
+        if !job.has_durations() {
+            return Some(Distrust::Durations);
+        }
+        if job.unknown_operations && !job.computes() {
+            return Some(Distrust::Operations);
+        }
         if job.of_kernels && self.s < FASTER_THAN_IDEAL * most {
             return Some(Distrust::Kernels);
         }
@@ -133,7 +157,18 @@ impl Answers {
     }
 }
 
-/// Does the whole analysis. `layers` are those of the stages, where they are known.
+/// Whether the times of a recording contradict each other, or its steps as replayed differ from those recorded, by so much that
+/// nothing should be concluded. `replayed` are the steps with recorded times.
+pub fn is_doubtful(replays: &Replays<'_>, replayed: &[i64]) -> bool {
+    let recorded = mean(&replays.times.iter().map(|times| times.recorded).collect::<Vec<i64>>());
+    let cut = replays.times.iter().map(|times| times.cut.largest).max().unwrap_or(0);
+    let far_off = (1.0 - ratio(mean(replayed), recorded)).abs() > FAR_OFF;
+    let job = replays.job;
+    let unknown = job.unknown_operations && !job.computes();
+    far_off || cut as f64 > CLOCKS_DIFFER * recorded || !job.has_durations() || unknown
+}
+
+/// Does the whole analysis. `layers` has the number of layers of each stage, if known.
 pub fn analyse(replays: &Replays<'_>, layers: Option<&[u32]>) -> Answers {
     let job = replays.job;
     let steps: Vec<OfStep> = (0..job.steps.len())
@@ -150,7 +185,7 @@ struct OfStep {
     stage_ideal: i64,
     by_stage: Vec<i64>,
     by_class: Vec<i64>,
-    /// Of those that were recorded in the step.
+    /// `None` for ranks not recorded in the step.
     by_dp_rank: Vec<Option<i64>>,
     by_worker: Vec<Option<i64>>,
 }
@@ -177,20 +212,25 @@ impl OfStep {
             };
             replays.step(step, room, &choose)
         };
-        let takes_part = job.takes_part(step);
+        // The whole rank, then each of its workers.
+        let parts: Vec<Option<usize>> =
+            [None].into_iter().chain((0..replays.places.per_rank).map(Some)).collect();
+        let mut by_part = Alone::new(replays, step).by_rank(room, &parts).into_iter();
+        let by_dp_rank = by_part.next().unwrap_or_default();
+        let by_worker = by_worker(replays, step, &by_part.collect::<Vec<_>>());
         OfStep {
             real: replays.step(step, room, &|at: &At<'_>| at.real()),
             ideal: replays.step(step, room, &|at: &At<'_>| at.ideal()),
             stage_ideal: replays.step(step, room, &stage_ideal),
             by_stage: (0..stages).map(|number| stage(number, room)).collect(),
             by_class: classes(job).iter().map(|name| class(name, room)).collect(),
-            by_dp_rank: by_dp_rank(replays, step, &takes_part, room),
-            by_worker: by_worker(replays, step, &takes_part, room),
+            by_dp_rank,
+            by_worker,
         }
     }
 }
 
-/// The classes that results are given for, and that of launch delays.
+/// The classes that results are reported for, including launch delays.
 fn classes(job: &Job) -> Vec<String> {
     let used = job.shapes.iter().flat_map(|shape| &shape.ops).map(|op| op.kind as usize);
     let mut seen = vec![false; job.kinds.len()];
@@ -203,32 +243,14 @@ fn classes(job: &Job) -> Vec<String> {
     names
 }
 
-fn by_dp_rank(replays: &Replays<'_>, step: usize, takes_part: &[bool], room: &mut Room) -> Vec<Option<i64>> {
-    let (job, columns) = (replays.job, replays.job.steps[step].columns as usize);
-    let ranks = job.dp_ranks();
-    if columns == ranks {
-        return replays.each_column(step, room, &|at: &At<'_>| at.real()).into_iter().map(Some).collect();
-    }
-    let mut is_there = vec![false; ranks];
-    for (worker, _) in job.workers.iter().zip(takes_part).filter(|(_, there)| **there) {
-        is_there[worker.dp_rank as usize] = true;
-    }
-    let one = |rank: usize, room: &mut Room| {
-        replays.step(step, room, &|at: &At<'_>| at.real_if(job.workers[at.worker].dp_rank as usize == rank))
+/// By worker: how long the step takes if only this worker has its recorded times. `None` if it was not recorded in the step.
+fn by_worker(replays: &Replays<'_>, step: usize, by_place: &[Vec<Option<i64>>]) -> Vec<Option<i64>> {
+    let (job, places) = (replays.job, &replays.places);
+    let slowed = |(worker, there): (usize, bool)| {
+        let of_place = by_place.get(places.place_of(worker)).filter(|_| there)?;
+        of_place[job.workers[worker].dp_rank as usize]
     };
-    (0..ranks).map(|rank| is_there[rank].then(|| one(rank, room))).collect()
-}
-
-fn by_worker(replays: &Replays<'_>, step: usize, takes_part: &[bool], room: &mut Room) -> Vec<Option<i64>> {
-    let (job, columns) = (replays.job, replays.job.steps[step].columns as usize);
-    let per_column = job.workers.len() / columns;
-    let mut slowed = vec![None; job.workers.len()];
-    let is_there = |own: &usize| (0..columns).any(|column| takes_part[column * per_column + own]);
-    for own in (0..per_column).filter(is_there) {
-        let spans = replays.each_column(step, room, &|at: &At<'_>| at.real_if(at.op.worker as usize == own));
-        spans.iter().enumerate().for_each(|(column, span)| slowed[column * per_column + own] = Some(*span));
-    }
-    slowed
+    job.takes_part(step).into_iter().enumerate().map(slowed).collect()
 }
 
 fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> Answers {
@@ -237,18 +259,30 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let (real, ideal) = (over(&|step| step.real), over(&|step| step.ideal));
     let stage_ideal = over(&|step| step.stage_ideal);
     let recorded = mean(&replays.times.iter().map(|times| times.recorded).collect::<Vec<i64>>());
+    let draws = Draws::of(steps.len());
     let named = |names: Vec<String>, of: &dyn Fn(&OfStep) -> &Vec<i64>| -> Slowdowns {
         let at = |place: usize| ratio(over(&|step| of(step)[place]), ideal);
         names.into_iter().enumerate().map(|(place, name)| (name, at(place))).collect()
     };
+    let named_intervals = |names: Vec<String>, of: &dyn Fn(&OfStep) -> &Vec<i64>| {
+        let at = |place: usize| draws.interval(|step| Some((of(&steps[step])[place], steps[step].ideal)));
+        names.into_iter().enumerate().map(|(place, name)| (name, at(place))).collect()
+    };
     let numbered = |count: usize| (0..count).map(|number| number.to_string()).collect();
-    // Against the ideal of the steps in which it was recorded.
+    // Compared with the ideal of the steps in which it was recorded.
     let alone = |of: &dyn Fn(&OfStep) -> Option<i64>| {
         let there = steps.iter().filter_map(|step| Some((of(step)?, step.ideal)));
         let (real, ideal): (Vec<i64>, Vec<i64>) = there.unzip();
         (!real.is_empty()).then(|| ratio(mean(&real), mean(&ideal)))
     };
-    let workers = workers(job, |worker| alone(&|step| step.by_worker[worker]).unwrap_or(1.0));
+    let alone_interval = |of: &dyn Fn(&OfStep) -> Option<i64>| {
+        draws.interval(|step| Some((of(&steps[step])?, steps[step].ideal)))
+    };
+    let workers = workers(
+        job,
+        |worker| alone(&|step| step.by_worker[worker]).unwrap_or(1.0),
+        |worker| alone_interval(&|step| step.by_worker[worker]),
+    );
     let of_dp_rank = |rank: usize| Some((rank.to_string(), alone(&|step| step.by_dp_rank[rank])?));
     let order: Vec<usize> = workers.iter().map(|(place, _)| *place).collect();
     let mending = Mending { replays, real, ideal, recorded: order.len() };
@@ -273,7 +307,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         replayed_seconds: real / 1e12,
         ideal_seconds: ideal / 1e12,
         s,
-        s_interval: interval(steps),
+        s_interval: draws.interval(|step| Some((steps[step].real, steps[step].ideal))),
         s_at_least: at_least(&found.causes, real, ideal),
         s_stage_pooled: ratio(real, stage_ideal),
         partition: ratio(stage_ideal, ideal),
@@ -284,6 +318,15 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         by_stage: named(numbered(stages), &|step| &step.by_stage),
         by_dp_rank: (0..job.dp_ranks()).filter_map(of_dp_rank).collect(),
         by_type: named(classes(job), &|step| &step.by_class),
+        intervals: Intervals {
+            by_stage: named_intervals(numbered(stages), &|step| &step.by_stage),
+            by_dp_rank: (0..job.dp_ranks())
+                .into_par_iter()
+                .filter(|&rank| steps.iter().any(|step| step.by_dp_rank[rank].is_some()))
+                .map(|rank| (rank.to_string(), alone_interval(&|step| step.by_dp_rank[rank])))
+                .collect(),
+            by_type: named_intervals(classes(job), &|step| &step.by_class),
+        },
         curve: mending.curve(&order),
         workers: workers.into_iter().map(|(_, worker)| worker).collect(),
         m_w: mended_workers.rem,
@@ -310,9 +353,9 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     }
 }
 
-/// What the largest cause alone makes of the steps, if they would be faster than ideal without it.
+/// The slowdown from the largest cause alone, if steps would be faster than ideal without it.
 fn at_least(causes: &[Cause], real: f64, ideal: f64) -> Option<f64> {
-    // A few steps at the beginning are not what is typical.
+    // Start-up affects only a few steps, so it does not make typical times slow.
     let first = causes.iter().find(|cause| cause.kind != CauseKind::StartUp)?;
     let without = real - 1e12 * first.seconds;
     (without > 0.0 && without < FASTER_THAN_IDEAL * ideal).then(|| real / without)
@@ -335,9 +378,13 @@ fn ratio(above: f64, below: f64) -> f64 {
     if below > 0.0 { above / below } else { 1.0 }
 }
 
-/// The slowest first; of equals, the smaller rank. With their places in the job.
-fn workers(job: &Job, s_w: impl Fn(usize) -> f64) -> Vec<(usize, WorkerAnswer)> {
-    let recorded = job.workers.iter().enumerate().filter(|(_, worker)| worker.recorded);
+/// The slowest first; of equals, the smaller rank. Each with its index in the job.
+fn workers(
+    job: &Job,
+    s_w: impl Fn(usize) -> f64 + Sync,
+    interval: impl Fn(usize) -> [f64; 2] + Sync,
+) -> Vec<(usize, WorkerAnswer)> {
+    let recorded = job.workers.par_iter().enumerate().filter(|(_, worker)| worker.recorded);
     let mut workers: Vec<(usize, WorkerAnswer)> = recorded
         .map(|(place, worker)| {
             let answer = WorkerAnswer {
@@ -346,29 +393,11 @@ fn workers(job: &Job, s_w: impl Fn(usize) -> f64) -> Vec<(usize, WorkerAnswer)> 
                 stage: worker.stage,
                 host: worker.host.clone(),
                 s_w: s_w(place),
+                s_w_interval: interval(place),
             };
             (place, answer)
         })
         .collect();
     workers.sort_by(|(_, a), (_, b)| b.s_w.total_cmp(&a.s_w).then(a.rank.cmp(&b.rank)));
     workers
-}
-
-/// The 95 % interval of S by bootstrap over the steps.
-fn interval(steps: &[OfStep]) -> [f64; 2] {
-    const DRAWS: usize = 1000;
-    let mut random = Stream::new(0, 0, 0, 0);
-    let mut drawn: Vec<f64> = (0..DRAWS)
-        .map(|_| {
-            let (mut real, mut ideal) = (0i128, 0i128);
-            for _ in 0..steps.len() {
-                let step = &steps[random.below(steps.len() as u64) as usize];
-                real += i128::from(step.real);
-                ideal += i128::from(step.ideal);
-            }
-            ratio(real as f64, ideal as f64)
-        })
-        .collect();
-    drawn.sort_unstable_by(f64::total_cmp);
-    [drawn[DRAWS * 25 / 1000], drawn[DRAWS * 975 / 1000 - 1]]
 }

@@ -4,7 +4,7 @@
 use crate::Job;
 use crate::graph::Lists;
 
-/// By shape of the job, then by kind: places of its operations.
+/// By shape of the job, then by kind: indices of its operations.
 #[derive(Debug)]
 pub struct ByKind(Vec<Lists>);
 
@@ -18,7 +18,7 @@ impl ByKind {
         ByKind(job.shapes.iter().map(of_shape).collect())
     }
 
-    /// The operations of a kind in a step: ascending places in its shape.
+    /// The operations of a kind in a step: ascending indices in its shape.
     pub fn places(&self, job: &Job, step: usize, kind: usize) -> impl Iterator<Item = usize> {
         self.0[job.steps[step].shape as usize].of(kind).iter().map(|&place| place as usize)
     }

@@ -1,7 +1,9 @@
-//! What slows a job: each cause that is known of, with its evidence and what removing it would win.
+//! What slows a job: every known cause, with its evidence and the gain from removing it.
 
+mod accidents;
 mod communication;
 mod facts;
+mod healthy;
 mod host;
 mod lengths;
 mod partition;
@@ -16,16 +18,17 @@ use lengths::Spread;
 use serde::Serialize;
 use since::Rise;
 
+pub use healthy::Healthy;
 pub use partition::Split;
 
-/// Causes that win less than this are not told.
+/// Causes with a smaller gain are not reported.
 const WORTH_TELLING: f64 = 0.01;
-/// Causes at most that are removed together.
+/// The maximum number of causes that are removed together.
 const TOGETHER: usize = 3;
-/// Steps at most that are replayed to choose the next of them.
+/// The maximum number of steps that are replayed to choose the next of them.
 const COMPARED: usize = 32;
-/// A cause hides behind others if it wins so many times as much without them, and so much more: the first where something is
-/// broken, the second where work is unequal, for then some of it shows whenever a slow worker is gone.
+/// A cause hides behind others if removing them multiplies its gain by this factor, and adds this share of a step to it: `BROKEN`
+/// for faults, `UNEQUAL` for unequal work, some of which becomes visible whenever a slow worker is removed.
 const WINS_MORE: f64 = 1.25;
 const BROKEN: f64 = 0.01;
 const UNEQUAL: f64 = 0.03;
@@ -33,7 +36,7 @@ const UNEQUAL: f64 = 0.03;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
-    /// Some workers take longer than others that do the same.
+    /// Some workers take longer than others with the same work.
     Workers,
     /// Stages of the pipeline have unequal work.
     Partition,
@@ -48,8 +51,10 @@ pub enum CauseKind {
     Communication,
     /// The first steps take longer.
     StartUp,
-    /// All workers take longer since a step.
+    /// All workers take longer from some step on.
     WholeJob,
+    /// An operation took absurdly long, once.
+    OneOff,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -60,71 +65,97 @@ pub struct Cause {
     pub evidence: Vec<String>,
     /// What to do about it.
     pub fix: String,
-    /// The part of a step that is saved without it, and the seconds.
+    /// The time per step saved without it: as a share of a step, and in seconds.
     pub gain: f64,
     pub seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
-    /// The step that it began with, where it did not begin with the first.
+    /// The step in which it began, unless that is the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
-    /// A step from that one on, in seconds: as it was, and without the cause.
+    /// The mean step from that one on, in seconds: as recorded, and without the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_since: Option<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// What a step would win without this and what it hides behind, where it hides: the part of it, and the seconds.
+    /// The gain from removing this cause together with those it hides behind, if any: as a share of a step, and in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_others: Option<(f64, f64)>,
-    /// What it hides behind: what these say.
+    /// The sentences of the causes it hides behind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden_behind: Vec<String>,
 }
 
-/// Times without a cause, from those that are given.
+/// Returns the times of an operation without the cause.
 type Mend<'a> = Box<dyn Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a>;
 
-/// A cause, worth telling or not, and the job without it.
+/// A cause, reported or not, and the job without it.
 struct Candidate<'a> {
     cause: Cause,
     mend: Mend<'a>,
-    /// The steps without it, where they were replayed.
+    /// The steps without it; empty if they were not replayed.
     steps: Vec<i64>,
 }
 
-/// What is looked at.
+/// The state of the search for causes.
 struct Looking<'a> {
     replays: &'a Replays<'a>,
     facts: Facts,
     /// How microbatches differ.
     spread: Spread,
-    /// By stage: since when it computes longer.
+    /// By stage: the step since which it computes longer.
     rises: Vec<Option<Rise>>,
     /// By kind: what a transfer usually takes.
     usual: Vec<communication::Usual>,
-    /// The mean step, in picoseconds.
+    /// The mean step in picoseconds, with and without accidents: a single accident would make every other cause look small.
     real: f64,
+    usual_step: f64,
+}
+
+impl<'a> Looking<'a> {
+    /// `real` is the mean step, in picoseconds.
+    fn at(replays: &'a Replays<'a>, real: f64) -> Looking<'a> {
+        let spread = Spread::of(replays);
+        let facts = Facts::of(replays, &spread);
+        let rises = facts.rises();
+        let usual = communication::usual(replays);
+        let usual_step = if replays.once.is_empty() { real } else { mean(&replays.all(steady(replays))) };
+        Looking { replays, facts, spread, rises, usual, real, usual_step }
+    }
 }
 
 impl Looking<'_> {
-    /// What a step would win if times were as they are chosen here, in picoseconds.
+    /// The gain per step with the chosen times, in picoseconds.
     fn won(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> f64 {
         self.real - mean(&self.replays.all(choose))
     }
 
-    /// A cause that is removed by times as they are chosen here.
+    /// A cause that `mend` removes.
     fn mended<'a>(
         &'a self,
         kind: CauseKind,
         says: String,
         mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
+        let mend = self.without_accidents(kind, mend);
         let steps = self.replays.all(&mend);
         let won = self.real - mean(&steps);
         Candidate { steps, ..self.winning(kind, won, says, mend) }
     }
 
-    /// The same, where it is known what is won.
+    /// Accidents are a cause of their own, so other causes gain nothing from mending them.
+    fn without_accidents<'a>(
+        &'a self,
+        kind: CauseKind,
+        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
+    ) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a {
+        move |step, at| match kind != CauseKind::OneOff && self.replays.once_usual(step, at).is_some() {
+            true => at.real(),
+            false => mend(step, at),
+        }
+    }
+
+    /// The same, with a known gain.
     fn winning<'a>(
         &self,
         kind: CauseKind,
@@ -149,13 +180,18 @@ impl Looking<'_> {
         Candidate { cause, mend: Box::new(mend), steps: Vec::new() }
     }
 
-    /// The part of a step.
+    /// A time as a share of the mean step.
     fn share(&self, picoseconds: f64) -> f64 {
         if self.real > 0.0 { picoseconds / self.real } else { 0.0 }
     }
 
-    /// Every so many steps without several causes, one after the other. Means of lengths are those of times as they were, so that
-    /// lengths come first.
+    /// A time as a share of the mean step without accidents. Decides whether a cause is reported.
+    fn worth(&self, picoseconds: f64) -> f64 {
+        if self.usual_step > 0.0 { picoseconds / self.usual_step } else { 0.0 }
+    }
+
+    /// Replays every `every`-th step without several causes, removed one after the other. Lengths come first, because their means
+    /// are those of recorded times.
     fn without(&self, causes: &[&Candidate<'_>], every: usize) -> Vec<i64> {
         let (lengths, others): (Vec<&Candidate<'_>>, Vec<&Candidate<'_>>) =
             causes.iter().partition(|candidate| candidate.cause.kind.is_of_lengths());
@@ -167,24 +203,29 @@ impl Looking<'_> {
     }
 }
 
+/// Times without accidents.
+fn steady<'a>(replays: &'a Replays<'a>) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a {
+    |step, at| match replays.once_usual(step, at) {
+        Some(usual) => (usual, at.delay),
+        None => at.real(),
+    }
+}
+
 /// What was found.
 pub struct Found {
     pub causes: Vec<Cause>,
     pub split: Option<Split>,
 }
 
-/// All causes, the largest gain first, and behind them those that they hide. Workers are in the order of their slowdowns.
+/// All causes, the largest gain first, including those hidden behind others. `order` has the workers in order of slowdown.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
-    let spread = Spread::of(replays);
-    let facts = Facts::of(replays, &spread);
-    let rises = facts.rises();
-    let usual = communication::usual(replays);
-    let mut looking = Looking { replays, facts, spread, rises, usual, real: mean(&steps) };
+    let mut looking = Looking::at(replays, mean(&steps));
     let slow = looking.slow_ones(order);
     let looking = looking;
     let split = layers.and_then(|layers| looking.split(layers));
     let mut found: Vec<Candidate<'_>> = Vec::new();
+    found.extend(looking.accidents());
     found.extend(looking.slow_workers(order, slow));
     found.extend(looking.became_slower(&steps));
     found.extend(looking.partition(split.as_ref()));
@@ -192,23 +233,26 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     found.push(looking.launches());
     found.extend(looking.stalls());
     found.extend(looking.communication());
-    found.extend(looking.start_up(&steps));
+    let steady_steps = if replays.once.is_empty() { steps.clone() } else { replays.all(steady(replays)) };
+    found.extend(looking.start_up(&steady_steps));
     found.sort_by(|a, b| b.cause.gain.total_cmp(&a.cause.gain).then(a.cause.kind.cmp(&b.cause.kind)));
     looking.find_hidden(&mut found);
     found.iter_mut().for_each(|found| found.tell_steps_since(replays, &steps));
-    let is_told = |cause: &Cause| cause.gain >= WORTH_TELLING || cause.with_others.is_some();
+    let is_told =
+        |cause: &Cause| looking.worth(1e12 * cause.seconds) >= WORTH_TELLING || cause.with_others.is_some();
     Found { causes: found.into_iter().map(|found| found.cause).filter(is_told).collect(), split }
 }
 
 impl Looking<'_> {
-    /// Removes the largest cause, and of the others the one that wins most then, and so on. One that wins little by itself hides.
+    /// Removes the largest cause, then of the others the one with the largest gain, and so on. A cause that gains much more this
+    /// way than alone was hidden.
     fn find_hidden(&self, found: &mut [Candidate<'_>]) {
         let mut removed = match found.first() {
-            Some(first) if first.cause.gain >= WORTH_TELLING => vec![0],
-            _ => return,
+            Some(first) if self.worth(1e12 * first.cause.seconds) >= WORTH_TELLING => vec![0],
+            _ => return self.find_joint(found),
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
-        // Those that are not worth telling, with the others or alone.
+        // Causes that are not reported: too small alone, and not hidden.
         let mut passed = Vec::new();
         while removed.len() + passed.len() < TOGETHER {
             let without = |next: usize, every: usize| {
@@ -218,7 +262,7 @@ impl Looking<'_> {
             };
             let others = (0..found.len()).filter(|place| !removed.contains(place) && !passed.contains(place));
             let least = |place: &usize| found[*place].cause.kind.hides_from();
-            // Some steps tell which cause it is, all of them what it wins.
+            // A sample of the steps selects the cause; all steps determine its gain.
             let every = self.replays.job.steps.len().div_ceil(COMPARED);
             let left =
                 others.filter(|place| least(place).is_some()).map(|place| (without(place, every), place));
@@ -226,7 +270,8 @@ impl Looking<'_> {
                 return;
             };
             let won = self.real - if every == 1 { some } else { without(next, 1) };
-            let (more, alone) = (self.share(won - so_far), found[next].cause.gain.max(0.0));
+            let alone = self.worth(1e12 * found[next].cause.seconds).max(0.0);
+            let more = self.worth(won - so_far);
             if more < WORTH_TELLING {
                 return;
             }
@@ -246,8 +291,47 @@ impl Looking<'_> {
     }
 }
 
+impl Looking<'_> {
+    /// Faults that hide each other: each alone saves next to nothing, because the others take as long. All are removed, then those are
+    /// kept that matter to the others.
+    fn find_joint(&self, found: &mut [Candidate<'_>]) {
+        let is_fault = |place: &usize| found[*place].cause.kind.hides_from() == Some(BROKEN);
+        let mut together: Vec<usize> = (0..found.len()).filter(is_fault).collect();
+        // Some steps tell which causes they are, all of them what they win.
+        let every = self.replays.job.steps.len().div_ceil(COMPARED);
+        let left = |places: &[usize], every: usize| {
+            let all: Vec<&Candidate<'_>> = places.iter().map(|&place| &found[place]).collect();
+            mean(&self.without(&all, every))
+        };
+        let real = left(&[], every);
+        let won = |places: &[usize]| real - left(places, every);
+        let mut all = won(&together);
+        if together.len() < 2 || self.worth(all) < WORTH_TELLING {
+            return;
+        }
+        for place in together.clone().into_iter().rev() {
+            let others: Vec<usize> = together.iter().copied().filter(|&other| other != place).collect();
+            let without = won(&others);
+            if self.worth(all - without) < BROKEN {
+                (together, all) = (others, without);
+            }
+        }
+        let all = self.real - left(&together, 1);
+        if together.len() < 2 || self.worth(all) < WORTH_TELLING {
+            return;
+        }
+        let says: Vec<String> = together.iter().map(|&place| found[place].cause.says.clone()).collect();
+        for (number, &place) in together.iter().enumerate() {
+            let cause = &mut found[place].cause;
+            cause.with_others = Some((self.share(all), all / 1e12));
+            cause.hidden_behind =
+                (0..says.len()).filter(|&other| other != number).map(|other| says[other].clone()).collect();
+        }
+    }
+}
+
 impl Candidate<'_> {
-    /// Steps before a cause began dilute what it costs.
+    /// Adds the mean step since the cause began. The mean over all steps understates its cost.
     fn tell_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
         let since = self.cause.since_step.filter(|_| self.steps.len() == steps.len());
         let from = since.and_then(|since| replays.job.steps.iter().position(|step| step.number == since));
@@ -257,7 +341,7 @@ impl Candidate<'_> {
 }
 
 impl CauseKind {
-    /// How much more it wins at least without something else that it hides behind; nothing where it hides behind nothing.
+    /// The minimum additional gain of a hidden cause once the others are removed. `None` for causes that never hide.
     fn hides_from(self) -> Option<f64> {
         match self {
             CauseKind::StartUp => None,
@@ -271,7 +355,7 @@ impl CauseKind {
     }
 }
 
-/// A time for people.
+/// A time in readable form.
 fn time(picoseconds: f64) -> String {
     straggler_model::Time(picoseconds.max(0.0).round() as u64).to_string()
 }

@@ -1,5 +1,5 @@
-//! Who transfers with whom. A *link* is a set of workers that transfer together: two for a message, all members for a
-//! collective, which end it together.
+//! Which workers transfer with each other. A *link* is a set of workers that transfer together: two for a message, all members
+//! for a collective. They end it together.
 
 use super::Replays;
 use crate::graph::Graph;
@@ -7,21 +7,21 @@ use crate::median::median;
 use crate::{Job, Kind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A link is slow if its transfers take so many times the usual.
+/// A link is slow if its transfers take this many times the usual time.
 pub const STANDS_OUT: f64 = 1.3;
-/// The fast links are the usual ones if they are this part of all.
+/// The fast links define what is usual if at least one link in this many is fast.
 const USUAL: usize = 3;
 
-/// By link: steps, as places, and what transfers take there.
+/// By link: indices of steps, and the durations of its transfers there.
 pub type BySteps = BTreeMap<usize, Vec<(usize, Vec<i64>)>>;
 
-/// In a table, a group without a link.
+/// The entry of a group without a link.
 const NO_LINK: u32 = u32::MAX;
 
 /// The links of a job.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Places of their workers, ascending.
+    /// By link: indices of its workers, ascending.
     pub members: Vec<Vec<u32>>,
     /// By group and column, once for each shape and number of columns; [`NO_LINK`] for none.
     tables: Vec<Vec<u32>>,
@@ -46,8 +46,8 @@ impl Links {
         links
     }
 
-    /// The link that an operation of a column goes over; none if nobody else takes part, or somebody who was not recorded: how
-    /// long it takes is then how long it waits for that one.
+    /// The link that an operation of a column uses. `None` if no other worker takes part, or if a member was not recorded: then
+    /// the duration only shows the wait for that member.
     pub fn link(&self, job: &Job, step: usize, op: usize, column: usize) -> Option<usize> {
         let group = job.shape(step).graph.group(op)? as usize;
         let columns = job.steps[step].columns as usize;
@@ -57,7 +57,7 @@ impl Links {
 }
 
 impl Replays<'_> {
-    /// What the transfers of a kind take, by link. Empty for links that it does not use.
+    /// The durations of the transfers of a kind, by link. Empty for links that the kind does not use.
     pub fn transfers(&self, kind: usize) -> Vec<Vec<i64>> {
         let mut takes = vec![Vec::new(); self.links.members.len()];
         for step in 0..self.job.steps.len() {
@@ -66,7 +66,7 @@ impl Replays<'_> {
         takes
     }
 
-    /// What the transfers of a kind take on some links, by link and place of the step; steps without any are not there.
+    /// The durations of the transfers of a kind on some links, by link and index of the step. Steps without transfers are absent.
     pub fn transfers_by_step(&self, kind: usize, some: &BTreeSet<usize>) -> BySteps {
         let mut by_step: BySteps = some.iter().map(|&link| (link, Vec::new())).collect();
         for step in (0..self.job.steps.len()).filter(|_| !some.is_empty()) {
@@ -83,20 +83,20 @@ impl Replays<'_> {
         by_step
     }
 
-    /// Tells of every transfer of a kind in a step: its link, and what it takes.
+    /// Calls back for every transfer of a kind in a step, with its link and duration.
     fn transfers_in(&self, step: usize, kind: usize, mut tell: impl FnMut(usize, i64)) {
         let columns = self.job.steps[step].columns as usize;
         for place in self.by_kind.places(self.job, step, kind) {
             for column in 0..columns {
                 if let Some(link) = self.links.link(self.job, step, place, column) {
-                    tell(link, self.times[step].takes[place * columns + column]);
+                    tell(link, self.times[step].steady()[place * columns + column]);
                 }
             }
         }
     }
 }
 
-/// By kind: how many workers take part in a transfer, recorded or not; two at least.
+/// By kind: how many workers take part in a transfer, recorded or not; at least two.
 fn all_of(job: &Job) -> Vec<usize> {
     if !job.is_table() {
         return vec![2; job.kinds.len()];
@@ -140,8 +140,8 @@ fn table(job: &Job, step: usize, known: &mut HashMap<Vec<u32>, u32>) -> Vec<u32>
     table
 }
 
-/// What a transfer usually takes, where so many links are slow that the median of all transfers is no longer that: links form
-/// two groups that lie apart, a third of them or more is fast, and half of all transfers or more go over the others.
+/// The usual duration of a transfer, if so many links are slow that the median of all transfers is slow, too: links form two
+/// distinct groups, at least a third of them is fast, and at least half of all transfers use the slow ones.
 pub fn usual_of_fast_links(transfers: &mut [Vec<i64>]) -> Option<i64> {
     let mut medians: Vec<(i64, usize)> = transfers
         .iter_mut()
@@ -173,7 +173,7 @@ mod tests {
         };
         assert_eq!(usual(&[&[10, 11, 12], &[200, 210, 220]]), Some(11));
         assert_eq!(usual(&[&[200, 210], &[10, 11, 12], &[190, 180]]), Some(11));
-        // A fast one of four is the exception; a slow one of three moves no median; nothing is apart; nothing is known.
+        // One fast link of four is an exception; one slow link of three does not move the median; no distinct groups; no data.
         assert_eq!(usual(&[&[10], &[200], &[200], &[200]]), None);
         assert_eq!(usual(&[&[10], &[10], &[200]]), None);
         assert_eq!(usual(&[&[10], &[11], &[12], &[13]]), None);

@@ -1,19 +1,19 @@
-//! How much of the lost time goes if some workers are mended.
+//! How much of the lost time is saved if some workers are mended.
 
 use super::{Replays, mean};
 use serde::Serialize;
 
-/// The curve ends where so much of the lost time is won back.
+/// The curve ends when this share of the lost time is saved.
 const MOST_OF_IT: f64 = 0.98;
 
-/// What some operations are to blame for.
+/// The lost time that some operations account for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Mended {
-    /// The part of the lost time that goes if they are ideal.
+    /// The part of the lost time saved if they are ideal.
     pub rem: Option<f64>,
-    /// The part of the lost time that comes if only they are as they were.
+    /// The part of the lost time that remains if only they are as recorded.
     pub add: Option<f64>,
-    /// add − rem: what they do that others would do as well.
+    /// add − rem: time that other operations would have cost as well.
     pub interaction: Option<f64>,
     pub seconds_without: f64,
     pub seconds_with_only: f64,
@@ -34,7 +34,7 @@ pub struct CurvePoint {
 
 pub struct Mending<'a> {
     pub replays: &'a Replays<'a>,
-    /// The mean step in picoseconds: as it was, and ideal.
+    /// The mean step in picoseconds: as recorded, and ideal.
     pub real: f64,
     pub ideal: f64,
     /// How many workers were recorded.
@@ -42,7 +42,7 @@ pub struct Mending<'a> {
 }
 
 impl Mending<'_> {
-    /// So many of the recorded workers.
+    /// `count` as a share of the recorded workers.
     fn share(&self, count: usize) -> f64 {
         count as f64 / self.recorded.max(1) as f64
     }
@@ -77,7 +77,7 @@ impl Mending<'_> {
         }
     }
 
-    /// 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly anything is left to win.
+    /// 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
     pub fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
         let mut points = Vec::new();
         let mut count = 1;

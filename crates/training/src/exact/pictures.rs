@@ -1,4 +1,4 @@
-//! What pictures of a job show: who computed how long in which step, and a step beside its ideal twin.
+//! Data for pictures of a job: computing time by worker and step, and a step next to its ideal version.
 
 use super::{Replays, Room};
 use crate::Role;
@@ -7,7 +7,7 @@ use crate::median::median;
 /// An operation as it was replayed, in picoseconds since the step began. Waiting is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bar {
-    /// A place in the job's workers.
+    /// An index into the job's workers.
     pub worker: usize,
     pub kind: u16,
     pub stream: u16,
@@ -34,7 +34,7 @@ pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
     bars
 }
 
-/// By worker, then by step: how long it computed, as a multiple of what is usual on its stage. No number where it was not recorded.
+/// By worker, then by step: how long it computed, as a multiple of what is usual on its stage. NaN if it was not recorded.
 pub fn slowness(replays: &Replays<'_>) -> Vec<Vec<f64>> {
     let job = replays.job;
     let mut computed = vec![vec![0i64; job.steps.len()]; job.workers.len()];

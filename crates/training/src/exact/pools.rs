@@ -1,4 +1,4 @@
-//! How long operations would take if nothing were wrong: what a typical worker takes.
+//! How long operations would take if nothing were wrong: the times of a typical worker.
 
 use super::by_kind::ByKind;
 use super::times::StepTimes;
@@ -11,13 +11,12 @@ use rayon::prelude::*;
 pub enum Pool {
     /// All of their kind.
     Kind,
-    /// All of their kind on the same stage of the pipeline: an uneven partition is no fault of these.
+    /// All of their kind on the same stage of the pipeline: an uneven partition is not their fault.
     KindAndStage,
 }
 
-/// Ideal times, by stage and kind; delays are compared with all of their kind. One worker cannot move them: where data decide
-/// how long something takes, they are the mean of the worker in the middle of a stage, and over the stages the mean of these;
-/// else the median of all.
+/// Ideal times, by stage and kind; delays by kind only. A single slow worker does not change them. Durations that depend on the
+/// data use the mean of the median worker of each stage, averaged over the stages; all others use the median of all values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ideal {
     kinds: usize,
@@ -43,7 +42,7 @@ impl Ideal {
                     .collect();
                 let takes = match (pool, job.kinds[kind].role) {
                     (Pool::KindAndStage, _) => by_stage,
-                    // As much work as all stages have together, divided evenly.
+                    // The work of all stages, divided evenly.
                     (Pool::Kind, Role::Compute) => vec![mean_of_known(&values.takes, &by_stage); stages],
                     (Pool::Kind, _) => vec![median(&mut values.takes.concat()); stages],
                 };
@@ -58,13 +57,13 @@ impl Ideal {
         }
     }
 
-    /// What an operation takes on a stage.
+    /// The duration of an operation on a stage.
     #[inline]
     pub fn takes(&self, stage: u32, op: &Op) -> i64 {
         if op.inside { 0 } else { self.takes_of(stage, op.kind) }
     }
 
-    /// What a kind takes on a stage.
+    /// The duration of a kind on a stage.
     #[inline]
     pub fn takes_of(&self, stage: u32, kind: u16) -> i64 {
         self.takes[stage as usize * self.kinds + kind as usize]
@@ -76,7 +75,7 @@ impl Ideal {
     }
 }
 
-/// What was measured of a kind, by stage.
+/// The measured times of a kind, by stage.
 struct Values {
     /// Means of workers, or all values.
     takes: Vec<Vec<i64>>,
@@ -104,12 +103,12 @@ impl Values {
                     values.delays.extend_from_slice(&times.delays[range.clone()]);
                 }
                 if !by_worker {
-                    let takes = times.takes[range].iter().enumerate();
+                    let takes = times.steady()[range].iter().enumerate();
                     let recorded = takes.filter(|(column, _)| !is_filler(*column)).map(|(_, takes)| *takes);
                     values.takes[stage].extend(recorded);
                     continue;
                 }
-                for (column, takes) in times.takes[range].iter().enumerate() {
+                for (column, takes) in times.steady()[range].iter().enumerate() {
                     let sum = &mut sums[job.worker(step, column, place)];
                     *sum = (sum.0 + i128::from(*takes), sum.1 + 1);
                 }
@@ -126,7 +125,7 @@ impl Values {
 }
 
 impl Values {
-    /// What the host does not do in a step, it does in no time.
+    /// Host work that is absent from a step takes no time in it.
     fn fill_up(&mut self, job: &Job) {
         let mut all = vec![0; self.takes.len()];
         for step in 0..job.steps.len() {
@@ -151,7 +150,7 @@ fn mean_of_known(values: &[Vec<i64>], typical: &[i64]) -> i64 {
     (known.iter().map(|&typical| i128::from(typical)).sum::<i128>() / known.len().max(1) as i128) as i64
 }
 
-/// The median; where delays are as a rule waits, the lower quartile.
+/// The median; for delays that are usually waits, the lower quartile.
 fn usual_delay(delays: &mut [i64], launched: bool) -> i64 {
     match delays.len() {
         0 => 0,

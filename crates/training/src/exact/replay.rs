@@ -1,18 +1,18 @@
-//! A step replayed with given times. They may be whatever a what-if chooses, so that sums saturate.
+//! A step replayed with given times. A what-if may choose any times, so sums saturate.
 
 use crate::graph::Node;
 use crate::{Job, Shape};
 
-/// Takes and delays by operation and column, as in [`super::times::StepTimes`], and where ends go.
+/// The input and output of a replay: takes and delays by operation and column, as in [`super::times::StepTimes`], and the ends.
 #[derive(Debug, Default)]
 pub struct Room {
     pub takes: Vec<i64>,
     pub delays: Vec<i64>,
     /// When operations end.
     pub ends: Vec<i64>,
-    /// By worker: how much later than others it ended the step before. Empty for none.
+    /// By column and worker: how much later than the first it ended the previous step. Empty if unknown.
     pub carried: Vec<i64>,
-    /// By worker: whether it takes no part, so that a step does not begin with it. Empty if all do.
+    /// By column and worker: whether it takes no part, so that its operations do not begin the step. Empty if all take part.
     pub absent: Vec<bool>,
     starts: Vec<i64>,
     latest: Vec<i64>,
@@ -23,19 +23,19 @@ pub struct Room {
 pub enum Meet {
     /// All of them: they are one step.
     All,
-    /// The first with the one in the middle, the second with the one after it, and so on: each pair is a step of its own, in
-    /// which the second column stands for all columns that are like it.
-    InPairs,
+    /// None: each is a step of its own.
+    Never,
 }
 
-/// Replays what is in the room. Returns from the first start to the last end: for the step, or for every pair. A worker that
-/// begins late because it ended the step before late has been waited for then: the step counts from when all have ended that one.
+/// Replays the times in the room. Returns the time from the first start to the last end: of the step, or of every column. If
+/// workers begin late because they ended the previous step late, that step already includes the wait: this one counts from when
+/// all have ended it.
 pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Room) -> Vec<i64> {
     replay_disturbed(job, shape, columns, meet, room, &mut |_, _, _, _| 0)
 }
 
-/// The same where something disturbs the workers: by how much it prolongs an operation that is no transfer, by its place, its
-/// column, its start and its undisturbed end.
+/// The same with noise. `disturb` takes the index, the column, the start and the undisturbed end of an operation that is not a
+/// transfer, and returns how much longer it takes.
 pub fn replay_disturbed(
     job: &Job,
     shape: &Shape,
@@ -46,12 +46,8 @@ pub fn replay_disturbed(
 ) -> Vec<i64> {
     // Every operation is written before it is read.
     room.ends.resize(shape.ops.len() * columns, 0);
-    let mut spans = Spans {
-        first: vec![i64::MAX; columns],
-        carried: vec![0; columns],
-        last: vec![0; columns],
-        recorded: if meet == Meet::InPairs { columns / 2 } else { columns },
-    };
+    let mut spans =
+        Spans { first: vec![i64::MAX; columns], carried: vec![0; columns], last: vec![0; columns] };
     for node in &shape.graph.order {
         match *node {
             Node::Op(op) => {
@@ -79,8 +75,9 @@ pub fn replay_disturbed(
                         *latest = (*latest).max(*start);
                     }
                 }
-                if shape.graph.wide[group as usize] {
-                    together(&mut room.latest, meet);
+                if shape.graph.wide[group as usize] && meet == Meet::All {
+                    let of_all = room.latest.iter().copied().max().unwrap_or(0);
+                    room.latest.fill(of_all);
                 }
                 for &op in members {
                     let range = op as usize * columns..(op as usize + 1) * columns;
@@ -116,50 +113,34 @@ fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64],
     }
 }
 
-fn together(latest: &mut [i64], meet: Meet) {
-    match meet {
-        Meet::All => {
-            let of_all = latest.iter().copied().max().unwrap_or(0);
-            latest.fill(of_all);
-        }
-        Meet::InPairs => {
-            let (ones, others) = latest.split_at_mut(latest.len() / 2);
-            for (one, other) in ones.iter_mut().zip(others) {
-                let both = (*one).max(*other);
-                (*one, *other) = (both, both);
-            }
-        }
-    }
-}
-
 /// First starts and last ends, by column.
 struct Spans {
     first: Vec<i64>,
-    /// The latest start that comes from the step before.
+    /// The latest start that was delayed by the previous step.
     carried: Vec<i64>,
     last: Vec<i64>,
-    /// How many columns are those of the job; others stand for ideal ones.
-    recorded: usize,
 }
 
 impl Spans {
-    /// An operation has been found to start as the room says.
+    /// Notes the starts of an operation, which are in the room.
     fn begin(&mut self, job: &Job, shape: &Shape, op: usize, room: &Room) {
         if !shape.begins(&job.kinds, op) {
             return;
         }
-        let per_column = job.workers.len() / self.recorded;
-        let worker = |column: usize| column * per_column + shape.ops[op].worker as usize;
+        let columns = self.first.len();
+        let worker =
+            |column: usize, workers: usize| column * (workers / columns) + shape.ops[op].worker as usize;
         for (column, start) in room.starts.iter().enumerate() {
-            if column >= self.recorded || room.absent.is_empty() || !room.absent[worker(column)] {
+            if room.absent.is_empty() || !room.absent[worker(column, room.absent.len())] {
                 self.first[column] = self.first[column].min(*start);
             }
         }
         if room.carried.is_empty() {
             return;
         }
-        for (column, start) in room.starts.iter().enumerate().take(self.recorded) {
-            self.carried[column] = self.carried[column].max(room.carried[worker(column)].min(*start));
+        for (column, start) in room.starts.iter().enumerate() {
+            let late = room.carried[worker(column, room.carried.len())];
+            self.carried[column] = self.carried[column].max(late.min(*start));
         }
     }
 
@@ -177,13 +158,9 @@ impl Spans {
                 let carried = self.carried.iter().copied().max().unwrap_or(0);
                 vec![span(first, carried, self.last.iter().copied().max().unwrap_or(0))]
             }
-            Meet::InPairs => {
-                let half = self.first.len() / 2;
-                let both = |column: usize| {
-                    let first = self.first[column].min(self.first[half + column]);
-                    span(first, self.carried[column], self.last[column].max(self.last[half + column]))
-                };
-                (0..half).map(both).collect()
+            Meet::Never => {
+                let firsts = self.first.iter().zip(&self.carried);
+                firsts.zip(&self.last).map(|((&first, &carried), &last)| span(first, carried, last)).collect()
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a replay is made of: how long operations take, and how late they start.
+//! The times of a replay: how long operations take, and how late they start.
 
 use crate::Job;
 use rayon::prelude::*;
@@ -8,21 +8,28 @@ use rayon::prelude::*;
 pub struct StepTimes {
     /// The duration of an operation; of one in a group, from the moment when all have started.
     pub takes: Vec<i64>,
+    /// The same with the usual duration for what took absurdly long once; empty if nothing did.
+    pub steady: Vec<i64>,
     /// From the end of what it waits for to its start.
     pub delays: Vec<i64>,
     /// From the first start to the last end, as recorded.
     pub recorded: i64,
-    /// By worker: what it ended the step before later than the first did, so that it could not begin this one with the others.
-    /// Empty where the step before was not recorded.
+    /// By worker: how much later than the first it ended the previous step, and so began this one. Empty if the previous step was
+    /// not recorded.
     pub carried: Vec<i64>,
-    /// Transfers that end before all have started: clocks differ by so much.
+    /// Transfers that end before all members have started: clocks differ by at least this much.
     pub cut: Cut,
     /// Operations that start before what they wait for on the same worker has ended: they overlap.
     pub overlap: Cut,
 }
 
 impl StepTimes {
-    /// What of the delay of an operation comes from the step before: nothing, unless it begins its step.
+    /// How long operations take, without what took absurdly long once.
+    pub fn steady(&self) -> &[i64] {
+        if self.steady.is_empty() { &self.takes } else { &self.steady }
+    }
+
+    /// The part of an operation's delay that comes from the previous step. 0 unless the operation begins its step.
     pub fn carried_by(&self, job: &Job, step: usize, op: usize, column: usize) -> i64 {
         let shape = job.shape(step);
         if self.carried.is_empty() || !shape.begins(&job.kinds, op) {
@@ -33,7 +40,7 @@ impl StepTimes {
     }
 }
 
-/// Times below zero, which clocks and rounding leave behind, and which are taken as 0.
+/// Negative times, caused by clock differences and rounding. They are set to 0.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Cut {
     pub count: u64,
@@ -60,8 +67,8 @@ pub fn times(job: &Job) -> Vec<StepTimes> {
     (0..job.steps.len()).into_par_iter().map(|step| of_step(job, step)).collect()
 }
 
-/// By worker: how much later than the first it ended the step before, where that is there. Only times within a step are compared:
-/// those of two steps may count from different moments.
+/// By worker: how much later than the first it ended the previous step, if that was recorded. Only times within a step are
+/// compared, because two steps may have different origins.
 fn carried(job: &Job, step: usize) -> Vec<i64> {
     let follows = |before: &usize| job.steps[*before].number.checked_add(1) == Some(job.steps[step].number);
     let Some(before) = step.checked_sub(1).filter(follows) else { return Vec::new() };
@@ -112,14 +119,22 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
             let begins = of_all.unwrap_or_else(|| latest(column..column + 1));
             for &op in members {
                 let transfer = end(op as usize, column).saturating_sub(begins);
-                // A send that returned before anybody received it has taken its own time.
+                // A send that returned before the receive started keeps its own duration.
                 if transfer >= 0 || !message || posted(op) {
                     takes[op as usize * columns + column] = cut.at_zero(transfer);
                 }
             }
         }
     }
-    let mut times = StepTimes { takes, delays, recorded: 0, carried: carried(job, step), cut, overlap };
+    let mut times = StepTimes {
+        takes,
+        steady: Vec::new(),
+        delays,
+        recorded: 0,
+        carried: carried(job, step),
+        cut,
+        overlap,
+    };
     let begins = (0..ops).filter(|&op| shape.begins(&job.kinds, op));
     let begins = begins.flat_map(|op| (0..columns).map(move |column| (op, column)));
     let late = begins.map(|(op, column)| times.carried_by(job, step, op, column)).max().unwrap_or(0);

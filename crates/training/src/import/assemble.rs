@@ -1,17 +1,17 @@
-//! From the recordings of single ranks to a job of all of them.
+//! Builds a job from the recordings of single ranks.
 
 use super::clocks::{self, Clocks};
 use super::matching::Matched;
 use super::recorded::Recorded;
 use super::steps::Assembly;
-use super::{ImportError, rows, source, words};
+use super::{ImportError, one_job, rows, source, words};
 use crate::{Job, KindInfo, Worker, derive};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-/// More kinds than this do not fit into [`Op::kind`]; then those of a class are taken for one.
+/// More kinds than this do not fit into [`Op::kind`]. Then all kinds of a class become one.
 const KINDS: usize = 60_000;
-/// A recording that stops so many steps before the others has not stopped with them.
+/// A recording ends early if it stops at least this many steps before the others.
 const EARLY: usize = 2;
 
 pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
@@ -19,13 +19,15 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     check_one_job(&workers)?;
     workers.sort_by_key(|worker| worker.rank);
     let mut notes: Vec<String> = unranked.into_iter().collect();
+    one_job::without_strangers(&mut workers, &mut notes)?;
+    one_job::same_steps(&mut workers, &mut notes);
     let missing = missing_ranks(&workers);
     let matched = Matched::new(&workers);
     let clocks = clocks::align(&workers, &matched);
     let steps = common_steps(&workers, &mut notes);
     let table = rows::rows(&workers, &steps, &clocks.shift_ps, &mut notes);
     let mut job = match table.map(|rows| derive::job_of(rows, "", size(&workers))) {
-        // Where a worker is a rank, this has named the missing ones.
+        // If each worker is one rank, the job's notes already name the missing ones.
         Some(Ok(job)) if workers[0].world == u32::try_from(job.workers.len()).ok() => job,
         Some(Ok(job)) => {
             notes.extend(missing.clone());
@@ -37,7 +39,10 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
             );
             notes.extend(missing.clone());
             notes.extend(in_part(&workers, &steps));
-            of_kernels(&workers, &steps, &matched, &clocks)
+            let apart = clocks.steps_apart(&steps);
+            let left_out = apart.as_ref().map(|kept| without(&steps, kept));
+            notes.extend(clocks.jumps_note(&workers, left_out.as_deref()));
+            of_kernels(&workers, &steps, &matched, &clocks, apart)
         }
     };
     job.steps_left_out = steps_in_all(&workers).saturating_sub(job.steps.len());
@@ -62,21 +67,43 @@ fn size(workers: &[Recorded]) -> (u32, u32) {
     workers.iter().fold((0, 0), |(dp, pp), worker| (dp.max(worker.size.0), pp.max(worker.size.1)))
 }
 
-/// What files say of the whole job.
+/// Sentences of all files about the whole job, each once.
 fn said_once(workers: &[Recorded], of: impl Fn(&Recorded) -> &Vec<String>) -> BTreeSet<String> {
     workers.iter().flat_map(|worker| of(worker).clone()).collect()
 }
 
-/// A graph of single kernels, all workers in one.
-fn of_kernels(workers: &[Recorded], steps: &[i64], matched: &Matched, clocks: &Clocks) -> Job {
+/// A job of single kernels, with all workers in one graph.
+///
+/// If clocks jump, `apart` has the remaining steps. The parts before and after a jump are aligned separately.
+fn of_kernels(
+    workers: &[Recorded],
+    steps: &[i64],
+    matched: &Matched,
+    clocks: &Clocks,
+    apart: Option<Vec<i64>>,
+) -> Job {
     let workers_of = workers.iter().map(worker).collect();
     let mut job = Job { workers: workers_of, of_kernels: true, ..Job::default() };
     let kinds = kinds(workers, &mut job);
-    Assembly::new(workers, kinds, matched, &clocks.shift_ps).add_steps(steps, &mut job);
+    match apart {
+        Some(steps) => {
+            let shift = |worker: usize, step: i64| clocks.shift_in(worker, step);
+            Assembly::new(workers, kinds, matched, &shift).add_steps(&steps, &mut job);
+        }
+        None => {
+            let shift = |worker: usize, _: i64| clocks.shift_ps[worker];
+            Assembly::new(workers, kinds, matched, &shift).add_steps(steps, &mut job);
+        }
+    }
     job
 }
 
-/// Ranks that no file tells are taken from the names of files, or else from their order.
+/// The steps that are not in `kept`.
+fn without(steps: &[i64], kept: &[i64]) -> Vec<i64> {
+    steps.iter().copied().filter(|step| kept.binary_search(step).is_err()).collect()
+}
+
+/// Ranks that a file does not contain are taken from its name, or else from the order of the files.
 fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
     if workers.iter().all(|worker| worker.rank.is_some()) {
         return None;
@@ -86,7 +113,7 @@ fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
     }
     let unnamed: Vec<usize> = (0..workers.len()).filter(|&worker| workers[worker].rank.is_none()).collect();
     if unnamed.is_empty() {
-        return Some("The files do not say their rank: it was taken from their names.".into());
+        return Some("The files do not contain their rank: it was taken from the file names.".into());
     }
     let taken: HashSet<u32> = workers.iter().filter_map(|worker| worker.rank).collect();
     let free = (0..).filter(|rank| !taken.contains(rank));
@@ -94,7 +121,7 @@ fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
     let names: Vec<String> = unnamed.iter().map(|&worker| workers[worker].name()).collect();
     let ranks: Vec<u32> = unnamed.iter().filter_map(|&worker| workers[worker].rank).collect();
     Some(format!(
-        "Neither content nor name tells the rank of {}: called {}.",
+        "Neither the contents nor the name gives the rank of {}: numbered {}.",
         words::list(&names),
         words::of("rank", &ranks)
     ))
@@ -139,8 +166,8 @@ fn missing_ranks(workers: &[Recorded]) -> Option<String> {
         (0..world.min(1 << 20)).filter(|rank| given.binary_search(rank).is_err()).collect();
     (!missing.is_empty()).then(|| {
         format!(
-            "The job has {world} ranks, of which {} {} recorded: {} {} missing. What these did is unknown: if a \
-             collective waits for them, only its long duration shows.",
+            "The job has {world} ranks, of which {} {} recorded: {} {} missing. What these did is unknown: if a collective \
+             waits for them, only its long duration shows it.",
             given.len(),
             words::plural(given.len(), "was", "were"),
             words::of("rank", &missing),
@@ -149,7 +176,7 @@ fn missing_ranks(workers: &[Recorded]) -> Option<String> {
     })
 }
 
-/// Steps that all workers have, but for those whose recording ends early or begins late; and sentences about the others.
+/// The steps that all workers have, except workers whose recording ends early or begins late. Adds notes about the other steps.
 fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
     let mut having: BTreeMap<i64, usize> = BTreeMap::new();
     workers.iter().flat_map(|worker| &worker.steps).for_each(|&step| *having.entry(step).or_default() += 1);
@@ -189,7 +216,8 @@ fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
     whole
 }
 
-/// The steps in which a worker was recorded: those of all, unless it ends two or more before the others, or begins so much later.
+/// The range of steps in which a worker should be recorded: all, unless it ends at least [`EARLY`] steps before the others, or
+/// begins as much later.
 fn span(worker: &Recorded, all: &[i64]) -> RangeInclusive<i64> {
     let place = |step: Option<&i64>| step.map_or(0, |step| all.partition_point(|of| of < step));
     let (first, last) = (place(worker.steps.first()), place(worker.steps.last()));
@@ -198,27 +226,27 @@ fn span(worker: &Recorded, all: &[i64]) -> RangeInclusive<i64> {
     begin..=end
 }
 
-/// Names the workers that lack steps which are analysed.
+/// A sentence about workers that lack some of the analysed steps.
 fn in_part(workers: &[Recorded], steps: &[i64]) -> Option<String> {
     let lacks = |worker: &&Recorded| steps.iter().any(|step| worker.steps.binary_search(step).is_err());
     let ranks: Vec<u32> = workers.iter().filter(lacks).filter_map(|worker| worker.rank).collect();
     (!ranks.is_empty()).then(|| {
         format!(
-            "Recorded in a part of the steps only: {}. What such a rank did in the other steps shows there as waiting of the \
-             others.",
+            "Recorded in only some of the steps: {}. In the other steps, delays caused by such a rank show up as waiting time \
+             of the others.",
             words::of("rank", &ranks)
         )
     })
 }
 
-/// How many steps there are in any file, whole or not.
+/// The number of steps in any file, complete or not.
 fn steps_in_all(workers: &[Recorded]) -> usize {
     let left_out = |worker: &'_ Recorded| worker.left_out.iter().map(|(step, _)| *step).collect::<Vec<i64>>();
     let all = workers.iter().flat_map(|worker| worker.steps.iter().copied().chain(left_out(worker)));
     all.collect::<BTreeSet<i64>>().len()
 }
 
-/// By worker: what its kinds are in the job.
+/// By worker: the index in the job of each of its kinds.
 fn kinds(workers: &[Recorded], job: &mut Job) -> Vec<Vec<u16>> {
     let mut places: HashMap<KindInfo, u16> = HashMap::new();
     let count = workers.iter().map(|worker| worker.kinds.len()).sum::<usize>();
@@ -231,7 +259,7 @@ fn kinds(workers: &[Recorded], job: &mut Job) -> Vec<Vec<u16>> {
     let mut place = |kind: &KindInfo| {
         let mut kind = kind.clone();
         if by_class || job.kinds.len() >= KINDS {
-            kind.name = kind.class.clone();
+            (kind.name, kind.bytes) = (kind.class.clone(), None);
         }
         *places.entry(kind).or_insert_with_key(|kind| {
             job.kinds.push(kind.clone());
@@ -241,7 +269,7 @@ fn kinds(workers: &[Recorded], job: &mut Job) -> Vec<Vec<u16>> {
     workers.iter().map(|worker| worker.kinds.iter().map(&mut place).collect()).collect()
 }
 
-/// Sentences about single files, with the name of the first file that they are true of; the first few of them.
+/// The first few notes about single files, each with the name of the first file that it applies to.
 fn about_files(workers: &[Recorded]) -> Vec<String> {
     const SHOWN: usize = 6;
     let mut files: BTreeMap<&str, Vec<&Recorded>> = BTreeMap::new();

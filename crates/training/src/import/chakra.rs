@@ -1,4 +1,4 @@
-//! Chakra execution traces: protobuf messages, each after its length. The graph of operations is given.
+//! Chakra execution traces: length-prefixed protobuf messages. They contain the graph of operations.
 
 mod wire;
 
@@ -14,7 +14,7 @@ use wire::{Node, Nodes};
 
 const MICROSECOND_PS: u64 = 1_000_000;
 
-/// Whether a file that begins so is of this format.
+/// Whether a file that begins with `head` has this format.
 pub fn begins(head: &[u8]) -> bool {
     wire::begins(head)
 }
@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     };
     if let Some(at) = read.broken_at {
         recorded.note(&format!(
-            "the messages break off at byte {at}. The {} nodes before that are used.",
+            "the messages are truncated or damaged at byte {at}. The {} nodes before that are used.",
             read.nodes.len()
         ));
     }
@@ -76,8 +76,10 @@ impl Reader {
             Class::Collective | Class::Send | Class::Receive => {
                 meeting = self.meeting(node, rank);
                 let group = node.group().map_or(String::new(), |group| format!("({group}) "));
-                let size = node.integer("comm_size").map_or(String::new(), |size| format!("{size} bytes"));
-                communication(node.collective(), format!("{group}{size}").trim())
+                let bytes = node.integer("comm_size");
+                let size = bytes.map_or(String::new(), |size| format!("{size} bytes"));
+                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+                communication(node.collective(), format!("{group}{size}").trim(), bytes)
             }
             Class::Compute => KindInfo::launched(base(&node.name), "compute", Role::Compute),
             Class::Memory => KindInfo::launched(base(&node.name), "memory", Role::Other),
@@ -104,6 +106,7 @@ impl Reader {
             label: format!("the messages from rank {from} to rank {to}"),
             size: Some(2),
             by_order: true,
+            numbered: false,
             ends_together: false,
             one_way: true,
         };
@@ -118,6 +121,7 @@ impl Reader {
                     label: format!("{collective} of group {group}"),
                     size: None,
                     by_order: true,
+                    numbered: false,
                     ends_together: ends_together(collective),
                     one_way: false,
                 }
@@ -128,7 +132,7 @@ impl Reader {
     }
 }
 
-/// What a node stands for.
+/// What a node describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Metadata,
@@ -151,7 +155,7 @@ impl Node {
         }
     }
 
-    /// The host's part of an operation; a trace without this attribute has none.
+    /// Whether this is the host's part of an operation. False in traces without this attribute.
     fn on_host(&self) -> bool {
         self.attribute("is_cpu_op").is_some_and(|of| of.bool == Some(true) || of.integer() == Some(1))
     }
@@ -189,17 +193,17 @@ fn base(name: &str) -> String {
     name[..end].trim_start_matches("void ").trim().chars().take(120).collect()
 }
 
-/// What waits for what: by control and by data. Some converters write control dependencies that contradict the data;
-/// then data alone counts.
+/// Control and data dependencies. Some converters write control dependencies that contradict the data; then only data
+/// dependencies count.
 fn edges(nodes: &[Node], recorded: &mut Recorded) -> Result<Vec<(u32, u32)>, ImportError> {
     let places: HashMap<u64, u32> = nodes.iter().map(|node| node.id).zip(0..).collect();
     if places.len() < nodes.len() {
-        recorded.note("some nodes share an id: dependencies on them mean the last one.");
+        recorded.note("some nodes share an id: dependencies on them refer to the last one.");
     }
     let (all, unknown) = dependencies(nodes, &places, true);
     if unknown > 0 {
         let are = words::plural(unknown, "dependency is", "dependencies are");
-        recorded.note(&format!("{unknown} {are} on nodes that the file does not have, and left out."));
+        recorded.note(&format!("{unknown} {are} on nodes missing from the file, and left out."));
     }
     if Graph::new(nodes.len(), &all, &[]).is_ok() {
         return Ok(all);
@@ -207,7 +211,7 @@ fn edges(nodes: &[Node], recorded: &mut Recorded) -> Result<Vec<(u32, u32)>, Imp
     let (data, _) = dependencies(nodes, &places, false);
     match Graph::new(nodes.len(), &data, &[]) {
         Ok(_) => {
-            recorded.note("control dependencies go in a circle: only data dependencies are used.");
+            recorded.note("control dependencies form a cycle: only data dependencies are used.");
             Ok(data)
         }
         Err(node) => Err(ImportError::Nothing {
@@ -217,7 +221,7 @@ fn edges(nodes: &[Node], recorded: &mut Recorded) -> Result<Vec<(u32, u32)>, Imp
     }
 }
 
-/// Edges without those of a node on itself, and how many lead to nodes that are not there.
+/// The edges, without those of a node to itself, and the number of edges to missing nodes.
 fn dependencies(nodes: &[Node], places: &HashMap<u64, u32>, control: bool) -> (Vec<(u32, u32)>, usize) {
     let mut unknown = 0;
     let mut edges = Vec::new();
@@ -257,7 +261,7 @@ fn notes(read: &Nodes, recorded: &mut Recorded) {
     }
     if read.nodes.iter().all(|node| node.duration_micros == 0) {
         common.push(
-            "Chakra: the nodes have no durations. Only the graph is known; no slowdown can be concluded."
+            "Chakra: the nodes have no durations. Only the graph is known; slowdowns cannot be determined."
                 .into(),
         );
     } else if read.nodes.iter().filter(communicates).all(|node| node.duration_micros == 0) {

@@ -1,5 +1,5 @@
-//! PyTorch execution traces: JSON, the operations of the host without times. What is known is which communications a
-//! rank has, and their order.
+//! PyTorch execution traces: JSON with the operations of the host, without times. They only show which communications a rank has,
+//! and their order.
 
 use super::json::{self, End, Sink};
 use super::recorded::{
@@ -20,7 +20,7 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         .map_err(|source| ImportError::Io { path: path.into(), source })?;
     nodes.communications.retain(|node| !matches!(node.name.as_str(), "wait" | "init" | ""));
     if nodes.communications.is_empty() {
-        let what = format!("its {} nodes have no communication, and no node has a time", nodes.count);
+        let what = format!("none of its {} nodes is a communication or has a time", nodes.count);
         return Err(ImportError::Nothing { path: path.into(), what });
     }
     let mut recorded = Recorded {
@@ -31,11 +31,13 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     };
     if let End::Broken(at) = end {
         let count = nodes.count;
-        recorded.note(&format!("the JSON breaks off at byte {at}. The {count} nodes before that are used."));
+        recorded.note(&format!(
+            "the JSON is truncated or damaged at byte {at}. The {count} nodes before that are used."
+        ));
     }
     if nodes.unreadable > 0 {
         let were = words::plural(nodes.unreadable, "node was", "nodes were");
-        recorded.note(&format!("{} {were} left out: not of the known form.", nodes.unreadable));
+        recorded.note(&format!("{} {were} left out: unknown form.", nodes.unreadable));
     }
     let count = nodes.communications.len();
     recorded.note(&format!(
@@ -45,14 +47,14 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     ));
     build(nodes, &mut recorded);
     recorded.common_notes.push(
-        "PyTorch execution traces have no times: only which communications there are, and in what order, is known. No \
-         slowdown can be concluded. Give the profiler's traces of the same run."
+        "PyTorch execution traces have no times: only the communications and their order are known. Slowdowns cannot be \
+         determined. Give the profiler's traces of the same run."
             .into(),
     );
     Ok(recorded)
 }
 
-/// Ids count the nodes in the order in which the host began them.
+/// Node ids increase in the order in which the host began the nodes.
 fn build(mut nodes: Nodes, recorded: &mut Recorded) {
     nodes.communications.sort_by_key(|node| node.id);
     nodes.steps.sort_unstable();
@@ -72,11 +74,12 @@ fn build(mut nodes: Nodes, recorded: &mut Recorded) {
             label: format!("{collective} of group {group}"),
             size: node.size,
             by_order: true,
+            numbered: false,
             ends_together: ends_together(collective),
             one_way: false,
         });
         let detail = node.elements.map_or(String::new(), |elements| format!("{elements} elements"));
-        let kind = kinds.place(communication(collective, &detail));
+        let kind = kinds.place(communication(collective, &detail, None));
         let meeting = (!matches!(collective, "send" | "recv"))
             .then(|| Meeting { channel, number: counter.next(step, channel) });
         let place = recorded.ops.len() as u32;
@@ -115,7 +118,7 @@ struct Node<'a> {
     id: u64,
     #[serde(borrow)]
     name: &'a RawValue,
-    /// A list up to schema 1.0; since then an object with `values`.
+    /// A list up to schema 1.0; later an object with `values`.
     #[serde(borrow, default)]
     inputs: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -149,6 +152,15 @@ impl Sink for Nodes {
         self.count += 1;
         self.unreadable += 1;
     }
+
+    fn may_begin(&self, text: &[u8]) -> bool {
+        // Attributes are also objects in a list, but begin with their name.
+        text[1..].trim_ascii_start().starts_with(b"\"id\"")
+    }
+
+    fn damaged(&mut self, _: u64) {
+        self.strange();
+    }
 }
 
 fn described(node: &Node) -> Communication {
@@ -171,7 +183,7 @@ fn described(node: &Node) -> Communication {
     }
 }
 
-/// The first text among the inputs is the name of the collective.
+/// The name of the collective: the first string among the inputs.
 fn name_of_inputs(inputs: &Value) -> String {
     let values = inputs.as_array().or_else(|| inputs["values"].as_array());
     values.into_iter().flatten().find_map(Value::as_str).unwrap_or("").to_string()

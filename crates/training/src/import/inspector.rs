@@ -67,7 +67,7 @@ struct Kernel {
 }
 
 impl Events {
-    /// When the first channel began, in microseconds; a channel that was not used has 0.
+    /// When the first channel began, in microseconds. Unused channels have 0.
     fn start(&self) -> Option<f64> {
         let kernels = self.kernel_events.iter().filter_map(|kernel| kernel.kernel_start_ts);
         kernels
@@ -124,8 +124,8 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         });
     }
     if !bad.is_empty() {
-        let left = words::plural(bad.len(), "was left out: it is", "were left out: they are");
-        recorded.note(&format!("{} {left} no record of NCCL Inspector.", words::of("line", &bad)));
+        let left = words::plural(bad.len(), "was left out: not a record", "were left out: not records");
+        recorded.note(&format!("{} {left} of NCCL Inspector.", words::of("line", &bad)));
     }
     recorded.memberships = members.into_iter().map(|(id, (rank, size))| (id, rank, size)).collect();
     build(entries, &mut recorded);
@@ -150,6 +150,7 @@ fn entry(line: &Line) -> Option<Entry> {
             label: format!("communicator {id}"),
             size: Some(size),
             by_order: false,
+            numbered: true,
             ends_together: ends_together(collective),
             one_way: false,
         };
@@ -177,6 +178,7 @@ fn entry(line: &Line) -> Option<Entry> {
         label: format!("messages from {from} to {to} in communicator {id}"),
         size: Some(2),
         by_order: true,
+        numbered: false,
         ends_together: false,
         one_way: false,
     };
@@ -193,7 +195,7 @@ fn entry(line: &Line) -> Option<Entry> {
     })
 }
 
-/// Operations of a communicator come one after the other. Communicators know nothing of each other.
+/// Operations of a communicator run one after the other. Communicators are independent of each other.
 fn build(mut entries: Vec<Entry>, recorded: &mut Recorded) {
     let exact = entries.iter().all(|entry| entry.start_ps.is_some());
     let begin = |entry: &Entry| entry.start_ps.unwrap_or(entry.dumped_ps - i128::from(entry.duration_ps));
@@ -205,7 +207,7 @@ fn build(mut entries: Vec<Entry>, recorded: &mut Recorded) {
     for entry in &entries {
         let channel = channels.place(entry.channel.clone());
         let stream = streams.place(entry.channel.key.clone());
-        // Messages are counted per communicator and direction; the partner's count may differ.
+        // NCCL counts messages per communicator and direction, so the partner's count may differ.
         let number = if entry.channel.by_order { counter.next(0, channel) } else { entry.number };
         let detail = format!("{} bytes", entry.bytes);
         let place = recorded.ops.len() as u32;
@@ -215,7 +217,7 @@ fn build(mut entries: Vec<Entry>, recorded: &mut Recorded) {
         }
         recorded.ops.push(RecordedOp {
             step: 0,
-            kind: kinds.place(communication(entry.collective, &detail)),
+            kind: kinds.place(communication(entry.collective, &detail, Some(entry.bytes))),
             stream,
             start_ps: i64::try_from(begin(entry) - origin).unwrap_or(i64::MAX / 4).min(i64::MAX / 4),
             duration_ps: entry.duration_ps,
@@ -237,14 +239,14 @@ fn notes(exact: bool, recorded: &mut Recorded) {
     );
     if !exact {
         recorded.common_notes.push(
-            "NCCL Inspector wrote no event times: starts are the time of writing less the duration, and lie too late. \
+            "NCCL Inspector wrote no event times: starts are the time of writing minus the duration, and are too late. \
              Set NCCL_INSPECTOR_DUMP_VERBOSE=1 to record them."
                 .into(),
         );
     }
 }
 
-/// Ranks are those of a communicator that all files share; without one, files are counted.
+/// Takes ranks from a communicator that all files share. Without one, numbers the files.
 pub fn name_ranks(files: &mut [Recorded]) {
     let Some(first) = files.first() else { return };
     let of = |file: &Recorded, id: &str| {
@@ -256,7 +258,7 @@ pub fn name_ranks(files: &mut [Recorded]) {
         (0..).zip(files.iter_mut()).for_each(|(rank, file)| file.rank = Some(rank));
         files[0]
             .common_notes
-            .push("No communicator has all processes: ranks count the files in order of their names.".into());
+            .push("No communicator has all processes: ranks number the files in name order.".into());
         return;
     };
     for file in files {

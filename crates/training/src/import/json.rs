@@ -1,33 +1,38 @@
-//! Reads a JSON object of which one member is a list that may be gigabytes long, element by element.
+//! Reads a JSON object with one very long list, possibly gigabytes, element by element.
 //!
-//! The file is read in blocks. An element is parsed where it lies in the block; one that the block cuts is parsed
-//! again when the rest has been read. So the file passes through memory once, and only a block is held.
+//! The file is read in blocks, and only one block is in memory. Elements are parsed in place. An element that the end of the
+//! block cuts is parsed again after the next read. After invalid JSON, reading resumes at the next place where an element may
+//! begin.
 
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 use std::io::Read;
 
 const BLOCK: usize = 1 << 20;
-/// No single element or member is longer than this.
+/// The maximum length of an element or member.
 const LONGEST: usize = 1 << 30;
 
-/// What is done with the parts of the object.
+/// Receives the parts of the object.
 pub trait Sink {
     /// Whether this member is the long list.
     fn is_list(&self, key: &str) -> bool;
-    /// Takes the element at the beginning of `text` and says how long it is.
+    /// Takes the element at the beginning of `text`. Returns its length.
     fn element(&mut self, text: &[u8]) -> Result<usize, serde_json::Error>;
-    /// Any other member.
+    /// Takes any other member.
     fn member(&mut self, key: &str, value: &RawValue);
-    /// An element that is JSON but not what was expected.
+    /// Called for an element that is valid JSON but not what was expected.
     fn strange(&mut self);
+    /// Whether an element may begin with `text`. Asked after invalid JSON.
+    fn may_begin(&self, text: &[u8]) -> bool;
+    /// Called if the uncompressed text is invalid JSON from byte `at` on. Reading resumes with the next element.
+    fn damaged(&mut self, at: u64);
 }
 
 /// How the text ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
     Whole,
-    /// It broke off, or went wrong, at this byte of the unpacked text.
+    /// It is truncated or invalid at this byte of the uncompressed text.
     Broken(u64),
 }
 
@@ -37,10 +42,19 @@ pub fn walk(reader: impl Read, sink: &mut dyn Sink) -> Result<End, std::io::Erro
 }
 
 fn walk_in_blocks(reader: impl Read, size: usize, sink: &mut dyn Sink) -> Result<End, std::io::Error> {
-    let mut text = Text { reader, size, block: Vec::new(), at: 0, before: 0, ended: false, error: None };
+    let mut text = Text {
+        reader,
+        size,
+        block: Vec::new(),
+        at: 0,
+        before: 0,
+        ended: false,
+        broken_at: None,
+        error: None,
+    };
     let end = match object(&mut text, sink) {
         Some(()) => End::Whole,
-        None => End::Broken(text.before + text.at as u64),
+        None => End::Broken(text.broken_at.unwrap_or(text.before + text.at as u64)),
     };
     match text.error {
         Some(error) => Err(error),
@@ -57,6 +71,8 @@ struct Text<R> {
     /// Bytes before the block.
     before: u64,
     ended: bool,
+    /// Where the text became invalid, during the search for the next element.
+    broken_at: Option<u64>,
     error: Option<std::io::Error>,
 }
 
@@ -65,7 +81,7 @@ impl<R: Read> Text<R> {
         &self.block[self.at..]
     }
 
-    /// Reads another block behind what is left of this one; false at the end.
+    /// Appends another block to the rest of this one. False at the end.
     fn more(&mut self) -> bool {
         self.ended |= self.block.len() - self.at > LONGEST;
         if self.ended {
@@ -75,7 +91,7 @@ impl<R: Read> Text<R> {
         self.before += self.at as u64;
         self.at = 0;
         let kept = self.block.len();
-        // An element longer than a block doubles it, so that it is not parsed again and again.
+        // An element longer than a block doubles the block, which limits the number of parse attempts.
         let wanted = self.size.max(kept);
         self.block.resize(kept + wanted, 0);
         let filled = self.fill(kept);
@@ -83,7 +99,7 @@ impl<R: Read> Text<R> {
         filled > kept
     }
 
-    /// Fills the block from `filled` on, and says how far that went.
+    /// Fills the block from `filled` on. Returns how far it was filled.
     fn fill(&mut self, mut filled: usize) -> usize {
         while filled < self.block.len() {
             match self.reader.read(&mut self.block[filled..]) {
@@ -92,7 +108,7 @@ impl<R: Read> Text<R> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     self.ended = true;
-                    // A compressed file that breaks off, or is corrupt from here on: what came before counts.
+                    // A compressed file that is truncated or corrupt from here on. What came before is used.
                     let broken = matches!(
                         error.kind(),
                         std::io::ErrorKind::UnexpectedEof
@@ -130,14 +146,14 @@ impl<R: Read> Text<R> {
         found.then_some(())
     }
 
-    /// Hands the value that comes next, whole, to `with`.
+    /// Passes the next complete value to `with`.
     fn value<T>(&mut self, with: &mut dyn FnMut(&RawValue) -> T) -> Option<T> {
         self.peek()?;
         loop {
             let mut values = Deserializer::from_slice(self.rest()).into_iter::<&RawValue>();
             let next = values.next();
             let length = values.byte_offset();
-            // A number at the very end of the block may go on in the next one.
+            // A number at the very end of the block may continue in the next one.
             let cut = self.at + length == self.block.len() && !self.ended;
             match next {
                 Some(Ok(value)) if !cut => {
@@ -156,14 +172,25 @@ impl<R: Read> Text<R> {
     }
 }
 
-/// Whether more text may help: a number that is cut behind its point is an error of syntax, not the end.
+/// Whether more text may fix the error. A number cut after its decimal point gives a syntax error, not an end-of-file error.
 fn at_end(error: &serde_json::Error, text: &[u8]) -> bool {
-    let lines = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let last_line = text.iter().rev().take_while(|&&byte| byte != b'\n').count();
-    error.is_eof() || (error.is_syntax() && error.line() == lines && error.column() >= last_line)
+    error.is_eof() || error.is_syntax() && place(error, text) >= text.len()
 }
 
-/// `None` where the text breaks off.
+/// The byte offset of an error. Only reads the text before it.
+fn place(error: &serde_json::Error, text: &[u8]) -> usize {
+    let lines = error.line().saturating_sub(1);
+    let line = match lines.checked_sub(1) {
+        None => Some(0),
+        Some(last) => {
+            let mut ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            ends.nth(last).map(|(end, _)| end + 1)
+        }
+    };
+    line.map_or(text.len(), |line| line.saturating_add(error.column()))
+}
+
+/// `None` if the text is truncated.
 fn object<R: Read>(text: &mut Text<R>, sink: &mut dyn Sink) -> Option<()> {
     text.take(b'{')?;
     if text.take(b'}').is_some() {
@@ -189,9 +216,42 @@ fn elements<R: Read>(text: &mut Text<R>, sink: &mut dyn Sink) -> Option<()> {
         return Some(());
     }
     loop {
-        element(text, sink)?;
-        if text.take(b',').is_none() {
-            return text.take(b']');
+        let is_whole = element(text, sink).is_some();
+        if is_whole && text.take(b']').is_some() {
+            return Some(());
+        }
+        if is_whole && text.take(b',').is_some() {
+            continue;
+        }
+        // Either the text has ended, or this is invalid JSON.
+        text.peek()?;
+        let at = text.before + text.at as u64;
+        text.broken_at = Some(at);
+        next_element(text, sink)?;
+        text.broken_at = None;
+        sink.damaged(at);
+    }
+}
+
+/// Skips to the next place where an element may follow another: `}, {`. `None` if there is none.
+fn next_element<R: Read>(text: &mut Text<R>, sink: &dyn Sink) -> Option<()> {
+    // Enough to recognise the beginning of an element.
+    const AHEAD: usize = 256;
+    text.at += 1;
+    loop {
+        while let Some(end) = text.rest().iter().position(|&byte| byte == b'}') {
+            text.at += end + 1;
+            while text.rest().len() < AHEAD && text.more() {}
+            let rest = text.rest();
+            let begin = rest.trim_ascii_start().strip_prefix(b",").map(<[u8]>::trim_ascii_start);
+            if let Some(begin) = begin.filter(|begin| begin.starts_with(b"{") && sink.may_begin(begin)) {
+                text.at += rest.len() - begin.len();
+                return Some(());
+            }
+        }
+        text.at = text.block.len();
+        if !text.more() {
+            return None;
         }
     }
 }
@@ -222,71 +282,4 @@ fn element<R: Read>(text: &mut Text<R>, sink: &mut dyn Sink) -> Option<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct Seen {
-        elements: Vec<String>,
-        members: Vec<(String, String)>,
-        strange: usize,
-    }
-
-    impl Sink for Seen {
-        fn is_list(&self, key: &str) -> bool {
-            key == "list"
-        }
-        fn element(&mut self, text: &[u8]) -> Result<usize, serde_json::Error> {
-            let mut values = Deserializer::from_slice(text).into_iter::<&RawValue>();
-            match values.next() {
-                Some(Ok(value)) => self.elements.push(value.get().to_string()),
-                Some(Err(error)) => return Err(error),
-                None => {}
-            }
-            Ok(values.byte_offset())
-        }
-        fn member(&mut self, key: &str, value: &RawValue) {
-            self.members.push((key.to_string(), value.get().to_string()));
-        }
-        fn strange(&mut self) {
-            self.strange += 1;
-        }
-    }
-
-    const TEXT: &str = r#" {"a": 12, "list": [{"x": "}]\""}, 7, {"y": [1.5, -2e-3]},
-        {"ö": true,
-        "z": 0.25}], "b": {"c": null}, "d": 345.75} "#;
-
-    const LAST: &str = "{\"ö\": true,\n        \"z\": 0.25}";
-
-    #[test]
-    fn elements_and_members_come_in_order() {
-        // Small blocks cut every value somewhere.
-        for size in (1..40).chain([BLOCK]) {
-            let mut seen = Seen::default();
-            assert_eq!(walk_in_blocks(TEXT.as_bytes(), size, &mut seen).unwrap(), End::Whole);
-            assert_eq!(seen.elements, [r#"{"x": "}]\""}"#, r#"{"y": [1.5, -2e-3]}"#, LAST]);
-            let members: Vec<_> = seen.members.iter().map(|(key, value)| (&key[..], &value[..])).collect();
-            assert_eq!(members, [("a", "12"), ("b", r#"{"c": null}"#), ("d", "345.75")]);
-            assert_eq!(seen.strange, 1);
-        }
-    }
-
-    #[test]
-    fn text_cut_anywhere_keeps_what_is_whole() {
-        for cut in 0..TEXT.trim_end().len() {
-            let mut seen = Seen::default();
-            let end = walk(&TEXT.as_bytes()[..cut], &mut seen).unwrap();
-            assert!(matches!(end, End::Broken(at) if at <= cut as u64), "{cut}");
-            assert!(seen.elements.len() <= 3);
-        }
-    }
-
-    #[test]
-    fn elements_may_be_longer_than_a_block() {
-        let long = format!(r#"{{"list": [{{"x": "{}"}}, {{}}]}}"#, "y".repeat(3 * BLOCK));
-        let mut seen = Seen::default();
-        assert_eq!(walk(long.as_bytes(), &mut seen).unwrap(), End::Whole);
-        assert_eq!((seen.elements.len(), seen.elements[0].len()), (2, 3 * BLOCK + 9));
-    }
-}
+mod tests;

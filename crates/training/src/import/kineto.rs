@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     quality(&events, &end, &mut recorded);
     operations::build(events, &mut recorded);
     if recorded.ops.is_empty() {
-        let what = "no kernel was launched within a step that was recorded whole".to_string();
+        let what = "no kernel was launched within a completely recorded step".to_string();
         return Err(ImportError::Nothing { path: path.into(), what });
     }
     if matches!(end, End::Broken(_)) {
@@ -46,22 +46,23 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     Ok(recorded)
 }
 
-/// Where a file breaks off, the last step that has kernels lacks some, and those after it lack all. A file of one step keeps it.
+/// In a truncated file, the last step with kernels lacks some of them, and later steps lack all. A file with only one step keeps
+/// it.
 fn without_last_step(recorded: &mut Recorded) {
     let Some(last) = recorded.ops.iter().map(|op| op.step).max() else { return };
     if recorded.steps.first().is_some_and(|&first| first < last) {
         recorded.steps.retain(|&step| step < last);
-        recorded.left_out.push((last, "the file breaks off"));
+        recorded.left_out.push((last, "the file is truncated"));
     }
 }
 
 fn no_kernels(events: &Events, end: &End) -> String {
     let cut = match end {
         End::Broken(at) if events.count == 0 => {
-            return format!("it is no JSON from byte {at} on, before any event");
+            return format!("it is not valid JSON from byte {at} on, before the first event");
         }
         End::Whole => String::new(),
-        End::Broken(at) => format!(" before byte {at}, where it breaks off"),
+        End::Broken(at) => format!(" before byte {at}, where it is truncated or damaged"),
     };
     format!(
         "it has {} events but no GPU kernel{cut}. Record with ProfilerActivity.CUDA, and let the profiler finish",
@@ -69,7 +70,7 @@ fn no_kernels(events: &Events, end: &End) -> String {
     )
 }
 
-/// No call that launches work takes less.
+/// Every call that launches work takes longer than this.
 const SHORTEST_CALL_PS: i64 = 100_000;
 
 /// A sentence about times that are too short for microseconds.
@@ -78,24 +79,36 @@ fn too_short(events: &Events) -> Option<String> {
     let middle = median(&mut takes);
     (!takes.is_empty() && middle < SHORTEST_CALL_PS).then(|| {
         format!(
-            "Half of the calls that launch kernels take {} or less, and no such call is that fast: are the times in milliseconds? The \
-             profiler writes microseconds.",
+            "Half of the calls that launch kernels take {} or less, which is implausibly fast: are the times in milliseconds? \
+             The profiler writes microseconds.",
             words::time(middle)
         )
     })
 }
 
-/// What is wrong with the file.
+/// Adds notes about damage to the file.
 fn quality(events: &Events, end: &End, recorded: &mut Recorded) {
     recorded.common_notes.extend(too_short(events));
     if let End::Broken(at) = end {
         recorded.note(&format!(
-            "the JSON breaks off at byte {at}. The {} events before that are used; operations are missing.",
+            "the JSON is truncated or damaged at byte {at}. The {} events before that are used; operations are missing.",
             events.count
+        ));
+    }
+    if let Some(at) = events.first_damaged {
+        recorded.note(&format!(
+            "{} not valid JSON, the first at byte {at}: {} left out, and what {} recorded is missing. Was the file damaged \
+             when it was copied?",
+            match events.damaged {
+                1 => "one place is".into(),
+                count => format!("{count} places are"),
+            },
+            words::plural(events.damaged, "the event there is", "the events there are"),
+            words::plural(events.damaged, "it", "they"),
         ));
     }
     if events.unreadable > 0 {
         let were = words::plural(events.unreadable, "event was", "events were");
-        recorded.note(&format!("{} {were} left out: no valid time, stream or form.", events.unreadable));
+        recorded.note(&format!("{} {were} left out: invalid time, stream or form.", events.unreadable));
     }
 }

@@ -5,7 +5,7 @@ use super::words;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// An operation of a worker: places in the list of workers and in [`Recorded::ops`].
+/// An operation of a worker: indices in the list of workers and in [`Recorded::ops`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Member {
     pub worker: u32,
@@ -33,7 +33,7 @@ impl Matched {
     pub fn new(workers: &[Recorded]) -> Matched {
         let mut keys: Distinct<String> = Distinct::default();
         let mut channels: Vec<Channel> = Vec::new();
-        // Step, channel, number, and which of those with the same number it is; then the operation.
+        // Step, channel, number, and a counter for equal numbers; then the operation.
         let mut found: Vec<((i64, u32, u64, u32), Member)> = Vec::new();
         for (worker, recorded) in (0..).zip(workers) {
             let places: Vec<u32> = recorded
@@ -72,8 +72,8 @@ impl Matched {
         &self.channels[set.channel as usize]
     }
 
-    /// Sentences about collectives that lack ranks, in the steps that are used. With ranks missing altogether, the
-    /// fullest meeting of a channel tells how many could be there.
+    /// Sentences about collectives that lack ranks, in the used steps. If some ranks were not recorded at all, the largest
+    /// meeting of a channel shows how many ranks to expect.
     pub fn notes(&self, steps: &[i64], all_ranks: bool) -> Vec<String> {
         let mut fullest: HashMap<u32, usize> = HashMap::new();
         let used = || self.sets.iter().filter(|set| steps.binary_search(&set.step).is_ok());
@@ -96,7 +96,7 @@ impl Matched {
         let mut notes = Vec::new();
         if !lacking.is_empty() {
             notes.push(format!(
-                "{} {} a partner: {}. They are analysed with the ranks that are there.",
+                "{} {} a partner: {}. They are analysed with the ranks that are present.",
                 lacking.len(),
                 words::plural(lacking.len(), "communication lacks", "communications lack"),
                 words::list_up_to(3, &lacking)
@@ -113,7 +113,7 @@ impl Matched {
     }
 }
 
-/// Numbers that occur twice on a worker are told apart by their order.
+/// Numbers that occur twice on a worker are distinguished by order.
 fn of_worker(worker: u32, recorded: &Recorded, places: &[u32]) -> Vec<((i64, u32, u64, u32), Member)> {
     let mut meetings: Vec<(i64, u32, u64, i64, u32)> = (0..)
         .zip(&recorded.ops)

@@ -1,20 +1,22 @@
-//! What the file of one rank says, whatever its format was.
+//! The contents of one rank's file, independent of its format.
 
 use crate::{Kind, KindInfo, Role};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Operations that meet others across ranks do so on a channel: a process group, a communicator, a pair of ranks.
+/// Where operations of several ranks meet: a process group, a communicator, or a pair of ranks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Channel {
     /// The same on all ranks that take part.
     pub key: String,
-    /// For people.
+    /// The name in messages.
     pub label: String,
-    /// How many ranks take part, where that is known.
+    /// The number of ranks that take part, if known.
     pub size: Option<u32>,
-    /// Whether its operations have no number of their own and were counted in order of their start.
+    /// Whether its operations have no sequence number and were counted in order of start.
     pub by_order: bool,
+    /// Whether numbers count through the whole job, so that equal numbers match whatever the step number.
+    pub numbered: bool,
     /// Whether all end together, so that clocks can be compared.
     pub ends_together: bool,
     /// Whether the receiver waits for the sender, but not the other way round.
@@ -24,7 +26,7 @@ pub struct Channel {
 /// Where an operation meets its partners: those on the same channel with the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meeting {
-    /// The place in [`Recorded::channels`].
+    /// The index in [`Recorded::channels`].
     pub channel: u32,
     pub number: u64,
 }
@@ -32,7 +34,7 @@ pub struct Meeting {
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedOp {
     pub step: i64,
-    /// The place in [`Recorded::kinds`].
+    /// The index in [`Recorded::kinds`].
     pub kind: u32,
     pub stream: u16,
     /// Since [`Recorded::origin_ps`].
@@ -41,7 +43,7 @@ pub struct RecordedOp {
     pub meeting: Option<Meeting>,
 }
 
-/// An operation as a table has it; -1 stands for what does not apply.
+/// An operation of a table; -1 for fields that do not apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableOp {
     pub step: i64,
@@ -63,33 +65,33 @@ pub struct Recorded {
     pub host: Option<String>,
     pub dp_rank: u32,
     pub stage: u32,
-    /// How many data-parallel ranks and stages there are, where that is known.
+    /// The number of data-parallel ranks and stages, if known.
     pub size: (u32, u32),
-    /// When its clock began to count, since an epoch that the files of a job share.
+    /// The origin of its times, relative to an epoch that all files of the job share.
     pub origin_ps: i128,
-    /// Whether ends are as measured, so that clocks can be compared.
+    /// Whether ends were measured, so that clocks can be compared.
     pub has_clock: bool,
-    /// Whether starts are unknown, so that they have to follow from what waits for what.
+    /// Whether starts are unknown and must be derived from the dependencies.
     pub no_starts: bool,
     pub synthetic: bool,
-    /// Steps that were recorded from begin to end, in order.
+    /// Completely recorded steps, in order.
     pub steps: Vec<i64>,
     /// Steps that were left out, and why.
     pub left_out: Vec<(i64, &'static str)>,
-    /// Communicators it takes part in, where ranks are known only within them: id, rank and size.
+    /// Its communicators, if ranks are known only within them: id, rank and size.
     pub memberships: Vec<(String, u32, u32)>,
     pub kinds: Vec<KindInfo>,
     pub channels: Vec<Channel>,
     pub ops: Vec<RecordedOp>,
-    /// The same as operations of a table, where the file tells them; in order of step, kind and start.
+    /// The same as table operations, if the file allows it; in order of step, kind and start.
     pub table: Option<Vec<TableOp>>,
-    /// `(after, before)`: what waits for what within the rank. None connects two steps.
+    /// `(after, before)`: dependencies within the rank. None connects two steps.
     pub edges: Vec<(u32, u32)>,
     /// About this file, without its name.
     pub notes: Vec<String>,
-    /// About the format or the whole job; said once, however many files say it.
+    /// About the format or the whole job. Reported once for all files.
     pub common_notes: Vec<String>,
-    /// The same, where nothing is wrong.
+    /// The same, but not warnings.
     pub remarks: Vec<String>,
 }
 
@@ -98,13 +100,13 @@ impl Recorded {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// A sentence about this file; its name is put before it.
+    /// Adds a sentence about this file. The file name is prepended later.
     pub fn note(&mut self, what: &str) {
         self.notes.push(what.to_string());
     }
 }
 
-/// A list in which nothing is twice.
+/// A list without duplicates.
 #[derive(Debug)]
 pub struct Distinct<T> {
     pub items: Vec<T>,
@@ -129,7 +131,7 @@ impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
     }
 }
 
-/// Numbers meetings of a channel that have no number, from 0 in every step.
+/// Counts the meetings of a channel without sequence numbers, from 0 in every step.
 #[derive(Debug, Default)]
 pub struct Counter {
     next: HashMap<(i64, u32), u64>,
@@ -166,14 +168,14 @@ pub fn collective_name(name: &str) -> &'static str {
     NAMES.iter().find(|(part, _)| plain.contains(part)).map_or("collective", |&(_, name)| name)
 }
 
-/// Whether all ranks of such a collective end together: nobody has the result before everybody has sent.
+/// Whether all ranks of such a collective end together, because none has the result before all have sent.
 pub fn ends_together(collective: &str) -> bool {
     matches!(collective, "all_reduce" | "reduce_scatter" | "all_gather" | "all_to_all" | "barrier")
 }
 
-pub fn communication(collective: &str, detail: &str) -> KindInfo {
+pub fn communication(collective: &str, detail: &str, bytes: Option<u64>) -> KindInfo {
     let name = if detail.is_empty() { collective.into() } else { format!("{collective} {detail}") };
-    KindInfo::launched(name, collective, Role::Communication)
+    KindInfo { bytes, ..KindInfo::launched(name, collective, Role::Communication) }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! A job whose files say what the operations of a table are becomes a table: everything that is known of tables then
-//! holds for it.
+//! Turns recordings into a table, if all files contain the operations of a table. The job is then analysed like any table.
 
 use super::recorded::{Recorded, TableOp};
 use super::words;
 use crate::{Kind, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The rows of the steps, with all times in one clock; none if some file has no operations of a table.
+/// The rows of the steps, with all times on one clock. `None` if some file has no table operations.
 pub fn rows(
     workers: &[Recorded],
     steps: &[i64],
@@ -52,19 +51,17 @@ pub fn rows(
     Some(rows)
 }
 
-/// Of ranks with the same place, which are a tensor-parallel group, the first stands for all.
+/// Ranks with the same place are a tensor-parallel group. The first represents all of them.
 fn first_of_each(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<usize> {
-    let mut first: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for (place, worker) in workers.iter().enumerate() {
-        first.entry((worker.dp_rank, worker.stage)).or_insert(place);
-    }
-    let kept: Vec<usize> =
-        (0..workers.len()).filter(|place| first.values().any(|kept| kept == place)).collect();
+    let mut taken: BTreeSet<(u32, u32)> = BTreeSet::new();
+    let kept: Vec<usize> = (0..workers.len())
+        .filter(|&place| taken.insert((workers[place].dp_rank, workers[place].stage)))
+        .collect();
     if kept.len() < workers.len() {
         let left = workers.len() - kept.len();
         notes.push(format!(
-            "{left} {} not analysed: they have the same place in the pipeline as another rank, as those of a \
-             tensor-parallel group have, and the first of them stands for all.",
+            "{left} {} not analysed: they have the same place in the pipeline as another rank, as in a tensor-parallel group, \
+             and the first of them represents all.",
             words::plural(left, "rank was", "ranks were")
         ));
     }

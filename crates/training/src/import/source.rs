@@ -1,4 +1,4 @@
-//! Files of a job: which there are, what format each has, and their bytes.
+//! The files of a job: their list, formats and bytes.
 
 use super::ImportError;
 use flate2::read::MultiGzDecoder;
@@ -20,15 +20,18 @@ impl Format {
             Format::Kineto => "a PyTorch profiler trace",
             Format::Chakra => "a Chakra trace",
             Format::Execution => "a PyTorch execution trace",
-            Format::Inspector => "a NCCL Inspector log",
+            Format::Inspector => "an NCCL Inspector log",
         }
     }
 }
 
-/// As much of a file as tells its format; descriptions of GPUs may come first.
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The bytes needed to detect the format. Descriptions of GPUs may come first.
 const HEAD: u64 = 256 * 1024;
 
-/// The files themselves; those of a folder in order of their names. Hidden files are left out.
+/// The given files, and the files of given folders in order of name. Hidden files are skipped.
 pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ImportError> {
     let mut files = Vec::new();
     for path in paths {
@@ -59,7 +62,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ImportError> {
     if files.is_empty() { Err(ImportError::NoFiles) } else { Ok(files) }
 }
 
-/// The bytes of a file, unpacked where it is compressed.
+/// The bytes of a file, decompressed if necessary.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, ImportError> {
     let io = |source| ImportError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
@@ -68,15 +71,34 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, ImportError> {
     let packed = magic == [0x1f, 0x8b];
     let whole = Cursor::new(magic).chain(file);
     Ok(match packed {
-        true => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, whole))),
-        false => Box::new(whole),
+        true => Box::new(without_mark(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, whole)))),
+        false => Box::new(without_mark(whole)),
     })
 }
 
-/// Finds out the format from how the content begins.
+/// A text without its byte order mark. A read error is returned by the next read.
+fn without_mark(mut text: impl Read) -> impl Read {
+    let mut begin = Vec::new();
+    let result = (&mut text).take(MARK.len() as u64).read_to_end(&mut begin);
+    if begin == MARK {
+        begin.clear();
+    }
+    Cursor::new(begin).chain(Failed(result.err())).chain(text)
+}
+
+/// Returns an error once, then end of file.
+struct Failed(Option<std::io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// Detects the format from the beginning of the contents.
 pub fn format(path: &Path) -> Result<Format, ImportError> {
     let mut head = Vec::new();
-    // A compressed file that is cut short still shows its head.
+    // A truncated compressed file still has a readable head.
     let result = open(path)?.take(HEAD).read_to_end(&mut head);
     if let (Err(source), true) = (result, head.is_empty()) {
         return Err(ImportError::Io { path: path.into(), source });
@@ -101,8 +123,7 @@ fn format_of(head: &[u8]) -> Option<Format> {
     super::chakra::begins(head).then_some(Format::Chakra)
 }
 
-/// The rank that a file's name tells: the number after `rank` or `worker`, or else the last number that stands
-/// by itself, as in `trace.3.et`.
+/// The rank in a file's name: the number after `rank` or `worker`, or else the last separate number, as in `trace.3.et`.
 pub fn rank_in_name(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
     for word in ["rank", "worker"] {
@@ -114,7 +135,7 @@ pub fn rank_in_name(path: &Path) -> Option<u32> {
             }
         }
     }
-    // Larger numbers are times and process ids.
+    // Larger numbers are timestamps and process ids.
     name.split(|c: char| !c.is_alphanumeric())
         .rev()
         .filter(|part| part.len() <= 6)
@@ -124,6 +145,19 @@ pub fn rank_in_name(path: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        let read = |bytes: &'static [u8]| {
+            let mut text = String::new();
+            without_mark(bytes).read_to_string(&mut text).map(|_| text)
+        };
+        assert_eq!(read(b"\xef\xbb\xbf{\"traceEvents\": []}").unwrap(), "{\"traceEvents\": []}");
+        assert_eq!(read(b"{}").unwrap(), "{}");
+        assert_eq!(read(b"").unwrap(), "");
+        let mut failing = without_mark(Failed(Some(std::io::Error::other("no"))));
+        assert!(failing.read(&mut [0; 8]).is_err());
+    }
 
     #[test]
     fn names_tell_ranks() {

@@ -14,13 +14,14 @@ struct OfStep {
     edges: Vec<(u32, u32)>,
 }
 
-/// What the steps are built from.
+/// The input from which steps are built.
 pub struct Assembly<'a> {
     workers: &'a [Recorded],
-    /// By worker: what its kinds are in the job.
+    /// By worker: the index in the job of each of its kinds.
     kinds: Vec<Vec<u16>>,
     matched: &'a Matched,
-    shift_ps: &'a [i64],
+    /// The shift added to the times of a worker in a step.
+    shift_ps: &'a dyn Fn(usize, i64) -> i64,
     by_step: Vec<HashMap<i64, OfStep>>,
 }
 
@@ -31,7 +32,7 @@ struct Building {
     start_ps: Vec<i64>,
     duration_ps: Vec<i64>,
     edges: Vec<(u32, u32)>,
-    /// By worker: where its operations went.
+    /// By worker: from its operations to those of the step.
     places: Vec<HashMap<u32, u32>>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> Assembly<'a> {
         workers: &'a [Recorded],
         kinds: Vec<Vec<u16>>,
         matched: &'a Matched,
-        shift_ps: &'a [i64],
+        shift_ps: &'a dyn Fn(usize, i64) -> i64,
     ) -> Assembly<'a> {
         let by_step = workers.iter().map(by_step).collect();
         Assembly { workers, kinds, matched, shift_ps, by_step }
@@ -58,14 +59,14 @@ impl<'a> Assembly<'a> {
         }
         if !circular.is_empty() {
             job.notes.push(format!(
-                "Left out: {}. Operations wait for each other in a circle: collectives come in different orders on \
-                 different ranks, or were matched wrongly.",
+                "Left out: {}. Operations wait for each other in a cycle: collectives run in different orders on different \
+                 ranks, or were matched wrongly.",
                 words::of("step", &circular)
             ));
         }
     }
 
-    /// False if the operations wait for each other in a circle.
+    /// False if the operations wait for each other in a cycle.
     fn add_step(&self, step: i64, sets: &[Set], job: &mut Job) -> bool {
         let mut building = Building::default();
         (0..self.workers.len()).for_each(|worker| self.add_worker(step, worker, &mut building));
@@ -89,6 +90,7 @@ impl<'a> Assembly<'a> {
     fn add_worker(&self, step: i64, worker: usize, building: &mut Building) {
         let mut places = HashMap::new();
         let mut seen: HashMap<u16, u32> = HashMap::new();
+        let shift = (self.shift_ps)(worker, step);
         if let Some(of_step) = self.by_step[worker].get(&step) {
             for &place in &of_step.ops {
                 let op = &self.workers[worker].ops[place as usize];
@@ -107,7 +109,7 @@ impl<'a> Assembly<'a> {
                     inside: false,
                 });
                 *seq += 1;
-                building.start_ps.push(op.start_ps.saturating_add(self.shift_ps[worker]));
+                building.start_ps.push(op.start_ps.saturating_add(shift));
                 building.duration_ps.push(op.duration_ps);
             }
             building
@@ -117,7 +119,7 @@ impl<'a> Assembly<'a> {
         building.places.push(places);
     }
 
-    /// Groups of operations that transfer together. Receivers of messages wait for their sender by an edge.
+    /// Groups of operations that transfer together. Receivers of one-way messages get an edge from the sender instead.
     fn meetings(&self, sets: &[Set], job: &Job, building: &mut Building) -> Vec<Group> {
         let mut groups = Vec::new();
         for set in sets.iter().filter(|set| set.members.len() > 1) {
@@ -152,7 +154,7 @@ fn by_step(worker: &Recorded) -> HashMap<i64, OfStep> {
     by_step
 }
 
-/// Starts that follow from what waits for what, for recordings without times.
+/// The earliest starts that dependencies allow, for recordings without times.
 fn earliest(graph: &Graph, start_ps: &mut [i64], duration_ps: &[i64]) {
     for node in &graph.order {
         let ops = match node {

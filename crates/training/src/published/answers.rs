@@ -1,20 +1,21 @@
-//! What the replays say: slowdowns by step, stage, data-parallel rank, kind and worker, and how much mending would win.
+//! The results of the replays: slowdowns by step, stage, data-parallel rank, kind and worker, and the gain from mending workers.
 
 use super::Dense;
 use super::graph::{GraphError, graph};
-use super::replay::{Mix, StepTimes, Times, mean};
+use super::replay::{Mix, StepTimes, Times};
 use crate::graph::Graph;
+use crate::median::mean;
 use crate::{Kind, Meta};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Below this slowdown nothing is decomposed.
+/// Slowdowns below this are not decomposed.
 const WORTH_A_LOOK: f64 = 1.03;
-/// Of so many workers in a hundred it is asked what mending them wins.
+/// Percentage of the workers whose mending is evaluated.
 const SLOWEST_PERCENT: u64 = 3;
 
-/// Less than this part of a step is rounding, and not lost time.
+/// Less than this share of a step is rounding, not lost time.
 const NOTHING: f64 = 1e-12;
 
 /// Slowdowns, by name.
@@ -31,11 +32,11 @@ pub struct Answers {
     pub ideal_seconds: f64,
     /// How much longer the steps are than with ideal durations.
     pub s: f64,
-    /// What of the recorded time the replay does not explain.
+    /// The part of the recorded time that the replay does not explain.
     pub replay_error: f64,
     pub launch_slowdown: f64,
     pub by_step: BTreeMap<i64, f64>,
-    /// Ideal but for these. Nothing where the job is hardly slowed at all.
+    /// Slowdowns with only these as recorded. `None` if the job is hardly slowed.
     pub by_stage: Option<Slowdowns>,
     pub by_dp_rank: Option<Slowdowns>,
     pub by_type: Option<Slowdowns>,
@@ -60,16 +61,16 @@ pub struct Worker {
     pub s_w: f64,
 }
 
-/// What some operations are to blame for.
+/// The lost time that some operations account for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Rem {
-    /// The part of the lost time that goes if they are ideal. Nothing where nothing is lost.
+    /// The part of the lost time saved if they are ideal. `None` if no time is lost.
     pub rem: Option<f64>,
-    /// The part of the lost time that comes if only they are as they were.
+    /// The part of the lost time that remains if only they are as recorded.
     pub add: Option<f64>,
     pub seconds_without: f64,
     pub seconds_with_only: f64,
-    /// The ranks that were mended, where these are workers.
+    /// The ranks of the mended workers; empty for a stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
 }
@@ -95,7 +96,7 @@ fn means(steps: &[StepTimes]) -> StepTimes {
 }
 
 impl Analysis<'_> {
-    /// Which of all (data-parallel rank, operation) belong to something.
+    /// Evaluates `belongs` for every data-parallel rank and operation.
     fn which(&self, belongs: impl Fn(u32, usize) -> bool) -> Vec<bool> {
         (0..self.job.dp)
             .flat_map(|rank| (0..self.job.ops.len()).map(move |op| (rank, op)))
@@ -103,7 +104,7 @@ impl Analysis<'_> {
             .collect()
     }
 
-    /// Ideal but for some.
+    /// The mean step with only `real` as recorded, the others ideal.
     fn only(&self, real: Vec<bool>) -> StepTimes {
         means(&self.times.replay(&Mix { real, delayed: None }))
     }
@@ -121,9 +122,11 @@ impl Analysis<'_> {
             let mix = Mix { real: everything.clone(), delayed: Some(which) };
             means(&self.times.replay(&mix)).opt / real.opt
         };
-        let [by_stage, by_dp_rank, by_type] = self.decompose(s, false, &durations);
+        let of_rank = |rank: u32| means(&self.times.replay_alone(rank as usize)).opt / ideal.opt;
+        let launches_of_rank = |rank: u32| launches(self.which(|own, _| own == rank));
+        let [by_stage, by_dp_rank, by_type] = self.decompose(s, false, &durations, &of_rank);
         let [launch_by_stage, launch_by_dp_rank, launch_by_type] =
-            self.decompose(launch_slowdown, true, &launches);
+            self.decompose(launch_slowdown, true, &launches, &launches_of_rank);
         let workers = self.workers(by_stage.as_ref(), by_dp_rank.as_ref());
         let rem = |ranks: Vec<u32>, which: &dyn Fn(u32, usize) -> bool| {
             self.rem(real.whole, ideal.whole, ranks, which)
@@ -168,12 +171,13 @@ impl Analysis<'_> {
         all.map(|instance| self.job.end(instance)).fold(f64::NEG_INFINITY, f64::max) - first
     }
 
-    /// By stage, data-parallel rank and kind.
+    /// Slowdowns by stage, data-parallel rank and kind. `slowed` takes the operations, `slowed_by` the rank.
     fn decompose(
         &self,
         slowdown: f64,
         launches: bool,
         slowed: &(dyn Fn(Vec<bool>) -> f64 + Sync),
+        slowed_by: &(dyn Fn(u32) -> f64 + Sync),
     ) -> [Option<Slowdowns>; 3] {
         if slowdown < WORTH_A_LOOK {
             return [None, None, None];
@@ -182,17 +186,18 @@ impl Analysis<'_> {
         let class = |op: usize| if launches && self.begins(op) { "first-op" } else { ops[op].kind.class() };
         let stages =
             (0..self.job.pp).map(|stage| (stage.to_string(), self.which(|_, op| ops[op].stage == stage)));
-        let ranks =
-            (0..self.job.dp).map(|dp_rank| (dp_rank.to_string(), self.which(|rank, _| rank == dp_rank)));
         let mut names: Vec<&str> = (0..ops.len()).map(class).collect();
         names.sort_unstable();
         names.dedup();
         let kinds = names.into_iter().map(|name| (name.to_string(), self.which(|_, op| class(op) == name)));
-        let all = [stages.collect::<Vec<_>>(), ranks.collect(), kinds.collect()];
-        all.map(|cases| Some(cases.into_par_iter().map(|(name, which)| (name, slowed(which))).collect()))
+        let of = |cases: Vec<(String, Vec<bool>)>| {
+            Some(cases.into_par_iter().map(|(name, which)| (name, slowed(which))).collect())
+        };
+        let ranks = (0..self.job.dp).into_par_iter().map(|rank| (rank.to_string(), slowed_by(rank)));
+        [of(stages.collect()), Some(ranks.collect()), of(kinds.collect())]
     }
 
-    /// Whether the launch of an operation is that of its step.
+    /// Whether an operation begins the step.
     fn begins(&self, op: usize) -> bool {
         let op = self.job.ops[op];
         let first = if op.stage == 0 { Kind::ForwardCompute } else { Kind::ForwardRecv };
@@ -212,7 +217,8 @@ impl Analysis<'_> {
         workers
     }
 
-    /// What some operations are to blame for, where all take `real` and `ideal` seconds a step.
+    /// The lost time that some operations account for. A step takes `real` seconds as recorded, and `ideal` seconds with all
+    /// operations ideal.
     fn rem(&self, real: f64, ideal: f64, ranks: Vec<u32>, which: &dyn Fn(u32, usize) -> bool) -> Rem {
         let without = self.only(self.which(|rank, op| !which(rank, op))).whole;
         let with_only = self.only(self.which(which)).whole;

@@ -1,4 +1,5 @@
-//! A job as the published analysis wants it: every operation once for each step and data-parallel rank, in flat arrays.
+//! A job in the form that the published analysis needs: every operation once for each step and data-parallel rank, in flat
+//! arrays.
 
 use crate::{Kind, Row};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +24,11 @@ pub struct Dense {
     /// By instance, see [`Dense::instance`]: seconds.
     pub start: Vec<f64>,
     pub duration: Vec<f64>,
-    /// By operation, as the first data-parallel rank has it in the first step: chunk of the stage and of the model, -1 for none.
+    /// By operation, taken from the first data-parallel rank in the first step: the chunk of the stage and that of the model, or
+    /// -1.
     pub chunk: Vec<i32>,
     pub model_chunk: Vec<i32>,
-    /// By stage and data-parallel rank: the rank that was recorded.
+    /// By stage and data-parallel rank: the recorded rank.
     ranks: Vec<u32>,
 }
 
@@ -34,16 +36,20 @@ pub struct Dense {
 pub enum DenseError {
     #[error("the table has no rows")]
     Empty,
-    #[error("step {step}, rank {rank}: {name} {seq} is there twice")]
+    #[error("step {step}, rank {rank}: {name} {seq} appears twice")]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
-        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, which other workers or steps have"
+        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, but other workers or steps have it"
     )]
     Missing { step: i64, dp_rank: u32, stage: u32, name: &'static str, seq: u32 },
     #[error(
         "data-parallel rank {dp_rank} of stage {stage} is rank {rank} and rank {other}: are these two jobs?"
     )]
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
+    #[error("no operation has a duration: record durations")]
+    NoDurations,
+    #[error("nothing was recorded of stage {stage}: the published method needs all stages")]
+    NoStage { stage: u32 },
 }
 
 impl Dense {
@@ -53,15 +59,22 @@ impl Dense {
         else {
             return Err(DenseError::Empty);
         };
+        if rows.iter().all(|row| row.duration == 0.0) {
+            return Err(DenseError::NoDurations);
+        }
         let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
         let ops: Vec<Op> = rows.iter().map(op_of).collect::<BTreeSet<Op>>().into_iter().collect();
+        let stages: BTreeSet<u32> = ops.iter().map(|op| op.stage).collect();
+        if let Some(stage) = (0..pp).find(|stage| !stages.contains(stage)) {
+            return Err(DenseError::NoStage { stage });
+        }
         let steps: Vec<i64> =
             rows.iter().map(|row| row.step).collect::<BTreeSet<i64>>().into_iter().collect();
         let place: BTreeMap<Op, usize> = ops.iter().enumerate().map(|(place, op)| (*op, place)).collect();
         let step: BTreeMap<i64, usize> =
             steps.iter().enumerate().map(|(place, step)| (*step, place)).collect();
         let instances = (ops.len() as u64 * u64::from(dp)).saturating_mul(steps.len() as u64);
-        // As many as there are rows, or some are missing.
+        // There must be as many instances as rows, or some are missing.
         let workers = u64::from(dp) * u64::from(pp);
         let missing = instances > rows.len() as u64 || workers > rows.len() as u64;
         let size = if missing { 0 } else { instances as usize };
@@ -115,7 +128,7 @@ impl Dense {
         DenseError::Missing { step, dp_rank, stage: op.stage, name: op.kind.name(), seq: op.seq }
     }
 
-    /// Where far more instances are missing than there are.
+    /// The error if far more instances are missing than present.
     fn first_missing(&self, rows: &[Row]) -> DenseError {
         let there: BTreeSet<(i64, u32, Op)> =
             rows.iter().map(|row| (row.step, row.dp_rank, op_of(row))).collect();
@@ -134,7 +147,7 @@ impl Dense {
         DenseError::Empty
     }
 
-    /// The number of an instance: those of a data-parallel rank in a step are neighbours.
+    /// The index of an instance. Those of a data-parallel rank in a step are adjacent.
     #[inline]
     pub fn instance(&self, step: usize, dp_rank: usize, op: usize) -> usize {
         (step * self.dp as usize + dp_rank) * self.ops.len() + op

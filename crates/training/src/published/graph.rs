@@ -1,38 +1,44 @@
-//! Who waits for whom in a step. `a ← b` below: a may not start before b has ended.
+//! Which operation waits for which in a step. `a ← b` below: a may not start before b has ended.
 
 use super::Dense;
 use crate::Kind;
 use crate::graph::{Graph, Group};
+use crate::operation::Direction;
 use std::collections::BTreeSet;
 
-/// What a clock may be off, in seconds.
+/// The tolerated clock error, in seconds.
 const SLACK: f64 = 50e-6;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum GraphError {
     #[error(
-        "stage {stage} has no {name}, which the published analysis expects at the end of every step: leave out --method published"
+        "stage {stage} has no {name}, which the published analysis expects at the end of every step: remove --method published"
     )]
     NoTail { stage: u32, name: &'static str },
-    #[error("stage {stage}: {live} operations {name} belong to {computes} computes: some were not recorded")]
+    #[error(
+        "stage {stage} has {live} operations {name} for {computes} computations: the published analysis matches them by \
+         position, so every computation needs one, including on the first and the last chunk of the model. Only the first and \
+         the last stage may lack all of them, or one. Remove --method published: the exact analysis matches them by \
+         microbatch and chunk"
+    )]
     Unmatched { stage: u32, name: &'static str, live: usize, computes: usize },
     #[error("stage {stage} sends {sends} messages of {name}, and stage {other} receives {recvs}")]
     Unpaired { stage: u32, other: u32, name: &'static str, sends: usize, recvs: usize },
-    #[error("{name} is no operation of the published analysis: leave out --method published")]
+    #[error("{name} is not an operation of the published analysis: remove --method published")]
     NotKnown { name: &'static str },
-    #[error("{name} is in a job without data parallelism")]
+    #[error("{name} occurs in a job without data parallelism")]
     NoDataParallelism { name: &'static str },
-    #[error("operations wait for each other in a circle, among them {name} {seq} of stage {stage}")]
+    #[error("operations wait for each other in a cycle, among them {name} {seq} of stage {stage}")]
     Circle { stage: u32, name: &'static str, seq: u32 },
 }
 
-/// Derives the graph from the first data-parallel rank in the first step. `dsp` is that of the job's description.
+/// Derives the graph from the first data-parallel rank in the first step. `dsp` comes from the job's description.
 pub fn graph(job: &Dense, dsp: u32) -> Result<Graph, GraphError> {
     let mut building = Building::new(job, dsp);
     building.check()?;
     for stage in 0..job.pp {
         building.streams(stage);
-        for direction in [FORWARD, BACKWARD] {
+        for direction in Direction::BOTH {
             building.transfers(stage, direction)?;
         }
         building.first_backward(stage);
@@ -42,20 +48,6 @@ pub fn graph(job: &Dense, dsp: u32) -> Result<Graph, GraphError> {
     building.groups()?;
     building.finish()
 }
-
-/// The operations of one direction, and to which chunk of the model its messages go.
-#[derive(Clone, Copy)]
-struct Direction {
-    compute: Kind,
-    send: Kind,
-    recv: Kind,
-    to: i32,
-}
-
-const FORWARD: Direction =
-    Direction { compute: Kind::ForwardCompute, send: Kind::ForwardSend, recv: Kind::ForwardRecv, to: 1 };
-const BACKWARD: Direction =
-    Direction { compute: Kind::BackwardCompute, send: Kind::BackwardSend, recv: Kind::BackwardRecv, to: -1 };
 
 const DATA_PARALLEL: [Kind; 3] =
     [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::SeparateGradsAllReduce];
@@ -87,7 +79,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// The template's times; its instances are the first ones.
+    /// The times of the template, whose instances come first.
     fn start(&self, op: usize) -> f64 {
         self.job.start[op]
     }
@@ -196,7 +188,7 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    /// Transfers of the first backward are posted before the last forward in front of it.
+    /// Transfers of the first backward are posted before the last forward that precedes it.
     fn first_backward(&mut self, stage: u32) {
         let compute = self.in_order(stage, &[Kind::ForwardCompute, Kind::BackwardCompute]);
         let first = compute.iter().position(|&op| self.job.ops[op].kind == Kind::BackwardCompute);
@@ -273,7 +265,7 @@ impl<'a> Building<'a> {
     fn groups(&mut self) -> Result<(), GraphError> {
         let pp = self.job.pp;
         for stage in 0..pp {
-            for direction in [FORWARD, BACKWARD] {
+            for direction in Direction::BOTH {
                 let other = (stage + if direction.to > 0 { 1 } else { pp - 1 }) % pp;
                 let (sends, recvs) = (self.real(stage, direction.send), self.real(other, direction.recv));
                 if sends.len() != recvs.len() {

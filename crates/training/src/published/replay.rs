@@ -3,12 +3,12 @@
 use super::Dense;
 use crate::Kind;
 use crate::graph::{Graph, Node};
-use crate::median::median;
+use crate::median::{mean, median};
 
-/// What is further below zero is no error of clocks, and becomes 0: seconds.
+/// Times below this are not clock errors and are set to 0, in seconds.
 const LARGEST_ERROR: f64 = -10e-3;
 
-/// What a replay is made of.
+/// The times of a replay.
 #[derive(Debug)]
 pub struct Times<'a> {
     pub job: &'a Dense,
@@ -28,11 +28,11 @@ pub struct StepTimes {
     pub opt: f64,
 }
 
-/// Which durations and launch delays of a replay are those of the trace: by data-parallel rank and operation.
+/// Which durations and launch delays of a replay are as recorded: by replayed data-parallel rank and operation.
 #[derive(Clone, Debug)]
 pub struct Mix {
     pub real: Vec<bool>,
-    /// The others have none.
+    /// Operations whose launch delay counts; the others have none.
     pub delayed: Option<Vec<bool>>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Times<'a> {
         }
     }
 
-    /// One number a kind, over all stages, ranks and steps.
+    /// One number per kind, over all stages, ranks and steps.
     fn ideal_durations(&self) -> Vec<f64> {
         let ideal = |kind: Kind| {
             let ops: Vec<usize> =
@@ -122,26 +122,43 @@ impl<'a> Times<'a> {
     /// Replays every step.
     pub fn replay(&self, mix: &Mix) -> Vec<StepTimes> {
         let mut room = Room::new(self.job);
-        (0..self.job.steps.len()).map(|step| self.replay_step(step, mix, &mut room)).collect()
+        let ranks: Vec<usize> = (0..self.job.dp as usize).collect();
+        (0..self.job.steps.len()).map(|step| self.replay_step(step, &ranks, mix, &mut room)).collect()
     }
 
-    /// One step without delays and with ideal durations: all steps are alike then.
+    /// Replays every step with ideal durations for all data-parallel ranks but one. Ideal ranks do everything at the same moment,
+    /// so one represents them all.
+    pub fn replay_alone(&self, rank: usize) -> Vec<StepTimes> {
+        let mut room = Room::new(self.job);
+        let other = if rank == 0 { 1 } else { 0 };
+        let ranks = if self.job.dp > 1 { vec![rank, other] } else { vec![rank] };
+        let ops = self.job.ops.len();
+        let real = (0..ranks.len() * ops).map(|place| place < ops).collect();
+        let mix = Mix { real, delayed: None };
+        (0..self.job.steps.len()).map(|step| self.replay_step(step, &ranks, &mix, &mut room)).collect()
+    }
+
+    /// One step without delays and with ideal durations. All steps are then the same.
     pub fn ideal_step(&self) -> StepTimes {
-        let none = vec![false; self.job.dp as usize * self.job.ops.len()];
-        self.replay_step(0, &Mix { real: none, delayed: None }, &mut Room::new(self.job))
+        // All ranks do everything at the same moment.
+        let none = vec![false; self.job.ops.len()];
+        self.replay_step(0, &[0], &Mix { real: none, delayed: None }, &mut Room::new(self.job))
     }
 
-    fn replay_step(&self, step: usize, mix: &Mix, room: &mut Room) -> StepTimes {
-        let (job, ops, dp) = (self.job, self.job.ops.len(), self.job.dp as usize);
-        let base = job.instance(step, 0, 0);
-        let takes =
-            |place: usize| if mix.real[place] { self.real[base + place] } else { self.ideal[place % ops] };
+    /// Replays one step with only these data-parallel ranks. The mix is by index in `ranks` and operation.
+    fn replay_step(&self, step: usize, ranks: &[usize], mix: &Mix, room: &mut Room) -> StepTimes {
+        let (job, ops, dp) = (self.job, self.job.ops.len(), ranks.len());
+        room.begin(dp * ops);
+        let instance = |place: usize| job.instance(step, ranks[place / ops], place % ops);
+        let takes = |place: usize| {
+            if mix.real[place] { self.real[instance(place)] } else { self.ideal[place % ops] }
+        };
         for node in &self.graph.order {
             match *node {
                 Node::Op(op) => {
                     for rank in 0..dp {
                         let place = rank * ops + op as usize;
-                        let start = self.start(base, place, mix, room);
+                        let start = self.start(instance(place), place, mix, room);
                         room.start[place] = start;
                         room.end[place] = start + takes(place);
                     }
@@ -154,7 +171,7 @@ impl<'a> Times<'a> {
                         let mut latest = f64::NEG_INFINITY;
                         for &op in members {
                             let place = rank * ops + op as usize;
-                            room.start[place] = self.start(base, place, mix, room);
+                            room.start[place] = self.start(instance(place), place, mix, room);
                             latest = latest.max(room.start[place]);
                         }
                         of_all = of_all.max(latest);
@@ -179,14 +196,14 @@ impl<'a> Times<'a> {
     }
 
     #[inline]
-    fn start(&self, base: usize, place: usize, mix: &Mix, room: &Room) -> f64 {
+    fn start(&self, instance: usize, place: usize, mix: &Mix, room: &Room) -> f64 {
         let ops = self.job.ops.len();
         let rank = place / ops * ops;
         let before = self.graph.before.of(place % ops).iter();
         let ends = before.map(|&before| room.end[rank + before as usize]);
         let ready = ends.reduce(f64::max).unwrap_or(0.0);
         match &mix.delayed {
-            Some(delayed) if delayed[place] => ready + self.delay[base + place],
+            Some(delayed) if delayed[place] => ready + self.delay[instance],
             _ => ready,
         }
     }
@@ -203,8 +220,10 @@ impl Room {
         let size = job.dp as usize * job.ops.len();
         Room { start: vec![0.0; size], end: vec![0.0; size] }
     }
-}
 
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    /// Makes room for `size` operations. Each is written before it is read.
+    fn begin(&mut self, size: usize) {
+        self.start.resize(size, 0.0);
+        self.end.resize(size, 0.0);
+    }
 }

@@ -1,17 +1,17 @@
-//! Faults of ranks, or of workers that are drawn, as faults of a job that is made up.
+//! Adds faults of given ranks, or of workers chosen at random, to a synthetic job.
 
 use super::{Fault, Synthetic, SyntheticError, What};
 use crate::whatif::{self, Whom};
 use straggler_model::philox::Stream;
 
-/// The stream of draws that belongs to faults; computing and lengths have their own.
+/// The random stream of faults. Computing and lengths have their own.
 const OF_FAULTS: u32 = 1 << 20;
 
 impl Synthetic {
-    /// Adds a fault. Whom it hits is drawn by the seed, where that is left to chance.
+    /// Adds a fault. If its worker is random, the seed decides.
     ///
     /// # Errors
-    /// There is no such rank or step, or the fault is none of jobs that are made up: nobody is lost or mended there.
+    /// There is no such rank or step, or the fault does not apply to synthetic jobs, which cannot have lost or mended workers.
     pub fn add(&mut self, fault: &whatif::Fault) -> Result<(), SyntheticError> {
         let all = self.dp.saturating_mul(self.pp);
         let place = |rank: u32| match rank < all {

@@ -1,18 +1,18 @@
-//! Which jobs can be made up.
+//! Which synthetic jobs are possible.
 
 use super::{Fault, Synthetic, What};
 use std::collections::BTreeMap;
 
-/// Why nothing is made up.
+/// Why a synthetic job cannot be made.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SyntheticError {
-    #[error("a job has at least one data-parallel rank, stage, chunk, microbatch and step")]
+    #[error("a job needs at least one data-parallel rank, stage, chunk, microbatch and step")]
     Nothing,
-    #[error("{dp} data-parallel ranks of {pp} stages are too many workers: give {MOST_WORKERS} at most")]
+    #[error("{dp} data-parallel ranks of {pp} stages are too many workers: use at most {MOST_WORKERS}")]
     Workers { dp: u32, pp: u32 },
     #[error(
-        "{vpp} chunks on every one of {pp} stages take turns in rounds of as many microbatches as there are stages: give a multiple of \
-         that instead of {microbatches} microbatches, and 2 stages or more"
+        "{vpp} chunks on each of {pp} stages take turns in rounds of as many microbatches as there are stages: use a multiple \
+         of that instead of {microbatches} microbatches, and at least 2 stages"
     )]
     Chunks { vpp: u32, pp: u32, microbatches: u32 },
     #[error("there is no worker {dp_rank}/{stage}: data-parallel ranks are 0 to {}, stages 0 to {}", dp - 1, pp - 1)]
@@ -21,30 +21,30 @@ pub enum SyntheticError {
     NoRank { rank: u32, last: u32 },
     #[error("there is no step {step}: steps are 0 to {last}")]
     NoStep { step: i64, last: u32 },
-    #[error("nobody is lost or mended in a job that is made up")]
+    #[error("a synthetic job cannot have lost or mended workers")]
     NoFault,
-    #[error("there is no transfer between workers {}/{} and {}/{} alone", one.0, one.1, other.0, other.1)]
+    #[error("no transfer involves only workers {}/{} and {}/{}", one.0, one.1, other.0, other.1)]
     NoLink { one: (u32, u32), other: (u32, u32) },
     #[error("{what} is {given}: give a number from {least} to {most}")]
     Range { what: String, given: f64, least: f64, most: f64 },
     #[error(
-        "a step could take {seconds:.0} s: give fewer microbatches or smaller faults, {LONGEST:.0} s at most"
+        "a step could take {seconds:.0} s: use fewer microbatches or smaller faults, for at most {LONGEST:.0} s"
     )]
     Long { seconds: f64 },
 }
 
 /// More workers than this cannot be analysed.
 const MOST_WORKERS: u32 = 1 << 22;
-/// Seconds of a step; picoseconds have room for much more.
+/// The longest step in seconds. Picoseconds could represent much more.
 const LONGEST: f64 = 1e5;
-/// A normal deviate of 53 random bits is never beyond.
+/// A normal deviate from 53 random bits never exceeds this.
 const SIGMAS: f64 = 9.0;
 
 impl Synthetic {
-    /// Whether such a job can be made up.
+    /// Checks whether such a job is possible.
     ///
     /// # Errors
-    /// What is out of range, and which range that is.
+    /// A value is out of range; the error names the range.
     pub fn check(&self) -> Result<(), SyntheticError> {
         let (dp, pp, steps) = (self.dp, self.pp, self.steps);
         let (vpp, microbatches) = (self.vpp, self.microbatches);
@@ -97,7 +97,8 @@ impl Synthetic {
         if seconds > LONGEST { Err(SyntheticError::Long { seconds }) } else { Ok(()) }
     }
 
-    /// Whether two workers have transfers to themselves: neighbours of a pipeline and its two ends, and two data-parallel ranks.
+    /// Checks that two workers have transfers between only them: neighbours in a pipeline, its two ends, or two data-parallel
+    /// ranks.
     fn check_link(&self, one: (u32, u32), other: (u32, u32)) -> Result<(), SyntheticError> {
         let (dp, pp) = (self.dp, self.pp);
         if other.0 >= dp || other.1 >= pp {
@@ -109,7 +110,7 @@ impl Synthetic {
         if in_pipeline || in_stage { Ok(()) } else { Err(SyntheticError::NoLink { one, other }) }
     }
 
-    /// What a step takes at most: everything one after the other, and as slow as the slowest worker.
+    /// An upper bound of a step: all operations one after the other, as slow as on the slowest worker.
     fn longest_step(&self) -> f64 {
         let worst = |factor: &dyn Fn(What) -> f64| {
             let mut of_worker: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -153,16 +154,16 @@ mod tests {
         }
         let cases = [
             (Synthetic { dp: 0, ..base() }, "at least one"),
-            (Synthetic { dp: u32::MAX, pp: u32::MAX, ..base() }, "give 4194304 at most"),
+            (Synthetic { dp: u32::MAX, pp: u32::MAX, ..base() }, "use at most 4194304"),
             (
                 Synthetic { jitter: f64::NAN, ..base() },
                 "the share of jitter is NaN: give a number from 0 to 10",
             ),
             (Synthetic { forward: -1.0, ..base() }, "from 0 to 1000"),
-            (Synthetic { microbatches: u32::MAX, ..base() }, "give fewer microbatches"),
+            (Synthetic { microbatches: u32::MAX, ..base() }, "use fewer microbatches"),
             (
                 Synthetic { faults: [fault(What::Slow(1e3)), fault(What::Slow(1e3))].concat(), ..base() },
-                "100000 s at most",
+                "at most 100000 s",
             ),
         ];
         for (of, says) in cases {

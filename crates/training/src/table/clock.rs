@@ -1,28 +1,28 @@
-//! What the probe writes beside a table: `rank-00003.clock` has the host of rank 3, and by how much the wall clock was ahead of
-//! the monotonic one at the beginning and at the end.
+//! The clock file that the probe writes next to a table: `rank-00003.clock` has the host of rank 3, and how far the wall clock
+//! was ahead of the monotonic clock at the beginning and at the end.
 //!
-//! Times of a table are those of the monotonic clock, plus what the wall clock was ahead at the beginning. If the wall clock was
-//! set meanwhile, it was wrong before, and so may be the times. When it was set is not known, so that this corrects nothing:
-//! how far clocks are off is found from transfers.
+//! Times of a table are those of the monotonic clock plus this difference at the beginning. If the wall clock was set during the
+//! recording, it was wrong before, and so the times may be wrong. Nothing is corrected here, because it is unknown when the clock
+//! was set. Clock offsets are found from transfers.
 
 use crate::words;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A wall clock that moves by less was not set, in nanoseconds.
+/// A wall clock that moved by less was not set, in nanoseconds.
 const SET_NS: i64 = 1_000_000;
-/// The file is small.
+/// The maximum size of the file.
 const MOST_BYTES: u64 = 4096;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
     pub host: String,
-    /// How far the wall clock moved against the monotonic one, in nanoseconds.
+    /// How far the wall clock moved relative to the monotonic one, in nanoseconds.
     pub moved_ns: i64,
 }
 
 impl Clock {
-    /// That of a table, where there is one. It is of no harm if it cannot be read.
+    /// The clock file next to a table, if any. One that cannot be read is ignored.
     pub fn beside(table: &Path) -> Option<Clock> {
         let path = table.with_extension("clock");
         if !std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= MOST_BYTES) {

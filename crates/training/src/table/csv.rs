@@ -1,8 +1,9 @@
-//! A table as text: a line of names, then a line for every row. Values are separated by commas, or by semicolons or tabs where
-//! the names are; then times may have decimal commas. No value holds a separator.
+//! Tables in CSV: a header line, then a line for every row. The separator is a comma, or a semicolon or tab if the header uses
+//! it; then times may have decimal commas. Values may be in double quotes, and the file may begin with a byte order mark.
 //!
-//! A recorder that is killed leaves a last line that is cut off. One that does not end with a newline is taken for cut off if it
-//! lacks fields, or if its last field could go on: only -1 could not.
+//! A killed recorder leaves a truncated last line. A last line without a newline counts as truncated if it lacks fields, or if
+//! its last field may be incomplete. It is complete if it is -1, in quotes, or an index that the same operation has in another
+//! step.
 
 use super::faults::Wrong;
 use super::{Fault, Raw, Row, Table, TableError};
@@ -14,6 +15,8 @@ const NAMES: [&str; 11] =
     ["dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id", "mc", "gmc", "mb_id"];
 const RANK: usize = 2;
 const STEP: usize = 3;
+/// The columns that are the same in all steps: `mc`, `gmc` and `mb_id`.
+const CHUNKS: [usize; 3] = [8, 9, 10];
 
 pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
@@ -23,7 +26,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
         return Err(TableError::Empty { path: path.into() });
     }
     let separator = [',', ';', '\t'].into_iter().find(|&mark| header.contains(mark)).unwrap_or(',');
-    let header: Vec<&str> = header.split(separator).map(str::trim).collect();
+    let header = cells(header.trim_start_matches('\u{feff}'), separator);
     let mut places = [0; NAMES.len()];
     for (place, name) in places.iter_mut().zip(NAMES) {
         let found = header.iter().position(|known| *known == name);
@@ -39,8 +42,10 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
         if line.trim().is_empty() {
             continue;
         }
-        let cells = Cells { cells: line.split(separator).map(str::trim).collect(), places: &places };
-        if !line.ends_with('\n') && cells.may_go_on(header.len()) {
+        let cells = Cells { cells: self::cells(&line, separator), places: &places };
+        let is_open =
+            !line.ends_with('\n') && !line.trim_end().ends_with('"') && cells.may_go_on(header.len());
+        if is_open && !cells.is_known(header.len(), &table.rows) {
             let step = cells.whole_step().or(table.rows.last().map(|row| row.step));
             table.faults.cut(path.into(), step);
             break;
@@ -54,6 +59,19 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
         }
     }
     Ok(table)
+}
+
+/// The values of a line, without the quotes around them.
+fn cells(line: &str, separator: char) -> Vec<&str> {
+    if !line.contains('"') {
+        return line.split(separator).map(str::trim).collect();
+    }
+    let mut quoted = false;
+    let ends = |mark: char| {
+        quoted ^= mark == '"';
+        mark == separator && !quoted
+    };
+    line.split(ends).map(|cell| cell.trim().trim_matches('"').trim()).collect()
 }
 
 struct Cells<'a> {
@@ -70,13 +88,27 @@ impl Cells<'_> {
         self.cell(column).parse().ok()
     }
 
-    /// Whether something may be missing of a line without an end.
+    /// Whether a line without a newline may be truncated.
     fn may_go_on(&self, fields: usize) -> bool {
         let is_read = self.places.contains(&(fields - 1));
         self.cells.len() < fields || is_read && self.cells[fields - 1] != "-1"
     }
 
-    /// The step of such a line, if more follows it.
+    /// Whether the last field of such a line is an index that the same operation of the same rank has in another step.
+    fn is_known(&self, fields: usize, rows: &[Row]) -> bool {
+        let is_index = CHUNKS.iter().any(|&column| self.places[column] + 1 == fields);
+        let Some(own) = self.row().ok().filter(|_| is_index && self.cells.len() == fields) else {
+            return false;
+        };
+        rows.iter().any(|row| {
+            row.step != own.step
+                && (row.rank, row.kind, row.seq) == (own.rank, own.kind, own.seq)
+                && (row.chunk, row.model_chunk, row.microbatch)
+                    == (own.chunk, own.model_chunk, own.microbatch)
+        })
+    }
+
+    /// The step of such a line, if more fields follow it.
     fn whole_step(&self) -> Option<i64> {
         self.parsed(STEP).filter(|_| self.places[STEP] + 1 < self.cells.len())
     }
@@ -84,10 +116,11 @@ impl Cells<'_> {
     fn row(&self) -> Result<Row, Wrong> {
         let wrong =
             |column: usize, why| Wrong { column: NAMES[column], value: self.cell(column).into(), why };
-        let number = |column: usize| self.parsed(column).ok_or_else(|| wrong(column, "is no whole number"));
+        let number =
+            |column: usize| self.parsed(column).ok_or_else(|| wrong(column, "is not a whole number"));
         let seconds = |column: usize| {
             let number = self.cell(column).replace(',', ".");
-            number.parse::<f64>().map_err(|_| wrong(column, "is no number of seconds"))
+            number.parse::<f64>().map_err(|_| wrong(column, "is not a number of seconds"))
         };
         let raw = Raw {
             dp_rank: number(0)?,

@@ -6,13 +6,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The names of the columns are in that much of the end of a Parquet file.
+/// The column names are in this many bytes at the end of a Parquet file.
 const LONGEST_FOOTER: u64 = 1 << 20;
 
-/// The tables among what was named, if these are all tables: files by their name or content, and those of a folder that are called so.
+/// The tables among the given paths; `None` unless all are tables. Files are detected by name or content, those in a folder by
+/// name.
 ///
 /// # Errors
-/// What was named cannot be read.
+/// A given path cannot be read.
 pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<PathBuf>>, TableError> {
     let mut tables = Vec::new();
     for path in paths {
@@ -39,13 +40,13 @@ pub fn hold_operations(tables: &[PathBuf]) -> bool {
     tables.iter().any(|path| names(path).is_ok_and(|names| has(&names, OPERATIONS)))
 }
 
-/// Whether the name of a file ends as that of a table does.
+/// Whether a file has the extension of a table.
 fn is_called_a_table(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
     [".csv", ".csv.gz", ".parquet"].iter().any(|end| name.to_string_lossy().ends_with(end))
 }
 
-/// Whether straggler has made a table up: it has a column that says so.
+/// Whether straggler generated the table: synthetic tables have a column that says so.
 pub fn is_synthetic(path: &Path) -> bool {
     names(path).is_ok_and(|names| has(&names, b"synthetic"))
 }
@@ -54,14 +55,14 @@ fn has(text: &[u8], name: &[u8]) -> bool {
     text.windows(name.len()).any(|at| at == name)
 }
 
-/// How a file begins that is compressed with gzip.
+/// The magic bytes of gzip.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// How a Parquet file begins.
+/// The magic bytes of Parquet.
 pub const PARQUET: &[u8] = b"PAR1";
 /// The column that only tables of operations have.
 const OPERATIONS: &[u8] = b"optype";
 
-/// As much of a file as tells what it is.
+/// The bytes of a file needed to detect its format.
 fn begin(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     file.take(4096).read_to_end(&mut text)?;
@@ -72,7 +73,7 @@ fn first_line(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == b'\n').next().unwrap_or_default()
 }
 
-/// The part of a file that has the names of its columns: of CSV the first line, of Parquet the end.
+/// The part of a file with the column names: the first line of CSV, the end of Parquet.
 fn names(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut text = begin(&mut file)?;

@@ -1,13 +1,15 @@
-//! Rows that cannot be used. One of an operation that is not known is left out alone; another leaves its whole step out, for
-//! others may have waited for what it was.
+//! Invalid rows. A row of an unknown operation is left out. Any other invalid row leaves out its whole step, because other
+//! operations may have waited for it.
 
 use super::TableError;
-use crate::words::{left_out, listed};
+use crate::Kind;
+use crate::words::{left_out, list_up_to, listed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use straggler_model::spelling::nearest;
 
-/// A value that a row cannot have.
+/// An invalid value of a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     pub column: &'static str,
@@ -15,17 +17,22 @@ pub struct Wrong {
     pub why: &'static str,
 }
 
-impl Wrong {
-    pub const UNKNOWN: &'static str = "is no operation that is known";
+/// The names of known operations.
+fn known() -> impl Iterator<Item = &'static str> {
+    Kind::ALL.into_iter().map(Kind::name)
 }
 
-/// A row that cannot be used.
+impl Wrong {
+    pub const UNKNOWN: &'static str = "is not a known operation";
+}
+
+/// An invalid row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub path: PathBuf,
     /// Counted from 1, without the header.
     pub row: usize,
-    /// Where they can be read.
+    /// `None` if they cannot be read.
     pub step: Option<i64>,
     pub rank: Option<i64>,
     pub wrong: Wrong,
@@ -47,14 +54,14 @@ impl fmt::Display for Fault {
 /// What is wrong with a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
-    /// Operations that are not known: how many rows of each.
+    /// Unknown operations, and the number of rows of each.
     unknown: BTreeMap<String, u64>,
     first_unknown: Option<Fault>,
-    /// Other rows that cannot be used, and their steps.
+    /// The number of other invalid rows, and their steps.
     wrong: u64,
     first_wrong: Option<Fault>,
     steps: BTreeSet<i64>,
-    /// Files that end within a row, and the step that it belongs to.
+    /// Files that end in the middle of a row, and the step of that row.
     cut: Vec<(PathBuf, Option<i64>)>,
     /// Files without rows.
     silent: Vec<PathBuf>,
@@ -63,10 +70,10 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds a row that cannot be used.
+    /// Adds an invalid row.
     ///
     /// # Errors
-    /// Its step is not known, so that it cannot be left out.
+    /// Its step is unknown and so cannot be left out.
     pub(super) fn add(&mut self, fault: Fault) -> Result<(), TableError> {
         if fault.wrong.why == Wrong::UNKNOWN {
             *self.unknown.entry(fault.wrong.value.clone()).or_default() += 1;
@@ -80,18 +87,19 @@ impl Faults {
         Ok(())
     }
 
-    /// A file ends within a row. Without a step of its own it belongs to that of the row before, or follows it.
+    /// Adds a file that ends in the middle of a row. If the row has no step, it belongs to the step of the previous row, or to
+    /// the next one.
     pub(super) fn cut(&mut self, path: PathBuf, step: Option<i64>) {
         self.steps.extend(step);
         self.cut.push((path, step));
     }
 
-    /// A file has no rows.
+    /// Adds a file without rows.
     pub(super) fn silent(&mut self, path: PathBuf) {
         self.silent.push(path);
     }
 
-    /// Files that cannot be read, and why.
+    /// Adds files that cannot be read, and why.
     pub(super) fn unreadable(&mut self, errors: &[(PathBuf, TableError)]) {
         self.unreadable.extend(errors.iter().map(|(path, error)| (path.clone(), left_out(error))));
     }
@@ -109,7 +117,7 @@ impl Faults {
         self.unreadable.extend(other.unreadable);
     }
 
-    /// Whether there are operations that are not known.
+    /// Whether there are unknown operations.
     pub fn has_unknown(&self) -> bool {
         self.first_unknown.is_some()
     }
@@ -119,24 +127,37 @@ impl Faults {
         self.unreadable.iter().any(|(unreadable, _)| unreadable == path)
     }
 
-    /// Whether any step is not analysed.
+    /// Whether any step is left out.
     pub fn leaves_any_out(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// How many steps are not analysed.
+    /// The number of steps left out.
     pub fn left_out(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether a step is not analysed.
+    /// Whether a step is left out.
     pub fn leaves_out(&self, step: i64) -> bool {
         self.steps.contains(&step)
     }
 
-    /// A row that cannot be used, where there is one.
+    /// The first invalid row, if any. Rows of unknown operations come last.
     pub fn first(&self) -> Option<&Fault> {
         self.first_wrong.as_ref().or(self.first_unknown.as_ref())
+    }
+
+    /// Why no usable step is left.
+    pub(super) fn why_nothing_is_left(&self) -> Option<String> {
+        let cut = self.cut.first().map(|(path, step)| {
+            let of = step.map(|step| format!(" of step {step}")).unwrap_or_default();
+            format!(
+                "{} ends in the middle of a row{of}, and no other step is complete. Was the recorder killed, or the file only \
+                 partly copied? Record one step more than you need",
+                path.display()
+            )
+        });
+        self.first().map(Fault::to_string).or(cut)
     }
 
     /// Sentences about what was left out.
@@ -144,34 +165,41 @@ impl Faults {
         let mut notes: Vec<String> = self.unreadable.iter().map(|(_, note)| note.clone()).collect();
         if let Some(first) = &self.first_unknown {
             let rows: u64 = self.unknown.values().sum();
-            let names = self.unknown.keys().map(|name| format!("`{name}`"));
+            let names = self.unknown.keys().map(|name| match nearest(name, known()) {
+                Some(known) => format!("`{name}` (did you mean `{known}`?)"),
+                None => format!("`{name}`"),
+            });
             notes.push(format!(
-                "{rows} {} not read, of operations that are not known: {} (first: {first}). What waits for them seems to \
-                 start late, and nobody is blamed for late starts",
+                "{rows} {} not read because of unknown operations: {} (first: {first}). Operations that wait for them appear to \
+                 start late, and late starts are not attributed to any rank. Known operations: {}",
                 if rows == 1 { "row was" } else { "rows were" },
-                listed(names)
+                listed(names),
+                list_up_to(Kind::ALL.len(), &known().collect::<Vec<&str>>())
             ));
         }
         if let Some(first) = &self.first_wrong {
             notes.push(format!(
-                "{} {} cannot be true; the first: {first}",
+                "{} {} cannot be correct; the first: {first}",
                 self.wrong,
                 if self.wrong == 1 { "row" } else { "rows" },
             ));
         }
         for (path, step) in &self.cut {
             let of = step.map(|step| format!(" of step {step}")).unwrap_or_default();
-            notes.push(format!("{}: ends within a row{of}: was the recorder killed?", path.display()));
+            notes.push(format!(
+                "{}: ends in the middle of a row{of}: was the recorder killed?",
+                path.display()
+            ));
         }
         for path in &self.silent {
             notes.push(format!(
-                "{}: has no rows: did its rank end before the recorder wrote any? What it did is not known",
+                "{}: has no rows: did its rank exit before the recorder wrote any? What it did is unknown",
                 path.display()
             ));
         }
         if !self.steps.is_empty() {
             notes.push(format!(
-                "left out, because of such rows: {} {}",
+                "left out because of these rows: {} {}",
                 if self.steps.len() == 1 { "step" } else { "steps" },
                 listed(self.steps.iter().map(i64::to_string))
             ));

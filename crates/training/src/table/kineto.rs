@@ -1,7 +1,7 @@
-//! A table as what the PyTorch profiler (Kineto) would have written: a JSON file for every rank.
+//! Writes a table as the PyTorch profiler (Kineto) would have: one JSON file per rank.
 //!
-//! The host launches what the GPU does right before it starts, one thing after the other. Process groups are described
-//! as Megatron does, passes of microbatches annotated as PyTorch's pipelines do.
+//! The host launches each GPU operation right before it starts, one after the other. Process groups have Megatron's descriptions,
+//! and passes of microbatches have the annotations of PyTorch's pipelines.
 
 mod groups;
 
@@ -12,21 +12,21 @@ use groups::{Group, Layout};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Nanoseconds of the host: for a launch, for what comes before and after it, and from there to the kernel.
+/// Host times in nanoseconds: of a launch, of the work before and after it, and from there to the kernel.
 const CALL: i64 = 2_000;
 const MARGIN: i64 = 1_000;
 const LEAD: i64 = 5_000;
-/// What two steps are apart.
+/// The time between two steps, in nanoseconds.
 const PAUSE: i64 = 100_000;
-/// When the clock of the files begins to count, in nanoseconds since 1970.
+/// The origin of the times in the files, in nanoseconds since 1970.
 const EPOCH: i64 = 1_700_000_000_000_000_000;
 const HOST: u32 = 1000;
 const COMPUTE_STREAM: u32 = 7;
 
-/// A job that is written as files of the profiler, one for each rank.
+/// A job to write as profiler files, one per rank.
 #[derive(Debug)]
 pub struct Kineto {
-    /// By rank, then step; operations in order of their start.
+    /// By rank, then by step: operations in order of start.
     ranks: BTreeMap<u32, BTreeMap<i64, Vec<Op>>>,
     layout: Layout,
     /// When each step begins, in nanoseconds.
@@ -34,7 +34,7 @@ pub struct Kineto {
     synthetic: bool,
 }
 
-/// A row in whole nanoseconds since the begin of its step.
+/// A row in whole nanoseconds since the start of its step.
 #[derive(Clone, Copy, Debug)]
 struct Op {
     row: Row,
@@ -45,7 +45,7 @@ struct Op {
 }
 
 impl Op {
-    /// What computes is several kernels in reality: two here.
+    /// Real computations have several kernels; these have two.
     fn kernels(&self) -> i64 {
         if self.row.kind.is_compute() && self.end > self.start { 2 } else { 1 }
     }
@@ -54,7 +54,7 @@ impl Op {
         self.kernels() * (CALL + MARGIN) + 2 * MARGIN
     }
 
-    /// What the host does itself.
+    /// Whether the host itself does it.
     fn is_of_host(&self) -> bool {
         matches!(self.row.kind, Kind::Gc | Kind::DataLoad)
     }
@@ -121,11 +121,11 @@ impl Kineto {
 }
 
 fn nanoseconds(seconds: f64) -> i64 {
-    // Out of range saturates, far from the end of the range.
+    // Clamps values well inside the range of `i64`.
     ((seconds * 1e9).round() as i64).clamp(-1 << 60, 1 << 60)
 }
 
-/// Puts launches before their kernels, none at the same time as another; the host runs ahead where many start at once.
+/// Places launches before their kernels without overlap. If many kernels start at once, the host runs ahead.
 fn place_on_host(ops: &mut [Op]) {
     ops.sort_by_key(|op| (op.start, op.row.seq, op.row.kind));
     let mut next = i64::MAX;
@@ -135,7 +135,7 @@ fn place_on_host(ops: &mut [Op]) {
     }
 }
 
-/// A step begins when all ranks have ended the one before, and have had time to launch.
+/// A step begins when all ranks have ended the previous one and have had time to launch.
 fn begins(ranks: &BTreeMap<u32, BTreeMap<i64, Vec<Op>>>) -> BTreeMap<i64, i64> {
     let mut extents: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for (step, op) in ranks.values().flatten().flat_map(|(step, ops)| ops.iter().map(move |op| (*step, op))) {
@@ -156,11 +156,11 @@ fn begins(ranks: &BTreeMap<u32, BTreeMap<i64, Vec<Op>>>) -> BTreeMap<i64, i64> {
 struct File<'a, W: Write> {
     out: &'a mut W,
     layout: &'a Layout,
-    /// Calls of the host, which correlate them with kernels.
+    /// The number of host calls so far: the correlation id.
     calls: u64,
-    /// By process group, and whether messages or collectives: how many there were.
+    /// By process group, and whether messages or collectives: their number so far.
     numbers: BTreeMap<(u32, bool), u64>,
-    /// By kind: what its communications run in.
+    /// By kind: the process group of its communications.
     groups: BTreeMap<Kind, Option<Group>>,
 }
 
@@ -187,7 +187,7 @@ impl<W: Write> File<'_, W> {
         Ok(())
     }
 
-    /// What was launched, and by whom.
+    /// Writes the launch of an operation, and its kernels.
     fn launched(&mut self, op: &Op, begin: i64) -> io::Result<()> {
         let host = (begin + op.host, begin + op.host + op.host_takes() - MARGIN);
         let (kernels, stream, more) = match self.group(&op.row) {
@@ -224,7 +224,7 @@ impl<W: Write> File<'_, W> {
         self.groups.entry(row.kind).or_insert_with(|| self.layout.group(row)).clone()
     }
 
-    /// What the profiler says of a communication. Messages and collectives of a group are counted apart.
+    /// The profiler's arguments for a communication. Messages and collectives of a group are counted separately.
     fn communication(&mut self, group: &Group) -> String {
         let number = self.numbers.entry((group.name, group.is_message)).or_default();
         *number += 1;
@@ -258,7 +258,7 @@ fn microseconds(nanoseconds: i64) -> String {
     format!("{sign}{}.{:03}", nanoseconds.unsigned_abs() / 1000, nanoseconds.unsigned_abs() % 1000)
 }
 
-/// How a pass is annotated, and its kernels.
+/// The annotation of a pass, and the names of its kernels.
 fn pass(row: &Row) -> (String, [&'static str; 2]) {
     let chunk = u32::try_from(row.model_chunk).unwrap_or(row.stage);
     let microbatch = u32::try_from(row.microbatch).unwrap_or(row.seq);

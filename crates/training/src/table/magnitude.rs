@@ -4,19 +4,19 @@ use super::Row;
 use crate::median::median;
 use rayon::prelude::*;
 
-/// No microbatch computes as long on a stage, in seconds; above the others, times are as a rule in these units.
+/// No microbatch computes this long on a stage, in seconds. Above the other limits, times are usually in these units.
 const LONG: f64 = 20.0;
 const UNITS: [(f64, &str); 3] = [(2e7, "nanoseconds"), (2e4, "microseconds"), (LONG, "milliseconds")];
 
 /// A sentence about times that are too long for seconds.
 pub fn note(rows: &[Row]) -> Option<String> {
     let computes = rows.par_iter().filter(|row| row.kind.is_compute());
-    // Microseconds, as ratios of magnitudes need no more.
+    // Microseconds are precise enough for magnitudes.
     let mut takes: Vec<i64> = computes.map(|row| (row.duration * 1e6) as i64).collect();
     let middle = median(&mut takes) as f64 / 1e6;
     let (_, unit) = UNITS.into_iter().find(|(least, _)| middle >= *least)?;
     Some(format!(
         "half of the forward and backward computations take {middle:.0} s or more, which is very long: are the times in {unit}? \
-         Tables have seconds"
+         Tables use seconds"
     ))
 }

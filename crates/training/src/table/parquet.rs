@@ -1,4 +1,4 @@
-//! A table as Parquet, with whatever integer and floating-point types its writer chose.
+//! Tables in Parquet, with any integer and floating-point types.
 
 use super::{Fault, Raw, Table, TableError};
 use crate::Kind;
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// No table has more rows than this for a byte of its file: a number of rows beyond is corrupt.
+/// The maximum number of rows per byte of the file. A larger number of rows is corrupt.
 const ROWS_PER_BYTE: u64 = 1000;
 
 pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
@@ -21,25 +21,27 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let most = length.saturating_mul(ROWS_PER_BYTE);
     let mut readers = vec![open(file, path)?];
     let groups = readers[0].num_row_groups();
-    // By row group: how many rows there are before it, and in all.
+    // By row group: the number of rows before it; then the total.
     let mut before = vec![0usize];
     for group in readers[0].metadata().row_groups() {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         before.push(before[before.len() - 1].saturating_add(rows));
     }
-    // Row groups are read in parallel, each by a handle of its own: threads that share one share its place in the file.
+    // Row groups are read in parallel, each with its own handle: threads that share a handle share its file position.
     while readers.len() < rayon::current_num_threads().min(groups) {
         readers.push(open(File::open(path).map_err(io)?, path)?);
     }
     let read = |(reader, number): (&SerializedFileReader<File>, usize)| -> Result<Table, TableError> {
-        let group = reader.get_row_group(number).map_err(|fault| corrupt(path, &fault))?;
-        Group { reader: &*group, path }.table(before[number], most)
+        let group = reader.get_row_group(number).map_err(|fault| {
+            damaged(path, &format!("the footer lists row group {number}, which cannot be read"), &fault)
+        })?;
+        Group { reader: &*group, number, path }.table(before[number], most)
     };
     let mut whole = Table::default();
-    // Where there is no room for all at once, there may be for what the file really has.
+    // If there is no memory for all of them, there may be for the rows that really exist.
     let all = before[groups];
     drop(whole.rows.try_reserve_exact(if all as u64 <= most { all } else { 0 }));
-    // As many at a time as there are handles: what groups take while they are read is more than what is kept.
+    // As many at a time as there are handles: reading a group takes more memory than keeping its rows.
     for first in (0..groups).step_by(readers.len()) {
         let numbers = first..groups.min(first + readers.len());
         let tables: Vec<_> = readers.par_iter().zip(numbers).map(read).collect();
@@ -56,27 +58,36 @@ fn open(mut file: File, path: &Path) -> Result<SerializedFileReader<File>, Table
     let mut end = [0; 4];
     let read = file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end));
     if read.is_err() || &end != b"PAR1" {
-        let what = "the file ends before its footer: was it copied whole?".into();
+        let what =
+            "the footer is missing: the file is truncated. Copy it again, or let its writer finish".into();
         return Err(TableError::Parquet { path: path.into(), what });
     }
-    SerializedFileReader::new(file).map_err(|fault| corrupt(path, &fault))
+    SerializedFileReader::new(file).map_err(|fault| damaged(path, "the footer is damaged", &fault))
 }
 
-fn corrupt(path: &Path, fault: &ParquetError) -> TableError {
-    TableError::Parquet { path: path.into(), what: fault.to_string() }
+/// An error that says what is damaged and what to do.
+fn damaged(path: &Path, what: &str, fault: &ParquetError) -> TableError {
+    let what = format!("{what} ({fault}). Copy the file again, or write it again");
+    TableError::Parquet { path: path.into(), what }
 }
 
 struct Group<'a> {
     reader: &'a dyn RowGroupReader,
+    number: usize,
     path: &'a Path,
 }
 
 impl Group<'_> {
-    /// The rows of the group, which follow `before` others.
+    /// The rows of the group. `before` rows precede it.
     fn table(&self, before: usize, most: u64) -> Result<Table, TableError> {
         let rows = self.reader.metadata().num_rows();
         let count = usize::try_from(rows).ok().filter(|&count| count as u64 <= most);
-        let count = count.ok_or_else(|| self.fault(&format!("it cannot have {rows} rows: it is corrupt")))?;
+        let count = count.ok_or_else(|| {
+            self.fault(&format!(
+                "row group {} cannot have {rows} rows in a file this small: the footer is damaged",
+                self.number
+            ))
+        })?;
         let mut raw = vec![Raw::default(); count];
         self.integers("dp_rank", &mut raw, |raw, number| raw.dp_rank = number)?;
         self.integers("stage", &mut raw, |raw, number| raw.stage = number)?;
@@ -98,7 +109,7 @@ impl Group<'_> {
                 kinds.push((name.clone(), Kind::of_name(&text), text));
                 kinds.len() - 1
             });
-            // Rows of a kind are neighbours as a rule: the next one is found at once.
+            // Rows of the same kind are usually adjacent, so the next lookup succeeds at once.
             kinds.swap(0, place);
             let (_, kind, text) = &kinds[0];
             match raw.row(*kind, text) {
@@ -116,7 +127,7 @@ impl Group<'_> {
         let columns = self.reader.metadata().columns();
         let place = columns.iter().position(|column| column.column_path().string() == name);
         let place = place.ok_or_else(|| TableError::NoColumn { path: self.path.into(), name })?;
-        let reader = self.reader.get_column_reader(place).map_err(|fault| self.fault(&fault.to_string()))?;
+        let reader = self.reader.get_column_reader(place).map_err(|fault| self.page(name, &fault))?;
         Ok((reader, columns[place].column_type()))
     }
 
@@ -124,8 +135,13 @@ impl Group<'_> {
         TableError::Parquet { path: self.path.into(), what: what.into() }
     }
 
+    /// The error for an unreadable page of a column.
+    fn page(&self, name: &str, fault: &ParquetError) -> TableError {
+        damaged(self.path, &format!("a page of column {name} in row group {} is damaged", self.number), fault)
+    }
+
     fn other_type(&self, name: &str, kind: Type) -> TableError {
-        self.fault(&format!("column {name} has type {kind}, which it cannot have"))
+        self.fault(&format!("column {name} has the unexpected type {kind}"))
     }
 
     fn integers(
@@ -175,7 +191,7 @@ impl Group<'_> {
         }
     }
 
-    /// All values of a column, of which none is missing.
+    /// All values of a column. None may be missing.
     fn values<T: DataType>(
         &self,
         name: &str,
@@ -185,10 +201,10 @@ impl Group<'_> {
         let (mut values, mut levels) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (_, read, _) = column
             .read_records(count, Some(&mut levels), None, &mut values)
-            .map_err(|fault| self.fault(&format!("column {name}: {fault}")))?;
+            .map_err(|fault| self.page(name, &fault))?;
         if read != count {
             return Err(
-                self.fault(&format!("column {name} has {read} values for {count} rows: none may be missing"))
+                self.fault(&format!("column {name} has {read} values for {count} rows: every row needs one"))
             );
         }
         Ok(values)

@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Reads the tables of a job, as a rule one a rank.
+/// Reads the tables of a job, usually one per rank.
 ///
-/// One that cannot be read is left out, which its faults tell.
+/// A table that cannot be read is left out and listed in the faults.
 ///
 /// # Errors
-/// No table that can be read, tables of two jobs, and tables without rows.
+/// No table can be read, none has rows, or the tables belong to two jobs.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     refuse_the_same(paths)?;
     let mut whole = Table::default();
@@ -48,11 +48,11 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     }
 }
 
-/// A file that is given twice is not of two jobs.
+/// Rejects a file that is given twice. Otherwise it would look like two jobs.
 fn refuse_the_same(paths: &[PathBuf]) -> Result<(), TableError> {
     let mut files: BTreeMap<PathBuf, &PathBuf> = BTreeMap::new();
     for other in paths {
-        // A file that is not there is told of when it is read.
+        // A missing file is reported when it is read.
         let Ok(file) = other.canonicalize() else { continue };
         if let Some(path) = files.insert(file, other) {
             return Err(TableError::GivenTwice { path: path.clone(), other: other.clone() });
@@ -61,7 +61,7 @@ fn refuse_the_same(paths: &[PathBuf]) -> Result<(), TableError> {
     Ok(())
 }
 
-/// Where ranks were found, with the first table that has them.
+/// The ranks found so far, with the first table that has them.
 #[derive(Default)]
 struct Known<'a> {
     /// By rank: data-parallel rank and stage.

@@ -9,11 +9,11 @@ use parquet::schema::parser::parse_message_type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows that are written together.
+/// The number of rows in a row group.
 const ROW_GROUP: usize = 1 << 20;
 
-/// Writes rows as the table that [`crate::read_table`] reads. Times have twelve digits. A synthetic table has a column more that
-/// says so.
+/// Writes rows as a CSV table that [`crate::read_table`] reads. Times have twelve digits. A synthetic table has an additional
+/// column that says so.
 pub fn write_csv(rows: &[Row], synthetic: bool, out: &mut impl Write) -> io::Result<()> {
     let (name, value) = if synthetic { (",synthetic", ",1") } else { ("", "") };
     writeln!(out, "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id{name}")?;
@@ -37,7 +37,7 @@ pub fn write_csv(rows: &[Row], synthetic: bool, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Writes rows as Parquet, as [`write_csv`] does as text.
+/// The same as [`write_csv`], in Parquet.
 pub fn write_parquet(rows: &[Row], synthetic: bool, out: &mut (impl Write + Send)) -> io::Result<()> {
     parquet(rows, synthetic, out).map_err(|error| match error {
         ParquetError::External(error) => io::Error::other(error),

@@ -1,10 +1,10 @@
-//! Whether all members of a collective have it, in steps that have all workers. A trace of calls without that cannot be run.
+//! Checks that all members of a collective have it, in steps that have all workers. Otherwise the trace could not be simulated.
 
 use super::TracedError;
 use crate::{Job, Kind, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who takes part in a collective: of which stage, and of which data-parallel rank, where not all.
+/// The members of a collective: their stage and their data-parallel rank; `None` for all.
 type Members = (Option<u32>, Option<u32>);
 
 fn members(kind: Kind, of: &Worker) -> Option<Members> {
@@ -18,7 +18,7 @@ fn members(kind: Kind, of: &Worker) -> Option<Members> {
     }
 }
 
-/// Names the first worker that has a collective less often than others of its group.
+/// Returns an error for the first worker that has fewer of a collective than others of its group.
 pub fn check(job: &Job) -> Result<(), TracedError> {
     let mut checked = BTreeSet::new();
     let last_stage = job.stages() as u32 - 1;

@@ -1,25 +1,26 @@
-//! A job several times side by side, along the data-parallel dimension. Transfers take as long as they did.
+//! Copies of a job side by side, along the data-parallel dimension. Transfers take as long as recorded.
 
-use crate::{Job, Row, Step, Worker, derive};
+use crate::graph::{Graph, Group};
+use crate::{Job, Op, Row, Shape, Step, Worker, derive};
 
 /// Why a job cannot be copied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
-    #[error("{operations} operations are too many: give fewer copies, for {MOST_OPERATIONS} at most")]
+    #[error("{operations} operations are too many: use fewer copies, for at most {MOST_OPERATIONS}")]
     TooMany { operations: u64 },
     #[error(
-        "the recording does not tell which collectives are data parallel, so that nothing is known of more ranks: copies need \
-         a table of operations, or a profiler trace that names microbatches"
+        "the recording does not show which collectives are data parallel, so more ranks cannot be modelled: copies need \
+         a table of operations, a profiler trace that names microbatches, or a job whose ranks all communicate with each other"
     )]
     Unknown,
     #[error("{why}")]
     Job { why: String },
 }
 
-/// More take tens of gigabytes.
+/// More would take tens of gigabytes.
 const MOST_OPERATIONS: u64 = 200_000_000;
 
-/// So many copies of a job. Ranks and data-parallel ranks of a copy follow those of the one before it.
+/// Joins copies of a job. The ranks and data-parallel ranks of a copy follow those of the copy before it.
 pub fn copied(job: &Job, copies: u32) -> Result<Job, CopyError> {
     let operations = (job.start.len() as u64).saturating_mul(copies.into());
     let most = |number: &dyn Fn(&Worker) -> u32| job.workers.iter().map(number).max().unwrap_or(0);
@@ -33,9 +34,9 @@ pub fn copied(job: &Job, copies: u32) -> Result<Job, CopyError> {
         return Ok(job.clone());
     }
     if !job.is_table() {
-        return Err(CopyError::Unknown);
+        return more_workers(job, copies, ranks, dp_ranks).ok_or(CopyError::Unknown);
     }
-    // Columns meet in groups of all columns, however many there are.
+    // Columns only meet in groups of all columns, so more columns can be added.
     if job.steps.iter().all(|step| step.columns == dp_ranks) {
         return Ok(more_columns(job, copies, ranks, dp_ranks));
     }
@@ -60,13 +61,7 @@ fn more_columns(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Job {
         fillers: Vec::new(),
         ..job.clone()
     };
-    for copy in 0..copies {
-        wide.workers.extend(job.workers.iter().cloned().map(|mut worker| {
-            worker.rank += copy * ranks;
-            worker.dp_rank += copy * dp_ranks;
-            worker
-        }));
-    }
+    wide.workers = workers(job, copies, ranks, dp_ranks);
     for (place, step) in job.steps.iter().enumerate() {
         wide.steps.push(Step { columns: step.columns * copies, first: wide.start.len(), ..*step });
         let own = job.instances(place);
@@ -79,4 +74,70 @@ fn more_columns(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Job {
         }
     }
     wide
+}
+
+fn workers(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Vec<Worker> {
+    let moved = |copy: u32| {
+        move |worker: &Worker| Worker {
+            rank: worker.rank + copy * ranks,
+            dp_rank: worker.dp_rank + copy * dp_ranks,
+            ..worker.clone()
+        }
+    };
+    (0..copies).flat_map(|copy| job.workers.iter().map(moved(copy))).collect()
+}
+
+/// Copies of a job with one column per step. `None` if its workers meet in groups other than those of all workers.
+fn more_workers(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Option<Job> {
+    let shapes = job.shapes.iter().map(|shape| wider(shape, job.workers.len() as u32, copies));
+    let mut wide = Job {
+        start: Vec::new(),
+        duration: Vec::new(),
+        workers: workers(job, copies, ranks, dp_ranks),
+        shapes: shapes.collect::<Option<Vec<Shape>>>()?,
+        steps: Vec::new(),
+        fillers: Vec::new(),
+        ..job.clone()
+    };
+    for (place, step) in job.steps.iter().enumerate() {
+        wide.steps.push(Step { first: wide.start.len(), ..*step });
+        for _ in 0..copies {
+            wide.start.extend_from_slice(&job.start[job.instances(place)]);
+            wide.duration.extend_from_slice(&job.duration[job.instances(place)]);
+        }
+    }
+    Some(wide)
+}
+
+/// Copies of a shape, joined in groups of all workers.
+fn wider(shape: &Shape, workers: u32, copies: u32) -> Option<Shape> {
+    let count = shape.ops.len() as u32;
+    let (graph, all) = (&shape.graph, 0..copies);
+    let of_all = |group: &[u32]| {
+        let mut members: Vec<u32> = group.iter().map(|&op| shape.ops[op as usize].worker).collect();
+        members.sort_unstable();
+        members.dedup();
+        members.len() == workers as usize
+    };
+    let edge = |after: u32| graph.before.of(after as usize).iter().map(move |&before| (after, before));
+    let edges: Vec<(u32, u32)> = all
+        .clone()
+        .flat_map(|copy| (0..count).flat_map(edge).map(move |(a, b)| (a + copy * count, b + copy * count)))
+        .collect();
+    let mut groups = Vec::with_capacity(graph.groups.len());
+    for group in (0..graph.groups.len()).map(|group| graph.groups.of(group)) {
+        let moved = |copy: u32| group.iter().map(move |op| op + copy * count);
+        match group.len() {
+            1 => groups.extend(all.clone().map(|copy| Group { ops: moved(copy).collect(), wide: false })),
+            _ if of_all(group) => {
+                groups.push(Group { ops: all.clone().flat_map(moved).collect(), wide: false })
+            }
+            _ => return None,
+        }
+    }
+    let ops: Vec<Op> = all
+        .flat_map(|copy| shape.ops.iter().map(move |op| Op { worker: op.worker + copy * workers, ..*op }))
+        .collect();
+    let graph = Graph::new(ops.len(), &edges, &groups).ok()?;
+    Some(Shape { ops, graph })
 }

@@ -1,26 +1,26 @@
-//! Whom the faults of a draw hit, and what that makes of times.
+//! Which workers the faults of a draw hit, and the times that result.
 
 use super::{Fault, Scenario, ScenarioError, What, Whom};
-use crate::exact::{At, Replays};
+use crate::exact::{At, Healthy, Replays};
 use crate::{Job, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use straggler_model::philox::Stream;
 
-/// The stream of draws that belongs to faults; noise uses those of its own sources.
+/// The random stream of faults. Noise uses those of its own sources.
 const OF_FAULTS: u32 = 1 << 20;
 
-/// The place of a rank in the job.
+/// The index of a rank's worker in the job.
 pub fn place(job: &Job, rank: u32) -> Option<usize> {
     job.workers.iter().position(|worker| worker.rank == rank && worker.recorded)
 }
 
-/// The places of all workers that were recorded.
+/// The indices of all recorded workers.
 pub fn recorded(job: &Job) -> Vec<usize> {
     (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect()
 }
 
-/// Workers that a fault can hit: a link needs two ends, and transfers between them.
+/// The workers that a fault can hit: a link fault needs a worker with transfers.
 pub fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
     let What::Link { with, .. } = *what else { return places.to_vec() };
     let other = with.and_then(|rank| place(job, rank));
@@ -30,9 +30,9 @@ pub fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
     places.iter().copied().filter(|&place| transfers(job, place, other)).collect()
 }
 
-/// Whether a worker transfers anything, with one other alone where that is given.
+/// Whether a worker has transfers; if `other` is given, transfers between only these two.
 fn transfers(job: &Job, one: usize, other: Option<usize>) -> bool {
-    // Steps of a shape are alike.
+    // Steps of the same shape are alike.
     let mut seen = BTreeSet::new();
     let mut steps =
         (0..job.steps.len()).filter(|&step| seen.insert((job.steps[step].shape, job.steps[step].columns)));
@@ -41,9 +41,9 @@ fn transfers(job: &Job, one: usize, other: Option<usize>) -> bool {
 
 /// The faults of a draw, by worker.
 pub struct Hit {
-    /// Places of workers, and their faults in the order of the scenario.
+    /// By index of the worker: its faults in the order of the scenario.
     by_worker: BTreeMap<usize, Vec<Fault>>,
-    /// Data-parallel ranks that are gone, and since which step.
+    /// Lost data-parallel ranks, and the step since which they are lost.
     lost: BTreeMap<u32, Option<i64>>,
     /// As [`super::Outcome::hit`].
     pub whom: Vec<(usize, u32)>,
@@ -73,7 +73,7 @@ impl Hit {
                 hit.by_worker.entry(place).or_default().push(*fault);
                 if fault.what == What::Lost {
                     let since = hit.lost.entry(worker.dp_rank).or_insert(fault.from_step);
-                    // Nothing is before every number.
+                    // `None` is less than every number.
                     *since = (*since).min(fault.from_step);
                 }
             }
@@ -85,10 +85,10 @@ impl Hit {
         Ok(hit)
     }
 
-    /// Data-parallel ranks that are gone from the first step on.
+    /// Data-parallel ranks that are lost from the first step on.
     ///
     /// # Errors
-    /// One that is lost later.
+    /// A rank is lost later.
     pub fn lost_at_once(&self, job: &Job) -> Result<BTreeSet<u32>, ScenarioError> {
         let first = job.steps.first().map_or(0, |step| step.number);
         match self.lost.values().flatten().find(|&&step| step > first) {
@@ -104,15 +104,31 @@ impl Hit {
         job.steps.iter().map(|step| 1.0 - gone(step.number) as f64 / dp_ranks.max(1) as f64).collect()
     }
 
-    pub fn in_step<'a>(&'a self, replays: &'a Replays<'a>, step: usize) -> InStep<'a> {
+    /// `healthy` is required if workers are mended.
+    pub fn in_step<'a>(
+        &'a self,
+        replays: &'a Replays<'a>,
+        healthy: Option<&'a Healthy<'a>>,
+        step: usize,
+    ) -> InStep<'a> {
         let job = replays.job;
         let number = job.steps[step].number;
         let lost: Vec<u32> =
             self.lost.iter().filter(|(_, since)| holds(**since, number)).map(|(rank, _)| *rank).collect();
         let columns = job.steps[step].columns as usize;
         let mut links: Vec<SlowLink> = Vec::new();
+        let mut mended = BTreeSet::new();
         for (&place, faults) in &self.by_worker {
             for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
+                if fault.what == What::Mended {
+                    // This also undoes earlier faults of its links.
+                    links.retain(|link| link.worker != place);
+                    let is_blamed =
+                        |members| healthy.is_some_and(|healthy| healthy.is_blamed(place, members));
+                    Partners::new(job, step).each(place, None, is_blamed, |at| {
+                        mended.insert(at);
+                    });
+                }
                 let What::Link { times, with } = fault.what else { continue };
                 let other = with.and_then(|rank| self::place(job, rank));
                 if [Some(place), other]
@@ -126,7 +142,8 @@ impl Hit {
             }
         }
         let links = if links.is_empty() { Vec::new() } else { slowed_by(job, step, &links) };
-        InStep { hit: self, replays, number, columns, lost, links, first: first_computations(job, step) }
+        let first = first_computations(job, step);
+        InStep { hit: self, replays, healthy, step, number, columns, lost, links, mended, first }
     }
 }
 
@@ -140,8 +157,8 @@ fn holds(since: Option<i64>, step: i64) -> bool {
     since.is_none_or(|since| step >= since)
 }
 
-/// The first computation of every worker in a step: its place in the shape. A worker that is alone begins its steps with it, so
-/// that nobody would see it late: there it is the second.
+/// By worker: the index of its first computation in the shape of a step. If only one worker was recorded, the second: the first
+/// begins the step, so its delay would not show.
 fn first_computations(job: &Job, step: usize) -> Vec<Option<u32>> {
     let shape = job.shape(step);
     let alone = job.workers.iter().filter(|worker| worker.recorded).count() == 1;
@@ -163,15 +180,19 @@ fn first_computations(job: &Job, step: usize) -> Vec<Option<u32>> {
     computations.into_iter().map(first).collect()
 }
 
-/// Faults that hold in a step.
+/// The faults that hold in a step.
 pub struct InStep<'a> {
     hit: &'a Hit,
     replays: &'a Replays<'a>,
+    healthy: Option<&'a Healthy<'a>>,
+    step: usize,
     number: i64,
     columns: usize,
     lost: Vec<u32>,
-    /// What links do, by operation and column; empty where all are as they were.
+    /// Slowdowns of transfers, by operation and column; empty if no link has a fault.
     links: Vec<f64>,
+    /// Transfers that take no longer than usual, by operation and column.
+    mended: BTreeSet<usize>,
     first: Vec<Option<u32>>,
 }
 
@@ -180,12 +201,17 @@ impl InStep<'_> {
         !self.lost.is_empty() && self.lost.contains(&self.replays.job.workers[place].dp_rank)
     }
 
-    /// How long an operation takes, and how late it starts. Who is lost holds nobody up.
+    /// How long an operation takes, and how late it starts. A lost worker delays no others.
     pub fn times(&self, at: &At<'_>) -> (i64, i64) {
         if self.is_lost(at.worker) {
             return (0, 0);
         }
         let (mut takes, mut delay) = at.real();
+        let column = at.worker / (self.replays.job.workers.len() / self.columns);
+        let place = at.place * self.columns + column;
+        if let Some(healthy) = self.healthy.filter(|_| self.mended.contains(&place)) {
+            takes = healthy.transfer(self.step, at);
+        }
         let faults = self.hit.by_worker.get(&at.worker).into_iter().flatten();
         for fault in faults.filter(|fault| holds(fault.from_step, self.number)) {
             let kind = at.op.kind;
@@ -196,33 +222,34 @@ impl InStep<'_> {
                     delay = delay.saturating_add(late);
                 }
                 What::Mended => {
-                    let stage = self.replays.job.workers[at.worker].stage;
-                    takes = self.replays.stage_ideal.takes(stage, at.op);
-                    delay = at.ideal_delay;
+                    let Some(healthy) = self.healthy else { continue };
+                    match role {
+                        Role::Communication => delay = healthy.times(self.step, at).1,
+                        _ => (takes, delay) = healthy.times(self.step, at),
+                    }
                 }
                 _ => {}
             }
         }
-        let column = at.worker / (self.replays.job.workers.len() / self.columns);
-        let link = self.links.get(at.place * self.columns + column).copied().unwrap_or(1.0);
+        let link = self.links.get(place).copied().unwrap_or(1.0);
         (scaled(takes, link), delay)
     }
 }
 
-/// Rounded; as it is for a factor of 1.
+/// Rounded; unchanged for a factor of 1.
 fn scaled(time: i64, times: f64) -> i64 {
     if times == 1.0 { time } else { (time as f64 * times).round() as i64 }
 }
 
-/// Transfers of a worker, or those with one other alone, that take so many times as long. Workers are places in the job.
+/// A slowdown of all transfers of a worker, or of those between it and one other. Workers are indices into the job's workers.
 pub(crate) struct SlowLink {
     pub worker: usize,
     pub with: Option<usize>,
     pub times: f64,
 }
 
-/// How many times as long transfers take, by operation and column, for all who take part in them. What is said of one worker
-/// multiplies; of several slow workers in a transfer the slowest decides. Links of a worker are neighbours in the list.
+/// How many times as long transfers take, by operation and column, for all members. Factors of the same worker multiply; of
+/// several slow workers in a transfer, the slowest counts. `links` of the same worker must be adjacent.
 pub(crate) fn slowed_by(job: &Job, step: usize, links: &[SlowLink]) -> Vec<f64> {
     let columns = job.steps[step].columns as usize;
     let mut all: Vec<Option<f64>> = vec![None; job.shape(step).ops.len() * columns];
@@ -230,7 +257,7 @@ pub(crate) fn slowed_by(job: &Job, step: usize, links: &[SlowLink]) -> Vec<f64> 
         let mut own: BTreeMap<usize, f64> = BTreeMap::new();
         for link in of_worker {
             let partners = Partners::new(job, step);
-            partners.each(link.worker, link.with, |at| *own.entry(at).or_insert(1.0) *= link.times);
+            partners.each(link.worker, link.with, |_| true, |at| *own.entry(at).or_insert(1.0) *= link.times);
         }
         for (at, times) in own {
             all[at] = Some(all[at].map_or(times, |other| times.max(other)));
@@ -253,7 +280,7 @@ impl<'a> Partners<'a> {
         Partners { job, step, columns, per_column: job.workers.len() / columns }
     }
 
-    /// Groups in which one worker transfers, or those of it and another alone, with their columns.
+    /// The groups with a worker, or those of only this worker and another, with their columns.
     fn groups(&self, one: usize, other: Option<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let shape = self.job.shape(self.step);
         let own = |place: usize| (place / self.per_column, (place % self.per_column) as u32);
@@ -269,10 +296,19 @@ impl<'a> Partners<'a> {
         })
     }
 
-    /// Visits every operation of these, by operation and column.
-    fn each(&self, one: usize, other: Option<usize>, mut visit: impl FnMut(usize)) {
+    /// Visits every operation of these groups, by operation and column, if `wanted` accepts the number of members.
+    fn each(
+        &self,
+        one: usize,
+        other: Option<usize>,
+        wanted: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(usize),
+    ) {
         for (group, columns) in self.groups(one, other) {
             let members = self.job.shape(self.step).graph.groups.of(group);
+            if !wanted(members.len() * columns.len()) {
+                continue;
+            }
             for column in columns {
                 members.iter().for_each(|&op| visit(op as usize * self.columns + column));
             }

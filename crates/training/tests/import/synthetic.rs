@@ -26,13 +26,19 @@ pub struct Rank {
     pub gzip: bool,
     pub seq: bool,
     pub wait: Wait,
-    /// How much the clock is ahead, and by how much more from step 2 on.
+    /// How much the clock is ahead, and by how much more from a step on.
     pub clock_us: f64,
     pub jump_us: f64,
+    pub jump_at: i64,
+    /// By how much larger it numbers steps and collectives.
+    pub steps_ahead: i64,
+    pub numbers_ahead: i64,
     /// How much later it comes to the all-reduce, which still ends with the others.
     pub late_us: f64,
     /// A broadcast before the all-reduce, which rank 0 leaves so much earlier than the others.
     pub broadcast_us: Option<f64>,
+    /// Those that it communicates with, where these are not all.
+    pub group: Option<[u32; 2]>,
 }
 
 impl Rank {
@@ -50,8 +56,12 @@ impl Rank {
             wait: Wait::Guessed,
             clock_us: 0.0,
             jump_us: 0.0,
+            jump_at: 2,
+            steps_ahead: 0,
+            numbers_ahead: 0,
             late_us: 0.0,
             broadcast_us: None,
+            group: None,
         }
     }
 
@@ -69,15 +79,16 @@ impl Rank {
     }
 
     fn step(&self, step: i64) -> Vec<String> {
-        let jumped = if step > 1 { self.jump_us } else { 0.0 };
+        let jumped = if step >= self.jump_at { self.jump_us } else { 0.0 };
         let at = 1_000_000.0 + step as f64 * 2000.0 + self.clock_us + jumped;
         let correlation = step * 100;
         let mut events = Vec::new();
         if self.profiler_steps {
             let end = if self.open_step == Some(step) { "" } else { ", \"dur\": 1900.000" };
             events.push(format!(
-                "{{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#{step}\", \"pid\": 1, \"tid\": 1, \
-                 \"ts\": {at:.3}{end}}}"
+                "{{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#{}\", \"pid\": 1, \"tid\": 1, \
+                 \"ts\": {at:.3}{end}}}",
+                step + self.steps_ahead
             ));
         }
         events.push(annotation("## forward ##", at + 1.0, 20.0));
@@ -134,14 +145,15 @@ impl Rank {
         [at, start, duration]: [f64; 3],
         correlation: i64,
     ) -> [String; 2] {
-        let ranks: Vec<u32> = (0..self.world).collect();
+        let ranks = self.group.map_or_else(|| (0..self.world).collect(), |group| group.to_vec());
         let mut args = format!(
             ", \"Collective name\": \"{collective}\", \"In msg nelems\": 1024, \"dtype\": \"Float\", \"Group size\": {}, \
-             \"Process Group Name\": \"0\", \"Process Group Description\": \"dp\", \"Process Group Ranks\": \"{ranks:?}\"",
-            self.world
+             \"Process Group Name\": \"{}\", \"Process Group Description\": \"dp\", \"Process Group Ranks\": \"{ranks:?}\"",
+            ranks.len(),
+            self.group.map_or(0, |group| group[0])
         );
         if self.seq {
-            write!(args, ", \"Seq\": {number}").unwrap();
+            write!(args, ", \"Seq\": {}", number + self.numbers_ahead).unwrap();
         }
         kernel(kernel_name, 20, at + 3.0, at + start, duration, correlation, &args)
     }

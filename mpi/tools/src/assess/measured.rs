@@ -4,7 +4,7 @@
 use super::clocks::Line;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use straggler_analysis::nodes::{Part, Place};
+use straggler_analysis::nodes::{CoreClock, Part};
 use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 
@@ -46,9 +46,9 @@ impl Measured {
     }
 
     pub fn of_bytes(bytes: &[u8]) -> Result<Measured> {
-        let Some((length, rest)) = bytes.split_first_chunk::<8>() else { bail!("a message is cut off") };
+        let Some((length, rest)) = bytes.split_first_chunk::<8>() else { bail!("a message is truncated") };
         let length = u64::from_le_bytes(*length) as usize;
-        let about = rest.get(..length).context("a message is cut off")?;
+        let about = rest.get(..length).context("a message is truncated")?;
         let about: About = serde_json::from_slice(about)?;
         let recording = match rest.get(length..).unwrap_or_default() {
             [] => Default::default(),
@@ -63,7 +63,7 @@ impl Measured {
     pub fn placed(mut self, line: &Line) -> Part {
         let (began_ps, rate) =
             (line.time(self.about.start_ticks).ps(), line.rate(self.about.ticks_per_second));
-        let place = |&iteration_ps: &f64| Place { began_ps, rate, iteration_ps };
+        let place = |&iteration_ps: &f64| CoreClock { began_ps, rate, iteration_ps };
         self.part.places = self.about.iteration_ps.iter().map(place).collect();
         self.part
     }
@@ -72,15 +72,18 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::Recording;
+    use straggler_model::noise::NoiseRecording;
     use straggler_model::noise::recording::{Core, Detour};
 
     #[test]
     fn what_is_sent_arrives() {
         let detours = vec![Detour { start: Time(5000), duration: Time(7000), source: 0 }];
         let core = Core { core: 3, length: Time(1_000_000), detours, ..Core::default() };
-        let recording =
-            Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() };
+        let recording = NoiseRecording {
+            sources: NoiseRecording::unnamed(),
+            cores: vec![core],
+            ..NoiseRecording::default()
+        };
         let part = Part { host: "a".into(), recording, left_out: 4, ..Part::default() };
         let about =
             About { host: "a".into(), start_ticks: 9, iteration_ps: vec![20_000.5], ..About::default() };

@@ -58,16 +58,16 @@ impl Clock {
 
 /// Round trips by which two clocks are compared.
 const ROUND_TRIPS: u32 = 200;
-/// Trials with one appointment at most, and how long they take about: then somebody looks whether to stop.
+/// The maximum number of trials per appointment, and their approximate length: then it is checked whether to stop.
 const BATCH: u64 = 64;
 const BATCH_PS: u64 = 200_000_000_000;
-/// Where nothing was counted of so many trials, nothing will be.
+/// If none of this many trials counted, none will.
 const HOPELESS: u64 = 4 * BATCH;
 /// How long the calls before the first trial take, about.
 const WARM_UP_PS: u64 = 1_000_000_000_000;
 /// With more ranks than this, the file would be mostly distributions of single ranks.
 const MOST_RANKS: usize = 128;
-/// Between the appointment and the first trial at least, and at most.
+/// The minimum and the maximum time between the appointment and the first trial.
 const LEAD_PS: u64 = 200_000_000;
 const LONGEST_LEAD_PS: u64 = 50_000_000_000;
 
@@ -297,7 +297,7 @@ impl Measured for Together<'_> {
     fn hopeless(&self) -> Option<String> {
         (self.trials >= HOPELESS && self.late == self.trials).then(|| {
             format!(
-                "A process came late for each of {} trials, so that none of them counts: use no more processes than cores, and \
+                "A process was late in each of {} trials, so none of them counts: use no more processes than cores, and \
                  bind them.",
                 self.trials
             )
@@ -336,15 +336,15 @@ impl Measured for Together<'_> {
         let mut notes = Vec::new();
         if self.members.comm.rank() == 0 {
             let what = self.configuration;
-            notes.push(format!("{what}: clocks were compared to {} or better.", Time(self.error)));
+            notes.push(format!("{what}: clock offsets are known to within {}.", Time(self.error)));
             if !self.ranks_are_kept() {
                 notes.push(format!(
-                    "{what}: times of the ranks are kept together, since there are more than {MOST_RANKS}."
+                    "{what}: times of all ranks are merged, because there are more than {MOST_RANKS} ranks."
                 ));
             }
             if self.late > 0 {
                 notes.push(format!(
-                    "{what}: {} of {} trials were not counted, because a process came late for them.",
+                    "{what}: {} of {} trials were discarded because a process was late.",
                     self.late, self.trials
                 ));
             }
@@ -354,5 +354,5 @@ impl Measured for Together<'_> {
 }
 
 const SHORTEST_WINDOW_PS: u64 = 5_000_000;
-/// A tenth of a second: whoever is late by more is late for good.
+/// A tenth of a second: a process that is later than this does not catch up.
 const LONGEST_WINDOW_PS: u64 = 100_000_000_000;

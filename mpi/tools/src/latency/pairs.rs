@@ -54,7 +54,7 @@ struct Distribution {
 /// With more processes a file of all pairs would have gigabytes.
 const MOST_WITH_PAIRS: usize = 128;
 
-/// With more processes, each keeps so many minima of a class: all of them would grow as the square of the number of processes.
+/// With more processes, each keeps this many minima per class: all of them would grow as the square of the number of processes.
 const MOST_MINIMA: usize = 64;
 
 /// Stands for a time below what is taken off for the timer.
@@ -288,13 +288,13 @@ impl Measured for Pairs<'_> {
         let mut notes = Vec::new();
         if count > MOST_WITH_PAIRS {
             notes.push(format!(
-                "{count} processes: distributions are kept by class of pairs, not by pair; of the minima of its pairs each \
-                 process keeps {MOST_MINIMA} of a class, evenly chosen."
+                "{count} processes: distributions are kept by class of pairs, not by pair; each process keeps {MOST_MINIMA} \
+                 minima of its pairs per class, evenly chosen."
             ));
         }
         if count % 2 == 1 {
             notes.push(format!(
-                "{count} processes: one of them rests in each round, and may have a peer less than others."
+                "{count} processes: one of them is idle in each round, and may have one peer fewer than others."
             ));
         }
         notes
@@ -331,7 +331,7 @@ fn class(one: &Process, other: &Process, unbound: bool) -> &'static str {
     }
 }
 
-/// Of a sorted list so many at even distances, among them the first and the last.
+/// The given number of items of a sorted list, evenly spaced, including the first and the last.
 fn thinned(sorted: &[Time], most: usize) -> Vec<Time> {
     if sorted.len() <= most {
         return sorted.to_vec();

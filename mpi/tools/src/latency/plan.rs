@@ -10,7 +10,7 @@ use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_schedule::tournament;
 
-/// Who communicates with how many, and how large messages are.
+/// How many processes communicate, with how many peers, and the size of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Configuration {
     pub size: u64,
@@ -76,14 +76,18 @@ fn placements(processes: &[Process]) -> Vec<Option<u32>> {
 pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec<Configuration>> {
     if session.size < 2 {
         bail!(
-            "a latency needs two processes and this job has one: start it with `mpirun -n 2 straggler-mpi latency …`. \
-             If you did, mpirun belongs to another MPI than the one straggler-mpi was built with"
+            "a latency measurement needs two processes, but this job has one: start it with `mpirun -n 2 straggler-mpi \
+             latency …`. If you did, mpirun belongs to a different MPI library than the one straggler-mpi was built with"
         );
     }
     for &Bytes(size) in &options.sizes {
         let each = if options.kernel == Kernel::Alltoall { u64::from(session.size) } else { 1 };
         if size.saturating_mul(each) > LARGEST {
-            bail!("--sizes {}: a process sends at most {} at once: take less", Bytes(size), Bytes(LARGEST));
+            bail!(
+                "--sizes {}: a process sends at most {} at once: use a smaller size",
+                Bytes(size),
+                Bytes(LARGEST)
+            );
         }
     }
     let most = session.most_on_a_node();
@@ -104,7 +108,9 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
         let rounds = tournament::steps(active);
         if rounds == 0 {
             if !options.sweep {
-                bail!("--per-node {per_node} on one node leaves nobody to communicate with: take 2 or more");
+                bail!(
+                    "--per-node {per_node} on one node leaves no process to communicate with: use 2 or more"
+                );
             }
             continue;
         }

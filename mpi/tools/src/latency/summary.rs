@@ -1,4 +1,4 @@
-//! What a measurement says, for people and for programs.
+//! The results of a measurement, as text and as JSON.
 
 use std::path::Path;
 use straggler_model::latency::{Histogram, Kind, Labels, Measurement, Series};
@@ -31,7 +31,7 @@ pub fn text(measurement: &Measurement, path: &Path) -> String {
         return lines.join("\n");
     }
     lines.push(format!(
-        "All distributions are in {0}: look at them with `straggler diagnose {0}`.",
+        "All distributions are in {0}: inspect them with `straggler diagnose {0}`.",
         path.display()
     ));
     lines.join("\n")
@@ -54,15 +54,14 @@ fn sentence(measurement: &Measurement) -> Option<String> {
     if median == "–" {
         let (least, most) = (series.trials.min()?, series.trials.max()?);
         let trials = counted(series.trials.count(), "trial", "trials");
-        return Some(format!("{what} takes {least} to {most} in {trials}, which are too few for a median."));
+        return Some(format!("{what} takes {least} to {most} in {trials}, too few for a median."));
     }
-    let rare =
-        if rare == "–" { String::new() } else { format!(", and more than {rare} once in a hundred times") };
+    let rare = if rare == "–" { String::new() } else { format!(", and more than {rare} in 1 % of trials") };
     let processes = measurement.processes.len();
     let hosts: std::collections::BTreeSet<_> =
         measurement.processes.iter().map(|process| &process.host).collect();
     Some(format!(
-        "{what} takes {median} in the middle{rare} ({}, {}).",
+        "{what} takes {median} in the median{rare} ({}, {}).",
         counted(processes as u64, "process", "processes"),
         counted(hosts.len() as u64, "node", "nodes")
     ))

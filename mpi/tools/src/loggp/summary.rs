@@ -1,11 +1,11 @@
-//! What was measured, for people and for programs.
+//! The measured parameters, as text and as JSON.
 
 use std::path::Path;
 use straggler_analysis::loggp::{LogGp, Protocol, Provenance, rate};
 use straggler_model::units::Bytes;
 use straggler_report::Table;
 
-/// What the parameters are, for those who do not know the letters.
+/// The meaning of a parameter's letter.
 fn meaning(letter: &str) -> &'static str {
     match letter {
         "L" => "latency",
@@ -20,15 +20,13 @@ fn meaning(letter: &str) -> &'static str {
 
 pub fn text(measured: &LogGp, provenance: &Provenance, path: &Path) -> String {
     let mut lines = vec![sentence(measured, provenance), String::new()];
-    let mut table = Table::with_header(["parameter", "is", "value (95 % confidence)"]).text(1).text(2);
+    let mut table = Table::with_header(["parameter", "meaning", "value (95 % confidence)"]).text(1).text(2);
     for (letter, value) in measured.rows() {
         table.row([letter.to_owned(), meaning(letter).to_owned(), value]);
     }
     lines.push(table.to_string().trim_end().to_owned());
     lines.push(String::new());
-    lines.push(
-        "What a message of k bytes takes, from the beginning of its send to the end of its receive:".into(),
-    );
+    lines.push("Time of a message of k bytes, from the start of its send to the end of its receive:".into());
     let mut table = Table::with_header(["sizes", "time", "slope"]).text(1).text(2);
     measured.protocols.iter().for_each(|protocol| table.row(row(protocol)));
     lines.push(table.to_string().trim_end().to_owned());
@@ -56,9 +54,9 @@ fn further(measured: &LogGp) -> String {
     let own = measured.protocols.iter().find(|protocol| protocol.per_byte.ps == measured.gap_per_byte.ps);
     match own.filter(|_| measured.protocols.len() > 1) {
         Some(Protocol { from_bytes, to_bytes, .. }) => {
-            format!("each further one {rate} from {} to {}", Bytes(*from_bytes), Bytes(*to_bytes))
+            format!("each further byte {rate} from {} to {}", Bytes(*from_bytes), Bytes(*to_bytes))
         }
-        None => format!("each further one {rate}"),
+        None => format!("each further byte {rate}"),
     }
 }
 

@@ -5,12 +5,12 @@ use super::share::Share;
 use crate::wire::Room;
 use std::collections::{HashMap, HashSet, VecDeque};
 use straggler_schedule::graph::ANY;
-use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+use straggler_schedule::traced::{Instruction, TracedRank, TracedRun};
 
 #[derive(Debug)]
 pub struct Part<'a> {
-    pub recording: &'a Recording,
-    pub recorded: &'a RankRecording,
+    pub recording: &'a TracedRun,
+    pub recorded: &'a TracedRank,
     /// For each instruction that receives, the largest message that it may get.
     pub incoming: HashMap<u32, usize>,
     /// The most bytes that are sent at once.
@@ -18,7 +18,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    pub fn of(recording: &'a Recording, rank: u32) -> Part<'a> {
+    pub fn of(recording: &'a TracedRun, rank: u32) -> Part<'a> {
         let recorded = recording.rank(rank);
         let mut part = Part { recording, recorded, incoming: incoming(recording, rank), largest: 0 };
         let largest = recorded.instructions().iter().map(|instruction| part.outgoing(instruction)).max();
@@ -80,7 +80,7 @@ impl<'a> Part<'a> {
 
 /// How long the messages are that a rank receives. Those of one sender and tag come in the order in which they were sent; who
 /// takes what comes needs room for the longest.
-fn incoming(recording: &Recording, rank: u32) -> HashMap<u32, usize> {
+fn incoming(recording: &TracedRun, rank: u32) -> HashMap<u32, usize> {
     let mut sent: HashMap<(u32, u32), VecDeque<usize>> = HashMap::new();
     let mut longest: HashMap<u32, usize> = HashMap::new();
     for (from, recorded) in (0..).zip(recording.ranks()) {

@@ -14,7 +14,7 @@ use straggler::on_cluster::Compute;
 use straggler_model::Time;
 use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{Asked, How, Instruction};
-use straggler_sim::programs::{Answer, Changed, Decider, Poll, PollKind, Replayed};
+use straggler_sim::programs::{Changed, Decider, Poll, PollAnswer, PollKind, Replayed};
 
 /// A sleep may end that much too late; the rest of the time is spent busily.
 const LATE_NS: i64 = 200_000;
@@ -274,7 +274,7 @@ impl<'a> Player<'a> {
         self.decider.poll(poll, actual.into_iter());
         for (one, answer) in &mut self.decider.polled {
             let is_complete = self.under_way.get(one).is_some_and(Pending::is_complete);
-            *answer = if is_complete { Answer::Yes } else { Answer::No };
+            *answer = if is_complete { PollAnswer::Yes } else { PollAnswer::No };
         }
         self.decider.answer();
         Ok(())

@@ -12,7 +12,7 @@ fn class(bytes: usize) -> u32 {
 }
 
 impl Rooms {
-    /// A room for so many bytes.
+    /// A buffer of the given number of bytes.
     pub fn take(&mut self, bytes: usize) -> Room {
         let class = class(bytes);
         self.0.get_mut(&class).and_then(Vec::pop).unwrap_or_else(|| room(1 << class))

@@ -1,7 +1,7 @@
 //! What one member gives to a collective and gets from it.
 
 use straggler_schedule::collectives::Operation;
-use straggler_schedule::traced::{BlockSizes, Recording};
+use straggler_schedule::traced::{BlockSizes, TracedRun};
 
 /// A collective as one member sees it; sizes in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub struct Share {
 
 impl Share {
     /// The part of `member` in a call of the recording.
-    pub fn of(recording: &Recording, call: u32, member: u32) -> Option<Share> {
+    pub fn of(recording: &TracedRun, call: u32, member: u32) -> Option<Share> {
         let call = recording.calls().get(call as usize)?;
         let members = recording.groups().get(call.group as usize)?.members.len();
         let sizes = recording.sizes().get(call.sizes as usize)?;

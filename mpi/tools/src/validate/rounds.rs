@@ -1,4 +1,4 @@
-//! Who sends to whom in a collective, for the real run and for its simulation.
+//! The messages of a collective, for the real run and for its simulation.
 
 use straggler_model::Time;
 use straggler_schedule::Graph;

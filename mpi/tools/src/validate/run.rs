@@ -10,7 +10,7 @@ use mpi::traits::*;
 /// All ranks must have been told by then when a run begins.
 const LEAD_NS: i64 = 2_000_000;
 
-pub struct Runner<'a> {
+pub struct CaseRunner<'a> {
     session: &'a Session,
     wire: Wire,
     /// The clock of this node against that of rank 0.
@@ -25,10 +25,10 @@ pub struct Case {
     pub count: u32,
 }
 
-impl<'a> Runner<'a> {
-    pub fn new(session: &'a Session) -> Result<Runner<'a>> {
+impl<'a> CaseRunner<'a> {
+    pub fn new(session: &'a Session) -> Result<CaseRunner<'a>> {
         let wire = Wire::new(&session.world, &[], session.rank, BYTES)?;
-        Ok(Runner { session, wire, clock: Reading::take(session) })
+        Ok(CaseRunner { session, wire, clock: Reading::take(session) })
     }
 
     /// Runs a case on all ranks, which begin at the same moment. Gives what happened to this one.

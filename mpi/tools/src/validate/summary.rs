@@ -1,4 +1,4 @@
-//! What was found, for people and for programs.
+//! The results, as text and as JSON.
 
 use super::rounds::Kind;
 use crate::args::ValidateOptions;
@@ -29,7 +29,7 @@ pub struct Pair {
     pub recv_overhead_seconds: f64,
 }
 
-/// What the machine takes from a rank that is left alone, at most.
+/// The largest share of time that the machine may take from an undisturbed rank.
 const UNDISTURBED: f64 = 0.02;
 
 impl Pair {
@@ -47,7 +47,7 @@ pub struct CaseAnswer {
     pub collectives: u32,
     /// Medians over all pairs; none where no pair could be predicted.
     pub all: Option<Compared>,
-    /// Over those that the machine left alone: before the runs and in them it took hardly anything.
+    /// Over the undisturbed pairs: the machine took hardly any time before the runs and during them.
     pub undisturbed: Option<Compared>,
     pub pairs: Vec<Pair>,
     pub doubts: Vec<String>,
@@ -164,7 +164,7 @@ pub struct Validation {
     pub period_seconds: f64,
     pub repetitions: usize,
     pub median_errors: Medians,
-    /// Of the pairs of runs that the machine left alone.
+    /// Of the undisturbed pairs of runs.
     pub median_errors_undisturbed: Medians,
     pub cases: Vec<CaseAnswer>,
     pub warnings: Vec<String>,
@@ -197,16 +197,19 @@ impl Validation {
 
     fn text(&self) -> String {
         let mut lines = vec![format!(
-            "The simulation predicts the slowdown by detours with a median error of {}.",
+            "The simulation predicts the slowdown from detours with a median error of {}.",
             self.median_errors.text()
         )];
         let pairs: usize = self.cases.iter().map(|case| case.pairs.len()).sum();
         let alone: usize = self.cases.iter().filter_map(|case| Some(case.undisturbed?.pairs)).sum();
         if alone == 0 {
-            lines.push("The machine disturbed every pair of runs: errors say more about it than about the simulation.".into());
+            lines.push(
+                "Other work on the machine disturbed every pair of runs: the errors reflect it more than the simulation."
+                    .into(),
+            );
         } else if alone < pairs {
             lines.push(format!(
-                "In the {alone} of {pairs} pairs of runs that the machine left alone: {}.",
+                "In the {alone} of {pairs} pairs of runs that were not disturbed: {}.",
                 self.median_errors_undisturbed.text()
             ));
         }
@@ -214,14 +217,15 @@ impl Validation {
         lines.push(String::new());
         lines.push(self.table().to_string().trim_end().to_owned());
         lines.push(format!(
-            "  {} ranks; a detour every {} at a phase of each rank's own; medians of {} pairs of runs",
+            "  {} ranks; a detour every {}, at a phase that differs by rank; medians of {} pairs of runs",
             self.processes,
             seconds(self.period_seconds),
             self.repetitions
         ));
         lines.push(
-            "  own noise: what the machine took from one rank at most, before the runs, which the prediction has, and in them\n  \
-             left alone: the error of the pairs of runs from which the machine took at most 2 %, and their number"
+            "  own noise: the largest share of a rank's time taken by the machine, before the runs (part of the prediction) and \
+             during them\n  \
+             undisturbed: the error of the pairs of runs from which the machine took at most 2 %, and their number"
                 .into(),
         );
         lines.join("\n")
@@ -232,13 +236,13 @@ impl Validation {
             "collective",
             "work",
             "detour",
-            "one takes",
+            "time",
             "predicted",
             "slowdown",
             "predicted",
             "error",
             "own noise",
-            "left alone",
+            "undisturbed",
         ]);
         let signed = |share: f64| format!("{:+.1} %", share * 100.0);
         for case in &self.cases {
@@ -273,7 +277,7 @@ fn warnings(session: &Session, cases: &[CaseAnswer]) -> Vec<String> {
     let busiest = busiest.map(|all| all.own_noise.max(all.own_noise_in_runs)).fold(0.0, f64::max);
     if busiest > UNDISTURBED {
         found.push(format!(
-            "the machine was busy with other work, which took up to {} of a rank's time: repeat this when it is quiet",
+            "the machine was busy with other work, which took up to {} of a rank's time: repeat the run when the machine is idle",
             percent(busiest)
         ));
     }
@@ -282,7 +286,7 @@ fn warnings(session: &Session, cases: &[CaseAnswer]) -> Vec<String> {
         found.push(format!("{lost} pairs of runs are missing; first: {first}"));
     }
     if session.unbound {
-        found.push("the processes are not bound to a core each: use `mpirun --bind-to core`".into());
+        found.push("the processes are not each bound to a core: use `mpirun --bind-to core`".into());
     }
     found
 }

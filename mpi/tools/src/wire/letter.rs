@@ -15,7 +15,7 @@ pub struct Letter {
     bytes: ManuallyDrop<Vec<u8>>,
     /// How many bytes come; those of a message that is sent are there from the start.
     expected: usize,
-    /// Who sends, or who is sent to.
+    /// The sender, or the receiver.
     pub peer: u32,
     pub tag: i32,
 }

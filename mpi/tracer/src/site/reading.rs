@@ -3,7 +3,7 @@
 //! Every block here rests on the promise of [`Site::new`](super::Site::new): the word at a place is what the standard says
 //! of that argument, and the routine that asks names the right place.
 
-use super::{Invoke, Site};
+use super::{Site, Words};
 use crate::abi::Handle;
 use crate::language::{Kind, Language};
 use crate::note::size_of_type;
@@ -20,28 +20,25 @@ pub enum Length {
     Members(u32),
 }
 
-impl<L: Language, const N: usize> Site<L, N>
-where
-    [usize; N]: Invoke,
-{
+impl<W: Words> Site<W> {
     /// An integer.
     #[inline(always)]
     pub fn int(&self, at: usize) -> i32 {
         // SAFETY: an INTEGER of the call: a value in C, a reference in Fortran.
-        unsafe { L::int(self.args[at]) }
+        unsafe { W::Language::int(self.word(at)) }
     }
 
     /// An integer that the call has set, such as a flag or an index: a reference in every language.
     #[inline(always)]
     pub fn int_behind(&self, at: usize) -> i32 {
         // SAFETY: the address of an integer, which the call has accepted and set.
-        unsafe { (self.args[at] as *const c_int).read() }
+        unsafe { (self.word(at) as *const c_int).read() }
     }
 
     /// Integers that the call has set, as many as it has put at `number`.
     #[inline(always)]
     pub fn ints_behind(&self, at: usize, number: usize) -> impl Iterator<Item = i32> {
-        let list = self.args[at] as *const c_int;
+        let list = self.word(at) as *const c_int;
         // SAFETY: the call has filled as many elements of the list as it says. MPI_UNDEFINED is below 0: none.
         (0..self.int_behind(number).max(0) as usize).map(move |nth| unsafe { list.add(nth).read() })
     }
@@ -50,50 +47,50 @@ where
     #[inline]
     pub fn bytes(&self, count: usize, datatype: usize) -> u64 {
         // SAFETY: a count of the call: a value in C, a reference in Fortran.
-        let count = unsafe { L::count(self.args[count]) };
+        let count = unsafe { W::Language::count(self.word(count)) };
         count.saturating_mul(size_of_type(self.handle(Kind::Datatype, datatype)))
     }
 
     /// A list of counts.
     #[inline]
     pub fn counts(&self, at: usize, length: Length) -> impl Iterator<Item = u64> {
-        let list = self.args[at];
+        let list = self.word(at);
         // SAFETY: the list has as many counts as the standard says.
-        (0..self.length(length)).map(move |index| unsafe { L::count_at(list, index) })
+        (0..self.length(length)).map(move |index| unsafe { W::Language::count_at(list, index) })
     }
 
     /// A handle passed as such.
     #[inline(always)]
     pub fn handle(&self, kind: Kind, at: usize) -> Handle {
         // SAFETY: a handle of the call: a value in C, a reference in Fortran.
-        unsafe { L::handle(kind, self.args[at]) }
+        unsafe { W::Language::handle(kind, self.word(at)) }
     }
 
     /// A handle passed by reference, before the call: 0 where a call that will fail got no address.
     #[inline(always)]
     pub fn first_handle(&self, kind: Kind, at: usize) -> Handle {
         // SAFETY: the address of a handle, or 0.
-        unsafe { L::first_handle(kind, self.args[at]) }
+        unsafe { W::Language::first_handle(kind, self.word(at)) }
     }
 
     /// A handle that the call has set.
     #[inline(always)]
     pub fn handle_behind(&self, kind: Kind, at: usize) -> Handle {
         // SAFETY: the address of a handle, which the call has accepted and set.
-        unsafe { L::handle_at(kind, self.args[at], 0) }
+        unsafe { W::Language::handle_at(kind, self.word(at), 0) }
     }
 
     /// A list of handles. One without an address is empty.
     #[inline(always)]
-    pub fn handles(&self, kind: Kind, at: usize, length: Length) -> Handles<'_, L> {
-        let array = self.args[at];
+    pub fn handles(&self, kind: Kind, at: usize, length: Length) -> Handles<'_, W::Language> {
+        let array = self.word(at);
         let length = if array == 0 { 0 } else { self.length(length) };
         Handles { kind, array, length, call: PhantomData }
     }
 
     #[inline(always)]
     pub fn is_in_place(&self, buffer: usize) -> bool {
-        L::is_in_place(self.args[buffer])
+        W::Language::is_in_place(self.word(buffer))
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Statuses: the program's, or ours where it wants none and the record needs one.
 
-use super::{Invoke, Length, Site, pmpi};
-use crate::abi::{Handle, LONGEST_STATUS, abi};
-use crate::language::Language;
+use super::{Length, Site, Words, pmpi};
+use crate::abi::{Handle, LONGEST_STATUS, UNDEFINED, abi};
+use crate::language::Language as _;
 use crate::note::{peer, tag};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -52,6 +52,19 @@ impl Status<'_> {
         Matched { peer: peer(source), tag: tag(its_tag) }
     }
 
+    /// How long the message was; none where it is too long for the library to say.
+    #[inline]
+    pub fn bytes(self) -> Option<u64> {
+        // SAFETY: as above.
+        unsafe { abi().bytes(self.at) }.or_else(|| self.counted())
+    }
+
+    fn counted(self) -> Option<u64> {
+        let mut count = UNDEFINED;
+        pmpi!(Get_count(self.at, abi().byte, &raw mut count));
+        u64::try_from(count).ok()
+    }
+
     pub fn was_cancelled(self) -> bool {
         let mut flag = 0i32;
         pmpi!(Test_cancelled(self.at, &raw mut flag));
@@ -59,34 +72,31 @@ impl Status<'_> {
     }
 }
 
-impl<L: Language, const N: usize> Site<L, N>
-where
-    [usize; N]: Invoke,
-{
+impl<W: Words> Site<W> {
     /// Lets `work` run the call with statuses of ours at `at`, where the program ignores what is wanted. They are gone
     /// when it returns, and so is their address.
     #[inline(always)]
     pub fn with_statuses<R>(&mut self, at: usize, wanted: Wanted<'_>, work: impl FnOnce(&Self) -> R) -> R {
-        let (theirs, mut own) = (self.args[at], Own::new());
+        let (theirs, mut own) = (self.word(at), Own::new());
         match wanted {
-            Wanted::One if L::ignores_status(theirs) => self.args[at] = own.at(),
-            Wanted::List { length, room } if L::ignores_status(theirs) => {
+            Wanted::One if W::Language::ignores_status(theirs) => self.args.as_mut()[at] = own.at(),
+            Wanted::List { length, room } if W::Language::ignores_status(theirs) => {
                 let words = (self.length(length) * abi().status_bytes).div_ceil(8);
                 room.clear();
                 room.resize(words, 0);
-                self.args[at] = room.as_mut_ptr() as usize;
+                self.args.as_mut()[at] = room.as_mut_ptr() as usize;
             }
             _ => {}
         }
         let result = work(self);
-        self.args[at] = theirs;
+        self.args.as_mut()[at] = theirs;
         result
     }
 
     /// A status that the call has filled: the program's, or that of `with_statuses`. `index` is 0 where there is one.
     #[inline(always)]
     pub fn status(&self, at: usize, index: usize) -> Status<'_> {
-        Status { at: self.args[at] + index * abi().status_bytes, call: PhantomData }
+        Status { at: self.word(at) + index * abi().status_bytes, call: PhantomData }
     }
 }
 

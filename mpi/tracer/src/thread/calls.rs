@@ -1,11 +1,13 @@
 //! The calls of a thread on their way into a block, and unsuccessful tests that are only counted.
 
 use super::are_several;
+use crate::call_sites::{self, Callers};
 use crate::{output, process};
 use std::sync::atomic::{AtomicU64, Ordering};
-use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::call::special;
+use straggler_trace::format::local_comm;
 use straggler_trace::format::write::{Attributes, CallBlock, Record};
-use straggler_trace::{Class, Function};
+use straggler_trace::{Class, Function, RequestId};
 
 /// What is known of a call when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +20,10 @@ pub struct Seen {
     pub tag: i32,
     pub sent: u64,
     pub received: u64,
-    pub made: Option<(u32, u32)>,
+    pub made: Option<(RequestId, u32)>,
     pub error: i32,
+    /// Where the call returns to; 0 where that is not known.
+    pub caller: usize,
 }
 
 impl Seen {
@@ -28,13 +32,14 @@ impl Seen {
             function,
             enter,
             exit,
-            comm: NO_COMM,
+            comm: local_comm::NONE,
             peer: special::NONE,
             tag: special::NONE,
             sent: 0,
             received: 0,
             made: None,
             error,
+            caller: 0,
         }
     }
 }
@@ -43,12 +48,12 @@ impl Seen {
 #[derive(Debug)]
 struct Poll {
     seen: Seen,
-    requests: Vec<u32>,
+    requests: Vec<RequestId>,
     calls: u64,
     inside: u64,
 }
 
-/// So many different calls a polling loop may go through and still be counted.
+/// The maximum number of different calls in a polling loop that is counted.
 const MOST_POLLS: usize = 16;
 
 /// A block is written at the latest after this many nanoseconds, if there is a call then.
@@ -60,13 +65,16 @@ pub(super) struct Calls {
     number: u32,
     block: CallBlock,
     polls: Vec<Poll>,
+    /// Where calls come from, if that is recorded.
+    callers: Option<Callers>,
 }
 
 impl Calls {
     pub(super) fn new(now: u64) -> Calls {
-        let mut block = CallBlock::new();
-        block.begin(now, 0);
-        Calls { number: 0, block, polls: Vec::new() }
+        let callers = call_sites::are_wanted().then(Callers::default);
+        let mut block = if callers.is_some() { CallBlock::with_sites() } else { CallBlock::new() };
+        block.begin(now, RequestId(0));
+        Calls { number: 0, block, polls: Vec::new(), callers }
     }
 
     /// Calls from now on are those of this thread.
@@ -78,14 +86,15 @@ impl Calls {
     pub(super) fn record(
         &mut self,
         seen: &Seen,
-        requests: &[u32],
+        requests: &[RequestId],
         attributes: &Attributes,
         deadline: &AtomicU64,
     ) {
         if !self.polls.is_empty() {
             self.write_polls();
         }
-        write(&mut self.block, seen, requests, attributes);
+        let site = self.callers.as_mut().map_or(0, |callers| callers.number(seen.caller));
+        write(&mut self.block, seen, requests, attributes, site);
         if is_foundation(seen.function) {
             // Without these the rest means little.
             self.write_block();
@@ -95,11 +104,11 @@ impl Calls {
 
     /// Counts a call that found nothing.
     #[inline]
-    pub(super) fn poll(&mut self, seen: &Seen, requests: &[u32], deadline: &AtomicU64) {
+    pub(super) fn poll(&mut self, seen: &Seen, requests: &[RequestId], deadline: &AtomicU64) {
         let same = |poll: &&mut Poll| {
             let known = &poll.seen;
-            (known.function, known.comm, known.peer, known.tag)
-                == (seen.function, seen.comm, seen.peer, seen.tag)
+            (known.function, known.caller, known.comm, known.peer, known.tag)
+                == (seen.function, seen.caller, seen.comm, seen.peer, seen.tag)
                 && same_requests(&poll.requests, requests)
         };
         let inside = seen.exit.saturating_sub(seen.enter);
@@ -111,7 +120,7 @@ impl Calls {
         }
         if self.polls.len() == MOST_POLLS {
             let oldest = self.polls.remove(0);
-            write_poll(&mut self.block, &oldest);
+            write_poll(&mut self.block, &mut self.callers, &oldest);
             self.after(seen.exit, deadline);
         }
         self.polls.push(Poll { seen: *seen, requests: requests.to_vec(), calls: 1, inside });
@@ -130,7 +139,7 @@ impl Calls {
     /// Writes down what was counted.
     fn write_polls(&mut self) {
         for poll in self.polls.drain(..) {
-            write_poll(&mut self.block, &poll);
+            write_poll(&mut self.block, &mut self.callers, &poll);
         }
     }
 
@@ -162,22 +171,23 @@ fn is_foundation(function: Function) -> bool {
     }
 }
 
-fn write_poll(block: &mut CallBlock, poll: &Poll) {
+fn write_poll(block: &mut CallBlock, callers: &mut Option<Callers>, poll: &Poll) {
+    let site = callers.as_mut().map_or(0, |callers| callers.number(poll.seen.caller));
     let mut counted = Attributes::new();
     if poll.calls > 1 {
         counted.repeated(poll.calls, poll.inside);
     }
-    write(block, &poll.seen, &poll.requests, &counted);
+    write(block, &poll.seen, &poll.requests, &counted, site);
 }
 
 /// Lists are short: comparing them here is quicker than calling a function for it.
 #[inline(always)]
-fn same_requests(a: &[u32], b: &[u32]) -> bool {
+fn same_requests(a: &[RequestId], b: &[RequestId]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 #[inline(always)]
-fn write(block: &mut CallBlock, seen: &Seen, requests: &[u32], attributes: &Attributes) {
+fn write(block: &mut CallBlock, seen: &Seen, requests: &[RequestId], attributes: &Attributes, site: u32) {
     block.record(&Record {
         comm: seen.comm,
         peer: seen.peer,
@@ -187,6 +197,7 @@ fn write(block: &mut CallBlock, seen: &Seen, requests: &[u32], attributes: &Attr
         made: seen.made,
         requests,
         error: seen.error,
+        site,
         ..Record::new(seen.function, seen.enter, seen.exit, attributes)
     });
 }

@@ -71,7 +71,7 @@ class BarsChart implements Plot {
   }
 
   private drawLabel(p: Painter, f: Frame, bar: Bar, y: number, end: number): void {
-    const from = Math.max(end, bar.high == null ? -Infinity : f.x.px(bar.high)) + 8;
+    const from = Math.max(end, f.x.px(0), bar.high == null ? -Infinity : f.x.px(bar.high)) + 8;
     const value = brief(bar.value, this.x.unit);
     p.text(from, y, value, { color: f.theme.ink, size: 12, weight: 600, baseline: "middle" });
     if (!bar.note) return;
@@ -79,10 +79,11 @@ class BarsChart implements Plot {
     const after = from + textWidth(value, 12, 600) + 8;
     // Behind the number, or, where a long bar leaves no room, within the bar.
     const width = textWidth(bar.note, 11);
-    const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - f.left - 16;
+    const start = Math.max(f.left, f.x.px(0)) + 8;
+    const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - start - 8;
     if (right - after >= width || within < width) {
       if (right - after > 40) p.text(after, y, fit(bar.note, right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
-    } else p.text(f.left + 8, y, bar.note, { color: f.theme.paper, size: 11, baseline: "middle" });
+    } else p.text(start, y, bar.note, { color: f.theme.paper, size: 11, baseline: "middle" });
   }
 
   nearest(f: Frame, _px: number, py: number): Point | null {

@@ -5,8 +5,11 @@ import type { Container } from "../data/container";
 import type { BoxesPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, type Range } from "./scale";
+
+const WIDEST = 30; // pixels of a box and its surroundings
+const FILLED = 0.72; // of the room between two places
 
 interface Boxes {
   name: string;
@@ -69,18 +72,32 @@ class BoxesChart implements Plot {
     return { x: { lo: range.lo - margin, hi: range.hi + margin }, y: y.range(0.05, y.lo >= 0) };
   }
 
-  private slot(f: Frame): { width: number; offset: (series: number) => number } {
-    const shown = this.all.map((_, i) => i).filter((i) => this.series[i]!.visible);
-    const room = Math.abs(f.x.at(this.spacing) - f.x.at(0)) * 0.72;
-    const each = Math.max(3, Math.min(30, room / Math.max(1, shown.length)));
+  /** Boxes of several series at one x stand side by side around it, within the room up to the next; one alone stands on it. */
+  private slot(f: Frame): { width: number; offset: (series: number, x: number) => number } {
+    const standing = new Map<number, number[]>();
+    this.all.forEach((s, i) => {
+      if (!this.series[i]!.visible) return;
+      s.x.forEach((x) => {
+        const here = standing.get(x);
+        if (!here) standing.set(x, [i]);
+        else if (here[here.length - 1] !== i) here.push(i);
+      });
+    });
+    let most = 1;
+    standing.forEach((here) => (most = Math.max(most, here.length)));
+    const each = Math.min(WIDEST, (f.x.length(this.spacing) * FILLED) / most);
     return {
-      width: Math.max(2, each * 0.82),
-      offset: (series) => (shown.indexOf(series) - (shown.length - 1) / 2) * each,
+      width: Math.max(1.5, each * 0.82),
+      offset: (series, x) => {
+        const here = standing.get(x) ?? [];
+        const place = here.indexOf(series);
+        return place < 0 ? 0 : (place - (here.length - 1) / 2) * each;
+      },
     };
   }
 
-  offset(f: Frame, series: number): number {
-    return this.slot(f).offset(series);
+  offset(f: Frame, point: Point): number {
+    return this.slot(f).offset(point.series, point.x);
   }
 
   draw(p: Painter, f: Frame): void {
@@ -89,14 +106,14 @@ class BoxesChart implements Plot {
       if (!this.series[i]!.visible) return;
       const color = this.series[i]!.color(f.theme);
       p.group(`series-${i}`, () => {
-        this.drawOutliers(p, f, s, color, slot.offset(i));
-        for (let k = 0; k < s.x.length; k++) this.drawBox(p, f, s, k, color, f.x.px(s.x[k]!) + slot.offset(i), slot.width);
+        this.drawOutliers(p, f, s, color, (x) => slot.offset(i, x));
+        for (let k = 0; k < s.x.length; k++) this.drawBox(p, f, s, k, color, f.x.px(s.x[k]!) + slot.offset(i, s.x[k]!), slot.width, i >= COLORS);
       });
     });
     if (this.referenceShown) p.group("reference", () => this.all.forEach((s, i) => this.drawReference(p, f, s, i)));
   }
 
-  private drawBox(p: Painter, f: Frame, s: Boxes, k: number, color: string, x: number, width: number): void {
+  private drawBox(p: Painter, f: Frame, s: Boxes, k: number, color: string, x: number, width: number, dashed: boolean): void {
     const [low, q1, median, q3, high] = [s.low, s.q1, s.median, s.q3, s.high].map((c) => f.y.px(c[k]!)) as [number, number, number, number, number];
     if (!Number.isFinite(median)) return;
     const half = width / 2;
@@ -108,18 +125,18 @@ class BoxesChart implements Plot {
     const height = Math.max(1, q1 - q3);
     p.rect(x - half, q3, width, height, f.theme.paper);
     p.rect(x - half, q3, width, height, color, f.theme.dark ? 0.34 : 0.24);
-    p.frame(x - half, q3, width, height, { color, width: 1.25 });
+    p.frame(x - half, q3, width, height, { color, width: 1.25, ...(dashed ? { dash: [5, 3] } : {}) });
     const [from, to] = [f.y.px(s.medianHigh[k]!), f.y.px(s.medianLow[k]!)];
     if (Number.isFinite(from) && Number.isFinite(to) && to - from > 1) p.rect(x - half * 0.45, from, half * 0.9, to - from, color, 0.5);
     p.line(x - half, median, x + half, median, { color, width: 2.5 });
   }
 
   // At most one circle for two by two pixels: a thousand outliers on one spot look like one anyway.
-  private drawOutliers(p: Painter, f: Frame, s: Boxes, color: string, offset: number): void {
+  private drawOutliers(p: Painter, f: Frame, s: Boxes, color: string, offset: (x: number) => number): void {
     const seen = new Set<number>();
     const centres: number[] = [];
     for (let i = 0; i < s.outlierX.length; i++) {
-      const x = f.x.px(s.outlierX[i]!) + offset;
+      const x = f.x.px(s.outlierX[i]!) + offset(s.outlierX[i]!);
       const y = f.y.px(s.outlierY[i]!);
       if (!(x > f.left - 4 && x < f.right + 4 && y > f.top - 4 && y < f.bottom + 4)) continue;
       const key = (Math.round(x) << 14) | ((y / 2) | 0);
@@ -145,7 +162,7 @@ class BoxesChart implements Plot {
     this.all.forEach((s, i) => {
       if (!this.series[i]!.visible) return;
       for (let k = 0; k < s.x.length; k++) {
-        const dx = Math.abs(f.x.px(s.x[k]!) + slot.offset(i) - px);
+        const dx = Math.abs(f.x.px(s.x[k]!) + slot.offset(i, s.x[k]!) - px);
         // Anywhere above or below a box means that box; height only decides between boxes on one spot.
         const dy = Math.abs(f.y.px(s.median[k]!) - py) * 0.02;
         if (dx + dy < distance) [distance, best] = [dx + dy, [i, k]];

@@ -19,6 +19,8 @@ export interface Chart {
   describe(): string;
   table(): TableSource;
   heightFor(width: number): number;
+  /** Flatter on paper, so that three charts fit on a page. */
+  paperHeight(width: number): number;
   /** Draws what is shown, on whatever surface. */
   paint(p: Painter, width: number, height: number, theme: Theme): void;
   /** Where a point is, in pixels of the stage, and what is read out there; for tests. */

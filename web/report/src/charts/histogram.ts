@@ -5,7 +5,7 @@ import { ReportError } from "../data/container";
 import type { HistogramPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
-import { seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { Extent, firstAbove, homeRange, valueAt, type Range } from "./scale";
 
 interface Bins { name: string; edges: Float64Array; counts: Float64Array }
@@ -53,7 +53,7 @@ class HistogramChart implements Plot {
       points.push(left(s.counts.length), floor);
       p.group(`series-${i}`, () => {
         p.area(points, color, this.all.length > 1 ? 0.22 : 0.32);
-        p.path(points, { color, width: 1.5 });
+        p.path(points, { color, width: 1.5, ...(i >= COLORS ? { dash: [6, 4] } : {}) });
       });
     });
   }

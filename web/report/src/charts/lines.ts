@@ -2,8 +2,9 @@
 
 import type { Container } from "../data/container";
 import type { LinesPlot, Mark, Role } from "../data/report";
-import { textWidth, type Painter } from "../draw/painter";
+import type { Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
+import { drawMarks } from "./marks";
 import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type Swatch, type TableSource } from "./plot";
 import { Extent, firstAbove, type Range } from "./scale";
 
@@ -54,12 +55,12 @@ class LinesChart implements Plot {
   }
 
   draw(p: Painter, f: Frame): void {
-    p.group("marks", () => this.drawMarks(p, f));
     this.lines.forEach((line, i) => {
       if (!this.series[i]!.visible) return;
       const color = this.series[i]!.color(f.theme);
       p.group(`series-${i}`, () => this.drawLine(p, f, line, color, this.series[i]!.swatch === "dashed"));
     });
+    p.group("marks", () => drawMarks(p, f, this.marks));
   }
 
   private drawLine(p: Painter, f: Frame, line: Line, color: string, dashed: boolean): void {
@@ -123,26 +124,6 @@ class LinesChart implements Plot {
       out.push(column + 0.5, first, column + 0.5, least, column + 0.5, greatest, column + 0.5, last);
     }
     return out;
-  }
-
-  private drawMarks(p: Painter, f: Frame): void {
-    let row = 0;
-    for (const mark of this.marks) {
-      const stroke = { color: f.theme.quiet, dash: [4, 4] };
-      const width = textWidth(mark.name, 11);
-      if (mark.x != null) {
-        const x = f.x.px(mark.x);
-        if (!(x >= f.left && x <= f.right)) continue;
-        p.line(x, f.top, x, f.bottom, stroke);
-        // Labels of neighbouring marks are set one below the other.
-        const right = x + 6 + width < f.right;
-        p.text(right ? x + 5 : x - 5, f.top + 4 + 14 * (row++ % 4), mark.name, { color: f.theme.quiet, size: 11, align: right ? "left" : "right", baseline: "top" });
-      } else if (mark.y != null) {
-        const y = f.y.px(mark.y);
-        p.line(f.left, y, f.right, y, stroke);
-        p.text(f.right - 4, y - 3, mark.name, { color: f.theme.quiet, size: 11, align: "right", baseline: "bottom" });
-      }
-    }
   }
 
   nearest(f: Frame, px: number, py: number): Point | null {

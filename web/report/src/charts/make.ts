@@ -21,7 +21,7 @@ export function makeChart(title: string, data: Container, plot: PlotData): Chart
   return made && new XYView(title, made);
 }
 
-function xyPlot(data: Container, plot: Exclude<PlotData, { type: "timeline" }>): Plot | null {
+export function xyPlot(data: Container, plot: Exclude<PlotData, { type: "timeline" }>): Plot | null {
   switch (plot?.type) {
     case "boxes": return boxesPlot(data, plot);
     case "lines": return linesPlot(data, plot);

@@ -64,8 +64,8 @@ export interface Plot {
   draw(p: Painter, f: Frame): void;
   /** Draws outside of the axes: a colour bar. */
   drawAround?(p: Painter, f: Frame): void;
-  /** Pixels by which a series stands beside its x: boxes of several series share one. */
-  offset?(f: Frame, series: number): number;
+  /** Pixels by which a point stands beside its x: boxes of several series share one. */
+  offset?(f: Frame, point: Point): number;
   nearest(f: Frame, px: number, py: number): Point | null;
   /** Number of points the keyboard walks over. */
   length(series: number): number;
@@ -76,7 +76,7 @@ export interface Plot {
   table(): TableSource;
 }
 
-/** After so many series colours come again; lines are then dashed. */
+/** After so many series colours come again, and lines are dashed then; dots cannot be, so that later series share one colour. */
 export const COLORS = 8;
 
 export function seriesColor(index: number): (theme: Theme) => string {

@@ -32,6 +32,11 @@ export class Scale {
     return this.at(coordinate(this.axis, value));
   }
 
+  /** Pixels of a length of the axis, wherever it lies. */
+  length(c: number): number {
+    return Math.abs(c * this.factor);
+  }
+
   at(c: number): number {
     const p = this.p0 + (c - this.range.lo) * this.factor;
     if (p > FAR) return FAR;
@@ -68,6 +73,15 @@ export class Extent {
     if (c > this.hi && c < Infinity) this.hi = c;
   }
 
+  /** What the axis covers wherever the data lie. */
+  addCovered(axis: Axis): void {
+    for (const value of axis.covers ?? []) {
+      const c = coordinate(axis, value);
+      if (c > -Infinity && c < this.lo) this.lo = c;
+      if (c < Infinity && c > this.hi) this.hi = c;
+    }
+  }
+
   addAll(values: ArrayLike<number>): void {
     for (let i = 0; i < values.length; i++) this.add(values[i]!);
   }
@@ -83,7 +97,8 @@ export class Extent {
       lo = Math.min(0, lo);
       hi = Math.max(0, hi);
     }
-    if (hi === lo) {
+    // Ends that differ by enough for doubles to tell ticks apart.
+    if (hi - lo <= 1e-9 * Math.max(Math.abs(lo), Math.abs(hi))) {
       const half = this.axis.log ? 0.5 : Math.abs(hi) / 2 || 0.5;
       return { lo: lo - half, hi: hi + half };
     }
@@ -97,6 +112,7 @@ export class Extent {
 
 /** What an axis shows at first: its data and some room, or a whole. */
 export function homeRange(axis: Axis, extent: Extent, pad: number): Range {
+  extent.addCovered(axis);
   if (!axis.whole || axis.log) return extent.range(pad);
   return { lo: Math.min(0, extent.lo), hi: Math.max(1, extent.hi) };
 }

@@ -6,11 +6,13 @@ import { ReportError } from "../data/container";
 import type { ScatterPlot } from "../data/report";
 import { mix } from "../draw/color";
 import type { Painter } from "../draw/painter";
+import type { Theme } from "../draw/theme";
 import { brief, count, exact } from "../format/number";
-import { seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { Extent, firstAbove, homeRange, type Range } from "./scale";
 
-interface Cloud { name: string; x: Float64Array; y: Float64Array; cx: Float64Array; cy: Float64Array }
+/** `parts` are the series that share a colour: where each begins, and its name. */
+interface Cloud { name: string; x: Float64Array; y: Float64Array; cx: Float64Array; cy: Float64Array; parts: { from: number; name: string }[] }
 
 const FEW = 4000;
 const CELL = 2; // pixels
@@ -20,9 +22,28 @@ export function scatterPlot(data: Container, plot: ScatterPlot): Plot {
   const clouds = plot.series.map((s): Cloud => {
     const [x, y] = [data.f64(s.x), data.f64(s.y)];
     if (x.length !== y.length) throw new ReportError("A scatter plot needs as many y as x.");
-    return { name: s.name, x, y, cx: coordinates(x, plot.x.log), cy: coordinates(y, plot.y.log) };
+    return { name: s.name, x, y, cx: coordinates(x, plot.x.log), cy: coordinates(y, plot.y.log), parts: [{ from: 0, name: s.name }] };
   });
-  return new ScatterChart(plot, clouds);
+  return new ScatterChart(plot, folded(clouds));
+}
+
+/** Dots of more series than colours: the first seven have their own, the rest is one cloud. The important ones come first. */
+function folded(clouds: Cloud[]): Cloud[] {
+  if (clouds.length <= COLORS) return clouds;
+  const rest = clouds.slice(COLORS - 1);
+  const joined = (column: "x" | "y" | "cx" | "cy") => {
+    const out = new Float64Array(rest.reduce((n, s) => n + s.x.length, 0));
+    rest.reduce((at, s) => (out.set(s[column], at), at + s.x.length), 0);
+    return out;
+  };
+  let from = 0;
+  const parts = rest.map((s) => ({ from: (from += s.x.length) - s.x.length, name: s.name }));
+  const others = { name: `${count(rest.length)} others`, x: joined("x"), y: joined("y"), cx: joined("cx"), cy: joined("cy"), parts };
+  return [...clouds.slice(0, COLORS - 1), others];
+}
+
+function nameOf(s: Cloud, index: number): string {
+  return s.parts[firstAbove(s.parts.map((part) => part.from), index) - 1]?.name ?? s.name;
 }
 
 // Logarithms are taken once, not in every frame.
@@ -38,7 +59,7 @@ class ScatterChart implements Plot {
   constructor(plot: ScatterPlot, private readonly clouds: Cloud[]) {
     this.x = plot.x;
     this.y = plot.y;
-    this.series = clouds.map((s, i) => ({ name: s.name, visible: true, swatch: "dot" as const, color: seriesColor(i) }));
+    this.series = clouds.map((s, i) => ({ name: s.name, visible: true, swatch: "dot" as const, color: s.parts.length > 1 ? (t: Theme) => t.others : seriesColor(i) }));
   }
 
   private shown(): [Cloud, number][] {
@@ -135,7 +156,7 @@ class ScatterChart implements Plot {
     const s = this.clouds[series]!;
     const [x, y] = [s.x[index]!, s.y[index]!];
     return {
-      series, index, x, y, title: s.name,
+      series, index, x, y, title: nameOf(s, index),
       rows: [[this.x.label, exact(x, this.x.unit)], [this.y.label, exact(y, this.y.unit)]],
     };
   }
@@ -161,7 +182,7 @@ class ScatterChart implements Plot {
         const series = firstAbove(starts, i) - 1;
         const s = this.clouds[series]!;
         const k = i - starts[series]!;
-        return [s.name, exact(s.x[k]!, this.x.unit), exact(s.y[k]!, this.y.unit)];
+        return [nameOf(s, k), exact(s.x[k]!, this.x.unit), exact(s.y[k]!, this.y.unit)];
       },
     };
   }

@@ -46,6 +46,10 @@ export class XYView implements Chart {
     return this.plot.heightFor?.(width) ?? Math.round(Math.min(420, Math.max(280, width * 0.46)));
   }
 
+  paperHeight(width: number): number {
+    return this.plot.heightFor?.(width) ?? Math.round(width * 0.27);
+  }
+
   describe(): string {
     return this.plot.describe();
   }
@@ -206,7 +210,7 @@ export class XYView implements Chart {
   }
 
   private pixelX(f: Frame, point: Point): number {
-    return f.x.px(point.x) + (this.plot.offset?.(f, point.series) ?? 0);
+    return f.x.px(point.x) + (this.plot.offset?.(f, point) ?? 0);
   }
 
   private key(key: string): boolean {

@@ -9,7 +9,7 @@ export interface Axis {
   base?: number;
   /** Shows everything from 0 to 1, whatever the data. */
   whole?: boolean;
-  /** Covers at least this, so that small differences do not look large: the colours of a heat map. */
+  /** Covers at least this: all of the time of a scatter; colours of a heat map, so that small differences do not look large. */
   covers?: [number, number];
   /** What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty. */
   names?: string[];

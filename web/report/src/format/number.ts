@@ -31,7 +31,7 @@ function withDigits(value: number, unit: Unit, digits: number): string {
   let scaled = value / prefix.factor;
   // 999.9996 ms at three digits is 1 s, not 1000 ms.
   const rounded = Math.abs(Number(scaled.toPrecision(digits)));
-  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second")) {
+  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share")) {
     const next = prefixFor(Math.abs(value) * (1 + 10 ** -digits), unit);
     scaled = value / next.factor;
     return significant(scaled, digits) + next.suffix;
@@ -68,7 +68,8 @@ export function prefixFor(size: number, unit: Unit): Prefix {
     case "hertz": return scaledPrefix(size, SI, "Hz");
     case "bytes": return scaledPrefix(size, IEC, "B");
     case "bytes per second": return scaledPrefix(size, SI.slice(0, 6), "B/s");
-    case "share": return { factor: 0.01, suffix: THIN + "%" };
+    // From ten wholes on a share is a factor: 49,310× and not 4,931,000 %.
+    case "share": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
     case "factor": return { factor: 1, suffix: "×" };
     default: return { factor: 1, suffix: "" };
   }

@@ -1,7 +1,7 @@
 // Where the ticks of an axis stand. Values in, values out: pixels only decide how many labels fit.
 
 import type { Axis } from "../data/report";
-import { brief, tick } from "./number";
+import { brief, prefixFor, tick } from "./number";
 
 export interface Tick { value: number; label: string; major: boolean }
 
@@ -27,7 +27,12 @@ export function withEnds(axis: Axis, ends: number[], found: Tick[]): Tick[] {
   return [...far, ...own].sort((a, b) => a.value - b.value);
 }
 
-export function niceStep(span: number, room: number, unit: Axis["unit"]): number {
+export function niceStep(span: number, room: number, unit: Axis["unit"], largest: number): number {
+  // Bytes have prefixes of 1,024: steps are even in the prefix in which they are written.
+  if (unit === "bytes") {
+    const { factor } = prefixFor(largest, unit);
+    return factor * niceStep(span / factor, room, "none", largest);
+  }
   const raw = span / Math.max(1, room);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999999)!;
@@ -42,10 +47,10 @@ function named(names: string[], lo: number, hi: number, room: number): Tick[] {
 }
 
 function linear(axis: Axis, lo: number, hi: number, room: number): Tick[] {
-  const step = niceStep(hi - lo, room, axis.unit);
+  const largest = Math.max(Math.abs(lo), Math.abs(hi));
+  const step = niceStep(hi - lo, room, axis.unit, largest);
   const first = Math.ceil(lo / step - 1e-9);
   const last = Math.floor(hi / step + 1e-9);
-  const largest = Math.max(Math.abs(lo), Math.abs(hi));
   const out: Tick[] = [];
   for (let i = first; i <= last && out.length < 200; i++) {
     const value = i * step;

@@ -50,6 +50,10 @@ export class TimelineView implements Chart {
     this.listen();
   }
 
+  paperHeight(width: number): number {
+    return this.heightFor(width);
+  }
+
   heightFor(width: number): number {
     const rows = Math.max(2, this.a.rows.length);
     return 90 + Math.round(Math.min(width < 600 ? 360 : 500, rows <= 24 ? rows * 26 : Math.max(420, rows * 4)));

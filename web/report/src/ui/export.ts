@@ -25,14 +25,15 @@ function paintSheet(p: Painter, sheet: Sheet, width: number, theme: Theme, title
 
 function heightOf(sheet: Sheet, width: number, theme: Theme, titled: boolean): number {
   const above = paintSheet(new SvgPainter(width, 1), sheet, width, theme, titled);
-  return above + chartHeight(sheet, innerWidth(width, titled)) + (titled ? MARGIN : 4);
+  return above + chartHeight(sheet, innerWidth(width, titled), titled) + (titled ? MARGIN : 4);
 }
 
 function innerWidth(width: number, titled: boolean): number {
   return titled ? width - 2 * MARGIN : width;
 }
 
-function chartHeight(sheet: Sheet, inner: number): number {
+function chartHeight(sheet: Sheet, inner: number, titled: boolean): number {
+  if (!titled) return sheet.chart.paperHeight(inner);
   const stage = sheet.chart.stage;
   return stage.width === inner && stage.height ? stage.height : sheet.chart.heightFor(inner);
 }
@@ -41,7 +42,7 @@ function paintAll(p: Painter, sheet: Sheet, width: number, theme: Theme, titled:
   p.rect(0, 0, width, heightOf(sheet, width, theme, titled), theme.paper);
   const above = paintSheet(p, sheet, width, theme, titled);
   const inner = innerWidth(width, titled);
-  sheet.chart.paint(shifted(p, titled ? MARGIN : 0, above), inner, chartHeight(sheet, inner), theme);
+  sheet.chart.paint(shifted(p, titled ? MARGIN : 0, above), inner, chartHeight(sheet, inner, titled), theme);
 }
 
 /** Width of saved files: that of the screen, or a good one for a chart never shown. */

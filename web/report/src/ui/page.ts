@@ -96,6 +96,9 @@ function section(data: Container, s: Section, index: number, figures: Figure[]):
   return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, text)), ...blocks);
 }
 
+/** Rows of a table that may be parted between two sheets of paper. */
+const LONG = 12;
+
 // Whatever is wrong with one block, the rest of the page shall be read.
 function blockOrWhyNot(data: Container, block: Block): Figure | HTMLElement {
   try {
@@ -110,7 +113,7 @@ function blockNode(data: Container, block: Block): Figure | HTMLElement {
   if (block.kind === "chart") return figure(data, block as ChartBlock);
   if (block.kind === "table") {
     const table = block as TableBlock;
-    return el("div", { class: "block" }, el("h3", {}, table.title), table.note ? el("p", { class: "note" }, table.note) : null,
+    return el("div", { class: table.rows.length > LONG ? "block long" : "block" }, el("h3", {}, table.title), table.note ? el("p", { class: "note" }, table.note) : null,
       tableBlock(table), el("div", { class: "below" }, commandNode(table.command)));
   }
   return el("p", { class: "left-out" }, `${block.title ? `“${block.title}”` : "A part of this report"} is of the kind “${String(block.kind)}”, which this page does not know. It is left out.`);

@@ -7,7 +7,7 @@ fn comparison(one: &[u64], other: &[u64]) -> Comparison {
     Comparison::of(&distribution(one), &distribution(other), 1)
 }
 
-/// Samples of one distribution: every interval holds 0 in 95 of 100 cases, and nothing is found.
+/// Samples of one distribution: every interval contains 0 in 95 of 100 cases, and no change is found.
 #[test]
 fn nothing_where_there_is_nothing() {
     let (mut missed, mut found) = (0, 0);
@@ -35,7 +35,7 @@ fn a_shift_is_told_from_a_wider_spread() {
         let wider = lognormal(seed + 90, 10_000, 4e6, 1e6, 0.8);
         let change = comparison(&base, &wider).change;
         assert_eq!((change.shift, change.spread), (None, Some(Direction::More)), "{change:?}");
-        // Both.
+        // Both shifted and wider.
         let both = lognormal(seed + 120, 10_000, 5e6, 1e6, 0.8);
         let change = comparison(&base, &both).change;
         assert_eq!((change.shift, change.spread), (Some(Direction::More), Some(Direction::More)));
@@ -59,7 +59,7 @@ fn differences_are_what_was_added() {
         let [low, high] = difference.interval_ps;
         assert!(low - 2e4 < 3e5 && 3e5 < high + 2e4, "{difference:?}");
     }
-    // With the medians brought together nothing is left.
+    // With the medians aligned, no difference remains.
     let left = |difference: &&Difference| excludes(difference.beyond_interval_ps, 0.0);
     assert_eq!(compared.quantiles.iter().filter(left).count(), 0, "{compared:?}");
     assert!((compared.mean.difference_ps - 3e5).abs() < 3e4);
@@ -78,7 +78,7 @@ fn other_layouts_are_compared_by_quantiles() {
     assert!(few.change.too_few && few.quantiles.is_empty());
 }
 
-/// Whatever the order in which trials were merged, and on every call, numbers are the same.
+/// The numbers do not depend on the order in which trials were merged, and repeat on every call.
 #[test]
 fn the_same_seed_gives_the_same_numbers() {
     let (one, other) = (lognormal(1, 500, 4e6, 1e6, 0.4), lognormal(2, 500, 4e6, 1e6, 0.4));
@@ -91,7 +91,7 @@ fn the_same_seed_gives_the_same_numbers() {
     );
 }
 
-/// What lies beyond the last bin begins elsewhere in each file; their layouts are the same.
+/// The overflow bins of the two files begin at different times, but their layouts are the same.
 #[test]
 fn equal_layouts_with_overflow_have_the_same_bins() {
     let of = |longest: u64| {
@@ -102,7 +102,7 @@ fn equal_layouts_with_overflow_have_the_same_bins() {
     assert!(Comparison::of(&of(250), &of(490), 1).same_bins);
 }
 
-/// Samples of one distribution are told apart in about 5 of 100 cases, though a dozen quantiles are looked at.
+/// Samples of one distribution are told apart in about 5 of 100 cases, although a dozen quantiles are tested.
 #[test]
 fn equal_distributions_are_rarely_told_apart() {
     let mut wrong = 0;
@@ -115,7 +115,7 @@ fn equal_distributions_are_rarely_told_apart() {
     assert!(wrong <= 16, "{wrong} of 200");
 }
 
-/// A constant has no spread, and what scatters around it differs by its spread, not by its tail.
+/// A constant has no spread; a sample that scatters around it differs in spread, not in tail.
 #[test]
 fn a_constant_against_a_spread() {
     let constant = [10_000_000; 2000];
@@ -134,7 +134,7 @@ fn binned(values: &[u64]) -> Distribution {
     Distribution::of(&histogram).unwrap()
 }
 
-/// What lies outside the bins of both is not called equal: it cannot be told.
+/// Quantiles outside the bins of both files are reported as unknown, not as equal.
 #[test]
 fn what_lies_outside_the_bins_is_not_known() {
     let compared = |one: &[u64], other: &[u64]| Comparison::of(&binned(one), &binned(other), 1).change;
@@ -143,12 +143,12 @@ fn what_lies_outside_the_bins_is_not_known() {
     let change = compared(&near, &far);
     assert_eq!(change.unknown, Unknown { shift: true, spread: true, tail: true }, "{change:?}");
     assert_eq!((change.shift, change.spread, change.tail), (None, None, None));
-    // One within, one beyond: slower without a doubt.
+    // One within, one beyond: certainly slower.
     let fast = lognormal(2, 5000, 0.0, 5e6, 0.1);
     let change = compared(&fast, &far);
     assert_eq!((change.shift, change.unknown.shift), (Some(Direction::More), false), "{change:?}");
     assert_eq!(compared(&far, &fast).shift, Some(Direction::Less));
-    // 2 % of the second beyond, none of the first: a longer tail, however long it is.
+    // 2 % of the second beyond, none of the first: a longer tail of unknown length.
     let longer = |every: usize, ps: u64| -> Vec<u64> {
         let slow =
             |(trial, ps_of): (usize, &u64)| if trial % every == 0 { ps + trial as u64 } else { *ps_of };

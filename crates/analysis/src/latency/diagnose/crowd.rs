@@ -10,7 +10,7 @@ use straggler_model::noise::recording::Machine;
 pub struct Crowd {
     pub host: String,
     pub processes: usize,
-    /// Those online, or what the limits of the cgroup come to.
+    /// Online cores, or the cgroup limit.
     pub cores: f64,
 }
 
@@ -22,7 +22,7 @@ pub struct SharedCore {
     pub ranks: Vec<Rank>,
 }
 
-/// Cores with several processes, on hosts that are known.
+/// Cores with several processes, on known hosts.
 pub fn shared_cores(measurement: &Measurement) -> Vec<SharedCore> {
     let mut by_core: BTreeMap<(&str, u32), Vec<Rank>> = BTreeMap::new();
     for process in &measurement.processes {
@@ -34,7 +34,7 @@ pub fn shared_cores(measurement: &Measurement) -> Vec<SharedCore> {
     by_core.into_iter().map(|((host, core), ranks)| SharedCore { host: host.into(), core, ranks }).collect()
 }
 
-/// Hosts of a measurement, where both their processes and their cores are known.
+/// Oversubscribed hosts, as far as both their processes and their cores are known.
 pub fn find(measurement: &Measurement) -> Vec<Crowd> {
     let mut found: Vec<Crowd> = Vec::new();
     for machine in &measurement.machines {
@@ -49,13 +49,13 @@ pub fn find(measurement: &Measurement) -> Vec<Crowd> {
     found
 }
 
-/// Cores that one process may use say nothing: it may be bound to one of many.
+/// The cores allowed to one process do not count: it may be bound to one of many.
 fn cores(machine: &Machine) -> Option<f64> {
     let online = listed(machine.online_cores.as_deref()?)? as f64;
     Some(machine.cgroup_quota_cores.map_or(online, |quota| quota.min(online)))
 }
 
-/// The number of cores in a list as the kernel writes it: `0-3,8`.
+/// The number of cores in a kernel CPU list such as `0-3,8`.
 fn listed(text: &str) -> Option<u64> {
     let part = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -1,15 +1,15 @@
 //! A mode that appears above a number of peers, as in section III of Settlemyer et al.: an MPI library kept fast
-//! resources for the first 16 peers of each process and treated all others alike, but slower.
+//! resources for the first 16 peers of each process and treated all others equally, but slower.
 
 use super::GroupFound;
 use crate::latency::Mode;
 use serde::Serialize;
 use straggler_model::latency::Labels;
 
-/// A mode that is there with many peers and not with few.
+/// A mode that is present with many peers and absent with few.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AbovePeers {
-    /// What was measured, with any number of peers.
+    /// The series without its number of peers.
     pub name: String,
     /// The largest number of peers without the mode, and the smallest with it.
     pub without: u32,
@@ -23,22 +23,22 @@ pub struct AbovePeers {
 pub struct AtPeers {
     pub peers: u32,
     pub weight: f64,
-    /// How many peers of each process are not in the mode, if all of a peer's trials are or are not: where it is the same
-    /// for every number of peers, that many are treated better.
+    /// How many peers of each process are outside the mode, if each peer is entirely in or out. If this is the same
+    /// for every number of peers, that many peers get better treatment.
     pub fast_peers: f64,
 }
 
-/// Modes closer than this are the same.
+/// Modes closer than this count as the same.
 const SAME: f64 = 0.15;
-/// A mode of less weight is not searched for.
+/// Lighter modes are not considered.
 const LEAST: f64 = 0.01;
 
-/// What a group measures, with any number of peers.
+/// The labels of a series without its number of peers.
 fn key(group: &GroupFound) -> Labels {
     Labels { peers: None, ..group.labels.clone() }
 }
 
-/// The name of the sweep over peers that a group is part of.
+/// The name of the peer sweep that a group belongs to.
 pub fn sweep(group: &GroupFound) -> String {
     key(group).to_string()
 }
@@ -60,7 +60,7 @@ pub fn find(groups: &[GroupFound]) -> Vec<AbovePeers> {
         .collect()
 }
 
-/// The first number of peers with a slower mode that none before has and all after keep.
+/// The first number of peers with a slower mode that no smaller number has and all larger ones keep.
 fn in_sweep(name: &str, sweep: &[(u32, &GroupFound)]) -> Option<AbovePeers> {
     for start in 1..sweep.len() {
         let (before, after) = sweep.split_at(start);

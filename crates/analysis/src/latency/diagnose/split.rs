@@ -1,4 +1,4 @@
-//! Whether modes split by pair: does each pair have one of them, or all pairs all of them?
+//! Whether modes split by pair: does each pair have one mode, or do all pairs have all modes?
 
 use super::WEIGHTY;
 use crate::latency::pairs::different;
@@ -13,7 +13,7 @@ pub struct PairSplit {
     /// The valley between the modes.
     pub at_ps: f64,
     pub centres_ps: [f64; 2],
-    /// Pairs with 90 % of their trials below it, above it, and others.
+    /// Pairs with 90 % of their trials below the valley, above it, and other pairs.
     pub fast: usize,
     pub slow: usize,
     pub both: usize,
@@ -22,20 +22,20 @@ pub struct PairSplit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitKind {
-    /// Nearly every pair is in one mode: it is about which pair it is.
+    /// Nearly every pair is in one mode: the cause depends on the pair.
     ByPair,
-    /// Every pair is in both: it is about what happens on every pair.
+    /// Every pair is in both modes: the cause acts on every pair.
     WithinPairs,
-    /// Some are, some are not.
+    /// Neither.
     Mixed,
 }
 
-/// The share of trials in one mode from which on a pair belongs to it.
+/// A pair belongs to a mode if the mode holds this share of its trials.
 const PURE: f64 = 0.9;
-/// The share of pairs that decides.
+/// The share of pairs needed for a verdict.
 const MOST: f64 = 0.8;
 
-/// Looks at the two heaviest modes. Nothing for a single mode or less than two pairs: one pair cannot tell what is about pairs.
+/// Uses the two heaviest modes. None for a single mode or fewer than two pairs: one pair shows nothing about pairs.
 pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
     let mut heavy: Vec<&Mode> = modes.iter().filter(|mode| mode.weight >= WEIGHTY).collect();
     heavy.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -55,7 +55,7 @@ pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
     let slow = shares.iter().filter(|&&below| below <= 1.0 - PURE).count();
     let both = shares.len() - fast - slow;
     let part = |count: usize| count as f64 / shares.len() as f64;
-    // A rare mode leaves every pair 90 % pure; then it is whether all pairs have about as much of it.
+    // With a rare mode, every pair is 90 % pure; then check whether all pairs have a similar share of it.
     let mean = 1.0 - shares.iter().sum::<f64>() / shares.len() as f64;
     let alike =
         shares.iter().filter(|&&below| (0.25..=4.0).contains(&((1.0 - below) / mean.max(1e-9)))).count();

@@ -45,7 +45,7 @@ fn diagnosed(measurement: &Measurement) -> Diagnosis {
     Diagnosis::of(measurement, &Group::of(measurement).unwrap(), None)
 }
 
-/// One trial in five takes 4 ms, all others anything from microseconds to tens of milliseconds.
+/// One trial in five takes 4 ms; the others take anything from microseconds to tens of milliseconds.
 #[test]
 fn a_narrow_peak_on_a_wide_distribution() {
     let wide = lognormal(1, 800, 0.0, 6.5e8, 1.5);
@@ -69,7 +69,7 @@ fn two_modes_that_split_by_pair() {
     assert_eq!(found.hints, [Hint::ModesByPair { group: 0 }]);
 }
 
-/// Both directions of one pair in two modes say nothing about other pairs: neither is the topology ruled out, nor blamed.
+/// Both directions of one pair in two modes say nothing about other pairs: the topology is neither ruled out nor blamed.
 #[test]
 fn one_pair_tells_nothing_about_pairs() {
     for level in [
@@ -113,7 +113,7 @@ fn a_mode_above_sixteen_peers() {
     assert!(hint.at.iter().all(|at| (at.fast_peers - 16.0).abs() < 0.8), "{hint:?}");
 }
 
-/// A slow mode that is there with any number of peers has nothing to do with them.
+/// A slow mode that appears with any number of peers is not caused by them.
 #[test]
 fn a_mode_of_all_numbers_of_peers() {
     let sweep = [4, 8, 16].map(|peers: u32| {

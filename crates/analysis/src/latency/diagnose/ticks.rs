@@ -1,10 +1,10 @@
-//! A tail in steps of a timer tick: whoever lost the processor gets it back at a tick.
+//! A tail in steps of the timer tick: a preempted process gets the core back at a tick.
 
 use crate::latency::Distribution;
 use crate::latency::distribution::Cell;
 use serde::Serialize;
 
-/// Trials of the tail that lie whole ticks above the median.
+/// Tail trials that lie a whole number of ticks above the median.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ticks {
     pub tick_ps: f64,
@@ -12,22 +12,22 @@ pub struct Ticks {
     pub trials: u64,
     /// Of these, the share within an eighth of a tick of a whole number of ticks; by chance it would be a quarter.
     pub share: f64,
-    /// Different numbers of ticks with trials at them.
+    /// Distinct numbers of ticks that have trials.
     pub teeth: usize,
 }
 
-/// Ticks of kernels in ms, the longest first: trials at whole multiples of 10 ms are at multiples of 1 ms as well.
+/// Kernel ticks in ms, the longest first: multiples of 10 ms are also multiples of 1 ms.
 const TICKS_MS: [f64; 5] = [10.0, 4.0, 1000.0 / 300.0, 2.5, 1.0];
 const LEAST_TRIALS: u64 = 10;
 const NEAR: f64 = 0.125;
-/// What the share must reach, and by how many standard deviations it must exceed the quarter of chance.
+/// The share needed, and by how many standard deviations it must exceed the quarter expected by chance.
 const SHARE: f64 = 0.7;
 const SURE: f64 = 5.0;
-/// So many ticks in a row must have trials.
+/// This many consecutive ticks must have trials.
 const COMB: usize = 3;
 
 impl Ticks {
-    /// Nothing where the median lies outside the bins.
+    /// None if the median lies outside the bins.
     pub fn of(distribution: &Distribution) -> Option<Ticks> {
         let median = distribution.known_quantile(0.5)?;
         TICKS_MS.into_iter().find_map(|ms| Ticks::with(distribution, median, ms * 1e9))
@@ -41,7 +41,7 @@ impl Ticks {
         let (mut trials, mut near) = (0, 0);
         let mut teeth: Vec<(u64, u64)> = Vec::new();
         for cell in tail {
-            // A bin wider than this cannot tell where within a tick a trial was.
+            // A wider bin does not show where within a tick a trial was.
             if cell.high - cell.low > tick_ps / 4.0 {
                 continue;
             }
@@ -58,7 +58,7 @@ impl Ticks {
         let share = near as f64 / trials.max(1) as f64;
         let sure = (share - 2.0 * NEAR) / (2.0 * NEAR * (1.0 - 2.0 * NEAR) / trials.max(1) as f64).sqrt();
         teeth.retain(|(_, count)| *count >= (trials / 50).max(2));
-        // One or two times on their own, such as a retransmission after 200 ms, are at multiples of some tick, too.
+        // One or two isolated times, such as a retransmission after 200 ms, are also multiples of some tick.
         let is_comb = teeth.windows(COMB).any(|some| some[COMB - 1].0 - some[0].0 == COMB as u64 - 1);
         let found = trials >= LEAST_TRIALS && share >= SHARE && sure >= SURE && is_comb;
         found.then_some(Ticks { tick_ps, trials, share, teeth: teeth.len() })

@@ -68,7 +68,7 @@ impl Family {
     }
 }
 
-/// So many degrees of freedom are as good as infinitely many.
+/// From this many degrees of freedom on, the number counts as infinite.
 const MOST_FREEDOM: f64 = 1e4;
 
 /// The parameters of the F distribution, as logarithms, that is next to a gamma distribution: with ever more degrees of

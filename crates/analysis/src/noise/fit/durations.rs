@@ -4,29 +4,29 @@ use straggler_model::Time;
 use straggler_model::noise::generate::{Durations, Quantiles};
 use straggler_model::stats::chance_distance;
 
-/// Durations that differ by less than this part of their mean are one duration.
+/// Durations that differ by less than this share of their mean count as constant.
 const CONSTANT: f64 = 0.02;
-/// A formula whose mean is off by more than this does not do, however well the rest fits.
+/// A formula is rejected if its mean is off by more than this, however well it fits otherwise.
 const MEAN_OFF: f64 = 0.03;
-/// Fitted parameters bring a formula nearer to its sample than chance would: Lilliefors' limits for
-/// exponential and normal samples are about 0.65 of Kolmogorov's.
+/// A formula with fitted parameters lies closer to its sample than chance: Lilliefors' limits for exponential and
+/// normal samples are about 0.65 of Kolmogorov's.
 const FITTED: f64 = 0.65;
 /// Neighbours that differ by more than this factor are joined by a step.
 const STEP: f64 = 1.05;
-/// Points of a list of quantiles, at most.
+/// Most points of a list of quantiles.
 const MOST_POINTS: usize = 60;
 
 /// A distribution and how well it fits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FittedDurations {
     pub durations: Durations,
-    /// The largest difference to the distribution of the sample.
+    /// The largest difference from the distribution of the sample.
     pub distance: f64,
-    /// What the distance stays below if the sample was drawn from it.
+    /// The distance stays below this if the sample was drawn from the distribution.
     pub limit: f64,
 }
 
-/// The nearest formula if it is near enough, else a list of quantiles. Takes sorted values.
+/// The closest formula if it is close enough, else a list of quantiles. Takes sorted values.
 pub fn fit_durations(sorted: &[u64]) -> FittedDurations {
     let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
         return FittedDurations { durations: Durations::Constant(Time::ZERO), distance: 0.0, limit: 1.0 };
@@ -52,7 +52,7 @@ fn time(ps: f64) -> Time {
     Time(ps.round() as u64)
 }
 
-/// Formulas with the parameters that are most likely for the sample.
+/// Formulas with the maximum-likelihood parameters for the sample.
 fn formulas(sorted: &[u64], mean: f64) -> Vec<Durations> {
     let count = sorted.len() as f64;
     let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
@@ -71,7 +71,7 @@ fn formulas(sorted: &[u64], mean: f64) -> Vec<Durations> {
     list
 }
 
-/// The share of durations up to `x` that a formula has.
+/// The distribution function of a formula at `x`.
 fn share_up_to(durations: &Durations, x: f64) -> f64 {
     match durations {
         Durations::Constant(duration) => f64::from(x >= duration.ps() as f64),
@@ -85,7 +85,7 @@ fn share_up_to(durations: &Durations, x: f64) -> f64 {
     }
 }
 
-/// The normal distribution function, by the error function of Abramowitz and Stegun, 7.1.26: good to 1.5e-7.
+/// The normal distribution function, by the error function of Abramowitz and Stegun, 7.1.26, accurate to 1.5e-7.
 fn normal(z: f64) -> f64 {
     let x = z.abs() / 2f64.sqrt();
     let t = 1.0 / (1.0 + 0.3275911 * x);
@@ -116,8 +116,8 @@ pub(super) fn quantile_points(sorted: &[u64]) -> Vec<(f64, Time)> {
     thinned(sorted).1
 }
 
-/// As few points as keep the distance well below what chance makes of a sample, and the mean; with what
-/// distance they keep. Where that takes too many points, both get coarser.
+/// The fewest points that keep the distance well below the sampling error and preserve the mean, and their distance.
+/// If that takes too many points, both tolerances grow.
 fn thinned(sorted: &[u64]) -> (f64, Vec<(f64, Time)>) {
     let last = sorted.len().saturating_sub(1);
     if last == 0 {
@@ -140,8 +140,8 @@ fn thinned(sorted: &[u64]) -> (f64, Vec<(f64, Time)>) {
     }
 }
 
-/// The points of kept values. A value holds from its place to the next, so that of neighbours that differ much
-/// each keeps its weight: a straight line to the one long detour of a thousand would count it half.
+/// The points of the kept values. A value holds up to the next one, so that neighbours that differ much keep their
+/// weights: a straight line to one long detour in a thousand would count it half.
 fn points(sorted: &[u64], kept: &[usize]) -> Vec<(f64, Time)> {
     let count = sorted.len() as f64;
     let mut points: Vec<(f64, Time)> = Vec::new();
@@ -159,20 +159,20 @@ fn points(sorted: &[u64], kept: &[usize]) -> Vec<(f64, Time)> {
     points
 }
 
-/// Which of many sorted values are kept.
+/// Selects which of many sorted values to keep.
 struct Thin<'a> {
     sorted: &'a [u64],
     sums: &'a [f64],
-    /// How far straight lines may be from the sample, as a share of the values.
+    /// How far straight lines may deviate from the sample, as a share of the values.
     distance: f64,
-    /// By what part of the sum of all they may change it.
+    /// By which share of the total they may change the sum.
     mean: f64,
 }
 
 impl Thin<'_> {
-    /// Keeps what is needed between two values, and the later of them.
+    /// Keeps the values needed between two values, and the later of the two.
     fn keep(&self, from: usize, to: usize, kept: &mut Vec<usize>) {
-        // An explicit stack: how deep it gets depends on the values.
+        // An explicit stack, because its depth depends on the values.
         let mut open = vec![(from, to)];
         while let Some((from, to)) = open.pop() {
             match self.worst(from, to) {
@@ -182,7 +182,7 @@ impl Thin<'_> {
         }
     }
 
-    /// The value where a straight line is farthest from the sample, if it is too far.
+    /// The value at which a straight line deviates most from the sample, if it deviates too much.
     fn worst(&self, from: usize, to: usize) -> Option<usize> {
         if to - from < 2 {
             return None;
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Two kinds of detours and a rare long one: no formula, but the quantiles keep shape and mean.
+    /// Two kinds of detours and a rare long one: no formula fits, but the quantiles keep shape and mean.
     #[test]
     fn what_no_formula_fits_keeps_its_quantiles() {
         let mut values = drawn(Durations::LogNormal { median: Time(5_000_000), sigma: 0.1 }, 1);

@@ -1,25 +1,25 @@
-//! The detours of a source, taken apart into those that keep step and those that do not.
+//! Splits the detours of a source into those that follow a rhythm and the others.
 
 use crate::noise::rhythm::{self, Rhythm};
 use crate::noise::spectrum::Pulse;
 
-/// Rhythms that are looked for in detours without a name, and in those of a named source.
+/// Most rhythms searched in unnamed detours, and in those of a named source.
 const RHYTHMS_OF_UNNAMED: usize = 4;
 const RHYTHMS_OF_NAMED: usize = 2;
-/// A rhythm is taken apart if it takes this share of its source, and so many detours.
+/// A rhythm is split off if it has at least this share of its source and this many detours.
 const LEAST_IN_STEP: f64 = 0.05;
 const FEWEST_IN_STEP: usize = 20;
-/// A rhythm that is kept in fewer periods is as good as random.
+/// A rhythm that strikes in fewer of its periods is indistinguishable from random noise.
 const SPARSE: f64 = 0.3;
-/// How far from its step a detour may be, in jitters, and at least in periods.
+/// How far a detour may be from its expected time, in jitters, and the minimum in periods.
 const REACH: f64 = 4.0;
 const LEAST_REACH: f64 = 0.002;
-/// Durations that are this many times as long as the next shorter part two kinds of detours …
+/// A jump in sorted durations by this factor separates two kinds of detours …
 const DURATION_GAP: f64 = 1.5;
-/// … of which each has this share of them.
+/// … if each has at least this share of them.
 const LEAST_OF_KIND: f64 = 0.01;
 
-/// Detours that strike alike.
+/// Detours with the same kind of arrivals.
 pub(super) struct Component {
     pub name: String,
     pub rhythm: Option<Rhythm>,
@@ -39,7 +39,7 @@ impl Component {
     }
 }
 
-/// How a source is taken apart.
+/// How to split a source.
 pub(super) struct Split<'a> {
     pub seconds: f64,
     /// Frequencies of the whole recording.
@@ -71,7 +71,7 @@ impl Split<'_> {
         parts
     }
 
-    /// One rhythm after the other, and what keeps step with none.
+    /// Splits off one rhythm after the other; also returns the detours that follow none.
     fn rhythms(&self, mut cores: Vec<Vec<Pulse>>, most: usize) -> (Vec<Component>, Vec<Vec<Pulse>>) {
         let mut parts = Vec::new();
         while parts.len() < most {
@@ -95,7 +95,7 @@ fn count(cores: &[Vec<Pulse>]) -> usize {
     cores.iter().map(Vec::len).sum()
 }
 
-/// Detours that keep step, one a period at most, and the others.
+/// Detours in rhythm, at most one per period, and the others.
 fn divide(cores: &[Vec<Pulse>], rhythm: &Rhythm) -> (Vec<Vec<Pulse>>, Vec<Vec<Pulse>>) {
     if !rhythm.steady {
         return (cores.to_vec(), vec![Vec::new(); cores.len()]);
@@ -107,7 +107,7 @@ fn divide(cores: &[Vec<Pulse>], rhythm: &Rhythm) -> (Vec<Vec<Pulse>>, Vec<Vec<Pu
 fn divide_core(pulses: &[Pulse], period_ps: f64, reach: f64) -> (Vec<Pulse>, Vec<Pulse>) {
     let phase = rhythm::step_phase(pulses, period_ps, reach);
     let (mut inside, mut outside): (Vec<Pulse>, Vec<Pulse>) = (Vec::new(), Vec::new());
-    // The period of the last that keeps step, and how far from it that is.
+    // The period of the last detour in rhythm, and its distance from the expected time.
     let mut last: Option<(f64, f64)> = None;
     for &pulse in pulses {
         let position = pulse.seconds * 1e12 / period_ps - phase;
@@ -130,7 +130,7 @@ fn divide_core(pulses: &[Pulse], period_ps: f64, reach: f64) -> (Vec<Pulse>, Vec
     (inside, outside)
 }
 
-/// Sorted durations, cut where there is a gap between two kinds of detours.
+/// Sorted durations, cut at gaps between kinds of detours.
 fn kinds(sorted: &[u64]) -> Vec<&[u64]> {
     let least = ((sorted.len() as f64 * LEAST_OF_KIND) as usize).max(FEWEST_IN_STEP);
     let mut kinds = Vec::new();

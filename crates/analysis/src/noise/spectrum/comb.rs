@@ -1,14 +1,14 @@
-//! Whether detours come back with a period, decided from their exact times.
+//! Decides from exact times whether detours are periodic.
 //!
-//! A spectrum only suggests periods: a pulse train has as much power at every multiple, folds back from above the
-//! highest frequency, and a burst has power everywhere. So each suggestion is followed through the recording, one
-//! period after another. Detours near the expected moment are in step; those of the rest of the period say how many
-//! chance would put there. What is in step can then be taken away, and what is left is searched again.
+//! A spectrum only suggests periods: a pulse train has equal power at every multiple and aliases below the highest
+//! frequency, and a burst has power everywhere. So each suggestion is followed through the recording, period by
+//! period. Detours near the expected time are in step; the rest of the period shows how many to expect by chance.
+//! Detours in step are then removed, and the rest is searched again.
 
 use super::exact::{Pulse, circular_phase};
 use straggler_model::philox::Stream;
 
-/// A detour is in step when it is at most this part of a period away from the expected moment.
+/// A detour is in step if it is at most this share of a period from the expected time.
 const REACH: f64 = 0.1;
 /// Ways to follow a period.
 const TRACKERS: [Tracker; 4] = [
@@ -17,54 +17,54 @@ const TRACKERS: [Tracker; 4] = [
     Tracker { gain: 0.1, reach: REACH, by_time: false },
     Tracker { gain: 0.4, reach: 0.25, by_time: false },
 ];
-/// Parts of a period as wide as what is in step.
+/// Parts of a period, each as wide as the range in step.
 const PARTS: usize = 5;
-/// Detours of one period and part that count, so that one burst does not decide.
+/// Most detours that count per period and part, so that one burst does not decide.
 const MOST_IN_A_PERIOD: f64 = 2.0;
-/// The first moment is taken from so many periods.
+/// The first expected time is estimated from this many periods.
 const PERIODS_TO_BEGIN: f64 = 64.0;
-/// Once in so many recordings chance makes a line. A frequency was chosen from as many as it has periods, so that the
-/// best of them by chance is the higher the more periods there are.
+/// The probability that chance produces a line in a recording. A frequency was chosen among as many as it has periods,
+/// so the required evidence grows with the number of periods.
 const FALSE_ALARM: f64 = 1e-4;
-/// What comes in fewer periods than this keeps step with a multiple of its own frequency.
+/// Detours in a smaller share of periods are in step with a multiple of their own frequency.
 const LEAST_OCCUPANCY: f64 = 0.1;
-/// A tracker that follows drifts must find more than one that does not by this factor.
+/// A tracker that follows drift must find this many times as much as one that does not.
 const WORTH_FOLLOWING: f64 = 1.15;
 
-/// How expected moments are found.
+/// How expected times are predicted.
 #[derive(Clone, Copy)]
 struct Tracker {
-    /// How much of its distance the nearest detour of a period moves the next moment: among many detours one is always
-    /// near and moves nothing.
+    /// The share of its offset by which the nearest detour of a period moves the next expected time. Among many
+    /// detours, one is always near, so random noise hardly moves it.
     gain: f64,
-    /// From how far away.
+    /// The largest offset that moves it.
     reach: f64,
-    /// Whether long detours decide where a phase that stays is, or all alike.
+    /// Whether a fixed phase is weighted by duration, or all detours count equally.
     by_time: bool,
 }
 
-/// What keeps step with one period on all cores.
+/// The detours in step with one period, on all cores.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Comb {
-    /// From the first detour in step to the last.
+    /// From the first to the last detour in step.
     pub frequency_hz: f64,
-    /// More than chance would put there.
+    /// Detours in step beyond those expected by chance.
     pub events: f64,
     pub noise_ps: f64,
-    /// The share of periods in which one is.
+    /// The share of periods with a detour in step.
     pub occupancy: f64,
-    /// Whether numbers of detours show it, or only their durations.
+    /// Whether the number of detours shows it, or only their durations.
     pub by_number: bool,
     pub by_time: bool,
     /// One frequency and one phase through the whole recording.
     pub steady: bool,
-    /// For each core the positions of detours in step, as many as are more than chance.
+    /// For each core, the positions of detours in step, without as many as chance puts there.
     pub members: Vec<Vec<usize>>,
 }
 
 impl Comb {
-    /// Without all that is near the expected moments, the rest would have gaps that keep step. Which stay is drawn:
-    /// every tenth would keep step, too.
+    /// If all detours near the expected times were removed, the rest would have periodic gaps. The ones that stay are
+    /// drawn at random: every tenth would be periodic too.
     fn leave_what_chance_put_there(&mut self) {
         let count = self.members.iter().map(Vec::len).sum::<usize>().max(1) as f64;
         let share = self.events / count;
@@ -73,7 +73,7 @@ impl Comb {
     }
 }
 
-/// The comb near a frequency; nothing where chance explains what is there.
+/// The comb near a frequency; none if chance explains it.
 pub(super) fn track(cores: &[Vec<Pulse>], frequency_hz: f64) -> Option<Comb> {
     let mut best: Option<Comb> = None;
     for tracker in TRACKERS {
@@ -90,11 +90,11 @@ pub(super) fn track(cores: &[Vec<Pulse>], frequency_hz: f64) -> Option<Comb> {
     best
 }
 
-/// Where one detour is.
+/// The position of one detour.
 struct Place {
     index: usize,
     cycle: i64,
-    /// From the expected moment, in periods, from -0.5 to 0.5.
+    /// From the expected time, in periods, from -0.5 to 0.5.
     offset: f64,
 }
 
@@ -125,15 +125,15 @@ fn follow_all(cores: &[Vec<Pulse>], period: f64, tracker: Tracker) -> Option<Com
     if sums.occupancy < LEAST_OCCUPANCY {
         return None;
     }
-    // One that is steady was found as exactly as the recording allows.
+    // A steady frequency is already as precise as the recording allows.
     comb.frequency_hz = if comb.steady { 1.0 / period } else { sums.frequency_hz };
     (comb.events, comb.noise_ps, comb.occupancy) = (sums.events, sums.noise_ps, sums.occupancy);
     comb.leave_what_chance_put_there();
     Some(comb)
 }
 
-/// Goes through the detours of a core, the expected moments moving with those in step. A moment moves when its period is
-/// over, so that the rest of a burst is not in step because its first detour was near.
+/// Goes through the detours of a core; the expected time follows those in step. It moves only at the end of a period,
+/// so that one detour near it does not pull the rest of a burst into step.
 fn follow(pulses: &[Pulse], period: f64, tracker: Tracker) -> Vec<Place> {
     let Some(mut moment) = begin(pulses, period, tracker) else { return Vec::new() };
     let mut cycle = 0i64;
@@ -156,7 +156,7 @@ fn follow(pulses: &[Pulse], period: f64, tracker: Tracker) -> Vec<Place> {
     pulses.iter().enumerate().map(place).collect()
 }
 
-/// An expected moment: that of all detours where the phase stays, else the commonest phase of the first periods.
+/// The first expected time: from all detours if the phase is fixed, else the most common phase of the first periods.
 fn begin(pulses: &[Pulse], period: f64, tracker: Tracker) -> Option<f64> {
     let first = pulses.first()?.seconds;
     if tracker.gain == 0.0 {
@@ -174,7 +174,7 @@ fn begin(pulses: &[Pulse], period: f64, tracker: Tracker) -> Option<f64> {
     Some(first + (best as f64 + 1.0) / BINS as f64 * period)
 }
 
-/// Where most detours, or most noise, near a moment are: the mean is drawn aside by what is not in step.
+/// The median offset of detours or noise near an expected time; detours out of step would bias the mean.
 fn median_offset(pulses: &[Pulse], moment: f64, period: f64, by_time: bool) -> f64 {
     let place = |pulse: &Pulse| {
         let cycles = (pulse.seconds - moment) / period;
@@ -192,8 +192,8 @@ fn median_offset(pulses: &[Pulse], moment: f64, period: f64, by_time: bool) -> f
     middle.map_or(0.0, |&(offset, _)| offset)
 }
 
-/// How much more is in step than in another part of the period, over all periods, and the squares of it: what
-/// clusters makes large squares, so that a few bursts are no evidence.
+/// How much more is in step than in another part of the period, summed over all periods, and the sum of squares.
+/// Clusters make the squares large, so a few bursts are no evidence.
 #[derive(Clone, Copy, Default)]
 struct Evidence {
     sum: f64,
@@ -207,7 +207,7 @@ impl Evidence {
         self.squares += more * more;
     }
 
-    /// Whether it is more than so many standard deviations of chance.
+    /// Whether it exceeds this many standard deviations of random noise.
     fn is_above(&self, sure: f64) -> bool {
         self.squares > 0.0 && self.sum > sure * self.squares.sqrt()
     }
@@ -226,8 +226,7 @@ fn weigh(pulses: &[Pulse], places: &[Place], number: &mut Evidence, time: &mut E
     }
 }
 
-/// How far from the expected moment those in step are: four times what is usual, but not all of the reach where they
-/// keep step better.
+/// The width of the range in step: four times the usual deviation, at most the reach.
 fn width(places: &[Vec<Place>]) -> f64 {
     let near = places.iter().flatten().map(|place| place.offset.abs()).filter(|&offset| offset <= REACH);
     let mut near: Vec<f64> = near.collect();
@@ -239,7 +238,8 @@ fn width(places: &[Vec<Place>]) -> f64 {
     (4.0 * *median / 0.6745).clamp(REACH / 50.0, REACH)
 }
 
-/// Frequency, detours and noise in step, less what chance puts within that width, and the share of periods with one.
+/// Frequency, detours and noise in step, minus those expected by chance within the width, and the share of periods
+/// with one.
 fn sums(cores: &[Vec<Pulse>], places: &[Vec<Place>], period: f64, width: f64) -> Sums {
     let mut sums = Sums::default();
     let (mut cycles, mut seconds) = (0.0, 0.0);
@@ -247,7 +247,7 @@ fn sums(cores: &[Vec<Pulse>], places: &[Vec<Place>], period: f64, width: f64) ->
     for (pulses, places) in cores.iter().zip(places) {
         let duration = |place: &Place| pulses[place.index].duration_ps;
         let mut inside = places.iter().filter(|place| place.offset.abs() <= width);
-        // A detour outside that is longer than any inside says nothing about what is inside.
+        // A detour outside that is longer than all inside says nothing about those inside.
         let longest = inside.clone().map(duration).fold(0.0, f64::max);
         for place in places {
             let weight = match place.offset.abs() {

@@ -1,4 +1,4 @@
-//! A frequency evaluated from the exact times of detours.
+//! Computes a frequency from the exact times of detours.
 
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
@@ -19,7 +19,7 @@ pub(super) fn pulses(core: &Core) -> Vec<Pulse> {
     core.detours.iter().map(pulse).collect()
 }
 
-/// What keeps step with a frequency on all cores.
+/// The detours in step with a frequency, on all cores.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::noise) struct Exact {
     pub frequency_hz: f64,
@@ -27,15 +27,15 @@ pub(in crate::noise) struct Exact {
     pub noise_ps: f64,
 }
 
-/// Pieces into which a recording is cut: within one, a frequency that is off by less than 1.5 by the length
-/// turns by less than a fourteenth of a circle, so that a piece can be turned as a whole.
+/// A recording is cut into this many pieces. Within one, a frequency that is off by less than 1.5 / length rotates by
+/// less than a fourteenth of a circle, so that a piece can be rotated as a whole.
 const PIECES: usize = 64;
-/// How far beside the given frequency is searched, in units of one by the length, and in which steps.
+/// How far around the given frequency to search, in units of 1 / length, and the step.
 const REACH: f64 = 1.5;
 const STEPS: i32 = 60;
 
-/// The frequency near `frequency_hz` that most of the pulses keep, of each core in its own phase; by their
-/// noise time or by their number. The detours are gone through once.
+/// The frequency near `frequency_hz` that most pulses follow, by noise time or by number, with a separate phase for
+/// each core. Reads the detours once.
 pub(in crate::noise) fn refine(
     cores: &[Vec<Pulse>],
     frequency_hz: f64,
@@ -60,7 +60,7 @@ pub(in crate::noise) fn refine(
     Exact { frequency_hz, events: amplitude(0), noise_ps: amplitude(1) }
 }
 
-/// Where in its period the pulses of a core, or their time, come on average, as a part of it.
+/// The mean phase of a core's pulses, or of their time, as a fraction of the period.
 pub(super) fn circular_phase(pulses: &[Pulse], frequency_hz: f64, by_time: bool) -> f64 {
     let turn = |pulse: &Pulse| {
         let weight = if by_time { pulse.duration_ps } else { 1.0 };
@@ -70,7 +70,7 @@ pub(super) fn circular_phase(pulses: &[Pulse], frequency_hz: f64, by_time: bool)
     (sum.arg() / TAU).rem_euclid(1.0)
 }
 
-/// Sums of e^(-2πift), under Hann's window, over the pulses of each piece: their number and their durations.
+/// Sums of e^(-2πift), with Hann's window, over the pulses of each piece: by number and by duration.
 fn demodulate(pulses: &[Pulse], frequency_hz: f64, seconds: f64) -> Vec<[Complex<f64>; 2]> {
     let mut pieces = vec![[Complex::new(0.0, 0.0); 2]; PIECES];
     for pulse in pulses {
@@ -84,14 +84,14 @@ fn demodulate(pulses: &[Pulse], frequency_hz: f64, seconds: f64) -> Vec<[Complex
     pieces
 }
 
-/// All pieces together at a frequency that differs by `offset` in units of one by the length.
+/// The sum of all pieces at a frequency that differs by `offset` / length.
 fn turned(pieces: &[[Complex<f64>; 2]], which: usize, offset: f64) -> Complex<f64> {
     let middle = |index: usize| (index as f64 + 0.5) / PIECES as f64;
     let turn = |index: usize| Complex::from_polar(1.0, -TAU * offset * middle(index));
     pieces.iter().enumerate().map(|(index, piece)| piece[which] * turn(index)).sum()
 }
 
-/// Where the parabola through three points is highest, from the middle one in steps.
+/// The vertex of the parabola through three points, relative to the middle one, in steps.
 fn vertex(left: f64, middle: f64, right: f64) -> f64 {
     let curvature = left - 2.0 * middle + right;
     if curvature < 0.0 { (0.5 * (left - right) / curvature).clamp(-1.0, 1.0) } else { 0.0 }

@@ -1,25 +1,25 @@
-//! Peaks that stand out of their neighbourhood.
+//! Peaks above their neighbourhood.
 
 use super::power::Powers;
 use crate::noise::chance::exceeded;
 
-/// Lower frequencies come back less than three times in a recording.
+/// Lower frequencies have fewer than three periods in a recording.
 pub(super) const FIRST: usize = 3;
-/// Neighbouring frequencies that are added up in search of broad lines.
+/// Neighbouring frequencies to sum in search of broad lines.
 const WIDTHS: [usize; 3] = [1, 8, WIDEST];
 const WIDEST: usize = 64;
-/// In so many recordings of noise without rhythm one false line is found.
+/// The expected number of false lines in a recording without rhythm.
 const FALSE_ALARM: f64 = 1e-4;
-/// Near the highest frequency of the slots, what folds back from above it is not to be told apart.
+/// Closer to the highest frequency of the slots, aliases from above cannot be separated.
 const HIGHEST: f64 = 0.95;
-/// The floor itself is known to a tenth or so.
+/// The floor itself is accurate to about a tenth.
 const MARGIN: f64 = 1.3;
 /// Peaks looked at, strongest first.
 const MOST_PEAKS: usize = 4096;
-/// Frequencies that have one floor: few at the low end, where spectra are steep.
+/// Frequencies that share a floor: few at the low end, where spectra are steep.
 const NEIGHBOURS: (usize, usize) = (24, 256);
-/// The floor of noise that is all rhythm is only rounding; it is never taken lower than this part of the
-/// power that the same detours would have at random times.
+/// If all noise is periodic, the floor is only rounding error. It is never taken lower than this share of the power of
+/// the same detours at random times.
 const LEAST_FLOOR: f64 = 1e-3;
 
 /// A frequency that stands out.
@@ -27,13 +27,13 @@ const LEAST_FLOOR: f64 = 1e-3;
 pub(super) struct Peak {
     pub bin: usize,
     pub frequency_hz: f64,
-    /// Neighbouring frequencies that were added up.
+    /// Neighbouring frequencies that were summed.
     pub width: usize,
     /// Whether it was found in the noise time, else in the number of detours.
     pub by_time: bool,
-    /// Detours, or mean durations, that would have this power.
+    /// The number of detours, or of mean durations, that would have this power.
     pub amplitude: f64,
-    /// How many times the power of its neighbourhood it has.
+    /// Its power relative to its neighbourhood.
     pub over_floor: f64,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn find(powers: &Powers) -> Vec<Peak> {
     for width in WIDTHS {
         for by_time in [false, true] {
             let series = if by_time { &powers.time } else { &powers.events };
-            // Hann's window spreads the power of random times by the mean of its square, 3/8.
+            // Hann's window scales the power of random times by the mean of its square, 3/8.
             let random = 0.375 * if by_time { powers.squares } else { powers.detours };
             for (bin, over_floor) in search(series, width, powers.cores, random) {
                 let near = |peak: &Peak| peak.bin.abs_diff(bin) <= 3 * peak.width.max(width);
@@ -67,14 +67,13 @@ fn peak(powers: &Powers, series: &[f64], bin: usize, width: usize, over_floor: f
     Peak { bin, frequency_hz, width, by_time: false, amplitude: powers.amplitude(power), over_floor }
 }
 
-/// Bins of a series that stand out, with how many times the mean of their neighbourhood they are; strongest
-/// first.
+/// Bins of a series that stand out, with their power relative to the mean of their neighbourhood; strongest first.
 fn search(series: &[f64], width: usize, cores: usize, random: f64) -> Vec<(usize, f64)> {
     if series.len() < 4 * NEIGHBOURS.1.max(width) {
         return Vec::new();
     }
     let sums = sums(series, width);
-    // Neighbours under Hann's window are about half as many independent values.
+    // With Hann's window, neighbours are about half as many independent values.
     let independent = cores * if width == 1 { 1 } else { width / 2 };
     let limit = MARGIN * exceeded(independent, FALSE_ALARM / sums.len() as f64) / independent as f64;
     let least = LEAST_FLOOR * random * width as f64;
@@ -91,8 +90,8 @@ fn search(series: &[f64], width: usize, cores: usize, random: f64) -> Vec<(usize
     strongest_first(tops, &sums, width)
 }
 
-/// Peaks that are no skirts of larger ones. Under Hann's window the power of a line falls with the sixth power
-/// of the distance.
+/// Peaks that are not skirts of larger ones. With Hann's window, the power of a line falls with the sixth power of the
+/// distance.
 fn strongest_first(tops: Vec<(usize, f64)>, sums: &[f64], width: usize) -> Vec<(usize, f64)> {
     let mut kept: Vec<(usize, f64)> = Vec::new();
     for (bin, over) in tops {
@@ -107,7 +106,7 @@ fn strongest_first(tops: Vec<(usize, f64)>, sums: &[f64], width: usize) -> Vec<(
     kept
 }
 
-/// Sums over `width` neighbours, the bin in their middle.
+/// Sums over `width` neighbours, centred on each bin.
 fn sums(series: &[f64], width: usize) -> Vec<f64> {
     if width == 1 {
         return series.to_vec();
@@ -124,19 +123,19 @@ fn sums(series: &[f64], width: usize) -> Vec<f64> {
     (0..series.len()).map(sum).collect()
 }
 
-/// What chance gives on average at each frequency of a single core's spectrum.
+/// The mean of random noise at each frequency of a single core's spectrum.
 pub(super) fn mean_floor(series: &[f64]) -> Vec<f64> {
     floor(series, 1, 1)
 }
 
-/// The mean that the random part of each neighbourhood has, from its lower quartile: lines are few and high.
+/// The mean of the random part of each neighbourhood, from its lower quartile: lines are few and high.
 fn floor(sums: &[f64], independent: usize, width: usize) -> Vec<f64> {
     let quartile = exceeded(independent, 0.75) / independent as f64;
     let mut knots: Vec<(f64, f64)> = Vec::new();
     let mut from = FIRST.min(sums.len());
     while from < sums.len() {
         let length = (from / 2).clamp(NEIGHBOURS.0, NEIGHBOURS.1).max(32 * (width - 1));
-        // What is left at the end is not enough for a floor of its own.
+        // The rest at the end is too short for a floor of its own.
         let to = if sums.len() - from < 2 * length { sums.len() } else { from + length };
         let mut block = sums[from..to].to_vec();
         let position = (block.len() - 1) / 4;

@@ -5,22 +5,22 @@ use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 
-/// Slots are at most this long if that many are allowed: frequencies up to 10 kHz are seen.
+/// Slots are at most this long if that many are allowed: this shows frequencies up to 10 kHz.
 const WIDEST_SLOT_PS: u64 = 50_000_000;
 /// Slots of a core, and of all cores together, at most.
 const MOST_SLOTS: u64 = 1 << 20;
 const MOST_SLOTS_OF_ALL: u64 = 1 << 23;
-/// With fewer slots there is no spectrum to speak of.
+/// Fewer slots do not give a useful spectrum.
 const FEWEST_SLOTS: u64 = 1 << 10;
 
-/// Powers at the multiples of the resolution, added up over the cores. Time counts in mean durations, so that
+/// Powers at the multiples of the resolution, summed over the cores. Time is in units of the mean duration, so that
 /// both series have the same sum.
 pub(super) struct Powers {
     pub events: Vec<f64>,
     pub time: Vec<f64>,
     pub cores: usize,
     pub detours: f64,
-    /// The sum of the squares of all durations, in mean durations.
+    /// The sum of all squared durations, in units of the mean duration.
     pub squares: f64,
     pub mean_ps: f64,
     pub seconds: f64,
@@ -28,7 +28,7 @@ pub(super) struct Powers {
 }
 
 impl Powers {
-    /// Nothing where there are too few detours or no time.
+    /// None if there are too few detours, or no time.
     pub fn of(cores: &[Vec<Pulse>], length_ps: u64) -> Option<Powers> {
         let detours: usize = cores.iter().map(Vec::len).sum();
         let noise: f64 = cores.iter().flatten().map(|pulse| pulse.duration_ps).sum();
@@ -57,8 +57,8 @@ impl Powers {
         Some(powers)
     }
 
-    /// Both series went through one transform, the second as the imaginary part: that of a real series is
-    /// its own mirror image, which tells them apart.
+    /// Both series went through one transform, the second as the imaginary part. The transform of a real series is its
+    /// own mirror image, which separates them.
     fn add(&mut self, transformed: &[Complex<f64>]) {
         for bin in 1..self.slots / 2 {
             let (here, mirror) = (transformed[bin], transformed[self.slots - bin].conj());
@@ -80,14 +80,14 @@ impl Powers {
         (self.seconds * 1e12 / self.slots as f64).round() as u64
     }
 
-    /// Events, or mean durations, that keep step when all cores together have this power. The window halves
-    /// what it weighs, and the cores' amplitudes add up.
+    /// The number of detours, or of mean durations, in step, if all cores together have this power. The window halves
+    /// the amplitude, and the amplitudes of the cores add up.
     pub fn amplitude(&self, power: f64) -> f64 {
         2.0 * (power * self.cores as f64).sqrt()
     }
 
-    /// The share of one core's time that noise with this power takes. The window weighs the middle of the recording
-    /// twice, so that a burst there would seem to take more than there is.
+    /// The share of one core's time that noise with this power takes. The window weights the middle of the recording
+    /// twice, so the share of a burst there is capped at all detours.
     pub fn share(&self, power: f64) -> f64 {
         let amplitude = self.amplitude(power).min(self.detours);
         amplitude * self.mean_ps * 1e-12 / self.seconds / self.cores as f64
@@ -98,15 +98,15 @@ impl Powers {
 fn slots(length_ps: u64, cores: u64) -> usize {
     let most = (MOST_SLOTS_OF_ALL / cores.max(1)).clamp(FEWEST_SLOTS, MOST_SLOTS);
     let wanted = length_ps.div_ceil(WIDEST_SLOT_PS).next_power_of_two();
-    // A short recording is cut finer, as far as picoseconds go: its rhythms are fast.
+    // A short recording has fast rhythms, so its slots are shorter, down to a picosecond.
     let wanted =
         wanted.clamp(FEWEST_SLOTS << 4, MOST_SLOTS).min(length_ps.min(MOST_SLOTS).next_power_of_two());
     let count = if most.is_power_of_two() { most } else { most.next_power_of_two() / 2 };
     wanted.min(count) as usize
 }
 
-/// Detours as points shared between the two nearest slots, less the mean, under Hann's window. Numbers are the
-/// real part and durations the imaginary.
+/// Detours as points split between the two nearest slots, minus the mean, with Hann's window. Numbers are the real
+/// part, durations the imaginary part.
 fn series(pulses: &[Pulse], slots: usize, length_ps: u64, mean_ps: f64) -> Vec<Complex<f64>> {
     let mut series = vec![Complex::new(0.0, 0.0); slots];
     let scale = slots as f64 / (length_ps as f64 * 1e-12);
@@ -125,7 +125,7 @@ fn series(pulses: &[Pulse], slots: usize, length_ps: u64, mean_ps: f64) -> Vec<C
     series
 }
 
-/// Sharing a point between two slots dampens frequencies near the highest; this is the remedy.
+/// Splitting a point between two slots attenuates the highest frequencies; this compensates for it.
 fn window_of_slots(frequency: f64) -> f64 {
     let x = PI * frequency;
     (x / x.sin()).powi(4)

@@ -1,14 +1,14 @@
 //! When two ranks were last in step.
 //!
-//! They were when one waited for the other: the wait ended when the late one came, so both went on from the same moment. A
-//! collective that everybody waits in brings all its members in step.
+//! Two ranks are in step when one has waited for the other: the wait ended when the late one arrived, so both
+//! continued from the same time. A collective in which all ranks wait for the last brings all its members in step.
 
 use crate::waits::late::Late;
 use rayon::iter::Either;
 use rayon::prelude::*;
 use straggler_model::{Rank, Time};
-use straggler_trace::call::CommId;
-use straggler_trace::messages::Place;
+use straggler_trace::call::{CommId, NO_COMM};
+use straggler_trace::messages::CallPlace;
 use straggler_trace::{Class, Collective, Start, Trace};
 
 /// The calls in which two ranks were in step.
@@ -16,7 +16,7 @@ use straggler_trace::{Class, Collective, Start, Trace};
 pub(super) struct Step {
     pub(super) waiting_call: u32,
     pub(super) late_call: u32,
-    /// The rank that is late now had waited in its call; else it came late there too.
+    /// The late rank had waited in its call; otherwise it was late there too.
     pub(super) late_waited: bool,
 }
 
@@ -26,12 +26,12 @@ struct Meeting {
     rank: Rank,
     comm: CommId,
     call: u32,
-    /// Who came last; the same for all members, and for no other collective.
-    last: Place,
+    /// The last to enter: the same for all members, and unique to this collective.
+    last: CallPlace,
     at: Time,
 }
 
-/// A wait of one of two ranks for the other.
+/// A wait between two ranks, in either direction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Pair {
     ranks: [Rank; 2],
@@ -39,28 +39,28 @@ struct Pair {
     wait: u32,
 }
 
-/// All moments in which ranks were in step.
+/// All times at which ranks were in step.
 pub(super) struct InStep {
     pairs: Vec<Pair>,
-    /// Where each wait is among the pairs, or [`NOWHERE`].
+    /// The position of each wait among the pairs, or [`NOWHERE`].
     places: Vec<u32>,
     meetings: Vec<Meeting>,
-    /// The communicators of each rank's meetings, each with where it begins; by rank, where the list begins.
+    /// The communicators of each rank's meetings with their first meeting; `ranks` has the first entry of each rank.
     comms: Vec<(CommId, u32)>,
     ranks: Vec<u32>,
 }
 
-/// The place of a wait in a collective among the pairs.
+/// Marks a wait in a collective, which is not among the pairs.
 const NOWHERE: u32 = u32::MAX;
 
-/// So many earlier waits are tried where clocks disagree or threads overlap.
+/// How many earlier waits are tried if clocks disagree or threads overlap.
 const TRIED: usize = 8;
 
 impl InStep {
     pub(super) fn of(trace: &Trace, waits: &[Late]) -> InStep {
         let moment = |(number, wait): (usize, &Late)| match meeting(trace, wait) {
             Some((comm, at)) => {
-                let (last, Place { rank, call }) = (wait.cause, wait.place);
+                let (last, CallPlace { rank, call }) = (wait.cause, wait.place);
                 Either::Right(Meeting { rank, comm, call, last, at })
             }
             None => {
@@ -90,11 +90,11 @@ impl InStep {
                 at += rest.partition_point(|other| (other.rank, other.comm) == (rank, next.comm));
             }
         }
-        // The end of the last one.
-        self.comms.push((CommId::MAX, self.meetings.len() as u32));
+        // The end of the last entry.
+        self.comms.push((NO_COMM, self.meetings.len() as u32));
     }
 
-    /// The last moment before a wait in which its two ranks were in step; none since the run began.
+    /// The last time before a wait at which its two ranks were in step; none if they never were.
     pub(super) fn before(&self, waits: &[Late], number: usize) -> Option<Step> {
         let one = self.paired(waits, number);
         let other = self.met(&waits[number]);
@@ -132,7 +132,7 @@ impl InStep {
         best
     }
 
-    /// The communicators of a rank with its meetings.
+    /// The communicators of a rank, with its meetings.
     fn comms_of(&self, rank: Rank) -> impl Iterator<Item = (CommId, &[Meeting])> {
         let place =
             |rank: Rank| self.ranks.get(rank as usize).map_or(self.comms.len() - 1, |&at| at as usize);
@@ -154,7 +154,7 @@ fn pair(one: Rank, other: Rank) -> [Rank; 2] {
     [one.min(other), one.max(other)]
 }
 
-/// The communicator of a collective in which everybody waits for the last, and when that came.
+/// The communicator of a collective in which all ranks wait for the last, and when that one entered.
 fn meeting(trace: &Trace, wait: &Late) -> Option<(CommId, Time)> {
     let call = trace.call(wait.place)?;
     let Class::Collective(kind, Start::Blocking) = call.function.class() else { return None };
@@ -171,10 +171,10 @@ fn meeting(trace: &Trace, wait: &Late) -> Option<(CommId, Time)> {
     everybody.then_some((call.comm, trace.call(wait.cause)?.enter))
 }
 
-/// Adds who came last to each meeting.
+/// Adds the last rank to enter as a member of each meeting.
 fn with_last(meetings: &mut Vec<Meeting>) {
     let own = |meeting: &Meeting| {
-        let Place { rank, call } = meeting.last;
+        let CallPlace { rank, call } = meeting.last;
         Meeting { rank, call, ..*meeting }
     };
     let mut last: Vec<Meeting> = meetings.iter().map(own).collect();

@@ -1,4 +1,4 @@
-//! Sums over stretches of calls, with and without the sums that are kept.
+//! Sums over ranges of calls, with and without the stored sums.
 
 use super::{of_calls, trace};
 use crate::waits::{Activities, Regions, WaitStates};

@@ -1,11 +1,11 @@
-//! Delay costs: cases with known answers, and any trace against the definition taken word for word.
+//! Delay costs: cases with known answers, and random traces against a literal implementation of the definition.
 
 use super::{at, collective, of_calls, recv, rings, send, trace};
 use crate::waits::{Activities, Activity, Cause, Regions, Wait, WaitStates, root_causes};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
-use straggler_trace::messages::Place;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Call, Details, Function, RankTrace, Trace};
 
@@ -49,7 +49,7 @@ fn what_a_waiting_rank_adds_is_its_own() {
     assert_eq!(told(&trace(ranks)), [first, second]);
 }
 
-/// A barrier brings all in step: who was late before it is not blamed for what comes after.
+/// A barrier brings all ranks in step: lateness before it is not blamed for waits after it.
 #[test]
 fn only_what_was_done_since_the_last_common_wait_counts() {
     let rank = |first: u64, second: u64| {
@@ -74,7 +74,7 @@ fn only_what_was_done_since_the_last_common_wait_counts() {
     assert_eq!(causes(&trace)[1].activity, solve);
 }
 
-/// Both compute alike in one region; the late one has more of another.
+/// Both compute equally in one region; the late one has more of another.
 #[test]
 fn the_excess_is_taken_by_activity() {
     let ranks = vec![
@@ -90,7 +90,7 @@ fn the_excess_is_taken_by_activity() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// All waits that have a cause are charged to something, as the definition says, whatever the clocks.
+    /// All waits that have a cause are charged as the definition says, whatever the clocks.
     #[test]
     fn costs_are_those_of_the_definition(trace in rings(), shift in prop::collection::vec(0u64..30, 6)) {
         for trace in [shifted(&trace, &shift), trace] {
@@ -124,7 +124,7 @@ pub(super) fn shifted(trace: &Trace, by: &[u64]) -> Trace {
 
 type Times = BTreeMap<Activity, f64>;
 
-/// What a rank does from one of its calls, or the begin of the run, to another, without waits.
+/// What a rank does from one of its calls, or the start of the run, to another, without waits.
 fn done(trace: &Trace, waits: &[Wait], rank: Rank, from: Option<u32>, to: u32) -> Times {
     let mut times = Times::new();
     let calls = &trace.ranks[rank as usize].calls;
@@ -137,7 +137,7 @@ fn done(trace: &Trace, waits: &[Wait], rank: Rank, from: Option<u32>, to: u32) -
             *times.entry(activity).or_default() += gap.seconds();
         }
         if number < to {
-            let waited = waits.iter().find(|wait| wait.place == Place { rank, call: number });
+            let waited = waits.iter().find(|wait| wait.place == CallPlace { rank, call: number });
             let waited = waited.map_or(Time::ZERO, |wait| wait.time);
             let inside = call.exit.since(call.enter).since(waited);
             *times.entry(Activity::Call(call.function, None)).or_default() += inside.seconds();
@@ -193,7 +193,7 @@ fn in_step(trace: &Trace, waits: &[Wait], number: usize) -> Option<(u32, u32, bo
     let mut best: Option<(Time, (u32, u32, bool))> = None;
     for one in waits {
         let late = one.cause.unwrap();
-        // Who was at it, and whether it waited there.
+        // The ranks involved, and whether each waited there.
         let mut there = vec![(one.place, true), (late, false)];
         if matches!(trace.call(one.place).unwrap().function, Function::Barrier | Function::Allreduce) {
             let others = waits.iter().filter(|other| other.cause == Some(late));

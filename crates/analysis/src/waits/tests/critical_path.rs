@@ -1,4 +1,4 @@
-//! Critical paths with known answers, and what holds for all.
+//! Critical paths with known answers, and properties of all paths.
 
 use super::causes::shifted;
 use super::{at, call, of_calls, recv, rings, send, trace};
@@ -32,7 +32,7 @@ fn the_path_goes_to_whom_a_rank_waited_for() {
         ("MPI_Init", 1),
     ];
     assert_eq!(told, expected.map(|(name, time)| (name.to_owned(), at(time))));
-    // One of two ranks does it.
+    // One of the two ranks does it.
     let PathActivity { mean, .. } = path.activities[0];
     assert!((mean - 24.5e-6).abs() < 1e-12, "{mean}");
     assert!((path.activities[0].imbalance() - 24.5e-6).abs() < 1e-12);
@@ -67,7 +67,7 @@ proptest! {
         }
     }
 
-    /// With clocks that agree it never waits: on each rank it takes no longer than what the rank does.
+    /// If clocks agree, it never waits: on each rank it takes no longer than the activities of the rank.
     #[test]
     fn the_path_does_not_wait(trace in rings()) {
         let states = WaitStates::of(&trace);

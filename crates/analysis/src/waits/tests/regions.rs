@@ -35,7 +35,7 @@ fn a_wait_belongs_to_its_innermost_region() {
     mark(&mut rank, Function::RegionLeave, 65, "inner");
     rank.push(recv(66, 107, 1));
     mark(&mut rank, Function::RegionLeave, 107, "outer");
-    // Left again: counts for nothing.
+    // Left twice: ignored.
     mark(&mut rank, Function::RegionLeave, 108, "outer");
     rank.push(recv(110, 121, 1));
     let sends = [10, 32, 64, 106, 120].map(|when| send(when, when + 1, 0));
@@ -45,7 +45,7 @@ fn a_wait_belongs_to_its_innermost_region() {
     assert_eq!(of(&trace), expected);
 }
 
-/// A region inside of itself has a wait once, a level of MPI_Pcontrol lasts until the next, and threads have their own.
+/// A recursive region counts a wait once, an MPI_Pcontrol level lasts until the next, and threads have their own regions.
 #[test]
 fn regions_of_all_kinds() {
     let mut rank = RankTrace::default();

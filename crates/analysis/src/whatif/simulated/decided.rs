@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use straggler_model::Rank;
-use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+use straggler_schedule::traced::{Instruction, TracedRank, TracedRun};
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_trace::operations::Operations;
 use straggler_trace::{
@@ -10,7 +10,7 @@ use straggler_trace::{
 };
 
 /// Changes the details of calls to what was decided.
-pub(super) fn apply(trace: &mut Trace, recording: &Recording, replayed: &[Replayed]) {
+pub(super) fn apply(trace: &mut Trace, recording: &TracedRun, replayed: &[Replayed]) {
     let sent = sent(trace, recording);
     let Trace { ranks, communicators, .. } = trace;
     for (((rank, recorded), replayed), new) in (0..).zip(recording.ranks()).zip(replayed).zip(ranks) {
@@ -40,7 +40,7 @@ struct Source {
 /// Messages for those who receive from anyone: their tags in the program, by sender, receiver and tag of the recording.
 type Sent = HashMap<(Rank, Rank, u32), Vec<i32>>;
 
-fn sent(trace: &Trace, recording: &Recording) -> Sent {
+fn sent(trace: &Trace, recording: &TracedRun) -> Sent {
     let mut wanted: HashSet<(Rank, u32)> = HashSet::new();
     for (rank, recorded) in (0..).zip(recording.ranks()) {
         wanted.extend(
@@ -63,7 +63,7 @@ fn sent(trace: &Trace, recording: &Recording) -> Sent {
     sent
 }
 
-fn tag_of(recorded: &RankRecording, instruction: u32) -> Option<u32> {
+fn tag_of(recorded: &TracedRank, instruction: u32) -> Option<u32> {
     match recorded.instructions().get(instruction as usize) {
         Some(&Instruction::Recv { tag, .. }) => Some(tag),
         _ => None,
@@ -71,7 +71,7 @@ fn tag_of(recorded: &RankRecording, instruction: u32) -> Option<u32> {
 }
 
 /// What each receive from anyone took: messages of one sender are taken in the order in which they were sent.
-fn sources(rank: Rank, recorded: &RankRecording, replayed: &Replayed, sent: &Sent) -> HashMap<u32, Source> {
+fn sources(rank: Rank, recorded: &TracedRank, replayed: &Replayed, sent: &Sent) -> HashMap<u32, Source> {
     let source = |change: &straggler_sim::programs::Change| match change.what {
         Changed::Source(from) => Some((change.instruction, from)),
         _ => None,
@@ -102,7 +102,7 @@ struct Requests {
 }
 
 impl Requests {
-    fn of(traced: &RankTrace, recorded: &RankRecording) -> Requests {
+    fn of(traced: &RankTrace, recorded: &TracedRank) -> Requests {
         let mut begun: HashMap<u32, Vec<u32>> = HashMap::new();
         for (number, instruction) in (0..).zip(recorded.instructions()) {
             let is_operation = matches!(
@@ -134,7 +134,7 @@ impl Requests {
 struct Writer<'a> {
     communicators: &'a [Communicator],
     rank: Rank,
-    recorded: &'a RankRecording,
+    recorded: &'a TracedRank,
     requests: Requests,
     sources: HashMap<u32, Source>,
     /// Which instruction plays the role of which.
@@ -212,7 +212,7 @@ impl Writer<'_> {
     }
 
     fn peer(&self, comm: CommId, world: Rank) -> Option<i32> {
-        let communicator = self.communicators.get(comm as usize)?;
+        let communicator = self.communicators.get(comm.index())?;
         let place = communicator.peers(self.rank).iter().position(|&rank| rank == world)?;
         i32::try_from(place).ok()
     }

@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 use straggler_model::Time;
-use straggler_schedule::traced::{Instruction, Options, RankRecording};
+use straggler_schedule::traced::{Instruction, Options, TracedRank};
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_trace::{Class, Completed, Function, HowMany, RankTrace, RequestId};
 
 /// Takes the tests of a rank out that a replay found unneeded.
-pub(super) fn remove(recorded: &RankRecording, replayed: &Replayed, rank: &mut RankTrace) {
+pub(super) fn remove(recorded: &TracedRank, replayed: &Replayed, rank: &mut RankTrace) {
     if replayed.unneeded.is_empty() {
         return;
     }
@@ -41,7 +41,7 @@ pub(super) fn remove(recorded: &RankRecording, replayed: &Replayed, rank: &mut R
 struct Succeeding(HashMap<Vec<RequestId>, Vec<usize>>);
 
 impl Succeeding {
-    fn of(recorded: &RankRecording, replayed: &Replayed, rank: &RankTrace) -> Succeeding {
+    fn of(recorded: &TracedRank, replayed: &Replayed, rank: &RankTrace) -> Succeeding {
         let mut found: HashMap<Vec<RequestId>, Vec<usize>> = HashMap::new();
         for change in replayed.changes.iter().filter(|change| change.what == Changed::Earlier) {
             let number = recorded.origin(change.instruction) as usize;

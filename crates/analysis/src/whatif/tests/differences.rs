@@ -20,7 +20,7 @@ fn computation_is_scaled_where_it_is_said() {
     let same = with(&trace, Difference::Scale { place: Where::default(), factor: 1.0 });
     assert_eq!(same, trace);
     let error = apply_all(&trace, &[Difference::Scale { place: region("fo"), factor: 0.5 }]).unwrap_err();
-    assert_eq!(error.to_string(), "no region is called \"fo\". The program marks: bar, foo, work");
+    assert_eq!(error.to_string(), "there is no region \"fo\". The program marks: bar, foo, work");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_fastest_tenth_is_what_a_region_costs() {
     let quiet = with(&noisy, Difference::Quieten { place: region("step") });
     assert_eq!(Gaps::of(&quiet), Gaps::of(&program(&[10; 11])));
     let few = apply_all(&program(&[1, 2]), &[Difference::Quieten { place: region("step") }]).unwrap_err();
-    assert!(few.to_string().contains("repeated 10 times"), "{few}");
+    assert!(few.to_string().contains("repeats 10 times"), "{few}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn messages_that_are_not_sent_are_not_waited_for() {
     let error = apply_all(&trace, &[Difference::Remove(nothing)]).unwrap_err().to_string();
     assert_eq!(
         error,
-        "no message fits tag=9. There are messages of 8 to 8 bytes, with tags 0, on communicators 0"
+        "no message matches tag=9. There are messages of 8 to 8 bytes, with tags 0, on communicators 0"
     );
 }
 
@@ -96,7 +96,11 @@ fn a_collective_that_begins_earlier_overlaps_with_computation() {
 pub fn two_messages() -> Trace {
     let first = Author::new().send(1, 3).compute(ms(2)).send(1, 3).end();
     let mut second = Author::new();
-    second.irecv(0, 3, 0).irecv(0, 3, 1).wait(Function::Waitall, vec![0, 1], Vec::new()).compute(ms(1));
+    second
+        .irecv(0, 3, RequestId(0))
+        .irecv(0, 3, RequestId(1))
+        .wait(Function::Waitall, vec![RequestId(0), RequestId(1)], Vec::new())
+        .compute(ms(1));
     trace(vec![first, second.end()])
 }
 

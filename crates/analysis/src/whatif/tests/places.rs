@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::whatif::regions::presence;
-use straggler_trace::Repeated;
 use straggler_trace::call::Rare;
+use straggler_trace::{CommId, Repeated};
 
 fn during(from: u64, to: u64) -> Where {
     Where { during: Some((ms(from), ms(to))), ..Where::default() }
@@ -56,18 +56,20 @@ fn what_is_computed_between_counted_polls_is_scaled() {
     // 20 tests of 0.5 ms each within 100 ms, and others counted beside them.
     let program = |between: u64| {
         let mut receiver = Author::new();
-        receiver.irecv(0, 5, 0).irecv(0, 5, 1).compute(ms(10));
+        receiver.irecv(0, 5, RequestId(0)).irecv(0, 5, RequestId(1)).compute(ms(10));
         let start = receiver.clock;
         for request in [0, 1] {
             let repeated = Some(Repeated { calls: 10, inside: ms(5) });
-            let asked =
-                Details { requests: [request][..].into(), ..Rare { repeated, ..Rare::default() }.into() };
+            let asked = Details {
+                requests: [RequestId(request)][..].into(),
+                ..Rare { repeated, ..Rare::default() }.into()
+            };
             let late = Time(ms(between).ps() / 10 * u64::from(request));
             let call = Call::new(Function::Test, start + late, start + ms(10 + between));
-            receiver.rank.push_with(Call { comm: 0, ..call }, asked);
+            receiver.rank.push_with(Call { comm: CommId(0), ..call }, asked);
         }
         receiver.clock = start + ms(10 + between);
-        receiver.wait(Function::Waitall, vec![0, 1], Vec::new());
+        receiver.wait(Function::Waitall, vec![RequestId(0), RequestId(1)], Vec::new());
         trace(vec![Author::new().send(1, 5).send(1, 5).end(), receiver.end()])
     };
     let (whole, half) = (program(90), program(45));
@@ -105,9 +107,11 @@ fn a_level_does_not_end_the_region_it_lies_in() {
 #[test]
 fn calls_that_choose_among_messages_in_parts_choose_as_they_did() {
     let mut receiver = Author::new();
-    receiver.irecv(0, 3, 0).irecv(1, 3, 1);
-    receiver.wait(Function::Waitany, vec![0, 1], vec![completed(0)]).compute(ms(3));
-    receiver.wait(Function::Waitany, vec![1], vec![completed(1)]).compute(ms(5));
+    receiver.irecv(0, 3, RequestId(0)).irecv(1, 3, RequestId(1));
+    receiver
+        .wait(Function::Waitany, vec![RequestId(0), RequestId(1)], vec![completed(RequestId(0))])
+        .compute(ms(3));
+    receiver.wait(Function::Waitany, vec![RequestId(1)], vec![completed(RequestId(1))]).compute(ms(5));
     let sender = |time: u64| Author::new().compute(ms(time)).send(2, 3).end();
     let traced = trace(vec![sender(1), sender(2), receiver.end()]);
     let split = Difference::Split { filter: Filter::default(), count: 3 };
@@ -125,19 +129,19 @@ fn regions_that_compute_stay_when_their_tests_go() {
     // Each step tests between two computations; of poll inside of it nothing is left.
     let program = |late: u64| {
         let mut receiver = Author::new();
-        receiver.irecv(0, 5, 0);
+        receiver.irecv(0, 5, RequestId(0));
         for _ in 0..3 {
             receiver.compute(ms(5)).mark(Function::RegionEnter, "step").compute(ms(5));
             for name in ["outer", "poll"] {
                 receiver.mark(Function::RegionEnter, name);
             }
-            let asked = Details { requests: [0][..].into(), ..Details::default() };
+            let asked = Details { requests: [RequestId(0)][..].into(), ..Details::default() };
             receiver.call(Function::Test, |_| {}, Some(asked));
             for name in ["poll", "outer", "step"] {
                 receiver.mark(Function::RegionLeave, name);
             }
         }
-        receiver.wait(Function::Test, vec![0], Vec::new());
+        receiver.wait(Function::Test, vec![RequestId(0)], Vec::new());
         trace(vec![Author::new().compute(ms(late)).send(1, 5).end(), receiver.end()])
     };
     let place = Where { ranks: Some([0].into()), ..Where::default() };
@@ -152,13 +156,13 @@ fn what_counts_for_nothing_is_told() {
     let traced = figure_4(FOO, [1, 2, 3]);
     let weights = Some(vec![1.0, 1.0, 0.0, 2.0]);
     let (_, notes) = apply_all(&traced, &[Difference::Balance { place: region("work"), weights }]).unwrap();
-    assert_eq!(notes, ["ranks 1, 3 never compute in work: weights for that do not count"]);
+    assert_eq!(notes, ["ranks 1, 3 never compute in work: their weights are ignored"]);
     let (_, notes) = apply_all(
         &super::differences::two_messages(),
         &[Difference::Merge { filter: Filter::default(), count: 5 }],
     )
     .unwrap();
-    assert_eq!(notes, ["no rank sends 5 such messages to another with one tag: at most 2 become one"]);
+    assert_eq!(notes, ["no rank sends 5 such messages to another with the same tag: at most 2 are merged"]);
 }
 
 #[test]
@@ -186,9 +190,9 @@ fn a_program_that_would_hang_by_wildcards_still_decides_about_requests() {
         author.send(3, 6).end()
     };
     let mut last = Author::new();
-    last.irecv(1, 6, 0).irecv(2, 6, 1);
-    last.wait(Function::Waitany, vec![0, 1], vec![completed(0)]);
-    last.wait(Function::Waitany, vec![1], vec![completed(1)]);
+    last.irecv(1, 6, RequestId(0)).irecv(2, 6, RequestId(1));
+    last.wait(Function::Waitany, vec![RequestId(0), RequestId(1)], vec![completed(RequestId(0))]);
+    last.wait(Function::Waitany, vec![RequestId(1)], vec![completed(RequestId(1))]);
     let traced = trace(vec![master.end(), worker(1), worker(2), last.end()]);
     let slower =
         Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 9.0 };
@@ -234,14 +238,15 @@ fn polls_that_computed_still_compute_when_there_is_less_to_do() {
     let calls = 1_000;
     let between = Time::from_ns(1_500 * calls);
     let mut receiver = Author::new();
-    receiver.irecv(0, 5, 0);
+    receiver.irecv(0, 5, RequestId(0));
     let start = receiver.clock;
     let repeated = Some(Repeated { calls, inside: ms(1) });
-    let asked = Details { requests: [0][..].into(), ..Rare { repeated, ..Rare::default() }.into() };
+    let asked =
+        Details { requests: [RequestId(0)][..].into(), ..Rare { repeated, ..Rare::default() }.into() };
     receiver.clock = start + ms(1) + between;
     let call = Call::new(Function::Test, start, receiver.clock);
-    receiver.rank.push_with(Call { comm: 0, ..call }, asked);
-    receiver.wait(Function::Wait, vec![0], Vec::new());
+    receiver.rank.push_with(Call { comm: CommId(0), ..call }, asked);
+    receiver.wait(Function::Wait, vec![RequestId(0)], Vec::new());
     let traced = trace(vec![Author::new().send(1, 5).end(), receiver.end()]);
     let place = Where { ranks: Some([1].into()), ..Where::default() };
     let less = with(&traced, Difference::Scale { place, factor: 0.1 });

@@ -15,42 +15,41 @@ EXAMPLES
       --to selfish -o core --json
 
 FORMATS
-    straggler     a whole node, with everything that is known
-    selfish       Netgauge: detours of a core
+    straggler     a whole node, with sources and metadata
+    selfish       Netgauge: detours of one core
     columns       LogGOPSim: start and duration in ns
-    sysjitter     its raw output: detours of a core
+    sysjitter     raw output of sysjitter: detours of one core
     netgauge-fwq  times of fixed work
     llnl-fwq      cycles of fixed work
     netgauge-ftq  work done in fixed time
-    ftq           work done in fixed time, with starts
+    ftq           work done in fixed time, with start times
 
-All but the first hold one core a file: several cores are written to OUT.<core>.";
+All but the first hold one core per file: several cores are written to OUT.<core>.";
 
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// Noise files; several are the cores of one node, numbered as their names end (trace.7)
+    /// Noise files; several are the cores of one node, numbered by their extensions (trace.7)
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// Where to write
+    /// Output file
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The format of the files; detected unless given
+    /// Format of the input [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<Format>,
-    /// The format to write
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Straggler)]
     pub to: Format,
-    /// Cycles in a nanosecond, for counts of cycles that come without
+    /// Clock rate in GHz, for files that count cycles without stating it
     #[arg(long, value_name = "X")]
     pub ghz: Option<f64>,
-    /// The length of a quantum of fixed time, where the file does not state it
+    /// Length of a fixed-time quantum, if the file does not state it
     #[arg(long, value_name = "TIME")]
     pub interval: Option<Time>,
-    /// The loss above which a quantum of fixed work or time counts as disturbed; a thousandth of the quantum
-    /// unless given
+    /// Loss above which a quantum of fixed work or time counts as disturbed [default: a thousandth of the quantum]
     #[arg(long, value_name = "TIME")]
     pub threshold: Option<Time>,
-    /// How long was measured, where the file does not state it
+    /// Length of the measurement, if the file does not state it
     #[arg(long, value_name = "TIME")]
     pub length: Option<Time>,
 }

@@ -1,21 +1,21 @@
 //! Values that a job script can hold.
 
-/// A value of an `#SBATCH` line. sbatch takes blanks, quotes, backslashes and `#` there for something else, and a new line
-/// would be a command of the script.
+/// A value of an `#SBATCH` line. Blanks, quotes, backslashes and `#` have a special meaning to sbatch, and a newline would
+/// start a command of the script.
 pub fn directive(value: &str) -> Result<String, String> {
-    let ends_it = |c: char| c.is_whitespace() || c.is_control() || "\"'\\#".contains(c);
-    match value.chars().find(|&c| ends_it(c)) {
+    let is_special = |c: char| c.is_whitespace() || c.is_control() || "\"'\\#".contains(c);
+    match value.chars().find(|&c| is_special(c)) {
         _ if value.is_empty() => Err("it is empty".into()),
-        Some(c) => Err(format!("an #SBATCH line cannot hold {c:?}: leave it out")),
+        Some(c) => Err(format!("an #SBATCH line cannot contain {c:?}: remove it")),
         None => Ok(value.into()),
     }
 }
 
-/// A word of a command of the script, which is quoted there.
+/// A word of a command of the script, where it is quoted.
 pub fn text(value: &str) -> Result<String, String> {
     match value.chars().find(|c| c.is_control()) {
         _ if value.is_empty() => Err("it is empty".into()),
-        Some(c) => Err(format!("a script cannot show {c:?}: leave it out")),
+        Some(c) => Err(format!("a script cannot contain {c:?}: remove it")),
         None => Ok(value.into()),
     }
 }
@@ -36,7 +36,7 @@ pub fn time_limit(value: &str) -> Result<String, String> {
         .into())
 }
 
-/// Of at most 6 digits: more is longer than any cluster lives, and sbatch reads them into 32 bits.
+/// At most 6 digits: sbatch reads them into 32 bits.
 fn is_number(text: &str) -> bool {
     (1..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,16 +1,17 @@
-//! Faults of workers as typed: the same words for jobs that are made up and for jobs that are changed.
+//! Faults of workers as typed, for synthetic jobs and for changes to recorded jobs.
 
 use std::str::FromStr;
 use straggler_model::units;
 use straggler_training::whatif::{Fault, What, Whom};
 
-/// What `--help` says of them.
+/// The help text of these options.
 macro_rules! who_help {
     () => {
         "\
-WHO    6 (a rank), 2/1 (data-parallel rank 2, stage 1), `any` (one worker, drawn at random), `all`, or 1% (each
-       worker with this probability). --link 6-10:20 or 2/1-2/2:20 slows the link between two workers
-TIMES  how many times as long: 1.5. TIME has a unit: 200ms
+WHO    6 (a rank), 2/1 (data-parallel rank 2, stage 1), `any` (one worker, drawn at random),
+       `all`, or 1% (each worker with this probability). --link 6-10:20 or 2/1-2/2:20 slows the
+       link between two workers
+TIMES  a factor: 1.5. TIME has a unit: 200ms
 @STEP  from this step on"
     };
 }
@@ -30,7 +31,7 @@ enum Who {
     Each(f64),
 }
 
-/// A fault whose workers are not looked up yet.
+/// A fault whose workers are not resolved to ranks yet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TypedFault {
     who: Who,
@@ -41,7 +42,7 @@ pub struct TypedFault {
 }
 
 impl TypedFault {
-    /// The fault in a job that tells the ranks of data-parallel ranks and stages.
+    /// Resolves the workers; `rank` gives the rank of a data-parallel rank and stage.
     pub fn in_job(self, rank: impl Fn(u32, u32) -> Option<u32>) -> Result<Fault, String> {
         let rank = |worker: Worker| match worker {
             Worker::Rank(rank) => Ok(rank),
@@ -105,7 +106,7 @@ fn since(text: &str) -> Result<(&str, Option<i64>), String> {
     match text.split_once('@') {
         None => Ok((text, None)),
         Some((text, step)) => {
-            let step = i64::from_str(step).map_err(|_| format!("`{step}` is not the number of a step"))?;
+            let step = i64::from_str(step).map_err(|_| format!("`{step}` is not a step number"))?;
             Ok((text, Some(step)))
         }
     }
@@ -117,7 +118,7 @@ fn who(text: &str) -> Result<Who, String> {
         ("all", _) => Ok(Who::Each(1.0)),
         (_, Some(percent)) => match percent.parse::<f64>() {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Who::Each(percent / 100.0)),
-            _ => Err(format!("`{text}` is no probability: give 0% to 100%")),
+            _ => Err(format!("`{text}` is not a probability: give 0% to 100%")),
         },
         _ => Ok(Who::One(worker(text)?)),
     }
@@ -126,7 +127,7 @@ fn who(text: &str) -> Result<Who, String> {
 fn worker(text: &str) -> Result<Worker, String> {
     let wrong = || {
         format!(
-            "`{text}` is no worker: give a rank such as 6, a data-parallel rank and stage such as 2/1, `any`, `all`, or a \
+            "`{text}` is not a worker: give a rank such as 6, a data-parallel rank and stage such as 2/1, `any`, `all`, or a \
              probability such as 1%"
         )
     };
@@ -140,8 +141,6 @@ fn worker(text: &str) -> Result<Worker, String> {
 fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(times) if (0.0..=1e6).contains(&times) => Ok(times),
-        _ => {
-            Err(format!("`{text}` is no factor: give a number from 0 to 1000000; 1.5 is half as long again"))
-        }
+        _ => Err(format!("`{text}` is not a factor: give a number from 0 to 1000000; 1.5 is 50 % longer")),
     }
 }

@@ -3,6 +3,7 @@
 use super::faults::{TypedFault, link, lose, mend, slow, stall, who_help};
 use crate::args::count::count;
 use crate::args::report::ReportOption;
+use crate::args::typed_text::noise;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::noise::NoiseSpec;
@@ -10,14 +11,14 @@ use straggler_model::noise::NoiseSpec;
 const EXAMPLES: &str = concat!(
     "\
 EXAMPLES
-  What would a worker that computes 1.5 times as long from step 5 on cost?
+  What would it cost if rank 3 computed 1.5 times as long from step 5 on?
   straggler training whatif fixtures/training/last-stage.csv --slow 3:1.5@5
 
-  What if any one worker of 16 times as many did, or each with a probability of 1 %?
+  The same on 16 times as many workers: for one random worker, or for each with a probability of 1 %
   straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow any:1.5
   straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow 1%:1.5
 
-  What if rank 6 were mended, or lost; if the link between ranks 2 and 6 were slow; with noise?
+  What if rank 6 were repaired, or lost? If the link between ranks 2 and 6 were slow? With noise?
   straggler training whatif fixtures/training/slow-worker.csv --mend 6
   straggler training whatif fixtures/training/slow-worker.csv --lose 6
   straggler training whatif fixtures/training/slow-worker.csv --link 2-6:10
@@ -28,8 +29,8 @@ EXAMPLES
     who_help!(),
     "
 
-Collectives keep their times, however many copies there are; they are not simulated. To simulate their algorithms on a
-network: straggler simulate JOB --copies 256 --network NAME. -o writes the changed job as a table, for that"
+Collectives keep their recorded times for any number of copies. To simulate their algorithms on a
+network, write the changed job with -o, then: straggler simulate JOB --copies 256 --network NAME"
 );
 
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub struct WhatIf {
     /// Multiply the computing time of a worker by this factor
     #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
     pub slow: Vec<TypedFault>,
-    /// Multiply the time of all transfers of a worker, or of those between two workers alone
+    /// Multiply the time of all transfers of a worker, or only of those between two workers
     #[arg(long, value_name = "WHO[-WORKER]:TIMES[@STEP]", value_parser = link)]
     pub link: Vec<TypedFault>,
     /// Delay the host of a worker by this time, once per step
@@ -53,16 +54,16 @@ pub struct WhatIf {
     /// Give a worker the times of a typical worker of its stage. Applied before the other changes
     #[arg(long, value_name = "WHO[@STEP]", value_parser = mend)]
     pub mend: Vec<TypedFault>,
-    /// Add noise to everything except transfers: a recording of `straggler measure noise`, or a description
-    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
+    /// Add noise to everything except transfers: a recording of `straggler measure noise`, or a noise spec
+    #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
     /// Put this many copies of the job side by side, along the data-parallel dimension
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = count::<u32>(1..=65536))]
     pub copies: u32,
-    /// How often to draw what is random; default: 100 if anything is
+    /// Number of random draws [default: 100 if anything is random]
     #[arg(long, value_name = "COUNT", value_parser = count::<u32>(1..=1_000_000))]
     pub draws: Option<u32>,
-    /// Write the changed job as a table, named .csv or .parquet; without workers that are lost from the first step on
+    /// Write the changed job as a .csv or .parquet table, without workers that are lost from the first step on
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -70,7 +71,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// All changes, in the order in which they are made.
+    /// All changes, in the order in which they are applied.
     pub fn faults(&self) -> impl Iterator<Item = &TypedFault> {
         [&self.mend, &self.slow, &self.link, &self.stall, &self.lose].into_iter().flatten()
     }

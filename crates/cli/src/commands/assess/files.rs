@@ -1,26 +1,26 @@
-//! The folder of an assessment: numbers, pictures and the recording.
+//! The output folder of an assessment: numbers, charts and the recording.
 
-use super::findings::{Finding, title};
 use super::{Json, Report, page};
-use crate::commands::measure::Batches;
-use crate::commands::{command_line, make_folder, report};
+use crate::answers::findings::Finding;
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
+use crate::invocation::command_line;
+use crate::pages;
+use crate::pages::noise_charts;
+use crate::places::make_folder;
+use crate::work::measure::Batches;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use straggler_analysis::assess;
 use straggler_model::noise::recording::Origin;
-use straggler_report::charts::{
-    self, Bar, Curve, CurvePoint, Heading, Ranking, Scatter, SlowdownCurves, Unit,
-};
-use straggler_report::numbers::grouped;
+use straggler_report::charts::{self, Heading};
+use straggler_report::page::Chart;
 use straggler_report::replace_file;
 
 /// The recording.
 const NOISE: &str = "node.noise";
 
-/// Everything else that an assessment writes.
+/// All other files that an assessment writes.
 const RESULTS: [&str; 9] = [
     "assess.json",
     "assess.page",
@@ -33,7 +33,7 @@ const RESULTS: [&str; 9] = [
     "detours.png",
 ];
 
-/// Writes the recording, and removes what an older assessment left: its results are not of this noise.
+/// Writes the recording, and removes the results of an earlier assessment, which had other noise.
 pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
     make_folder(folder)?;
     clear(folder)?;
@@ -49,14 +49,14 @@ fn clear(folder: &Path) -> Outcome<()> {
 fn remove(path: &Path) -> Outcome<()> {
     match std::fs::remove_file(path) {
         Err(fault) if fault.kind() != ErrorKind::NotFound => Err(Failure::bad_input(format!(
-            "{} of an older assessment cannot be removed: {fault}; give another -o",
+            "cannot remove {} of an older assessment: {fault}; use another -o",
             path.display()
         ))),
         _ => Ok(()),
     }
 }
 
-/// A recording beside an older assessment that is neither this measurement nor what was read belongs to that.
+/// Removes a recording that is neither this measurement nor the input: it belongs to an earlier assessment.
 fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
     if !folder.join("assess.json").exists() {
         return Ok(());
@@ -69,7 +69,7 @@ fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
     }
 }
 
-/// Writes everything and gives the names.
+/// Writes all files and returns their names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
     make_folder(folder)?;
     clear_recording(folder, report)?;
@@ -91,27 +91,34 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
     }
     let page = page::page(report, findings, is_synthetic(report));
     for name in ["assess.page", "report.html"] {
-        report::write(&folder.join(name), &page)?;
+        pages::write(&folder.join(name), &page)?;
         names.push(name.to_string());
     }
     Ok(names)
 }
 
+/// The charts that are also saved as pictures.
 fn pictures(report: &Report) -> Vec<(&'static str, String)> {
-    let mut pictures = vec![("slowdown", slowdown(report))];
-    pictures.extend(report.answer.rankings.last().map(|ranking| ("sources", sources(report, ranking))));
-    if let Some(recording) = &report.subject.recording {
-        let mut heading = heading(report, "What interrupted the cores, and for how long");
-        heading.subtitle.extend(joined(report.subject.batches));
-        pictures.push(("detours", Scatter::of_recording(recording).draw(&heading).svg));
-    }
-    pictures
+    let mut charts = vec![("slowdown", page::slowdowns(report), None)];
+    let ranking = report.answer.rankings.last();
+    charts.extend(ranking.map(|ranking| ("sources", page::gains(ranking), None)));
+    charts.extend(report.subject.recording.as_ref().map(|recording| {
+        let title = "What interrupted the cores, and for how long";
+        let chart = Chart::new(title, "", noise_charts::scatter(recording));
+        ("detours", chart, joined(report.subject.batches))
+    }));
+    let draw = |(name, chart, more): (&'static str, Chart, Option<String>)| {
+        let mut heading = heading(report, &chart.title);
+        heading.subtitle.extend(more);
+        (name, chart.draw(&heading).svg)
+    };
+    charts.into_iter().map(draw).collect()
 }
 
-/// A line on what the axis of time does not show.
+/// A note on the pauses that the time axis omits.
 fn joined(batches: Option<Batches>) -> Option<String> {
     let done = batches?.done;
-    (done > 1).then(|| format!("\n{done} batches are joined: the pauses between them are left out."))
+    (done > 1).then(|| format!("\n{done} batches are joined; the pauses between them are omitted."))
 }
 
 fn heading(report: &Report, title: &str) -> Heading {
@@ -131,48 +138,4 @@ fn is_synthetic(report: &Report) -> bool {
         Some(recording) => matches!(recording.origin, Origin::Synthetic { .. }),
         None => true,
     }
-}
-
-fn slowdown(report: &Report) -> String {
-    let curve = |curve: &assess::Curve| Curve {
-        name: curve.name.clone(),
-        points: curve.points.iter().map(point).collect(),
-        inflection: curve.inflection.map(f64::from),
-    };
-    let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
-    let mut curves: Vec<Curve> = separate.map(curve).collect();
-    for twin in &report.answer.curves {
-        if let Some(drawn) = curves.iter_mut().find(|curve| Some(&curve.name) == twin.same_as.as_ref()) {
-            drawn.name = format!("{} and {}", drawn.name, twin.name);
-        }
-    }
-    let title = title(report);
-    SlowdownCurves { curves, ..SlowdownCurves::default() }.draw(&heading(report, &title))
-}
-
-/// The chart has T / T0.
-fn point(point: &assess::Point) -> CurvePoint {
-    let slowdown = point.slowdown;
-    CurvePoint {
-        processes: point.processes.into(),
-        median: 1.0 + slowdown.median,
-        low: 1.0 + slowdown.low,
-        high: 1.0 + slowdown.high,
-    }
-}
-
-fn sources(report: &Report, ranking: &assess::Ranking) -> String {
-    let bar = |removal: &assess::Removal| Bar {
-        name: removal.cause.clone(),
-        value: removal.gain,
-        low: removal.gain_low,
-        high: removal.gain_high,
-    };
-    let title = format!("What the removal of each source gives at {} processes", grouped(ranking.processes));
-    Ranking {
-        bars: ranking.removals.iter().map(bar).collect(),
-        what: "the slowdown T / T0 - 1 falls by".into(),
-        unit: Unit::Count,
-    }
-    .draw(&heading(report, &title))
 }

@@ -1,56 +1,29 @@
-//! What an assessment found, each thing once. The console, the page and the JSON all take it from this list.
+//! Findings of an assessment, each listed once. The console, the page and the JSON all read this list.
 
+use super::phrases::{STAR, an_operation};
 use super::scale::{ended_early, smaller_scale};
 use super::when::{depends_on_when, parts_left_out, repeats};
-use super::words::number;
 use super::{Report, Subject, jobs};
-use crate::commands::noise::explained;
+use crate::answers::findings::{Finding, FindingKind};
+use crate::answers::noise::explained;
 use crate::shell::quoted;
-use serde::Serialize;
 use straggler_analysis::assess::{Curve, Point, Ranking};
 use straggler_analysis::noise::Explained;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::UNNAMED;
 use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
 
-/// Scales the verdict speaks of: a small job, a large one, the largest.
+/// Scales that the verdict mentions, besides the largest: a small job and a large one.
 const SCALES: [u32; 2] = [1024, 16384];
 
-/// What a star in the table of slowdowns means.
-pub const STAR: &str =
-    "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it";
-
-/// One thing that a reader must know.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Finding {
-    pub kind: Kind,
-    pub text: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Answers the question.
-    Verdict,
-    /// Says how far to trust the answer.
-    Note,
-}
-
-impl Kind {
-    /// The texts of this kind, in their order.
-    pub fn of(self, findings: &[Finding]) -> Vec<String> {
-        findings.iter().filter(|finding| finding.kind == self).map(|finding| finding.text.clone()).collect()
-    }
-}
-
 pub fn findings(report: &Report) -> Vec<Finding> {
-    let of = |kind: Kind| move |text: String| Finding { kind, text };
-    let verdict = verdict(report).into_iter().map(of(Kind::Verdict));
-    verdict.chain(notes(report).into_iter().map(of(Kind::Note))).collect()
+    let of = |kind: FindingKind| move |text: String| Finding { kind, text };
+    let verdict = verdict(report).into_iter().map(of(FindingKind::Verdict));
+    verdict.chain(notes(report).into_iter().map(of(FindingKind::Note))).collect()
 }
 
-/// What this is about, where noise becomes the bottleneck, what it costs, what to remove.
+/// The subject, where noise becomes the bottleneck, what it costs, and what to remove.
 fn verdict(report: &Report) -> Vec<String> {
     let jobs = &report.subject.jobs;
     let mut lines: Vec<String> = jobs.is_busy().then(|| busy(report)).into_iter().collect();
@@ -66,8 +39,8 @@ fn verdict(report: &Report) -> Vec<String> {
             percent(report.threshold)
         ),
         None => format!(
-            "On {}, noise is no bottleneck of {operation} up to {} processes: it makes the median at most {} \
-             slower.",
+            "On {}, noise is not a bottleneck of {operation} up to {} processes: it makes the median at \
+             most {} slower.",
             network(report),
             grouped(curve.points.last().map_or(0, |point| point.processes)),
             percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
@@ -81,7 +54,7 @@ fn verdict(report: &Report) -> Vec<String> {
     lines
 }
 
-/// That other jobs ran, and how to leave them out.
+/// Says that other jobs ran, and how to ignore them.
 fn busy(report: &Report) -> String {
     let subject = &report.subject;
     let ignored: Vec<String> =
@@ -89,19 +62,21 @@ fn busy(report: &Report) -> String {
     let file =
         report.noise_file.as_ref().map_or_else(|| "FILE".into(), |path| quoted(&path.display().to_string()));
     format!(
-        "{} These are other jobs, not the system's own noise, and all below includes them. Measure an idle node, or \
-         leave them out: straggler assess {file}{}{}",
+        "{} These are other jobs, not the system's own noise, and the results below include them. Measure \
+         an idle node, or ignore them: straggler assess {file}{}{}",
         subject.jobs.sentence(&subject.name),
         ignored.concat(),
-        if report.program.is_some() { ", with the options that name the program as they were" } else { "" }
+        if report.program.is_some() { ", with the same options for the program" } else { "" }
     )
 }
 
-/// The share of noise time without a name.
+/// The share of unnamed noise.
 fn unnamed_share(report: &Report) -> f64 {
     let noise = &report.subject.noise;
-    let named =
-        noise.causes.get(usize::from(UNNAMED)).is_none_or(|cause| cause.name != Recording::unnamed()[0].name);
+    let named = noise
+        .causes
+        .get(usize::from(UNNAMED))
+        .is_none_or(|cause| cause.name != NoiseRecording::unnamed()[0].name);
     if named { 0.0 } else { noise.share_of(UNNAMED) / noise.share().max(f64::MIN_POSITIVE) }
 }
 
@@ -109,38 +84,25 @@ fn unnamed(report: &Report) -> Option<String> {
     let share = unnamed_share(report);
     (share > 0.0).then(|| {
         format!(
-            "{} of the noise has no named source: it is simulated, but its removal is not",
+            "{} of the noise has no named source: it is simulated, but not offered for removal",
             percent(share)
         )
     })
 }
 
-/// The title of the chart of slowdowns.
+/// The title of the slowdown chart.
 pub fn title(report: &Report) -> String {
     match &report.program {
-        Some(program) => format!("What this noise costs {} on {}", program.describe(), network(report)),
-        None => format!("What this noise costs on {}", report.network.name),
+        Some(program) => format!("Cost of this noise for {} on {}", program.describe(), network(report)),
+        None => format!("Cost of this noise on {}", report.network.name),
     }
 }
 
-/// "chic", or where the network comes from.
+/// "chic", or the origin of the network.
 fn network(report: &Report) -> &str {
     match &report.program {
         Some(program) if program.fitted => "the network fitted from the trace",
         _ => &report.network.name,
-    }
-}
-
-/// "an allreduce", "the traced program run".
-pub fn an_operation(report: &Report) -> String {
-    if let Some(program) = &report.program {
-        return program.describe();
-    }
-    let first = report.answer.curves.first().map_or("", |curve| curve.name.as_str());
-    match first {
-        "allreduce" => "an allreduce".into(),
-        "barrier" => "a barrier".into(),
-        _ => "a broadcast".into(),
     }
 }
 
@@ -150,7 +112,7 @@ fn costs(curve: &Curve, is_program: bool) -> String {
     let smaller = SCALES.into_iter().filter(|&scale| scale < largest);
     let mut points: Vec<&Point> = smaller.chain([largest]).filter_map(|scale| curve.at(scale)).collect();
     if is_program {
-        // What it is without any scaling, and no point twice where there are few.
+        // Starts with the unscaled program; no point is listed twice.
         points.splice(..0, curve.points.first());
         points.dedup_by_key(|point| point.processes);
     }
@@ -173,8 +135,8 @@ fn longer(slowdown: f64) -> String {
 
 pub fn advice(report: &Report, ranking: &Ranking) -> String {
     if unnamed_share(report) > 0.5 {
-        return "What to remove cannot be told: most of this noise has no named source. Measured by straggler as \
-                root, it would have."
+        return "Unknown what to remove: most of this noise has no named source. Measure with straggler as \
+            root to name the sources."
             .into();
     }
     let processes = grouped(ranking.processes);
@@ -185,20 +147,20 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
             jobs::NAME,
             if report.subject.jobs.is_busy() { " named above" } else { "" },
             processes,
-            number(first.slowdown.median),
-            number(ranking.slowdown.median)
+            percent(first.slowdown.median),
+            percent(ranking.slowdown.median)
         ),
         Some(first) => format!(
             "Remove first: {}. Without it, {} processes see a slowdown of {} instead of {}.",
             first.cause,
             processes,
-            number(first.slowdown.median),
-            number(ranking.slowdown.median)
+            percent(first.slowdown.median),
+            percent(ranking.slowdown.median)
         ),
         None if ranking.removals.is_empty() => "There is no source to remove.".into(),
         None => format!(
-            "No single source is to blame at {processes} processes: removing any one of them gives nothing that \
-             is more than chance."
+            "No single source is to blame at {processes} processes: no gain from removing any one of them \
+             is statistically significant."
         ),
     }
 }
@@ -215,8 +177,9 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
-        (!passed.is_empty())
-            .then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
+        (!passed.is_empty()).then(|| {
+            format!("not simulated, because their detours are too short or too rare to matter: {passed}")
+        })
     }));
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
         notes.push(STAR.into());
@@ -226,7 +189,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes
 }
 
-/// What the network that was found in the trace is.
+/// The network fitted to the trace.
 fn fitted(report: &Report) -> Option<String> {
     report.program.as_ref().filter(|program| program.fitted)?;
     Some(format!("Network fitted to the trace: {}", report.network.parameters()))
@@ -240,16 +203,16 @@ fn one_after_another(report: &Report) -> Option<String> {
     let names = ranking.removals.iter().map(|removal| removal.cause.as_str());
     let steps = names.zip(&ranking.one_after_another);
     let steps: Vec<String> =
-        steps.map(|(name, left)| format!("without {name} {}", number(left.median))).collect();
+        steps.map(|(name, left)| format!("without {name} {}", percent(left.median))).collect();
     Some(format!(
-        "one after another at {} processes: {} with all, {}",
+        "removed one after another at {} processes: {} with all, {}",
         grouped(ranking.processes),
-        number(ranking.slowdown.median),
+        percent(ranking.slowdown.median),
         steps.join(", then ")
     ))
 }
 
-/// A run at scale meets more core time than was measured: noise rarer than the measurement is missing.
+/// A run at scale lasts longer, in core time, than the measurement: noise rarer than the measurement is missing.
 fn lower_bound(report: &Report) -> Option<String> {
     let measured = report.subject.noise.measured?.seconds();
     let points = &report.answer.curves.first()?.points;
@@ -266,22 +229,22 @@ fn lower_bound(report: &Report) -> Option<String> {
     ))
 }
 
-fn about_recording(recording: &Recording) -> Vec<String> {
+fn about_recording(recording: &NoiseRecording) -> Vec<String> {
     let mut notes = Vec::new();
     let slow: f64 =
         recording.cores.iter().flat_map(|core| &core.phases).map(|phase| phase.duration.seconds()).sum();
     let (_, length) = recording.noise_and_length();
     if slow > 0.0 {
         notes.push(format!(
-            "for {} of the time the cores ran slower than at their best (another tenant, frequency, SMT): that is \
-             no detour and not simulated",
+            "for {} of the time the cores ran slower than at their best (another tenant, frequency, SMT): \
+             this is not a detour and is not simulated",
             percent(slow / length.seconds().max(f64::MIN_POSITIVE))
         ));
     }
     let lost: u64 = recording.cores.iter().map(|core| core.lost.detours).sum();
     if lost > 0 {
         notes.push(format!(
-            "{} were found but not kept: the buffer was full",
+            "{} were found but dropped: the buffer was full",
             counted(lost, "detour", "detours")
         ));
     }
@@ -294,9 +257,9 @@ fn about_recording(recording: &Recording) -> Vec<String> {
 impl Subject {
     /// "This node loses 0.31 % of its time to noise: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
     pub fn sentence(&self) -> String {
-        let Some(recording) = &self.recording else { return format!("Assessed is {}.", self.name) };
+        let Some(recording) = &self.recording else { return format!("Assessed: {}.", self.name) };
         let (_, length) = recording.noise_and_length();
-        // Without what was left out, as everything that follows.
+        // Without ignored sources, like everything that follows.
         let left = self.noise.streams.iter().flat_map(|stream| &stream.detours);
         let (detours, longest) = (left.clone().count(), left.map(|detour| detour.duration).max());
         let lost = self.noise.share();
@@ -324,14 +287,16 @@ impl Subject {
         let streams = &self.noise.streams;
         match (&self.recording, streams.as_slice()) {
             (Some(_), [only]) => {
-                format!("every process gets the trace of {}, from a moment of its own", only.name)
+                format!("every process gets the trace of {}, from its own random start", only.name)
             }
             (Some(_), all) => format!(
-                "process r gets the trace of the core at place r mod {} of {}, from a moment of its own",
+                "process r gets the trace of the core at index r mod {} in {}, from its own random start",
                 all.len(),
                 all.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
             ),
-            (None, _) => "every process gets all sources of the description, from moments of its own".into(),
+            (None, _) => {
+                "every process gets all sources of the description, each from its own random start".into()
+            }
         }
     }
 }

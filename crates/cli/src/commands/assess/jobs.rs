@@ -1,32 +1,32 @@
-//! Other jobs on the node: programs that took so much of the time that they are no noise of the system.
+//! Other jobs on the node: programs that took too much time to be system noise.
 
 use straggler_measure::sources::names::is_program;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::SourceId;
 use straggler_report::numbers::percent;
 
-/// A program that had this share of the measured time is a job; daemons take less.
+/// A program with this share of the measured time is a job; daemons take less.
 const JOB: f64 = 0.01;
 
-/// A node on which jobs had this share of the time was busy.
+/// A node whose jobs took this share of the time was busy.
 const BUSY: f64 = 0.05;
 
-/// What they are called as one source. They may be many, so they are listed once: in the verdict of a busy node, else in a
-/// note.
+/// The name of all other jobs as one source. There may be many, so they are listed only once: in the verdict for a
+/// busy node, else in a note.
 pub const NAME: &str = "other jobs";
 
-/// What jobs took, and which they were, the largest first.
+/// Time taken by other jobs, and their names, the largest first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Jobs {
     pub names: Vec<String>,
     pub sources: Vec<SourceId>,
-    /// Of the measured time on all cores.
+    /// Share of the measured time on all cores.
     pub share: f64,
 }
 
 impl Jobs {
-    /// Those of a recording, without the sources that are to be left out.
-    pub fn of(recording: &Recording, left_out: &[String]) -> Jobs {
+    /// Other jobs of a recording, without ignored sources.
+    pub fn of(recording: &NoiseRecording, left_out: &[String]) -> Jobs {
         let length = recording.noise_and_length().1.seconds().max(f64::MIN_POSITIVE);
         let mut shares = vec![0.0; recording.sources.len()];
         for detour in recording.cores.iter().flat_map(|core| &core.detours) {
@@ -52,7 +52,7 @@ impl Jobs {
         self.share >= BUSY
     }
 
-    /// Who they are, where nothing else says it.
+    /// Their names, unless the verdict lists them.
     pub fn note(&self) -> Option<String> {
         let unsaid = !self.is_busy() && !self.names.is_empty();
         unsaid.then(|| format!("{NAME}: {}", self.names.join(", ")))
@@ -64,7 +64,7 @@ impl Jobs {
     }
 }
 
-/// "a", "a and b", "a, b and c"; of many, the first and how many more.
+/// "a", "a and b", "a, b and c"; for many, the first few and the number of others.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn jobs_are_programs_that_took_much() {
-        let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+        let mut recording =
+            NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
         let mut at = 0;
         let mut detours = Vec::new();
         for (name, ms) in

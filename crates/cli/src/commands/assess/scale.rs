@@ -1,11 +1,11 @@
-//! Up to how many processes was simulated, and what was left out.
+//! The largest simulated scale, and the points that were not simulated.
 
 use super::{Report, again};
-use crate::commands::simulate::estimate::{in_words, seconds_for};
+use crate::estimate::{in_words, seconds_for};
 use straggler_analysis::assess::{Curve, Why};
 use straggler_report::numbers::grouped;
 
-/// The largest scale of each curve, and whether more was asked for.
+/// The largest scale of each curve, and whether more was requested.
 pub fn largest_scale(report: &Report) -> String {
     let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
     let ends: Vec<(&str, u32)> = separate
@@ -20,12 +20,12 @@ pub fn largest_scale(report: &Report) -> String {
         }
     };
     if ends.iter().any(|&(_, end)| end < wanted(report)) {
-        return format!("{text}; {} were asked for", grouped(wanted(report)));
+        return format!("{text}; {} were requested", grouped(wanted(report)));
     }
     text
 }
 
-/// The largest scale that was asked for.
+/// The largest requested scale.
 fn wanted(report: &Report) -> u32 {
     match report.program {
         Some(_) => report.processes,
@@ -41,15 +41,15 @@ pub fn ended_early(report: &Report) -> Vec<String> {
     separate.filter_map(|curve| left_out(curve, &limit)).collect()
 }
 
-/// What bounded the simulations.
+/// The limit that bounded the simulations.
 struct Limit {
     threads: usize,
     seconds: f64,
-    /// How to simulate elsewhere, or later.
+    /// The command to simulate elsewhere or later.
     again: String,
 }
 
-/// What was left out of a curve, and how long it would have taken.
+/// Points not simulated for a curve, and the time they would have taken.
 fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     let left_out = curve.left_out?;
     let name = &curve.name;
@@ -58,13 +58,13 @@ fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     let more = in_words(seconds_for(left_out.messages as f64, limit.threads));
     Some(match left_out.why {
         Why::Noise => format!(
-            "Not simulated: {name} on more than {simulated} processes. With so much noise, up to the {asked} that were \
-             asked for would take about {more} more."
+            "Not simulated: {name} on more than {simulated} processes. With this much noise, the requested \
+             {asked} would take about {more} more."
         ),
         Why::Time => format!(
-            "Not simulated: {name} on more than {simulated} processes, because this machine is busy or slow and its \
-             share of the {} for simulating was used up. Up to the {asked} that were asked for would take about {more} more on an idle \
-             machine{}.",
+            "Not simulated: {name} on more than {simulated} processes, because this machine is busy or \
+             slow and used up its share of the {} for simulating. The requested {asked} would take about \
+             {more} more on an idle machine{}.",
             in_words(limit.seconds),
             limit.again
         ),
@@ -79,7 +79,7 @@ pub fn smaller_scale(report: &Report) -> Option<String> {
     };
     (ranked < largest).then(|| {
         format!(
-            "the removal of sources was simulated at {} processes, not at {}, where it would take long",
+            "the removal of sources was simulated at {} processes, because at {} it would take too long",
             grouped(ranked),
             grouped(largest)
         )
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use straggler_analysis::assess::LeftOut;
 
-    /// Six replicas of a million processes, each message at eleven times its cost: as measured, about a minute.
+    /// Six replicas of a million processes, each message at eleven times its cost: about a minute, as measured.
     #[test]
     fn what_was_left_out_is_said_with_its_time_and_why() {
         let of = |why| Curve {
@@ -103,13 +103,10 @@ mod tests {
         };
         let limit = Limit { threads: 2, seconds: 40.0, again: ": straggler assess n".into() };
         let text = left_out(&of(Why::Noise), &limit).unwrap();
-        assert!(
-            text.contains("the 1,048,576 that were asked for would take about 69 seconds more."),
-            "{text}"
-        );
+        assert!(text.contains("the requested 1,048,576 would take about 69 seconds more."), "{text}");
         let text = left_out(&of(Why::Time), &limit).unwrap();
         assert!(
-            text.contains("busy or slow and its share of the 40 seconds for simulating was used up"),
+            text.contains("busy or slow and used up its share of the 40 seconds for simulating"),
             "{text}"
         );
         assert!(text.contains("more on an idle machine: straggler assess n."), "{text}");

@@ -1,37 +1,40 @@
-//! The noise that is assessed: measured here, read from a file, or described.
+//! The assessed noise: measured here, read from a file, or described.
 
 use super::jobs::{self, Jobs};
-use crate::commands::measure::Batches;
-use crate::commands::{measure, noise_file};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::noise_file;
 use crate::plan::assess::{Origin, Plan};
+use crate::work::measure;
+use crate::work::measure::Batches;
 use serde::Serialize;
 use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::noise::format::{self, Format, FormatOptions};
-use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
+use straggler_model::noise::recording::{Attribution, Machine, NoiseRecording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
+use straggler_model::path_text::path_of;
+use straggler_model::spelling;
 
-/// The noise, and the recording it comes from if it comes from one.
+/// The noise, and its recording if there is one.
 #[derive(Debug)]
 pub struct Subject {
-    /// "This node", or what was given.
+    /// "This node", or the given name.
     pub name: String,
     pub noise: Noise,
-    pub recording: Option<Recording>,
+    pub recording: Option<NoiseRecording>,
     pub measured_here: bool,
-    /// Of a measurement that was made here: they lie one behind the other, without the pauses between them.
+    /// Batches of a measurement made here; the pauses between them are omitted.
     pub batches: Option<Batches>,
     /// Other jobs on the node.
     pub jobs: Jobs,
 }
 
 impl Subject {
-    /// Measures, reads or draws the noise; also what the user should know about it. Of a measurement nothing is left out
-    /// yet, so that it can be kept first.
+    /// Measures, reads or draws the noise, with notes for the user. A measurement still has all its sources, so that
+    /// it can be saved first.
     pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
         match &plan.noise {
             Origin::Measured(request) => {
@@ -46,7 +49,7 @@ impl Subject {
         }
     }
 
-    /// A measurement without the sources that are to be ignored; also what the user should know about that.
+    /// Removes the ignored sources from a measurement, with notes for the user.
     pub fn leave_out(self, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         match self {
             Subject { name, recording: Some(recording), measured_here: true, batches, .. } => {
@@ -58,8 +61,8 @@ impl Subject {
         }
     }
 
-    /// Without these sources, and without what the measurement did itself.
-    fn of_recording(name: String, recording: Recording, left_out: &[String]) -> Subject {
+    /// Without these sources, and without the noise of the measurement itself.
+    fn of_recording(name: String, recording: NoiseRecording, left_out: &[String]) -> Subject {
         let left_out: Vec<String> =
             left_out.iter().cloned().chain([OWN, SAMPLER].map(String::from)).collect();
         let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
@@ -71,7 +74,7 @@ impl Subject {
     }
 
     fn of_file(path: &str, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
-        let file = noise_file::read(Path::new(path), None, &FormatOptions::default())?;
+        let file = noise_file::read(&path_of(path), None, &FormatOptions::default())?;
         let left_out = ignored(&names_of(&file.recording), ignore)?;
         let subject = Subject::of_recording(path.to_string(), file.recording, &left_out.names);
         Ok((subject, file.warnings.into_iter().chain(left_out.said).collect()))
@@ -86,12 +89,12 @@ impl Subject {
         let noise = Noise::of_sources(&sources);
         if noise.streams.is_empty() && !sources.is_empty() {
             return Err(Failure::usage(format!(
-                "{text}: a delay that happens once is no noise of a node, which is what is assessed; \
-                 `straggler simulate --noise '{text}' --compare-quiet` tells what it does"
+                "{text}: a one-time delay is not noise of a node, so it cannot be assessed; `straggler \
+                 simulate --noise '{text}' --compare-quiet` shows its effect"
             )));
         }
         if noise.streams.len() < sources.len() {
-            warnings.push("a delay that happens once is no noise of a node: left out".to_string());
+            warnings.push("a one-time delay is not noise of a node: ignored".to_string());
         }
         let subject = Subject {
             name: text.to_string(),
@@ -105,7 +108,7 @@ impl Subject {
     }
 
     pub fn json(&self) -> NoiseJson<'_> {
-        let measured = self.recording.as_ref().map(Recording::noise_and_length);
+        let measured = self.recording.as_ref().map(NoiseRecording::noise_and_length);
         NoiseJson {
             name: &self.name,
             measured_here: self.measured_here,
@@ -122,7 +125,7 @@ impl Subject {
         }
     }
 
-    /// The recording as a file, to be assessed again.
+    /// The recording as a file for a later assessment.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let recording = self.recording.as_ref().filter(|_| self.measured_here)?;
         let written = format::write(recording, Format::Straggler).ok()?;
@@ -130,19 +133,19 @@ impl Subject {
     }
 }
 
-/// What can be left out of a recording: what the measurement did itself is, in any case.
-fn names_of(recording: &Recording) -> Vec<&str> {
+/// Sources that can be ignored. The noise of the measurement itself is always removed.
+fn names_of(recording: &NoiseRecording) -> Vec<&str> {
     let all = recording.sources.iter().map(|source| source.name.as_str());
     all.filter(|name| ![OWN, SAMPLER].contains(name)).collect()
 }
 
-/// Sources that are to be left out, and what is said about it.
+/// Ignored sources, and the notes about them.
 struct LeftOut {
     names: Vec<String>,
     said: Vec<String>,
 }
 
-/// Which of the sources are called as one of `ignore`; a name that none has is a mistake.
+/// The sources named in `ignore`; a name that matches none is an error.
 fn ignored(sources: &[&str], ignore: &[String]) -> Outcome<LeftOut> {
     let (mut names, mut said) = (Vec::new(), Vec::new());
     for name in ignore {
@@ -153,10 +156,11 @@ fn ignored(sources: &[&str], ignore: &[String]) -> Outcome<LeftOut> {
         if names.len() == before {
             let all = if sources.is_empty() { "none".into() } else { sources.join(", ") };
             return Err(Failure::usage(format!(
-                "--ignore {name}: there is no such source; there are: {all}"
+                "--ignore {name}: no such source; the sources are: {all}{}",
+                spelling::hint(spelling::nearest(name, sources.iter().copied()))
             )));
         }
-        said.push(format!("left out because of --ignore: {name}"));
+        said.push(format!("ignored because of --ignore: {name}"));
     }
     Ok(LeftOut { names, said })
 }
@@ -166,14 +170,14 @@ pub struct NoiseJson<'a> {
     name: &'a str,
     measured_here: bool,
     share: f64,
-    /// Nothing of a description, which has no end.
+    /// None for a description, which has no end.
     core_seconds: Option<f64>,
     detours: Option<usize>,
     causes: &'a [CauseName],
-    /// Programs that took more than a hundredth of the time, and what they took together.
+    /// Programs that took more than 1 % of the time, and their total.
     jobs: &'a [String],
     jobs_share: f64,
-    /// Shares of the noise time, by how sure their source is.
+    /// Shares of the noise time, by the evidence for their source.
     explained: Option<Explained>,
     machine: Option<&'a Machine>,
     timer: Option<&'a Timer>,

@@ -1,11 +1,11 @@
-//! What the noise is held against: collectives, or a program at several scales.
+//! The workload that is exposed to the noise: collectives, or a program at several scales.
 
-use crate::commands::simulate::load_network;
-use crate::commands::traced;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::network::load_network;
+use crate::inputs::traced;
 use crate::memory::{available_bytes, refuse_too_much};
-use crate::plan::assess::{Plan, What};
+use crate::plan::assess::{Assessed, Plan};
 use crate::plan::traced::TraceRequest;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use straggler_trace::disturbance::Disturbance;
 
 const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
 
-/// Everything that is simulated, and on what.
+/// Everything that is simulated, and the network.
 #[derive(Debug)]
 pub struct Target {
     pub asked: Vec<Asked>,
@@ -36,13 +36,13 @@ pub struct Target {
 pub struct Program {
     pub kind: Kind,
     pub name: String,
-    /// Of the trace, by ascending numbers of processes; none of a schedule.
+    /// Copies of the trace, by ascending number of processes; empty for a schedule.
     pub copies: Vec<u32>,
     /// Whether the trace was computed, not recorded.
     pub synthetic: bool,
     /// Whether the network was fitted from the trace.
     pub fitted: bool,
-    /// What is to be known about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -64,17 +64,17 @@ impl Program {
 }
 
 impl Target {
-    /// Reads and builds what the plan asks about; refuses what would not fit into memory.
+    /// Reads and builds the workload of the plan; fails if it does not fit into memory.
     pub fn load(plan: &Plan, console: &Console) -> Outcome<Target> {
         let target = match &plan.what {
-            What::Collectives { processes, bytes } => {
+            Assessed::Collectives { processes, bytes } => {
                 let scales = scales(*processes);
                 let asked = OPERATIONS.map(|operation| Asked::collective(operation, *bytes, &scales));
                 let asked = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
                 Target { asked, network: given(plan)?, program: None }
             }
-            What::Trace(request, copies) => trace(plan, request, copies, console)?,
-            What::Goal(paths) => goals(plan, paths)?,
+            Assessed::Trace(request, copies) => trace(plan, request, copies, console)?,
+            Assessed::Goal(paths) => goals(plan, paths)?,
         };
         target.check_memory(available_bytes())?;
         Ok(target)
@@ -90,14 +90,14 @@ impl Target {
     }
 
     fn check_memory(&self, available: Option<u64>) -> Outcome<()> {
-        // What matters is that there is some noise.
+        // Any noise will do: only its presence matters.
         let simulation = Simulation { noise: Some(Injection::QUIET), ..Simulation::new(&self.network) };
         let needed = self.workloads().map(|workload| simulation.memory_bytes(workload)).max().unwrap_or(0);
         refuse_too_much(self.processes().into(), needed, available)
     }
 }
 
-/// Powers of two, and powers of four where runs get long.
+/// Powers of two; only every second one where runs get long.
 fn scales(processes: u32) -> Vec<u32> {
     let largest = processes.ilog2();
     let chosen = (1..=largest).filter(|power| *power <= 16 || (largest - power).is_multiple_of(2));
@@ -129,17 +129,19 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
     };
     let name = request.path.display().to_string();
     let mut notes = vec![
-        "the trace already holds the noise of the machine on which it was recorded: what is told here comes on top \
+        "the trace already contains the noise of the machine that recorded it: the costs here come on top \
          of that"
             .to_string(),
     ];
     notes.extend(
-        traced::no_stream_of(&replayed.ranks_without_a_stream)
-            .map(|missing| format!("in the trace {missing}: what others did with it is left out")),
+        traced::no_stream_of(&replayed.ranks_without_a_stream).map(|missing| {
+            format!("in the trace {missing}: calls of other ranks that involve it are dropped")
+        }),
     );
     notes.extend(sharing(&replayed.trace).into_iter().map(|host| {
         format!(
-            "{} of {} had {}: their computations waited for each other, and the trace holds that as computation",
+            "{} of {} shared {}: they waited for each other's computation, and the trace counts that wait \
+             as computation",
             counted(host.ranks.into(), "rank", "ranks"),
             if host.host.is_empty() { "a host" } else { &host.host },
             counted(host.cores.into(), "core", "cores")
@@ -185,18 +187,18 @@ fn goals(plan: &Plan, paths: &[PathBuf]) -> Outcome<Target> {
     read.sort_by_key(|(workload, _)| workload.processes());
     let (scales, names): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let name = names.join(", ");
-    let notes = vec!["what the schedule computes is taken to be free of noise".to_string()];
+    let notes = vec!["the computation in the schedule is assumed to be free of noise".to_string()];
     let (copies, synthetic, fitted) = (Vec::new(), false, false);
     let program = Program { kind: Kind::Goal, name: name.clone(), copies, synthetic, fitted, notes };
     Ok(Target { asked: vec![Asked { name, scales }], network: given(plan)?, program: Some(program) })
 }
 
-/// Noise costs nothing where nothing is done.
+/// Refuses an empty workload, which noise cannot delay.
 fn refuse_no_time(name: &str, operations: u64) -> Outcome<()> {
     if operations > 0 {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("{name} does nothing, so that noise costs it nothing: give another")))
+    Err(Failure::bad_input(format!("{name} has no operations, so noise cannot delay it: use another file")))
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! How much the verdict depends on when the noise was measured, in words.
+//! How much the verdict depends on when the noise was measured, as text.
 
-use super::findings::an_operation;
+use super::phrases::an_operation;
 use super::{Report, jobs};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{counted, grouped, significant};
 
-/// Parts of a measurement that differ by more than this factor make the verdict depend on the moment.
+/// If the parts of a measurement differ by more than this factor, the verdict depends on the time of measurement.
 const REPEATS: f64 = 1.5;
 
-/// A mean that is known better than this is settled.
+/// A mean with a smaller relative error has converged.
 const SETTLED: f64 = 0.2;
 
-/// How much longer to measure is proposed, in seconds.
+/// The additional measuring time to propose, in seconds.
 const LONGER: f64 = 60.0;
 
-/// "Depending on when it was measured, …": said where the parts of the measurement differ.
+/// "This depends on when it was measured: …", if the parts of the measurement differ.
 pub fn depends_on_when(report: &Report) -> Option<String> {
     let variation = report.answer.variation.as_ref()?;
     let (least, most) = variation.range();
@@ -24,8 +24,8 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
     }
     let parts = counted(variation.parts.len() as u64, "part", "parts");
     Some(format!(
-        "That depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} processes \
-         takes between {} and {} times as long{}. {}",
+        "This depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} \
+         processes takes between {} and {} times as long{}. {}",
         an_operation(report),
         grouped(variation.processes),
         significant(1.0 + least),
@@ -46,28 +46,30 @@ fn cause_of(report: &Report, variation: &Variation) -> String {
     }
 }
 
-/// Whether measuring longer would help, and how where this program measured.
+/// Whether a longer measurement would help, and the option for it if this program measured.
 fn settling(variation: &Variation, measured_here: bool) -> String {
     let now = variation.parts.len() as f64;
     let then = now + LONGER / variation.part_seconds.max(1e-9);
     let longer = (now * variation.part_seconds + LONGER).round();
     match () {
-        () if variation.relative_error(now) <= SETTLED => "Their mean is settled.".into(),
+        () if variation.relative_error(now) <= SETTLED => "Their mean has converged.".into(),
         () if variation.relative_error(then) <= SETTLED => {
             let how = if measured_here { format!(": --time {longer}s") } else { String::new() };
-            format!("One more minute of measuring would settle it{how}.")
+            format!("One more minute of measurement would make it converge{how}.")
         }
-        () => "One more minute of measuring would not settle it: measure at the times that matter to you."
+        () => "One more minute of measurement would not make it converge: measure at the times that matter \
+            to you."
             .into(),
     }
 }
 
-/// That the parts of the measurement agree.
+/// Says that the parts of the measurement agree.
 pub fn repeats(report: &Report) -> Option<String> {
     let variation = report.answer.variation.as_ref().filter(|_| depends_on_when(report).is_none())?;
     let (least, most) = variation.range();
     Some(format!(
-        "the measurement repeats: with each of its {} parts alone, {} on {} processes takes between {} and {} times as long",
+        "the measurement is repeatable: with each of its {} parts alone, {} on {} processes takes between \
+         {} and {} times as long",
         variation.parts.len(),
         an_operation(report),
         grouped(variation.processes),
@@ -76,12 +78,12 @@ pub fn repeats(report: &Report) -> Option<String> {
     ))
 }
 
-/// That there was no time to find out.
+/// Says that there was no time to compare the parts.
 pub fn parts_left_out(report: &Report) -> Option<String> {
     let is_missing = report.subject.noise.measured.is_some() && report.answer.variation.is_none();
     is_missing.then(|| {
-        "how much this depends on when it was measured is not known: simulating the parts of the measurement would \
-         take too long"
+        "unknown how much this depends on when it was measured: simulating the parts of the measurement \
+         would take too long"
             .into()
     })
 }

@@ -1,12 +1,13 @@
 //! One case, measured in this process.
 
 use crate::args::device::TypedDevice;
-use crate::commands::{gpu, threads};
 use crate::console::Console;
+use crate::devices;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::memory::peak_rss_bytes;
 use crate::plan::bench::{BenchWorkload, Case};
 use crate::plan::collective::CollectivePlan;
+use crate::threads::threads;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
@@ -23,14 +24,14 @@ use straggler_sim::{Accelerator, Control, Replicas, Run, Simulation, Workload};
 
 pub const NETWORK: &str = "chic";
 
-/// Synthetic, drawn and not measured: 100,000 detours, one a millisecond on average.
+/// Synthetic noise: 100,000 detours, one per millisecond on average.
 pub const NOISE: &str =
     "poisson:rate=1kHz,duration=lognormal(median=5us,sigma=1),events=100000,name=synthetic";
 
 /// All-to-alls in a run of the resampling model.
 const RESAMPLED: u32 = 20_000;
 
-/// Short cases are repeated until they have taken this long together.
+/// Short cases repeat until their total time reaches this.
 const LEAST_SECONDS: f64 = 0.05;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,25 +40,25 @@ pub struct Measured {
     pub threads: usize,
     pub messages: u64,
     pub makespan_ps: u64,
-    /// Windows in which anything happened, and all that fit into the simulated time.
+    /// Windows in which anything happened, and all windows in the simulated time.
     pub windows: u64,
     pub windows_in_all: u64,
     /// Of the best run.
     pub seconds: f64,
     pub messages_per_second: f64,
     pub ns_per_message: f64,
-    /// The largest resident set of the process: program, inputs and engine, nothing left out.
+    /// Peak resident set of the process: program, inputs and engine.
     pub peak_bytes: Option<u64>,
     pub bytes_per_process: Option<f64>,
     pub graph: Option<GraphSize>,
-    /// Of GOAL binary that was generated.
+    /// Size of the generated GOAL binary.
     pub generated_bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GraphSize {
     pub operations: u64,
-    /// Of the whole process at its peak.
+    /// Peak memory of the whole process.
     pub bytes_per_operation: Option<f64>,
     /// Of the schedule alone.
     pub schedule_bytes_per_operation: f64,
@@ -109,13 +110,13 @@ fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Meas
     simulate(case, &workload, noise.as_ref())
 }
 
-/// Replicas on a GPU that has been started. The makespan is the first one's.
+/// Replicas on a GPU that is already initialised. The makespan is that of the first replica.
 fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
     let workload = dissemination(case.processes, 1, Time::ZERO)?.workload();
     let noise = if noise { Some(synthetic(case.seed)?) } else { None };
     let network = Network::parse(NETWORK)?;
     let stop = AtomicBool::new(false);
-    let gpus = gpu::open(TypedDevice::Gpu, 0, &Console::silent())?;
+    let gpus = devices::open(TypedDevice::Gpu, 0, &Console::silent())?;
     let runner = Replicas {
         simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
         threads: 1,
@@ -152,7 +153,7 @@ fn graph(case: Case) -> Outcome<Measured> {
     Ok(Measured { graph: Some(size), ..simulate(case, &graph.into(), None)? })
 }
 
-/// Reads the text of a schedule; no message is simulated.
+/// Reads a schedule as text; nothing is simulated.
 fn parsing(case: Case) -> Outcome<Measured> {
     let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.script());
     let mut bytes = Vec::new();
@@ -178,7 +179,7 @@ fn pool(case: &Case) -> Outcome<(usize, rayon::ThreadPool)> {
     Ok((count, pool.map_err(|error| Failure::new(Exit::CheckFailed, error))?))
 }
 
-/// Counts what is written and forgets it.
+/// Counts the written bytes and discards them.
 #[derive(Default)]
 struct Counter(u64);
 
@@ -192,7 +193,7 @@ impl Write for Counter {
     }
 }
 
-/// Generates the binary of a schedule; nothing is kept of it and no message is simulated.
+/// Generates and discards the binary of a schedule; nothing is simulated.
 fn generating(case: Case) -> Outcome<Measured> {
     let plan = dissemination(case.processes, 1, Time::ZERO)?;
     let (count, pool) = pool(&case)?;
@@ -215,7 +216,7 @@ fn pop(case: Case) -> Outcome<Measured> {
 /// Messages are exchanges here.
 fn resampling(case: Case) -> Outcome<Measured> {
     let mut random = Stream::new(case.seed, 0, 0, 0);
-    // Skewed to the right, as measured times are.
+    // Skewed to the right, like measured times.
     let mut time = || Time(120_000_000 + (-random.unit().ln() * 53e6) as u64);
     let times: Vec<Time> = (0..2_000).map(|_| time()).collect();
     let model = Model { times: &times, noise: None, seed: case.seed };
@@ -265,7 +266,7 @@ impl Measured {
     }
 }
 
-/// The shortest time of several runs, and what the last one gave.
+/// The shortest time of several runs, and the result of the last one.
 fn best<T, E>(repeat: u32, mut run: impl FnMut() -> Result<T, E>) -> Result<(f64, T), E> {
     let mut shortest = f64::MAX;
     let mut total = 0.0;

@@ -4,10 +4,9 @@ use super::Report;
 use super::case::Measured;
 use crate::plan::bench::{BenchWorkload, Group};
 use std::fmt::Write;
-use straggler_model::Time;
 use straggler_model::units::Bytes;
-use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, memory, rounded, seconds, significant};
+use straggler_report::numbers::{counted, grouped, memory, rounded, significant};
+use straggler_report::{Cell, Columns, Table};
 
 pub fn say(report: &Report) -> String {
     let of_group = |group: Group| -> Vec<&Measured> {
@@ -16,21 +15,21 @@ pub fn say(report: &Report) -> String {
     let mut text = headline(report);
     let _ = write!(
         text,
-        "\n\nAllreduce of 1 byte, by dissemination if nothing else is said\n{}",
+        "\n\nAllreduce of 1 byte, by dissemination unless noted\n{}",
         rates(&of_group(Group::Main))
     );
     let _ = write!(text, "\nAs a schedule in memory, and as text\n{}", graphs(&of_group(Group::Graph)));
-    text += "Bytes are of the whole process at its peak; of text, with the text itself.\n";
+    text += "Bytes are the peak of the whole process; for text, they include the text itself.\n";
     let _ = write!(text, "\nThreads\n{}", speed_ups(&of_group(Group::Threads)));
     let _ = write!(text, "\nCost by number of processes, on one thread\n{}", rates(&of_group(Group::Scale)));
     let _ = write!(
         text,
-        "\nComputation between collectives: time in which nothing happens is skipped\n{}",
+        "\nComputation between collectives: idle time is skipped\n{}",
         computation(&of_group(Group::Computation))
     );
     let on_gpu = of_group(Group::Gpu);
     if !on_gpu.is_empty() {
-        let _ = write!(text, "\nReplicas on a GPU, without its start\n{}", replicas(&on_gpu));
+        let _ = write!(text, "\nReplicas on a GPU, without its start-up\n{}", replicas(&on_gpu));
     }
     let _ = write!(text, "\nApplications, files and resampling\n{}", more(&of_group(Group::More)));
     text
@@ -40,7 +39,8 @@ fn headline(report: &Report) -> String {
     let Some(main) = report.cases.first() else { return String::new() };
     let machine = report.machine.processor.as_deref().unwrap_or("this machine");
     format!(
-        "{} simulates {} messages a second on {} ({} available).\nNetwork: {}. Noise: {} (drawn, not measured).",
+        "{} simulates {} messages per second on {} ({} available).\nNetwork: {}. Noise: {} (drawn, not \
+         measured).",
         machine,
         rounded(main.messages_per_second),
         counted(main.threads as u64, "thread", "threads"),
@@ -65,149 +65,107 @@ fn name(measured: &Measured) -> &'static str {
     }
 }
 
-fn known(bytes: Option<f64>) -> String {
-    bytes.map_or_else(|| "?".into(), significant)
+fn known(value: Option<f64>) -> Cell {
+    value.map_or_else(|| "?".into(), Cell::significant)
+}
+
+fn rate(measured: &Measured) -> Cell {
+    let rate = measured.messages_per_second;
+    Cell::number(rounded(rate), rate)
 }
 
 fn rates(cases: &[&Measured]) -> Table {
-    let mut table = Table::with_header([
-        "case",
-        "processes",
-        "threads",
-        "messages",
-        "wall time",
-        "messages/s",
-        "ns/message",
-        "bytes/process",
-    ]);
-    for measured in cases {
-        table.row([
-            name(measured).to_string(),
-            grouped(measured.case.processes),
-            measured.threads.to_string(),
-            grouped(measured.messages),
-            seconds(measured.seconds),
-            rounded(measured.messages_per_second),
-            significant(measured.ns_per_message),
-            known(measured.bytes_per_process),
-        ]);
-    }
-    table
+    Columns::over(cases)
+        .text("case", |row| name(row))
+        .number("processes", |row| Cell::count(row.case.processes))
+        .number("threads", |row| Cell::count(row.threads))
+        .number("messages", |row| Cell::count(row.messages))
+        .number("wall time", |row| Cell::seconds(row.seconds))
+        .number("messages/s", |row| rate(row))
+        .number("ns/message", |row| Cell::significant(row.ns_per_message))
+        .number("bytes/process", |row| known(row.bytes_per_process))
+        .build()
 }
 
 fn replicas(cases: &[&Measured]) -> Table {
-    let mut table =
-        Table::with_header(["case", "processes", "replicas", "wall time", "of a replica", "messages/s"]);
-    for measured in cases {
-        let BenchWorkload::OnGpu { replicas, .. } = measured.case.workload else { continue };
-        table.row([
-            name(measured).to_string(),
-            grouped(measured.case.processes),
-            grouped(replicas),
-            seconds(measured.seconds),
-            seconds(measured.seconds / f64::from(replicas)),
-            rounded(measured.messages_per_second),
-        ]);
-    }
-    table
+    let rows = cases.iter().filter_map(|measured| match measured.case.workload {
+        BenchWorkload::OnGpu { replicas, .. } => Some((*measured, replicas)),
+        _ => None,
+    });
+    Columns::over(rows)
+        .text("case", |(row, _)| name(row))
+        .number("processes", |(row, _)| Cell::count(row.case.processes))
+        .number("replicas", |(_, replicas)| Cell::count(replicas))
+        .number("wall time", |(row, _)| Cell::seconds(row.seconds))
+        .number("per replica", |(row, replicas)| Cell::seconds(row.seconds / f64::from(replicas)))
+        .number("messages/s", |(row, _)| rate(row))
+        .build()
 }
 
 fn graphs(cases: &[&Measured]) -> Table {
-    let mut table = Table::with_header([
-        "case",
-        "processes",
-        "operations",
-        "wall time",
-        "rate",
-        "bytes/operation",
-        "of these the schedule",
-        "bytes/process",
-    ]);
-    for measured in cases {
-        let Some(size) = measured.graph else { continue };
-        let rate = match size.text_bytes_per_second {
+    let rows = cases.iter().filter_map(|measured| Some((*measured, measured.graph?)));
+    Columns::over(rows)
+        .text("case", |(row, _)| name(row))
+        .number("processes", |(row, _)| Cell::count(row.case.processes))
+        .number("operations", |(_, size)| Cell::count(size.operations))
+        .number("wall time", |(row, _)| Cell::seconds(row.seconds))
+        .number("rate", |(row, size)| match size.text_bytes_per_second {
             Some(rate) => format!("{} MB/s read", significant(rate / 1e6)),
-            None => format!("{} messages/s", rounded(measured.messages_per_second)),
-        };
-        table.row([
-            name(measured).to_string(),
-            grouped(measured.case.processes),
-            grouped(size.operations),
-            seconds(measured.seconds),
-            rate,
-            known(size.bytes_per_operation),
-            significant(size.schedule_bytes_per_operation),
-            known(measured.bytes_per_process),
-        ]);
-    }
-    table
+            None => format!("{} messages/s", rounded(row.messages_per_second)),
+        })
+        .number("bytes/operation", |(_, size)| known(size.bytes_per_operation))
+        .number("of which schedule", |(_, size)| Cell::significant(size.schedule_bytes_per_operation))
+        .number("bytes/process", |(row, _)| known(row.bytes_per_process))
+        .build()
 }
 
 fn more(cases: &[&Measured]) -> Table {
-    let mut table =
-        Table::with_header(["case", "processes", "threads", "amount", "wall time", "rate", "memory"]);
-    for measured in cases {
-        let rate = rounded(measured.messages_per_second);
-        let (amount, rate) = match (measured.generated_bytes, measured.case.workload) {
-            (Some(bytes), _) => (
-                Bytes(bytes).to_string(),
-                format!("{} MB/s", significant(bytes as f64 / measured.seconds / 1e6)),
-            ),
-            (None, BenchWorkload::Resampling) => {
-                (format!("{} exchanges", grouped(measured.messages)), format!("{rate} exchanges/s"))
-            }
-            _ => (format!("{} messages", grouped(measured.messages)), format!("{rate} messages/s")),
-        };
-        table.row([
-            name(measured).to_string(),
-            grouped(measured.case.processes),
-            measured.threads.to_string(),
-            amount,
-            seconds(measured.seconds),
-            rate,
-            measured.peak_bytes.map_or_else(|| "?".into(), memory),
-        ]);
-    }
-    table
+    let unit = |measured: &Measured| match measured.case.workload {
+        BenchWorkload::Resampling => "exchanges",
+        _ => "messages",
+    };
+    Columns::over(cases)
+        .text("case", |row| name(row))
+        .number("processes", |row| Cell::count(row.case.processes))
+        .number("threads", |row| Cell::count(row.threads))
+        .number("amount", |row| match row.generated_bytes {
+            Some(bytes) => Bytes(bytes).to_string(),
+            None => format!("{} {}", grouped(row.messages), unit(row)),
+        })
+        .number("wall time", |row| Cell::seconds(row.seconds))
+        .number("rate", |row| match row.generated_bytes {
+            Some(bytes) => format!("{} MB/s", significant(bytes as f64 / row.seconds / 1e6)),
+            None => format!("{} {}/s", rounded(row.messages_per_second), unit(row)),
+        })
+        .number("memory", |row| row.peak_bytes.map_or_else(|| "?".into(), memory))
+        .build()
 }
 
 fn speed_ups(cases: &[&Measured]) -> Table {
-    let mut table = Table::with_header(["processes", "1 thread", "2 threads", "speed-up"]);
-    for one in cases.iter().filter(|measured| measured.threads == 1) {
+    let rows = cases.iter().filter(|measured| measured.threads == 1).filter_map(|one| {
         let same = |other: &&&Measured| other.threads == 2 && other.case.processes == one.case.processes;
-        if let Some(two) = cases.iter().find(same) {
-            table.row([
-                grouped(one.case.processes),
-                seconds(one.seconds),
-                seconds(two.seconds),
-                significant(one.seconds / two.seconds),
-            ]);
-        }
-    }
-    table
+        Some((*one, *cases.iter().find(same)?))
+    });
+    Columns::over(rows)
+        .number("processes", |(one, _)| Cell::count(one.case.processes))
+        .number("1 thread", |(one, _)| Cell::seconds(one.seconds))
+        .number("2 threads", |(_, two)| Cell::seconds(two.seconds))
+        .number("speed-up", |(one, two)| Cell::significant(one.seconds / two.seconds))
+        .build()
 }
 
 fn computation(cases: &[&Measured]) -> Table {
-    let mut table = Table::with_header([
-        "computation",
-        "cycles",
-        "processes",
-        "simulated time",
-        "windows run",
-        "windows skipped",
-        "wall time",
-    ]);
-    for measured in cases {
-        let BenchWorkload::Implicit { cycles, compute_ps, .. } = measured.case.workload else { continue };
-        table.row([
-            Time(compute_ps).to_string(),
-            cycles.to_string(),
-            grouped(measured.case.processes),
-            Time(measured.makespan_ps).to_string(),
-            grouped(measured.windows),
-            grouped(measured.windows_in_all.saturating_sub(measured.windows)),
-            seconds(measured.seconds),
-        ]);
-    }
-    table
+    let rows = cases.iter().filter_map(|measured| match measured.case.workload {
+        BenchWorkload::Implicit { cycles, compute_ps, .. } => Some((*measured, cycles, compute_ps)),
+        _ => None,
+    });
+    Columns::over(rows)
+        .number("computation", |(_, _, compute_ps)| Cell::ps(compute_ps))
+        .number("cycles", |(_, cycles, _)| Cell::id(cycles))
+        .number("processes", |(row, _, _)| Cell::count(row.case.processes))
+        .number("simulated time", |(row, _, _)| Cell::ps(row.makespan_ps))
+        .number("windows run", |(row, _, _)| Cell::count(row.windows))
+        .number("windows skipped", |(row, _, _)| Cell::count(row.windows_in_all.saturating_sub(row.windows)))
+        .number("wall time", |(row, _, _)| Cell::seconds(row.seconds))
+        .build()
 }

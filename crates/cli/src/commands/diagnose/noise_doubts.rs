@@ -1,19 +1,19 @@
-//! Whether a recording of noise belongs to a measurement: the same host, at the same time.
+//! Whether a noise recording belongs to a measurement: same host, same time.
 
 use straggler_model::Time;
 use straggler_model::latency::Measurement;
-use straggler_model::noise::Recording;
+use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Origin;
 
-/// Two commands that are started together begin within this time.
+/// Two commands started together begin within this time.
 const TOGETHER_S: u64 = 10;
 
-/// Why the noise may not be what the measurement met; what the files do not tell is not doubted.
-pub fn of(measurement: &Measurement, recording: &Recording) -> Vec<String> {
+/// Why the noise may not be the noise during the measurement; what the files do not record is not doubted.
+pub fn of(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
     other_host(measurement, recording).into_iter().chain(other_time(measurement, recording)).collect()
 }
 
-fn other_host(measurement: &Measurement, recording: &Recording) -> Option<String> {
+fn other_host(measurement: &Measurement, recording: &NoiseRecording) -> Option<String> {
     let of_machines = measurement.machines.iter().filter_map(|machine| machine.host.as_deref());
     let of_processes = measurement.processes.iter().filter_map(|process| process.host.as_deref());
     let mut hosts: Vec<&str> = of_machines.chain(of_processes).collect();
@@ -22,13 +22,13 @@ fn other_host(measurement: &Measurement, recording: &Recording) -> Option<String
     let host = recording.machine.host.as_deref()?;
     (!hosts.is_empty() && !hosts.contains(&host)).then(|| {
         format!(
-            "the noise was recorded on {host}, the latencies on {}: it may explain nothing",
+            "the noise was recorded on {host}, the latencies on {}: it may not explain them",
             hosts.join(", ")
         )
     })
 }
 
-fn other_time(measurement: &Measurement, recording: &Recording) -> Option<String> {
+fn other_time(measurement: &Measurement, recording: &NoiseRecording) -> Option<String> {
     let noise = started(&recording.origin)?;
     let length = recording.cores.iter().map(|core| core.length).max().unwrap_or_default();
     let noise_end = noise.saturating_add(seconds(length.ps().into()));
@@ -40,23 +40,23 @@ fn other_time(measurement: &Measurement, recording: &Recording) -> Option<String
     let least = runs.chain(cycles(measurement)).map(apart).min()?;
     (least > TOGETHER_S).then(|| {
         format!(
-            "noise and latencies were not recorded at the same time, but {} apart: it may explain nothing",
+            "noise and latencies were not recorded at the same time, but {} apart: it may not explain them",
             Time::from_ns(least.saturating_mul(1_000_000_000))
         )
     })
 }
 
-/// From when to when cycles ran, in s since 1970. Files of other programs may know them, though not when the run began.
+/// Start and end of cycles, in s since 1970. Files of other programs may have them, but not the start of the run.
 fn cycles(measurement: &Measurement) -> impl Iterator<Item = (u64, u64)> + '_ {
     let cycles = measurement.series.iter().flat_map(|series| &series.cycles);
-    // Cycles of a list of times have no date.
+    // Cycles from a list of times have no date.
     cycles.filter(|cycle| cycle.started_ns >= NO_DATE_NS).map(|cycle| {
         let start = cycle.started_ns / 1_000_000_000;
         (start, start.saturating_add(seconds(cycle.sum_ps.into())))
     })
 }
 
-/// Up to a year after 1970 it is no date, but a time since the start of a program or a host.
+/// Times before 1971 are not dates, but times since the start of a program or a host.
 const NO_DATE_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 fn started(origin: &Origin) -> Option<u64> {
@@ -85,14 +85,14 @@ mod tests {
         let process = Process { host: Some("a".into()), ..Process::default() };
         let mut measurement = Measurement::new("exchange", measured(1000));
         let machine = Machine { host: Some("b".into()), ..Machine::default() };
-        let recording = Recording { origin: measured(1005), machine, ..Recording::default() };
+        let recording = NoiseRecording { origin: measured(1005), machine, ..NoiseRecording::default() };
         assert_eq!(of(&measurement, &recording), Vec::<String>::new());
         measurement.processes.push(process);
         assert!(of(&measurement, &recording)[0].contains("recorded on b, the latencies on a"));
-        let later = Recording { origin: measured(1100), machine: Machine::default(), ..recording };
+        let later = NoiseRecording { origin: measured(1100), machine: Machine::default(), ..recording };
         let doubts = of(&measurement, &later);
         assert!(doubts.len() == 1 && doubts[0].contains("not recorded at the same time"), "{doubts:?}");
-        // A file of another program knows when its cycles ran.
+        // A file of another program has the times of its cycles.
         let second = 1_000_000_000;
         for (started_ns, doubted) in
             [(1_700_000_000 * second, true), (1_600_000_000 * second, false), (5, false)]
@@ -100,7 +100,7 @@ mod tests {
             let cycles = vec![Cycle { started_ns, ..Cycle::default() }];
             let series = vec![Series { cycles, ..Series::default() }];
             let imported = Measurement { series, ..Measurement::new("exchange", Origin::Imported) };
-            let recording = Recording { origin: measured(1_600_000_005), ..Recording::default() };
+            let recording = NoiseRecording { origin: measured(1_600_000_005), ..NoiseRecording::default() };
             assert_eq!(!of(&imported, &recording).is_empty(), doubted, "{started_ns}");
         }
     }

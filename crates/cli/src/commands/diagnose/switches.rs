@@ -1,7 +1,7 @@
 //! `--topology`: the switches of the nodes on which a measurement ran.
 
-use crate::commands::latency_file::LatencyFile;
 use crate::exit::{Failure, Outcome, unreadable};
+use crate::inputs::latency_file::LatencyFile;
 use std::collections::BTreeSet;
 use std::path::Path;
 use straggler_model::switches::Switches;
@@ -9,7 +9,7 @@ use straggler_model::switches::Switches;
 /// Names that a warning lists.
 const MOST_NAMED: usize = 5;
 
-/// Tells each process its switch. Nodes that the file does not know stay without, and a warning names them.
+/// Sets the switch of each process. Nodes that are not in the file have none; a warning names them.
 pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
     let fault = |what: String| Failure::bad_input(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|fault| unreadable(path, &fault))?;
@@ -26,15 +26,15 @@ pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
     let names: Vec<&str> = unknown.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = if unknown.len() > MOST_NAMED { ", …" } else { "" };
     match (known, unknown.is_empty()) {
-        (false, true) => Err(fault(format!("{} does not tell on which hosts its processes ran", file.name))),
+        (false, true) => Err(fault(format!("{} does not record the hosts of its processes", file.name))),
         (false, false) => Err(fault(format!(
-            "it has none of the hosts of {}: {}{more}; is it of another machine?",
+            "it lists none of the hosts of {}: {}{more}; does it describe another machine?",
             file.name,
             names.join(", ")
         ))),
         (true, true) => Ok(()),
         (true, false) => {
-            let warning = format!("{}: it does not have {}{more}", path.display(), names.join(", "));
+            let warning = format!("{}: it does not list {}{more}", path.display(), names.join(", "));
             file.warnings.push(warning);
             Ok(())
         }

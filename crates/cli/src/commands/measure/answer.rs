@@ -1,19 +1,20 @@
-//! What a measurement says, for programs.
+//! The JSON answer of a noise measurement.
 
+use crate::metrics::LimitAnswer;
 use serde::Serialize;
 use straggler_analysis::noise::Explained;
 use straggler_measure::noise::Measured;
 use straggler_model::Time;
 use straggler_model::noise::recording::{
-    Attribution, Core, Evidence, Machine, Method, Recording, SourceName, Timer,
+    Attribution, Core, Evidence, Machine, Method, NoiseRecording, SourceName, Timer,
 };
 
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct MeasureNoiseAnswer {
     pub method: Method,
     /// Time lost in detours, as a share of the time measured, over all cores.
     pub overhead: f64,
-    /// The same with what slow phases cost.
+    /// The same including slow phases.
     pub overhead_with_slow_phases: f64,
     pub detours: u64,
     pub noise_ps: u64,
@@ -22,9 +23,9 @@ pub struct Answer {
     pub timer: TimerAnswer,
     pub machine: Machine,
     pub attribution: Attribution,
-    /// Shares of the noise time, by how sure their source is.
+    /// Shares of the noise time, by the evidence for their source.
     pub explained: Explained,
-    /// Those with the most noise first.
+    /// The source with the most noise first.
     pub sources: Vec<SourceAnswer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunAnswer>,
@@ -32,7 +33,9 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen_run: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub one_core_alone: Option<Box<Answer>>,
+    pub one_core_alone: Option<Box<MeasureNoiseAnswer>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitAnswer>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,9 +44,9 @@ pub struct CoreAnswer {
     pub length_ps: u64,
     pub t_min_ps: u64,
     pub threshold_ps: u64,
-    /// The mean undisturbed iteration: what the loop costs.
+    /// The mean undisturbed iteration: the cost of the loop.
     pub iteration_ps: f64,
-    /// Noise of a higher frequency cannot be seen: 1 / (2 t_min).
+    /// The highest visible frequency of noise: 1 / (2 t_min).
     pub highest_frequency_hz: f64,
     pub iterations: u64,
     pub detours: u64,
@@ -51,7 +54,7 @@ pub struct CoreAnswer {
     pub overhead: f64,
     pub longest_ps: u64,
     pub slow_phases: u64,
-    /// Time spent in slow phases, and how much of it was lost to slowness.
+    /// Time in slow phases, and the part of it that was lost.
     pub slow_ps: u64,
     pub slow_lost_ps: u64,
     pub lost_detours: u64,
@@ -62,11 +65,11 @@ pub struct CoreAnswer {
 pub struct TimerAnswer {
     #[serde(flatten)]
     pub timer: Timer,
-    /// The best core's mean iteration over what a bare reading takes; nothing where iterations do work.
+    /// The best core's mean iteration / cost of a bare reading; none if iterations do work.
     pub loop_over_read: Option<f64>,
 }
 
-/// One of several runs in short.
+/// Summary of one of several runs.
 #[derive(Debug, Serialize)]
 pub struct RunAnswer {
     pub overhead: f64,
@@ -76,7 +79,7 @@ pub struct RunAnswer {
 }
 
 impl RunAnswer {
-    pub fn of(recording: &Recording) -> RunAnswer {
+    pub fn of(recording: &NoiseRecording) -> RunAnswer {
         let (noise, length) = recording.noise_and_length();
         RunAnswer {
             overhead: share(noise, length),
@@ -91,8 +94,8 @@ fn share(part: Time, whole: Time) -> f64 {
     if whole == Time::ZERO { 0.0 } else { part.ps() as f64 / whole.ps() as f64 }
 }
 
-impl Answer {
-    pub fn new(measured: &Measured) -> Answer {
+impl MeasureNoiseAnswer {
+    pub fn new(measured: &Measured) -> MeasureNoiseAnswer {
         let recording = &measured.recording;
         let RunAnswer { overhead, detours, noise_ps, length_ps } = RunAnswer::of(recording);
         let cores: Vec<CoreAnswer> = recording
@@ -106,7 +109,7 @@ impl Answer {
         let best = measured.iteration_ps.iter().copied().fold(f64::INFINITY, f64::min);
         let loop_over_read = (is_tight && recording.timer.overhead_ps > 0 && best.is_finite())
             .then(|| best / recording.timer.overhead_ps as f64);
-        Answer {
+        MeasureNoiseAnswer {
             method: recording.method.clone(),
             overhead,
             overhead_with_slow_phases: overhead + share(Time(slow), Time(length_ps)),
@@ -122,6 +125,7 @@ impl Answer {
             runs: Vec::new(),
             chosen_run: None,
             one_core_alone: None,
+            limits: Vec::new(),
         }
     }
 
@@ -158,7 +162,7 @@ impl CoreAnswer {
     }
 }
 
-/// What one source did.
+/// The noise of one source.
 #[derive(Debug, Serialize)]
 pub struct SourceAnswer {
     pub name: String,
@@ -166,12 +170,12 @@ pub struct SourceAnswer {
     pub detours: u64,
     pub noise_ps: u64,
     pub longest_ps: u64,
-    /// Of the noise that was kept.
+    /// Share of the recorded noise.
     pub share: f64,
 }
 
 impl SourceAnswer {
-    fn all(recording: &Recording) -> Vec<SourceAnswer> {
+    fn all(recording: &NoiseRecording) -> Vec<SourceAnswer> {
         let mut all: Vec<SourceAnswer> = recording.sources.iter().map(SourceAnswer::silent).collect();
         for detour in recording.cores.iter().flat_map(|core| &core.detours) {
             if let Some(source) = all.get_mut(usize::from(detour.source)) {

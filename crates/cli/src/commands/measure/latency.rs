@@ -1,15 +1,17 @@
-//! `straggler measure latency`: the kernel is run, the distributions are told and written.
+//! `straggler measure latency`: runs the kernel, prints and writes the distributions.
 
 mod answer;
 mod words;
 
-use crate::commands::{command_line, refuse_missing_folder, serve};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
+use crate::invocation::command_line;
 use crate::meter::Meter;
+use crate::places::refuse_missing_folder;
 use crate::plan::latency::{Measure, Plan};
-use answer::Answer;
+use crate::token;
+use answer::MeasureLatencyAnswer;
 use serde::Serialize;
 use straggler_measure::latency::{Kernel, Options, Server, Watch, measure};
 use straggler_measure::noise::MeasureError;
@@ -29,7 +31,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     }
 }
 
-/// Whoever answers runs on the first core of the list.
+/// The answering side runs on the first core of the list.
 fn pin_to_first(list: &[u32]) -> Outcome<()> {
     let allowed = cores::allowed().map_err(MeasureError::from)?;
     let chosen = cores::choose(Some(list), &allowed).map_err(MeasureError::from)?;
@@ -52,16 +54,16 @@ fn measure_and_tell(plan: &Measure, console: &Console) -> Outcome<()> {
     };
     if let Kernel::Command { .. } = &plan.kernel {
         let runs = counted(plan.effort.warm_up(), "run that does", "runs that do");
-        console.note(&format!("The command is warmed up with {runs} not count."));
+        console.note(&format!("Warm-up: {runs} not count."));
     }
-    let meter = Meter::of(console, options.trials(), "trials").with_lines(console);
+    let meter = Meter::of(console, options.trials(), "trials");
     let watch = Watch { stop: interrupt::flag(), progress: &|more| meter.advance(more) };
     let measurement = measure(&options, &without_token(&plan.kernel, command_line()), &timer, watch);
     drop(meter);
     finish(plan, &measurement, console)
 }
 
-/// The token of a host that listens is nobody else's business.
+/// Hides the token of a listening host.
 fn without_token(kernel: &Kernel, command: String) -> String {
     match kernel {
         Kernel::Tcp { remote: Some(remote) } if !remote.token.is_empty() => {
@@ -71,7 +73,7 @@ fn without_token(kernel: &Kernel, command: String) -> String {
     }
 }
 
-/// What was measured is written and told, also where that is not all.
+/// Writes and prints the measurement, even if it is incomplete.
 fn finish(plan: &Measure, measurement: &Measurement, console: &Console) -> Outcome<()> {
     let is_empty = measurement.series.is_empty();
     if let Some(path) = plan.output.as_ref().filter(|_| !is_empty) {
@@ -79,7 +81,7 @@ fn finish(plan: &Measure, measurement: &Measurement, console: &Console) -> Outco
     }
     if !is_empty {
         match console.json {
-            true => console.print_json(&Answer::new(measurement))?,
+            true => console.print_json(&MeasureLatencyAnswer::new(measurement))?,
             false => console.print(&words::say(measurement))?,
         }
     }
@@ -92,8 +94,8 @@ fn finish(plan: &Measure, measurement: &Measurement, console: &Console) -> Outco
     };
     let kept = match (&plan.output, is_empty) {
         (_, true) => "nothing was measured".to_string(),
-        (Some(path), false) => format!("what was measured until then is in {}", path.display()),
-        (None, false) => "what was measured until then is above; -o FILE would keep it".to_string(),
+        (Some(path), false) => format!("the measurement so far is in {}", path.display()),
+        (None, false) => "the measurement so far is above; -o FILE would save it".to_string(),
     };
     let exit = if interrupt::check().is_err() { Exit::Interrupted } else { Exit::BadInput };
     Err(Failure::new(exit, anyhow::Error::msg(format!("{reason}; {kept}"))))
@@ -108,7 +110,7 @@ struct ListenAnswer<'a> {
 
 /// Answers clients until a signal ends the program.
 fn listen(address: &str, token: Option<String>, console: &Console) -> Outcome<()> {
-    let token = token.map_or_else(serve::token, Ok)?;
+    let token = token.map_or_else(token::token, Ok)?;
     let bound = Server::bind(address, token.clone()).and_then(|server| {
         let address = server.address().map_err(|fault| straggler_measure::latency::ServerError::Address {
             address: address.into(),
@@ -121,8 +123,11 @@ fn listen(address: &str, token: Option<String>, console: &Console) -> Outcome<()
     match console.json {
         true => console.print_json(&ListenAnswer { address, token: &token, command: &command })?,
         false => {
-            console.print(&format!("{command}\n"))?;
-            console.note("Run this on the other host; an address that begins with 127. is this host only. Ctrl-C ends it.");
+            console.print_verbatim(&format!("{command}\n"))?;
+            console.note(
+                "Run this on the other host; an address that begins with 127. works on this host only. \
+                 Press Ctrl-C to stop.",
+            );
         }
     }
     server.serve(interrupt::flag());

@@ -1,8 +1,8 @@
-//! `straggler measure noise --self-test`: what is injected must be found again.
+//! `straggler measure noise --self-test`: the measurement must find injected detours.
 
-use super::Session;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::work::measure::Session;
 use serde::Serialize;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::self_test::{self, Priority, SelfTest, Verdict};
@@ -11,7 +11,7 @@ use straggler_report::Table;
 use straggler_report::numbers::{grouped, percent};
 
 #[derive(Serialize)]
-struct Answer {
+struct SelfTestAnswer {
     core: u32,
     priority: &'static str,
     injected: u64,
@@ -21,7 +21,7 @@ struct Answer {
     switch_cost_range_ps: [u64; 2],
     median_error_ps: u64,
     p95_error_ps: u64,
-    /// The 95th percentile of error over tolerance: 2 µs or 5 %, whichever is more.
+    /// The 95th percentile of error / tolerance; the tolerance is 2 µs or 5 %, whichever is larger.
     p95_of_tolerance: Option<f64>,
     other_noise: f64,
     too_busy: bool,
@@ -29,11 +29,11 @@ struct Answer {
 }
 
 pub fn run(session: &Session<'_>) -> Outcome<()> {
-    // The last core: the first one has most of the machine's interrupts.
+    // The last core, because the first one handles most interrupts.
     let core = *session.cores.last().ok_or(MeasureError::NoCores)?;
     let test = self_test::run(&session.options(&[core]), &session.timer, interrupt::flag())?;
     interrupt::check()?;
-    let answer = Answer::of(core, &test);
+    let answer = SelfTestAnswer::of(core, &test);
     if session.console.json {
         session.console.print_json(&answer)?;
     } else {
@@ -42,10 +42,10 @@ pub fn run(session: &Session<'_>) -> Outcome<()> {
     if answer.passed { Ok(()) } else { Err(Failure::new(Exit::CheckFailed, failed(&answer))) }
 }
 
-impl Answer {
-    fn of(core: u32, test: &SelfTest) -> Answer {
+impl SelfTestAnswer {
+    fn of(core: u32, test: &SelfTest) -> SelfTestAnswer {
         let verdict = &test.verdict;
-        Answer {
+        SelfTestAnswer {
             core,
             priority: match test.priority {
                 Priority::RealTime => "real time",
@@ -67,19 +67,21 @@ impl Answer {
     }
 }
 
-fn failed(answer: &Answer) -> anyhow::Error {
+fn failed(answer: &SelfTestAnswer) -> anyhow::Error {
     if answer.injected == 0 {
-        return anyhow::Error::msg("the self-test could inject nothing: give it more --time");
+        return anyhow::Error::msg("the self-test injected nothing: use a longer --time");
     }
     let what = if answer.found_share < 0.95 { "too few detours were found" } else { "durations are off" };
     let busy = match answer.too_busy {
         true => format!(
-            ": other noise took {} of core {}: the machine is too busy for this test; try it when it is idle",
+            ": other noise took {} of core {}: the machine is too busy for this test; run it on an idle \
+             machine",
             percent(answer.other_noise),
             answer.core
         ),
         false if answer.priority == "ordinary" => {
-            ": without permission to raise its priority (root, CAP_SYS_NICE) the injecting thread may come late"
+            ": without permission to raise its priority (root, CAP_SYS_NICE) the injecting thread may be \
+             late"
                 .to_string()
         }
         false => String::new(),
@@ -87,23 +89,23 @@ fn failed(answer: &Answer) -> anyhow::Error {
     anyhow::Error::msg(format!("the self-test failed, {what}{busy}"))
 }
 
-fn say(answer: &Answer, verdict: &Verdict) -> String {
-    let mut table = Table::new();
+fn say(answer: &SelfTestAnswer, verdict: &Verdict) -> String {
+    let mut table = Table::new("", &["", "#"]);
     table.row(["injected detours of 20 µs and more", &grouped(answer.injected)]);
     table.row(["found", &format!("{} ({})", grouped(answer.found), percent(answer.found_share))]);
     let [low, high] = verdict.switch_cost_range;
     let cost = format!("{} ({low} to {high})", verdict.switch_cost);
-    table.row(["cost of interrupt and context switches, nine tenths", &cost]);
+    table.row(["cost of interrupt and context switches, 90th percentile", &cost]);
     table.row(["error of durations beyond it, median", &verdict.median_error.to_string()]);
     table.row(["error of durations beyond it, 95th percentile", &verdict.p95_error.to_string()]);
     if let Some(part) = answer.p95_of_tolerance {
-        table.row(["the same, relative", &format!("{part:.2} of what is allowed (2 µs or 5 %)")]);
+        table.row(["the same, relative", &format!("{part:.2} of the tolerance (2 µs or 5 %)")]);
     }
     table.row(["other noise", &percent(answer.other_noise)]);
     table.row(["priority of the injecting thread", answer.priority]);
     let (verdict, lengths) = match answer {
-        Answer { passed: true, .. } => ("Passed", ", as long as they were"),
-        Answer { found_share, .. } if *found_share < 0.95 => ("Failed", ""),
+        SelfTestAnswer { passed: true, .. } => ("Passed", ", with the right lengths"),
+        SelfTestAnswer { found_share, .. } if *found_share < 0.95 => ("Failed", ""),
         _ => ("Failed", ", but too many of them with a wrong length"),
     };
     format!(

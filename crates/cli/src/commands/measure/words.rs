@@ -1,13 +1,13 @@
-//! What a measurement says, for people.
+//! A noise measurement as text.
 
-use super::answer::{Answer, CoreAnswer, highest_frequency};
-use crate::commands::noise::{evidence, explained};
+use super::answer::{MeasureNoiseAnswer, highest_frequency};
+use crate::answers::noise::{evidence, explained};
 use straggler_model::Time;
 use straggler_model::noise::recording::Method;
-use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, percent, significant};
+use straggler_report::numbers::{counted, percent, significant};
+use straggler_report::{Cell, Columns, Table};
 
-pub fn say(answer: &Answer) -> String {
+pub fn say(answer: &MeasureNoiseAnswer) -> String {
     let mut text = match &answer.one_core_alone {
         Some(one) => one_and_all(one, answer),
         None => format!("{}.\n", headline(answer)),
@@ -19,40 +19,36 @@ pub fn say(answer: &Answer) -> String {
     format!("{text}\n{}{}\n{}", table(answer), sources(answer), timer(answer))
 }
 
-/// Rows of the table of sources.
+/// Most rows of the table of sources.
 const MOST_SOURCES: usize = 12;
 
-fn sources(answer: &Answer) -> String {
+fn sources(answer: &MeasureNoiseAnswer) -> String {
     let explained = explained(&answer.explained);
     let mut text = match &answer.attribution.hindrance {
         Some(hindrance) => format!("\n{explained}{hindrance}.\n"),
         None => format!("\n{explained}"),
     };
     if answer.explained.named() > 0.0 {
-        let mut table =
-            Table::with_header(["source", "detours", "of the noise", "longest", "evidence"]).text(4);
-        for source in answer.sources.iter().take(MOST_SOURCES) {
-            table.row([
-                source.name.clone(),
-                grouped(source.detours),
-                percent(source.share),
-                Time(source.longest_ps).to_string(),
-                evidence(source.evidence).into(),
-            ]);
-        }
+        let table = Columns::over(answer.sources.iter().take(MOST_SOURCES))
+            .text("source", |row| &row.name)
+            .number("detours", |row| Cell::count(row.detours))
+            .number("of the noise", |row| Cell::share(row.share))
+            .number("longest", |row| Cell::ps(row.longest_ps))
+            .text("evidence", |row| evidence(row.evidence))
+            .build();
         text += &format!("\n{table}");
     }
     let rest = answer.sources.len().saturating_sub(MOST_SOURCES);
     if rest > 0 {
         text += &format!(
-            "  and {} with less; `straggler noise show` has them all\n",
+            "  and {} with less; `straggler noise show` lists all\n",
             counted(rest as u64, "other", "others")
         );
     }
     text
 }
 
-fn headline(answer: &Answer) -> String {
+fn headline(answer: &MeasureNoiseAnswer) -> String {
     let cores = answer.cores.len() as u64;
     let length = answer.cores.iter().map(|core| core.length_ps).max().unwrap_or(0);
     format!(
@@ -64,19 +60,17 @@ fn headline(answer: &Answer) -> String {
     )
 }
 
-/// As Table I of the paper has it: serial overhead with one core in use and with all.
-fn one_and_all(one: &Answer, all: &Answer) -> String {
-    let mut table = Table::with_header(["cores in use", "t_min", "overhead", "detours", "longest"]);
-    for answer in [one, all] {
-        let longest = answer.cores.iter().map(|core| core.longest_ps).max().unwrap_or(0);
-        table.row([
-            answer.cores.len().to_string(),
-            Time(answer.t_min_ps()).to_string(),
-            percent(answer.overhead),
-            grouped(answer.detours),
-            Time(longest).to_string(),
-        ]);
-    }
+/// As in Table I of the paper: serial overhead with one core in use and with all.
+fn one_and_all(one: &MeasureNoiseAnswer, all: &MeasureNoiseAnswer) -> String {
+    let longest =
+        |answer: &MeasureNoiseAnswer| answer.cores.iter().map(|core| core.longest_ps).max().unwrap_or(0);
+    let table = Columns::over([one, all])
+        .number("cores in use", |row| Cell::id(row.cores.len()))
+        .number("t_min", |row| Cell::ps(row.t_min_ps()))
+        .number("overhead", |row| Cell::share(row.overhead))
+        .number("detours", |row| Cell::count(row.detours))
+        .number("longest", |row| Cell::ps(longest(row)))
+        .build();
     format!(
         "Noise took {} of a core's time with one core in use, {} with all {}.\n\n{table}",
         percent(one.overhead),
@@ -85,80 +79,61 @@ fn one_and_all(one: &Answer, all: &Answer) -> String {
     )
 }
 
-fn slow_phases(answer: &Answer) -> Option<String> {
+fn slow_phases(answer: &MeasureNoiseAnswer) -> Option<String> {
     let phases: u64 = answer.cores.iter().map(|core| core.slow_phases).sum();
     let extra = answer.overhead_with_slow_phases - answer.overhead;
     (phases > 0).then(|| {
         format!(
-            "Besides, everything was slower in {}, which cost another {}.",
+            "In addition, everything was slower in {}, which cost another {}.",
             counted(phases, "phase", "phases"),
             percent(extra)
         )
     })
 }
 
-fn lost(answer: &Answer) -> Option<String> {
+fn lost(answer: &MeasureNoiseAnswer) -> Option<String> {
     let lost: u64 = answer.cores.iter().map(|core| core.lost_detours).sum();
     let time: u64 = answer.cores.iter().map(|core| core.lost_ps).sum();
     (lost > 0).then(|| {
         format!(
-            "The buffers were full before the end, and what is told here ends there: {} of {} in all that came later are \
-             counted but not kept; raise --buffer or --threshold.",
+            "The buffers filled up before the end, and the results stop there: {} of {} in all that came \
+             later are counted but not stored; raise --buffer or --threshold.",
             counted(lost, "detour", "detours"),
             Time(time)
         )
     })
 }
 
-fn runs(answer: &Answer) -> Option<String> {
+fn runs(answer: &MeasureNoiseAnswer) -> Option<String> {
     let chosen = answer.chosen_run?;
     let overheads: Vec<String> = answer.runs.iter().map(|run| percent(run.overhead)).collect();
     Some(format!("This is run {chosen} of {}: {}.", overheads.len(), overheads.join(", ")))
 }
 
-fn table(answer: &Answer) -> Table {
-    let headings = [
-        "core",
-        "length",
-        "t_min",
-        "threshold",
-        "iterations",
-        "detours",
-        "overhead",
-        "longest",
-        "slow phases",
-        "slow for",
-        "lost",
-    ];
-    let mut table = Table::with_header(headings);
-    answer.cores.iter().for_each(|core| table.row(cells(core)));
-    table
+fn table(answer: &MeasureNoiseAnswer) -> Table {
+    Columns::over(&answer.cores)
+        .number("core", |row| Cell::id(row.core))
+        .number("length", |row| Cell::ps(row.length_ps))
+        .number("t_min", |row| Cell::ps(row.t_min_ps))
+        .number("threshold", |row| Cell::ps(row.threshold_ps))
+        .number("iterations", |row| Cell::count(row.iterations))
+        .number("detours", |row| Cell::count(row.detours))
+        .number("overhead", |row| Cell::share(row.overhead))
+        .number("longest", |row| Cell::ps(row.longest_ps))
+        .number("slow phases", |row| Cell::count(row.slow_phases))
+        .number("slow for", |row| Cell::ps(row.slow_ps))
+        .number("lost", |row| Cell::count(row.lost_detours))
+        .build()
 }
 
-fn cells(core: &CoreAnswer) -> [String; 11] {
-    [
-        core.core.to_string(),
-        Time(core.length_ps).to_string(),
-        Time(core.t_min_ps).to_string(),
-        Time(core.threshold_ps).to_string(),
-        grouped(core.iterations),
-        grouped(core.detours),
-        percent(core.overhead),
-        Time(core.longest_ps).to_string(),
-        grouped(core.slow_phases),
-        Time(core.slow_ps).to_string(),
-        grouped(core.lost_detours),
-    ]
-}
-
-fn timer(answer: &Answer) -> String {
+fn timer(answer: &MeasureNoiseAnswer) -> String {
     let timer = &answer.timer.timer;
     let sure = match &timer.not_invariant {
-        None => "one rate".to_string(),
-        Some(doubt) => format!("perhaps not at one rate ({doubt})"),
+        None => "constant rate".to_string(),
+        Some(doubt) => format!("rate may vary ({doubt})"),
     };
     let mut text = format!(
-        "Timer: {} at {} ± {} ppm, {sure}; a reading takes {}, fenced {}; its steps are {}.\n",
+        "Timer: {} at {} ± {} ppm, {sure}; a reading takes {}, fenced {}; its resolution is {}.\n",
         timer.name,
         frequency_exactly(timer.ticks_per_second),
         significant(timer.rate_error_ppm),
@@ -183,7 +158,7 @@ fn frequency(hertz: f64) -> String {
     format!("{} {unit}", significant(hertz / scale))
 }
 
-/// With as many digits as the error bar is worth.
+/// With as many digits as the error bar supports.
 fn frequency_exactly(hertz: f64) -> String {
     format!("{:.4} MHz", hertz / 1e6)
 }

@@ -1,4 +1,4 @@
-//! An earlier assessment, as `--baseline` names it.
+//! An earlier assessment, given by `--baseline`.
 
 use crate::exit::{Failure, Outcome, unreadable};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use straggler_analysis::nodes::{Summary, Unit};
 pub const FORMAT: &str = "straggler cluster assessment";
 pub const VERSION: u32 = 1;
 
-/// What is read of its JSON.
+/// The part of its JSON that is used.
 #[derive(Debug, Deserialize)]
 struct Written {
     format: Option<String>,
@@ -32,15 +32,13 @@ pub struct Earlier {
 pub fn read(path: &Path) -> Outcome<Earlier> {
     let text = std::fs::read_to_string(path).map_err(|fault| unreadable(path, &fault))?;
     let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
-    let other = "it is no assess.json of `straggler-mpi assess`";
+    let other = "it is not an assess.json of `straggler-mpi assess`";
     let written: Written = serde_json::from_str(&text).map_err(|fault| bad(format!("{other}: {fault}")))?;
     if written.format.as_deref() != Some(FORMAT) {
         return Err(bad(other.into()));
     }
     if written.version != Some(VERSION) {
-        return Err(bad(format!(
-            "it has another version than {VERSION}: assess again with this straggler-mpi"
-        )));
+        return Err(bad(format!("its version is not {VERSION}: assess again with this straggler-mpi")));
     }
     let node = |value| serde_json::from_value::<Summary>(value);
     let nodes = written.nodes.into_iter().map(node).collect::<Result<Vec<_>, _>>();
@@ -50,20 +48,18 @@ pub fn read(path: &Path) -> Outcome<Earlier> {
 }
 
 impl Earlier {
-    /// Refuses an assessment of something else.
+    /// Compares with it; fails if it is an assessment of something else.
     pub fn compare(&self, now: &[Summary], unit: Unit, hosts: &[String]) -> Outcome<Compare> {
         let bad = |fault: &str| Err(Failure::bad_input(format!("{}: {fault}", self.path.display())));
         if self.unit != unit {
-            return bad(
-                "one assessment is of a single node, the other of several: they have nothing to compare",
-            );
+            return bad("one assessment is of a single node, the other of several: they cannot be compared");
         }
         if unit == Unit::Core && self.hosts != hosts {
-            return bad("it is of another node: give an assessment of this one");
+            return bad("it describes another node: use an assessment of this node");
         }
         let compared = Compare::of(&self.nodes, now);
         if compared.nodes == 0 {
-            return bad("none of its nodes takes part in this job: give an assessment with the same nodes");
+            return bad("none of its nodes is part of this job: use an assessment of the same nodes");
         }
         Ok(compared)
     }

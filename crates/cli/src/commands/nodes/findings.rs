@@ -1,30 +1,34 @@
-//! What an assessment of a cluster says, each thing once: the console, the page and the JSON take it from here.
+//! Findings of an assessment of a cluster, each listed once. The console, the page and the JSON all read this list.
 
 use super::Report;
-use crate::commands::assess::{Finding, FindingKind as Kind};
+use crate::answers::findings::{Finding, FindingKind};
 use straggler_analysis::nodes::outliers;
 use straggler_analysis::nodes::{Gain, Removal, Scale, Unit};
 use straggler_measure::sources::names::is_program;
 use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
 
-/// Names in a sentence at most.
+/// Most names in a sentence.
 const NAMES: usize = 5;
 
-/// What noise without a name is called.
+/// The name of unnamed noise.
 const UNNAMED: &str = "unnamed";
 
-/// A program that takes this share of a node's time is a job, no noise of the system.
+/// A program with this share of a node's time is a job, not system noise.
 const JOB: f64 = 0.01;
 
 pub fn findings(report: &Report) -> Vec<Finding> {
-    let of = |kind: Kind| move |text: String| Finding { kind, text };
+    let of = |kind: FindingKind| move |text: String| Finding { kind, text };
     let verdict = [Some(worst(report)), replaced(report), Some(outliers(report)), slow(report)];
     let verdict = verdict.into_iter().chain([moments(report), compared(report), Some(measured(report))]);
-    verdict.flatten().map(of(Kind::Verdict)).chain(notes(report).into_iter().map(of(Kind::Note))).collect()
+    verdict
+        .flatten()
+        .map(of(FindingKind::Verdict))
+        .chain(notes(report).into_iter().map(of(FindingKind::Note)))
+        .collect()
 }
 
-/// "node" or "core", as they are counted.
+/// "nodes" or "cores", as a count.
 pub fn units(report: &Report, count: usize) -> String {
     match report.cluster.unit {
         Unit::Node => counted(count as u64, "node", "nodes"),
@@ -39,7 +43,7 @@ pub fn unit(report: &Report) -> &'static str {
     }
 }
 
-/// "node n0317", or "core 3", which says already what it is.
+/// "node n0317", or "core 3", which already names its kind.
 pub fn called(report: &Report, name: &str) -> String {
     match report.cluster.unit {
         Unit::Node => format!("node {name}"),
@@ -72,7 +76,7 @@ pub fn times(gain: &Gain) -> String {
     )
 }
 
-/// The scale of the job if something helps there, else the largest at which it does.
+/// The scale of the job if something helps there, else the largest scale at which it does.
 fn telling<'a, T>(report: &'a Report, found: impl Fn(&'a Scale) -> Option<T>) -> Option<(&'a Scale, T)> {
     let job = report.job_scale();
     let scales = &report.costs.scales;
@@ -98,8 +102,8 @@ fn worst(report: &Report) -> String {
         None => {
             let largest = report.costs.scales.last().map_or(0, |scale| scale.processes);
             format!(
-                "No named source on one {} costs much: removing any one makes an allreduce over up to {} processes \
-                 faster by less than 1 %, or by no more than chance.",
+                "No named source on one {} costs much: removing any one speeds up an allreduce over up to \
+                 {} processes by less than 1 %, or not significantly.",
                 unit(report),
                 grouped(largest)
             )
@@ -113,7 +117,7 @@ fn replaced(report: &Report) -> Option<String> {
         let any = report.costs.scales.iter().any(|scale| !scale.replaced.is_empty());
         return any.then(|| {
             format!(
-                "Replacing the worst by a median {} gives nothing: no {0} stands out by its cost.",
+                "Replacing the worst by a median {} brings no gain: no {0} stands out by its cost.",
                 unit(report)
             )
         });
@@ -131,7 +135,7 @@ fn replaced(report: &Report) -> Option<String> {
 fn outliers(report: &Report) -> String {
     let count = report.cluster.nodes.len();
     if count < 2 {
-        return "Only one core was measured: no outliers can be found among one.".into();
+        return "Only one core was measured: finding outliers takes at least two.".into();
     }
     let found = &report.outliers;
     let of_kind = |kind| -> Vec<&str> { found.of_kind(kind).map(|node| node.name.as_str()).collect() };
@@ -142,22 +146,20 @@ fn outliers(report: &Report) -> String {
     let kinds = [
         said(outliers::Kind::Noisier, "noisier than the others"),
         said(outliers::Kind::Quieter, "quieter"),
-        said(outliers::Kind::Different, "with as much noise of another kind"),
+        said(outliers::Kind::Different, "with the same amount of noise but of another kind"),
     ];
     let kinds: Vec<String> = kinds.into_iter().flatten().collect();
     let alone = match report.cluster.unit {
-        Unit::Core => {
-            "Only one node took part, and no outliers can be found among one: its cores are compared. "
-        }
+        Unit::Core => "Only one node took part, so its cores are compared instead. ",
         Unit::Node => "",
     };
     let found_text = if kinds.is_empty() {
-        format!("The noise of the {} is alike.", units(report, count))
+        format!("The {} have similar noise.", units(report, count))
     } else {
         format!("Of {}, {}.", units(report, count), kinds.join("; "))
     };
     format!(
-        "{alone}{found_text} {} were made; if all are alike, {} false alarms are expected.",
+        "{alone}{found_text} {} were made; if there are no differences, {} false alarms are expected.",
         counted(found.tests as u64, "test", "tests"),
         found.expected_false_alarms
     )
@@ -168,10 +170,10 @@ fn slow(report: &Report) -> Option<String> {
     let first = slow.first()?;
     let noisy = report.outliers.of_kind(outliers::Kind::Noisier).any(|node| node.name == first.name);
     let names: Vec<&str> = slow.iter().skip(1).map(|node| node.name.as_str()).collect();
-    let more = if names.is_empty() { String::new() } else { format!(" Slow are also {}.", listed(&names)) };
+    let more = if names.is_empty() { String::new() } else { format!(" Also slow: {}.", listed(&names)) };
     Some(format!(
-        "{} is slow{}: it runs at {} of the speed of the others ({} an undisturbed iteration against {}), and a job that waits \
-         for it computes at that speed.{more}",
+        "{} is slow{}: it runs at {} of the speed of the others ({} per undisturbed iteration against {}), \
+         and a job that waits for it computes at that speed.{more}",
         at_the_beginning(&called(report, &first.name)),
         if noisy { " besides" } else { ", not noisy" },
         percent(first.speed),
@@ -205,7 +207,7 @@ fn moments(report: &Report) -> Option<String> {
             format!("Noise hits several {}s at the same moment{source}: {counts}.", unit(report))
         }
         false => {
-            format!("The noise of the {}s is independent, as far as can be told: {counts}.", unit(report))
+            format!("No correlation is found between the noise of the {}s: {counts}.", unit(report))
         }
     })
 }
@@ -213,7 +215,7 @@ fn moments(report: &Report) -> Option<String> {
 fn compared(report: &Report) -> Option<String> {
     let (compared, baseline) = (report.compared.as_ref()?, report.baseline.as_ref()?);
     let mut text = match &compared.worse[..] {
-        [] => format!("Nothing has become worse since {baseline}."),
+        [] => format!("Nothing is worse than in {baseline}."),
         worse => {
             let one = |node: &straggler_analysis::nodes::baseline::Worse| {
                 let mut ways = Vec::new();
@@ -248,7 +250,7 @@ fn compared(report: &Report) -> Option<String> {
     Some(text)
 }
 
-/// What this is about.
+/// What was measured.
 fn measured(report: &Report) -> String {
     let lengths = report.cluster.nodes.iter().flat_map(|node| &node.cores).map(|core| core.length);
     let lost: f64 = report.summaries.iter().map(|node| node.lost * node.cores as f64).sum();
@@ -265,7 +267,11 @@ fn notes(report: &Report) -> Vec<String> {
     let mut notes = report.notes.clone();
     notes.extend(jobs(report));
     if report.moments.as_ref().is_some_and(|moments| moments.together) {
-        notes.push("noise that hits several at the same moment is simulated as if it came at different ones: it costs less than that".into());
+        notes.push(
+            "noise that hits several at the same moment is simulated as if it hit them at different \
+             moments: its true cost is lower"
+                .into(),
+        );
     }
     let copies: Vec<String> = report
         .costs
@@ -276,7 +282,7 @@ fn notes(report: &Report) -> Vec<String> {
         .collect();
     if !copies.is_empty() {
         notes.push(format!(
-            "only {} were measured: at {} processes each stands for several like it",
+            "only {} were measured: at {} processes each stands for several",
             counted(report.cores as u64, "core", "cores"),
             copies.join(" and ")
         ));
@@ -284,7 +290,7 @@ fn notes(report: &Report) -> Vec<String> {
     if !report.speeds.alone.is_empty() {
         let names: Vec<&str> = report.speeds.alone.iter().map(String::as_str).collect();
         notes.push(format!(
-            "the speed of {} is compared with nothing: no other has its processor",
+            "the speed of {} is not compared: no other has the same processor",
             listed(&names)
         ));
     }
@@ -301,14 +307,14 @@ fn notes(report: &Report) -> Vec<String> {
     let lost: f64 = report.summaries.iter().map(|node| node.lost * node.cores as f64).sum();
     if unnamed > 0.0 && lost > 0.0 {
         notes.push(format!(
-            "{} of the noise has no named source: it is simulated, but its removal is not",
+            "{} of the noise has no named source: it is simulated, but not offered for removal",
             percent(unnamed / lost)
         ));
     }
     notes
 }
 
-/// Programs that somebody runs on a node.
+/// User programs on a node.
 fn jobs(report: &Report) -> Option<String> {
     let of_node = |node: &straggler_analysis::nodes::Summary| {
         let job = node.sources.iter().find(|source| source.lost >= JOB && is_program(&source.name))?;

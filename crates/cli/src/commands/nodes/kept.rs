@@ -1,14 +1,14 @@
-//! The measurement of a cluster as files: a recording for each node, as all commands read it, and a list of them with
-//! what belongs to the cluster.
+//! The measurement of a cluster as files: a recording per node, which all commands can read, and a list of them with
+//! the data of the whole cluster.
 
-use crate::commands::make_folder;
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome, unreadable};
 use crate::interrupt;
+use crate::places::make_folder;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
-use straggler_analysis::nodes::{Part, Place};
+use straggler_analysis::nodes::{CoreClock, Part};
 use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_report::numbers::{counted, grouped, percent};
@@ -19,14 +19,14 @@ const NODES: &str = "nodes";
 const FORMAT: &str = "straggler cluster measurement";
 const VERSION: u32 = 1;
 
-/// What all processes of a job have measured.
+/// The measurements of all processes of a job.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Measurement {
-    /// One for each node.
+    /// One per node.
     pub parts: Vec<Part>,
-    /// How far the clocks of two nodes may be apart.
+    /// The largest error between the clocks of two nodes.
     pub clock_error: Time,
-    /// What people should know about how it was measured.
+    /// Notes about the measurement.
     pub said: Vec<String>,
 }
 
@@ -43,13 +43,13 @@ struct Written {
 struct WrittenNode {
     host: String,
     file: String,
-    places: Vec<Place>,
+    places: Vec<CoreClock>,
     left_out: u64,
     left_out_ps: u64,
 }
 
 impl Measurement {
-    /// Writes it, the list last: a folder with a list is whole.
+    /// Writes the measurement. The list comes last: a folder with a list is complete.
     pub fn keep(&self, folder: &Path) -> Outcome<()> {
         super::files::clear(folder)?;
         make_folder(&folder.join(NODES))?;
@@ -69,7 +69,7 @@ impl Measurement {
         let (format, clock_error_ps) = (FORMAT.into(), self.clock_error.ps());
         let list = Written { format, version: VERSION, clock_error_ps, said: self.said.clone(), nodes };
         let text = to_json(&list)?;
-        // Also after a signal: that is what it is kept for.
+        // Also after a signal, so that nothing measured is lost.
         Ok(replace_file(&folder.join(LIST), |out| out.write_all(text.as_bytes()))?)
     }
 
@@ -79,9 +79,11 @@ impl Measurement {
         let text = std::fs::read_to_string(&path).map_err(|fault| unreadable(&path, &fault))?;
         let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
         let list: Written = serde_json::from_str(&text)
-            .map_err(|fault| bad(format!("it is no measurement of `straggler-mpi assess`: {fault}")))?;
+            .map_err(|fault| bad(format!("it is not a measurement of `straggler-mpi assess`: {fault}")))?;
         if (list.format.as_str(), list.version) != (FORMAT, VERSION) {
-            return Err(bad(format!("it is no measurement of `straggler-mpi assess` of version {VERSION}")));
+            return Err(bad(format!(
+                "it is not a measurement of `straggler-mpi assess` of version {VERSION}"
+            )));
         }
         let mut measured = Measurement {
             parts: Vec::with_capacity(list.nodes.len()),
@@ -95,7 +97,7 @@ impl Measurement {
         Ok(measured)
     }
 
-    /// What to know about it.
+    /// Notes for the user.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.said.clone();
         let hindrances: BTreeSet<&str> =
@@ -105,7 +107,7 @@ impl Measurement {
             self.parts.iter().flat_map(|part| &part.recording.cores).map(|core| core.lost.detours).sum();
         if full > 0 {
             notes.push(format!(
-                "buffers were full: {} were lost, and what came after them on the same core was not measured",
+                "buffers were full: {} were lost, and the same core was not measured after that",
                 counted(full, "detour", "detours")
             ));
         }
@@ -119,7 +121,7 @@ impl Measurement {
         let kept: f64 = self.parts.iter().map(|part| part.recording.noise_and_length().0.seconds()).sum();
         (count > 0).then(|| {
             format!(
-                "the {} shortest detours, {} of the noise, were left out to save memory",
+                "the {} shortest detours, {} of the noise, were dropped to save memory",
                 grouped(count),
                 percent(time / (time + kept).max(f64::MIN_POSITIVE))
             )
@@ -142,22 +144,22 @@ fn read_node(folder: &Path, node: WrittenNode) -> Outcome<Part> {
     let (recording, _) = read.map_err(|fault| bad(fault.to_string()))?;
     if recording.cores.len() != node.places.len() {
         return Err(bad(format!(
-            "it has {}, but {LIST} has {}: the file is of another measurement",
+            "it has {}, but {LIST} has {}: the file belongs to another measurement",
             counted(recording.cores.len() as u64, "core", "cores"),
             node.places.len()
         )));
     }
-    let sound = |place: &Place| {
+    let sound = |place: &CoreClock| {
         (0.5..2.0).contains(&place.rate) && place.iteration_ps >= 0.0 && place.iteration_ps < 1e12
     };
     if !node.places.iter().all(sound) {
-        return Err(bad(format!("the clock of its cores in {LIST} makes no sense")));
+        return Err(bad(format!("the clock of its cores in {LIST} is invalid")));
     }
     let left_out_time = Time(node.left_out_ps);
     Ok(Part { host: node.host, recording, places: node.places, left_out: node.left_out, left_out_time })
 }
 
-/// A host's name as the name of a file that no other host has.
+/// A unique file name for a host.
 fn file_name(host: &str, taken: &mut BTreeSet<String>) -> String {
     let plain =
         |letter: char| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '_' };
@@ -173,16 +175,17 @@ fn file_name(host: &str, taken: &mut BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::Recording;
+    use straggler_model::noise::NoiseRecording;
     use straggler_model::noise::recording::{Core, Detour, Evidence};
 
     fn measurement() -> Measurement {
         let part = |host: &str| {
-            let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+            let mut recording =
+                NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
             let source = recording.source_id("kworker", Evidence::Traced);
             let detours = vec![Detour { start: Time(5), duration: Time(7), source }];
             recording.cores.push(Core { core: 3, length: Time(1000), detours, ..Core::default() });
-            let places = vec![Place { began_ps: 9, rate: 1.000001, iteration_ps: 20_000.5 }];
+            let places = vec![CoreClock { began_ps: 9, rate: 1.000001, iteration_ps: 20_000.5 }];
             Part { host: host.into(), recording, places, left_out: 2, left_out_time: Time(3) }
         };
         let parts = vec![part("n1.site"), part("n1/site"), part("")];
@@ -207,11 +210,11 @@ mod tests {
         let text = std::fs::read_to_string(&list).unwrap();
         std::fs::write(&list, text.replace("\"rate\": 1.000001", "\"rate\": 0.0")).unwrap();
         let refused = |folder: &Path| Measurement::read(folder).unwrap_err().error.to_string();
-        assert!(refused(folder.path()).contains("makes no sense"), "{}", refused(folder.path()));
+        assert!(refused(folder.path()).contains("is invalid"), "{}", refused(folder.path()));
         std::fs::write(&list, text.replace(FORMAT, "another")).unwrap();
-        assert!(refused(folder.path()).contains("no measurement"));
+        assert!(refused(folder.path()).contains("not a measurement"));
         std::fs::write(&list, &text[..text.len() / 2]).unwrap();
-        assert!(refused(folder.path()).contains("no measurement"));
+        assert!(refused(folder.path()).contains("not a measurement"));
         std::fs::remove_file(&list).unwrap();
         assert!(refused(folder.path()).contains(LIST));
     }

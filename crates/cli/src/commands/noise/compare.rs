@@ -1,40 +1,44 @@
-//! `straggler noise compare`: whether two noises are the same.
+//! `straggler noise compare`: whether two recordings or descriptions are the same noise.
 
 mod page;
 
 use super::input::{self, Input};
 use crate::args::noise::Compare;
-use crate::commands::{refuse_missing_folder, report};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::pages;
 use serde::Serialize;
 use straggler_analysis::noise::Comparison;
-use straggler_analysis::noise::compare::Difference;
+use straggler_analysis::noise::compare::{Difference, SourceDifference};
 use straggler_model::Time;
 use straggler_model::noise::NoiseSpec;
-use straggler_report::Table;
-use straggler_report::numbers::{grouped, percent, significant};
+use straggler_report::numbers::{percent, significant};
+use straggler_report::{Cell, Columns, Table};
 
-/// What is drawn of two descriptions.
+/// Length drawn from each of two descriptions.
 const LENGTH: Time = Time::from_ns(60_000_000_000);
-/// Sources that are listed.
+/// Most sources in the list.
 const MOST_SOURCES: usize = 20;
 
 pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let read = [input::files(&typed.first)?, input::files(&typed.second)?];
     let measured =
         read.iter().flatten().flat_map(|input| &input.recording.cores).map(|core| core.length).max();
     let length = typed.length.or(measured).unwrap_or(LENGTH);
     let [first, second] = read;
-    // Two draws from one description are not the same draw.
+    // Two draws from one description need different seeds.
     let first = or_drawn(first, &typed.first, seed, length)?;
     let second = or_drawn(second, &typed.second, seed.wrapping_add(1), length)?;
     let comparison = Comparison::of(&first.recording, &second.recording, seed);
     let warnings = [first.warnings, second.warnings].concat();
-    let answer = Answer { equal: comparison.is_equal(), verdict: verdict(&comparison), comparison, warnings };
+    let answer = CompareNoiseAnswer {
+        equal: comparison.is_equal(),
+        verdict: verdict(&comparison),
+        comparison,
+        warnings,
+    };
     let names = [input::name(&typed.first, seed)?, input::name(&typed.second, seed)?];
-    report::write_asked(typed.report.report.as_ref(), console, || {
+    pages::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&answer, [&first.recording, &second.recording], names)
     })?;
     if console.json {
@@ -54,7 +58,7 @@ fn or_drawn(read: Option<Input>, spec: &NoiseSpec, seed: u64, length: Time) -> O
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct CompareNoiseAnswer {
     equal: bool,
     verdict: String,
     #[serde(flatten)]
@@ -64,7 +68,7 @@ struct Answer {
 
 fn verdict(comparison: &Comparison) -> String {
     if comparison.overheads.iter().all(|overhead| overhead.detours == 0) {
-        return "Both are without noise.".into();
+        return "Neither has noise.".into();
     }
     let [first, second] = [0, 1].map(|side| percent(comparison.overheads[side].share));
     let what: Vec<&str> = comparison
@@ -72,15 +76,15 @@ fn verdict(comparison: &Comparison) -> String {
         .iter()
         .map(|difference| match difference {
             Difference::Overhead => "their overhead",
-            Difference::Durations => "how long detours are",
-            Difference::Gaps => "how far apart they are",
+            Difference::Durations => "the durations of detours",
+            Difference::Gaps => "the gaps between detours",
         })
         .collect();
     match what.as_slice() {
         [] if comparison.too_few => {
-            format!("There are too few detours to tell: A takes {first} of the time, B {second}.")
+            format!("There are too few detours for a verdict: A takes {first} of the time, B {second}.")
         }
-        [] => format!("No difference beyond chance: A takes {first} of the time, B {second}."),
+        [] => format!("They are statistically indistinguishable: A takes {first} of the time, B {second}."),
         list => format!("They differ in {}: A takes {first} of the time, B {second}.", listed(list)),
     }
 }
@@ -93,16 +97,16 @@ fn listed(parts: &[&str]) -> String {
     }
 }
 
-fn say(answer: &Answer) -> String {
+fn say(answer: &CompareNoiseAnswer) -> String {
     let comparison = &answer.comparison;
-    let mut table = Table::with_header(["", "A", "B", "differ by", "chance up to"]);
+    let mut table = Table::new("", &["", "#A", "#B", "#difference", "#limit of chance"]);
     let [first, second] = &comparison.overheads;
     let by = comparison.overhead_difference;
     let by = by
         .map_or_else(|| "no interval".into(), |[low, high]| format!("{} to {}", percent(low), percent(high)));
-    table.row(["overhead".into(), percent(first.share), percent(second.share), by, String::new()]);
-    let rates = comparison.rates_hz.map(significant);
-    table.row(["detours a second".into(), rates[0].clone(), rates[1].clone(), String::new(), String::new()]);
+    table.row(["overhead".into(), percent(first.share), percent(second.share), by]);
+    let [first, second] = comparison.rates_hz.map(significant);
+    table.row(["detours per second".into(), first, second]);
     for (name, distance) in [("duration", comparison.durations), ("gap", comparison.gaps)] {
         let medians =
             distance.medians_ps.map(|ps| ps.map_or_else(|| "none".into(), |ps| Time(ps).to_string()));
@@ -114,14 +118,19 @@ fn say(answer: &Answer) -> String {
 }
 
 fn say_sources(comparison: &Comparison) -> String {
-    if comparison.sources.len() < 2 {
+    let sources = &comparison.sources;
+    if sources.len() < 2 {
         return String::new();
     }
-    let mut table = Table::with_header(["source", "detours of A", "of B", "overhead of A", "of B"]);
-    for source in comparison.sources.iter().take(MOST_SOURCES) {
-        let events = source.events.map(grouped);
-        let overheads = source.overheads.map(percent);
-        table.row([source.name.clone()].into_iter().chain(events).chain(overheads));
-    }
-    format!("\n{table}")
+    format!("\n{}", table_of_sources(&sources[..sources.len().min(MOST_SOURCES)]))
+}
+
+fn table_of_sources(sources: &[SourceDifference]) -> Table {
+    Columns::over(sources)
+        .text("source", |row| &row.name)
+        .number("detours of A", |row| Cell::count(row.events[0]))
+        .number("of B", |row| Cell::count(row.events[1]))
+        .number("overhead of A", |row| Cell::share(row.overheads[0]))
+        .number("of B", |row| Cell::share(row.overheads[1]))
+        .build()
 }

@@ -1,15 +1,14 @@
-//! `straggler noise convert`: noise files from one format to another.
+//! `straggler noise convert`: converts noise files from one format to another.
 
 use crate::args::noise::convert::Convert;
-use crate::commands::noise_file::{self, NoiseFile};
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::inputs::noise_file::{self, NoiseFile};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use straggler_model::noise::format::{self, Format, FormatOptions, Repairs, Written};
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped};
-use straggler_report::{Table, replace_file};
+use straggler_report::numbers::counted;
+use straggler_report::{Cell, Columns, replace_file};
 
 pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     let read: Vec<Read> = (0..)
@@ -20,8 +19,8 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     let inputs = read.iter().map(InputAnswer::of).collect();
     let recording = format::join(read.into_iter().map(|read| read.file.recording).collect())?;
     let written = format::write(&recording, typed.to)?;
-    warnings.extend(written.dropped.iter().map(|what| format!("{} has no room for {what}", typed.to)));
-    let answer = Answer {
+    warnings.extend(written.dropped.iter().map(|what| format!("{} cannot store {what}", typed.to)));
+    let answer = ConvertNoiseAnswer {
         format: typed.to.name(),
         cores: recording.cores.len(),
         detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
@@ -37,7 +36,7 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     console.print(&say(&answer))
 }
 
-/// A file that was read.
+/// An input file.
 struct Read {
     path: PathBuf,
     file: NoiseFile,
@@ -62,7 +61,7 @@ fn number_in(path: &Path) -> Option<u32> {
     stem.rsplit(['.', '_']).next()?.parse().ok()
 }
 
-/// One file as it is called; several with the core behind the name.
+/// A single file gets the given name; several get the core number appended.
 fn write(output: &Path, written: &Written) -> Outcome<Vec<OutputAnswer>> {
     let several = written.files.len() > 1;
     let mut outputs = Vec::new();
@@ -83,7 +82,7 @@ fn write(output: &Path, written: &Written) -> Outcome<Vec<OutputAnswer>> {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ConvertNoiseAnswer {
     format: &'static str,
     cores: usize,
     detours: u64,
@@ -122,23 +121,23 @@ impl InputAnswer {
 #[derive(Serialize)]
 struct OutputAnswer {
     file: String,
-    /// Nothing for a file of the whole node.
+    /// None for a file of the whole node.
     core: Option<u32>,
     bytes: u64,
 }
 
-fn say(answer: &Answer) -> String {
+fn say(answer: &ConvertNoiseAnswer) -> String {
     let samples = match answer.quanta {
         0 => String::new(),
         quanta => format!(" and {}", counted(quanta, "sample", "samples")),
     };
     let (detours, cores) =
         (counted(answer.detours, "detour", "detours"), counted(answer.cores as u64, "core", "cores"));
-    let mut table = Table::with_header(["file", "core", "size"]).text(0);
-    for output in &answer.outputs {
-        let core = output.core.map_or_else(|| "all".into(), grouped);
-        table.row([output.file.clone(), core, Bytes(output.bytes).to_string()]);
-    }
+    let table = Columns::over(&answer.outputs)
+        .text("file", |row| &row.file)
+        .number("core", |row| row.core.map_or_else(|| "all".into(), Cell::count))
+        .number("size", |row| Cell::bytes(row.bytes))
+        .build();
     format!("{detours}{samples} of {cores}, written as {}.\n\n{table}", answer.format)
 }
 

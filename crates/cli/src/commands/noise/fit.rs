@@ -1,33 +1,32 @@
-//! `straggler noise fit`: measured noise as a short list of sources.
+//! `straggler noise fit`: fits a short list of sources to measured noise.
 
 use super::input;
 use crate::args::noise::Fit as Typed;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use serde::Serialize;
-use std::path::Path;
 use straggler_analysis::noise::fit::{self, Fit, FittedSource};
 use straggler_analysis::noise::overhead;
 use straggler_model::noise::generate::Extent;
-use straggler_model::noise::{Recording, format};
-use straggler_report::numbers::{counted, grouped, percent};
-use straggler_report::{Table, replace_file};
+use straggler_model::noise::{NoiseRecording, format};
+use straggler_model::path_text::path_of;
+use straggler_report::numbers::{counted, percent};
+use straggler_report::{Cell, Columns, replace_file};
 
 pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
     let (recording, mut warnings) = read(typed)?;
     let first = typed.files.first().map_or("", String::as_str);
-    let stem = || Path::new(first).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let stem = || path_of(first).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
     let name = typed.name.clone().unwrap_or_else(stem);
     let fit = Fit::of(&recording, &name, &made_from(typed, &recording)).map_err(Failure::bad_input_of)?;
     warnings.extend(fit.notes.iter().cloned());
     if recording.cores.len() > 1 {
         warnings.push(
-            "the cores are taken together: a rhythm of one core may be lost among them; --core fits one"
-                .into(),
+            "all cores are fitted together, which may hide a period of one core; --core fits one".into(),
         );
     }
     let toml = fit.signature.to_toml()?;
-    let answer = Answer::new(&fit, &recording, seed, &toml, warnings)?;
+    let answer = FitNoiseAnswer::new(&fit, &recording, seed, &toml, warnings)?;
     if let Some(path) = &typed.output {
         replace_file(path, |out| out.write_all(toml.as_bytes()))?;
     }
@@ -41,14 +40,14 @@ pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
             console.note(&format!("wrote {}", path.display()));
             Ok(())
         }
-        None => console.print(&format!("{}\n{toml}", commented(&say(&answer)))),
+        None => console.print_verbatim(&format!("{}\n{toml}", commented(&say(&answer)))),
     }
 }
 
-fn read(typed: &Typed) -> Outcome<(Recording, Vec<String>)> {
+fn read(typed: &Typed) -> Outcome<(NoiseRecording, Vec<String>)> {
     let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
     for (position, path) in (0..).zip(&typed.files) {
-        let input = input::file(Path::new(path), position, None)?;
+        let input = input::file(&path_of(path), position, None)?;
         recordings.push(input.recording);
         warnings.extend(input.warnings);
     }
@@ -64,7 +63,7 @@ fn read(typed: &Typed) -> Outcome<(Recording, Vec<String>)> {
     Ok((recording, warnings))
 }
 
-fn made_from(typed: &Typed, recording: &Recording) -> String {
+fn made_from(typed: &Typed, recording: &NoiseRecording) -> String {
     let (noise, length) = recording.noise_and_length();
     let detours: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
     let files = typed.files.join(", ");
@@ -73,17 +72,17 @@ fn made_from(typed: &Typed, recording: &Recording) -> String {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct FitNoiseAnswer<'a> {
     name: &'a str,
     made_from: &'a str,
     toml: &'a str,
-    /// The share of time that noise takes: as measured, and as the signature has it.
+    /// The share of time lost to noise: measured, and by the signature.
     overhead: f64,
     fitted_overhead: f64,
     sources: &'a [FittedSource],
-    /// Noise time in parts too small for a source of their own.
+    /// Noise time in parts too small for a separate source.
     left_out: f64,
-    /// How far what the signature draws is from what was measured, each with its limit.
+    /// Distances between drawn and measured noise, each with its limit.
     durations: Distance,
     gaps: Distance,
     warnings: Vec<String>,
@@ -95,20 +94,20 @@ struct Distance {
     limit: f64,
 }
 
-impl<'a> Answer<'a> {
-    /// The fit is put to the test: noise is drawn from it and held against the recording.
+impl<'a> FitNoiseAnswer<'a> {
+    /// Tests the fit: draws noise from it and compares that with the recording.
     fn new(
         fit: &'a Fit,
-        recording: &Recording,
+        recording: &NoiseRecording,
         seed: u64,
         toml: &'a str,
         warnings: Vec<String>,
-    ) -> Outcome<Answer<'a>> {
+    ) -> Outcome<FitNoiseAnswer<'a>> {
         let length = recording.noise_and_length().1;
         let drawn = fit.signature.recording(seed, Extent::Length(length))?;
         let [durations, gaps] =
             fit::distances(recording, &drawn).map(|(distance, limit)| Distance { distance, limit });
-        Ok(Answer {
+        Ok(FitNoiseAnswer {
             name: &fit.signature.name,
             made_from: &fit.signature.made_from,
             toml,
@@ -123,26 +122,28 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn say(answer: &Answer<'_>) -> String {
+fn say(answer: &FitNoiseAnswer<'_>) -> String {
     let count = counted(answer.sources.len() as u64, "source", "sources");
     let (has, was) = (percent(answer.fitted_overhead), percent(answer.overhead));
     let mut text = format!("A signature of {count} takes {has} of the time; {was} was measured.\n");
     for (what, Distance { distance, limit }) in [("durations", &answer.durations), ("gaps", &answer.gaps)] {
-        let verdict = if distance <= limit { "statistically indistinguishable" } else { "not the same" };
+        let verdict = if distance <= limit { "statistically indistinguishable" } else { "distinguishable" };
         text.push_str(&format!(
-            "Drawn again, its {what} are {verdict}: they differ by {distance:.3}, chance by up to {limit:.3}.\n"
+            "Drawn again, its {what} are {verdict}: the distance is {distance:.3}, by chance up to \
+             {limit:.3}.\n"
         ));
     }
-    let mut table = Table::with_header(["source", "detours", "of the noise", "distance", "limit"]);
-    for source in answer.sources {
-        let numbers =
-            [percent(source.share), format!("{:.3}", source.distance), format!("{:.3}", source.limit)];
-        table.row([source.name.clone(), grouped(source.events)].into_iter().chain(numbers));
-    }
+    let table = Columns::over(answer.sources)
+        .text("source", |row| &row.name)
+        .number("detours", |row| Cell::count(row.events))
+        .number("of the noise", |row| Cell::share(row.share))
+        .number("distance", |row| format!("{:.3}", row.distance))
+        .number("limit", |row| format!("{:.3}", row.limit))
+        .build();
     format!("{text}\n{table}")
 }
 
-/// As comments in front of the file.
+/// The text as comments at the top of the file.
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}").trim_end().to_string() + "\n").collect()
 }

@@ -1,21 +1,22 @@
-//! Noise as it was typed, as a recording: files are read, descriptions drawn.
+//! Noise from the command line as a recording: files are read, descriptions are drawn.
 
-use crate::commands::noise_file::{self, NoiseFile};
 use crate::exit::Outcome;
+use crate::inputs::noise_file::{self, NoiseFile};
 use std::path::Path;
 use straggler_analysis::noise::drawn;
 use straggler_model::Time;
 use straggler_model::noise::format::{self, FormatOptions};
 use straggler_model::noise::spec::Shape;
-use straggler_model::noise::{NoiseSpec, Recording, Who};
+use straggler_model::noise::{NoiseRecording, NoiseSpec, Who};
+use straggler_model::path_text::path_of;
 
-/// A recording and what should be known of it.
+/// A recording, with warnings about it.
 pub struct Input {
-    pub recording: Recording,
+    pub recording: NoiseRecording,
     pub warnings: Vec<String>,
 }
 
-/// The recording in files that are the cores of one node; nothing if a source is not a file for everyone.
+/// The recording, if the files are the cores of one node; none if a source is not a file that applies to all ranks.
 pub fn files(spec: &NoiseSpec) -> Outcome<Option<Input>> {
     let mut files = Vec::new();
     for source in &spec.sources {
@@ -29,27 +30,27 @@ pub fn files(spec: &NoiseSpec) -> Outcome<Option<Input>> {
     }
     let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
     for (position, (path, length)) in (0..).zip(files) {
-        let input = file(Path::new(path), position, length)?;
+        let input = file(&path_of(path), position, length)?;
         recordings.push(input.recording);
         warnings.extend(input.warnings);
     }
     Ok(Some(Input { recording: format::join(recordings)?, warnings }))
 }
 
-/// The recording in one file; `core` is its number if the file does not tell.
+/// The recording in one file; `core` is used if the file has no core number.
 pub fn file(path: &Path, core: u32, length: Option<Time>) -> Outcome<Input> {
     let options = FormatOptions { core, length, ..FormatOptions::default() };
     let NoiseFile { recording, warnings, .. } = noise_file::read(path, None, &options)?;
     Ok(Input { recording, warnings })
 }
 
-/// What a description does to rank 0 within a length.
+/// The detours of rank 0 under a description, within this length.
 pub fn drawn(spec: &NoiseSpec, seed: u64, length: Time) -> Outcome<Input> {
     let loaded = spec.load(seed)?;
     Ok(Input { recording: drawn::recording(&loaded.sources, 0, length), warnings: Vec::new() })
 }
 
-/// What a person calls it: the files, or the names of the sources.
+/// The name for the user: the files, or the names of the sources.
 pub fn name(spec: &NoiseSpec, seed: u64) -> Outcome<String> {
     let path = |shape: &Shape| match shape {
         Shape::Trace { path, .. } => Some(path.clone()),

@@ -1,4 +1,4 @@
-//! `straggler noise list`: the signatures that are built in.
+//! `straggler noise list`: the built-in signatures.
 
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
@@ -8,7 +8,7 @@ use straggler_model::noise::signature::{Arrivals, BuiltIn, SignatureSource};
 use straggler_report::Table;
 use straggler_report::numbers::percent;
 
-/// What all of them are, in every form of the answer.
+/// The label of all of them, in every form of the answer.
 const LABEL: &str = "synthesised, not measured";
 
 pub fn run(name: Option<&str>, console: &Console) -> Outcome<()> {
@@ -17,7 +17,7 @@ pub fn run(name: Option<&str>, console: &Console) -> Outcome<()> {
     if console.json {
         console.print_json(&SignatureAnswer::of(built_in)?)
     } else {
-        console.print(built_in.toml)
+        console.print_verbatim(built_in.toml)
     }
 }
 
@@ -39,9 +39,9 @@ struct SignatureAnswer {
     summary: &'static str,
     label: &'static str,
     made_from: String,
-    /// By the formulas of the sources.
+    /// Computed from the formulas of the sources.
     share: f64,
-    /// As the publication prints it.
+    /// As printed in the publication.
     published_percent: Option<&'static str>,
     sources: Vec<SourceAnswer>,
 }
@@ -49,10 +49,10 @@ struct SignatureAnswer {
 #[derive(Serialize)]
 struct SourceAnswer {
     name: String,
-    /// Of a source that strikes regularly.
+    /// For a periodic source.
     period_ps: Option<u64>,
     jitter_ps: Option<u64>,
-    /// Of a source that strikes at random.
+    /// For a random source.
     mean_gap_ps: Option<u64>,
     duration: String,
     mean_duration_ps: f64,
@@ -101,8 +101,7 @@ impl SourceAnswer {
 }
 
 fn say(signatures: &[SignatureAnswer]) -> String {
-    let mut table =
-        Table::with_header(["name", "share", "source", "detours (mean)", "system"]).text(2).text(3).text(4);
+    let mut table = Table::new("", &["name", "#share", "source", "detours (mean)", "system"]);
     for signature in signatures {
         let none = [("none".to_string(), String::new())];
         let sources = signature.sources.iter().map(|source| (source.name.clone(), source.words.clone()));
@@ -115,7 +114,7 @@ fn say(signatures: &[SignatureAnswer]) -> String {
     }
     let count = signatures.len();
     format!(
-        "{count} signatures are built in, all {LABEL}: from what is published about the noise itself.\n\n{table}\n\
-         Use one: --noise NAME. The reasons for its numbers: straggler noise list NAME\n"
+        "{count} signatures are built in, all {LABEL}, from published descriptions of the \
+         noise.\n\n{table}\nUse one: --noise NAME. Sources of its numbers: straggler noise list NAME\n"
     )
 }

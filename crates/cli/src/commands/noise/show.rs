@@ -1,29 +1,27 @@
-//! `straggler noise show`: what a description means once its files are read and its traces drawn, and what
-//! measured noise looks like.
+//! `straggler noise show`: describes noise after reading its files and drawing its traces, and analyses measured noise.
 
 mod measured;
 
-pub use measured::opening;
-
 use super::input::{self, Input};
 use crate::args::noise::Show;
-use crate::commands::simulate::what_was_noticed;
-use crate::commands::{refuse_missing_folder, report};
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::inputs::noise::what_was_noticed;
+use crate::metrics::noise::NoiseNumbers;
+use crate::metrics::{Checked, LimitAnswer};
+use crate::pages;
 use serde::Serialize;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
 use straggler_model::noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_model::stats::quantile_in_place;
-use straggler_report::Table;
-use straggler_report::numbers::{grouped, percent};
+use straggler_report::numbers::percent;
+use straggler_report::{Cell, Columns};
 
-/// How much of a description is drawn for a report.
+/// The length drawn from a description for a report.
 const DRAWN: Time = Time::from_ns(10_000_000_000);
 
 pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let sources = typed.noise.iter().flat_map(|spec| spec.sources.clone()).collect();
     let whole = NoiseSpec { sources };
     let loaded = whole.load(seed)?;
@@ -40,14 +38,18 @@ pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
         answer.analysis = Some(analysis);
         answer.warnings = input.warnings;
     }
+    let checked = Checked::of(&typed.checks, answer.numbers().metrics())?;
+    answer.limits.clone_from(&checked.limits);
     if console.json {
-        return console.print_json(&answer);
+        console.print_json(&answer)?;
+    } else {
+        answer.warnings.iter().for_each(|warning| console.warn(warning));
+        console.print(&if answer.analysis.is_some() { text } else { say(&answer) })?;
     }
-    answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&if answer.analysis.is_some() { text } else { say(&answer) })
+    checked.finish(console)
 }
 
-/// What was measured, or what a description does to rank 0.
+/// The report of a recording, or of the detours of rank 0 under a description.
 fn write_report(
     typed: &Show,
     read: Option<&Input>,
@@ -58,21 +60,23 @@ fn write_report(
     let drawn = if read.is_some() { None } else { Some(input::drawn(spec, seed, DRAWN)?) };
     let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
     let name = input::name(spec, seed)?;
-    let subject = report::NoiseSubject { recording: &input.recording, name: &name, seed };
-    report::write_asked(typed.report.report.as_ref(), console, || subject.page())
+    let subject = pages::NoiseSubject { recording: &input.recording, name: &name, seed };
+    pages::write_asked(typed.report.report.as_ref(), console, || subject.page())
 }
 
 #[derive(Serialize)]
 struct NoiseAnswer {
     description: String,
-    /// Of rank 0.
+    /// For rank 0.
     share: f64,
     seed: u64,
     sources: Vec<SourceAnswer>,
-    /// What was measured; nothing for a description.
+    /// The analysis of a recording; none for a description.
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<Analysis>,
     warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<LimitAnswer>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +85,7 @@ struct SourceAnswer {
     description: String,
     ranks: String,
     detours: u64,
-    /// After this long the source repeats; nothing for one that never does.
+    /// Period after which the source repeats; none if it never does.
     length_ps: Option<u64>,
     share: f64,
     duration_ps: Durations,
@@ -105,7 +109,24 @@ impl NoiseAnswer {
             sources: injection.sources.iter().map(SourceAnswer::of).collect(),
             analysis: None,
             warnings,
+            limits: Vec::new(),
         })
+    }
+
+    /// The numbers of a recording, or of rank 0 under a description.
+    fn numbers(&self) -> NoiseNumbers {
+        if let Some(analysis) = &self.analysis {
+            return NoiseNumbers::of(analysis);
+        }
+        let rate =
+            |source: &SourceAnswer| source.length_ps.map(|ps| source.detours as f64 / Time(ps).seconds());
+        NoiseNumbers {
+            overhead: self.share,
+            interval: None,
+            rate_hz: Some(self.sources.iter().filter_map(rate).sum()),
+            longest: Time(self.sources.iter().map(|source| source.duration_ps.max).max().unwrap_or(0)),
+            sources: self.sources.iter().map(|source| (source.name.clone(), source.share)).collect(),
+        }
     }
 }
 
@@ -142,17 +163,17 @@ fn say(answer: &NoiseAnswer) -> String {
     if answer.sources.is_empty() {
         return "No noise.\n".into();
     }
-    let headings =
-        ["source", "detours", "repeats after", "share", "shortest", "median", "99 %", "longest", "ranks"];
-    let mut table = Table::with_header(headings).text(8);
-    for source in &answer.sources {
-        let durations = source.duration_ps;
-        let lengths = [durations.min, durations.median, durations.p99, durations.max];
-        let repeats = source.length_ps.map_or_else(|| "never".into(), |ps| Time(ps).to_string());
-        let first = [source.name.clone(), grouped(source.detours), repeats, percent(source.share)];
-        let lengths = lengths.into_iter().map(|ps| Time(ps).to_string());
-        table.row(first.into_iter().chain(lengths).chain([source.ranks.clone()]));
-    }
+    let table = Columns::over(&answer.sources)
+        .text("source", |row| &row.name)
+        .number("detours", |row| Cell::count(row.detours))
+        .number("repeats after", |row| row.length_ps.map_or_else(|| "never".into(), Cell::ps))
+        .number("share", |row| Cell::share(row.share))
+        .number("shortest", |row| Cell::ps(row.duration_ps.min))
+        .number("median", |row| Cell::ps(row.duration_ps.median))
+        .number("99 %", |row| Cell::ps(row.duration_ps.p99))
+        .number("longest", |row| Cell::ps(row.duration_ps.max))
+        .text("ranks", |row| &row.ranks)
+        .build();
     let share = percent(answer.share);
     format!("{}.\nIt takes {share} of rank 0's time.\n\n{table}", answer.description)
 }

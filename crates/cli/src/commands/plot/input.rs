@@ -1,22 +1,22 @@
-//! What is to be drawn: files are read and joined, signatures drawn from, and what was not asked for is left
-//! out.
+//! Input of a figure: reads and joins files, draws from signatures, and drops cores that were not requested.
 
 use crate::args::plot::PlotNoise;
-use crate::commands::noise_file;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::noise_file;
 use std::path::Path;
 use straggler_analysis::noise::drawn;
 use straggler_model::Time;
 use straggler_model::noise::format::{FormatOptions, join};
 use straggler_model::noise::generate::Extent;
-use straggler_model::noise::{NoiseSpec, Recording, Shape, SignatureOrigin, SourceSpec};
+use straggler_model::noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec};
+use straggler_model::path_text::path_of;
 
-/// How much of a signature is drawn unless the user says it.
+/// Default length drawn from a signature.
 const USUAL_LENGTH: Time = Time::from_ns(10_000_000_000);
 
 pub struct Input {
-    pub recording: Recording,
-    /// As typed; of several, the first and how many there are.
+    pub recording: NoiseRecording,
+    /// As typed; for several, the first and their number.
     pub name: String,
     pub warnings: Vec<String>,
 }
@@ -45,17 +45,17 @@ impl Input {
     }
 }
 
-/// A file, but not the file of a signature.
+/// Whether it is a file other than a signature.
 fn is_recording(name: &str) -> bool {
     Path::new(name).is_file() && !name.ends_with(".toml")
 }
 
-/// What a description as `--noise` takes it does to rank 0.
-fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
+/// Detours of rank 0 under a description as given to `--noise`.
+fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<NoiseRecording> {
     let spec = NoiseSpec::of_typed(text).map_err(|error| Failure::new(Exit::Usage, error))?;
     let length = length.unwrap_or(USUAL_LENGTH);
     if let [SourceSpec { shape: Shape::Signature(SignatureOrigin::BuiltIn(known)), .. }] = &spec.sources[..] {
-        // Drawn by itself, a signature keeps the names of its sources.
+        // A signature drawn by itself keeps the names of its sources.
         let drawn = known.signature().and_then(|signature| signature.recording(seed, Extent::Length(length)));
         return drawn.map_err(|error| Failure::new(Exit::Usage, error));
     }
@@ -63,15 +63,15 @@ fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> 
     Ok(drawn::recording(&loaded.sources, 0, length))
 }
 
-fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<Recording> {
+fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<NoiseRecording> {
     let options =
         FormatOptions { core: index as u32, ghz: typed.ghz, interval: typed.interval, ..Default::default() };
-    let file = noise_file::read(Path::new(name), None, &options)?;
+    let file = noise_file::read(&path_of(name), None, &options)?;
     warnings.extend(file.warnings);
     Ok(file.recording)
 }
 
-fn keep_core(recording: &mut Recording, core: u32) -> Outcome<()> {
+fn keep_core(recording: &mut NoiseRecording, core: u32) -> Outcome<()> {
     let known: Vec<String> = recording.cores.iter().map(|known| known.core.to_string()).collect();
     recording.cores.retain(|known| known.core == core);
     if recording.cores.is_empty() {
@@ -81,8 +81,8 @@ fn keep_core(recording: &mut Recording, core: u32) -> Outcome<()> {
     Ok(())
 }
 
-/// Detours that begin later are left out.
-fn cut(recording: &mut Recording, length: Time) {
+/// Detours that begin later are dropped.
+fn cut(recording: &mut NoiseRecording, length: Time) {
     for core in &mut recording.cores {
         core.detours.retain(|detour| detour.start < length);
         core.phases.retain(|phase| phase.start < length);

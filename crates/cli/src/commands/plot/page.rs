@@ -1,13 +1,14 @@
 //! `straggler plot page`: one chart of a report as a picture.
 
 use crate::args::plot::PlotPage;
-use crate::commands::report::Search;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::pages::Search;
 use serde::Serialize;
-use straggler_report::Table;
+use straggler_model::spelling;
 use straggler_report::charts::{Heading, save};
 use straggler_report::page::{Chart, Page, Plot};
+use straggler_report::{Cell, Columns};
 
 pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
     let (page, _) = Search::of(&typed.inputs)?.page(None, seed)?;
@@ -15,7 +16,7 @@ pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
     let (number, chart) = find(&page, wanted)?;
     let own = chart.heading();
     let heading = Heading { title: typed.title.clone().unwrap_or(own.title), ..own };
-    save(output, &chart.draw(&heading))?;
+    save(output, &chart.draw(&heading).svg)?;
     let answer = Drawn {
         picture: output.display().to_string(),
         number,
@@ -26,7 +27,7 @@ pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
     if console.json {
         return console.print_json(&answer);
     }
-    let synthetic = if answer.synthetic { " The data are synthetic." } else { "" };
+    let synthetic = if answer.synthetic { " The data is synthetic." } else { "" };
     console.print(&format!("{}: {}, {}.{synthetic}\n", answer.picture, answer.title, answer.plot))
 }
 
@@ -65,14 +66,16 @@ fn list(page: &Page, console: &Console) -> Outcome<()> {
     if console.json {
         return console.print_json(&charts);
     }
-    let mut table = Table::with_header(["chart", "title", "kind", "section"]).text(1).text(2).text(3);
-    for chart in charts {
-        table.row([chart.number.to_string(), chart.title, chart.plot.into(), chart.section]);
-    }
+    let table = Columns::over(&charts)
+        .number("chart", |row| Cell::id(row.number))
+        .text("title", |row| &row.title)
+        .text("kind", |row| row.plot)
+        .text("section", |row| &row.section)
+        .build();
     console.print(&table.to_string())
 }
 
-/// By its number, or by the beginning of its title; the first that fits.
+/// Finds a chart by its number, or the first whose title begins with the text.
 fn find<'a>(page: &'a Page, wanted: &str) -> Outcome<(usize, &'a Chart)> {
     let begins = |title: &str| title.to_lowercase().starts_with(&wanted.to_lowercase());
     let found = match wanted.parse::<usize>() {
@@ -84,7 +87,9 @@ fn find<'a>(page: &'a Page, wanted: &str) -> Outcome<(usize, &'a Chart)> {
     found.ok_or_else(|| {
         let known: Vec<String> =
             listed(page).iter().map(|chart| format!("{} {}", chart.number, chart.title)).collect();
-        Failure::usage(format!("--chart {wanted}: there is no such chart, only: {}", known.join("; ")))
+        let titles = page.charts().map(|chart| chart.title.as_str());
+        let hint = spelling::hint(spelling::nearest(wanted, titles));
+        Failure::usage(format!("--chart {wanted}: no such chart; the charts are: {}{hint}", known.join("; ")))
     })
 }
 

@@ -1,48 +1,51 @@
-//! A prediction for people.
+//! A prediction as text.
 
-use super::Answer;
-use crate::commands::traced::no_stream_of;
+use super::PredictAnswer;
+use crate::inputs::traced::no_stream_of;
 use straggler_model::Time;
-use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped};
+use straggler_report::{Cell, Columns, Table};
 
-/// Rows of the table of ranks before the rest is only counted.
+/// Most rows of the table of ranks; the rest are only counted.
 const MOST_RANKS: usize = 16;
 
-pub fn say(answer: &Answer) -> String {
+pub fn say(answer: &PredictAnswer) -> String {
     let mut text = sentence(answer);
     if let Some(missing) = no_stream_of(&answer.ranks_without_a_stream) {
         text += &format!(
-            "\nIn the trace {missing}: what others did with it is left out, and the error above means little."
+            "\nIn the trace {missing}: calls of other ranks that involve it are dropped, so the error \
+             above is not reliable."
         );
     }
     for host in &answer.shared_hosts {
         text += &format!(
-            "\n{} of {} had {}: computations there waited for each other, and the error above means little.",
+            "\n{} of {} shared {}: they waited for each other's computation, so the error above is not \
+             reliable.",
             counted(host.ranks.into(), "rank", "ranks"),
             if host.host.is_empty() { "a host" } else { &host.host },
             counted(host.cores.into(), "core", "cores"),
         );
     }
     if let Some(disturbed) = &answer.disturbed {
-        text += &format!("\n{}: the error above means little.", disturbed.found.loss());
+        text += &format!("\n{}: the error above is not reliable.", disturbed.found.loss());
     }
     if answer.threaded_ranks > 0 {
         text += &format!(
-            "\n{} from several threads: what one thread waits for another counts as computation, and the error above means \
-             little.",
+            "\n{} from several threads: waits between threads count as computation, so the error above is \
+             not reliable.",
             counted(answer.threaded_ranks.into(), "rank calls", "ranks call"),
         );
     }
     format!("{text}\n\n{}{}", parameters(answer), ranks(answer))
 }
 
-fn sentence(answer: &Answer) -> String {
+fn sentence(answer: &PredictAnswer) -> String {
     let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
     let predicted = seconds(answer.predicted_seconds);
     if answer.copies > 1 {
         return format!(
-            "{} copies of the trace{synthetic}, {} processes: the model says {predicted}. The {} traced ran {}.",
+            "{} copies of the trace{synthetic}, {} processes: the model predicts {predicted}. The traced \
+             run of {} took {}.",
             grouped(answer.copies),
             grouped(answer.processes),
             counted(u64::from(answer.processes / answer.copies), "process", "processes"),
@@ -57,27 +60,27 @@ fn sentence(answer: &Answer) -> String {
         }
     };
     let worst = answer.largest_error_of_a_rank.as_ref().map_or_else(String::new, |worst| {
-        format!(" Of a single rank, at most {} (rank {}).", signed(worst.error), worst.rank)
+        format!(" The largest error of one rank is {} (rank {}).", signed(worst.error), worst.rank)
     });
     format!(
-        "The model says {predicted}, the run{synthetic} took {}{off}.{worst}",
+        "The model predicts {predicted}, the run{synthetic} took {}{off}.{worst}",
         seconds(answer.traced_seconds)
     )
 }
 
-/// A time of a run, to four digits.
+/// A run time, to four digits.
 fn seconds(value: f64) -> String {
     Time((value * 1e12).round() as u64).to_string()
 }
 
-/// A share in percent with its sign, if it is negative.
+/// A share in percent; a negative one has its sign.
 fn signed(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
-fn parameters(answer: &Answer) -> String {
-    let mut facts = Table::new().text(1);
+fn parameters(answer: &PredictAnswer) -> String {
+    let mut facts = Table::facts();
     facts.row(["network", &format!("{} ({})", answer.network.name, answer.network.parameters())]);
     if let Some(latency) = &answer.latency {
         facts.row(["latency", &latency.in_words()]);
@@ -99,19 +102,16 @@ fn parameters(answer: &Answer) -> String {
     format!("{facts}")
 }
 
-fn ranks(answer: &Answer) -> String {
+fn ranks(answer: &PredictAnswer) -> String {
     if answer.ranks.is_empty() {
         return String::new();
     }
-    let mut table = Table::with_header(["rank", "traced", "predicted", "off"]);
-    for (rank, one) in answer.ranks.iter().enumerate().take(MOST_RANKS) {
-        table.row([
-            rank.to_string(),
-            seconds(one.traced_seconds),
-            seconds(one.predicted_seconds),
-            one.error.map_or_else(String::new, signed),
-        ]);
-    }
+    let table = Columns::over(answer.ranks.iter().enumerate().take(MOST_RANKS))
+        .number("rank", |(rank, _)| Cell::id(rank))
+        .number("traced", |(_, row)| seconds(row.traced_seconds))
+        .number("predicted", |(_, row)| seconds(row.predicted_seconds))
+        .number("off", |(_, row)| row.error.map(signed))
+        .build();
     let rest = answer.ranks.len().saturating_sub(MOST_RANKS);
     let more = if rest > 0 {
         format!("… and {} more ranks (--json has all)\n", grouped(rest as u64))

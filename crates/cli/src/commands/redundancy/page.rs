@@ -1,22 +1,22 @@
 //! The page of a comparison of butterflies.
 
-use super::{Answer, TrialAnswer, say};
-use crate::commands::{command_line, report};
+use super::{RedundancyAnswer, TrialAnswer, cases, say};
+use crate::invocation::command_line;
+use crate::pages;
 use straggler_model::Time;
-use straggler_report::numbers::percent;
-use straggler_report::page::{
-    Axis, Bar, Bars, Cell, Chart, Distribution, Page, Sample, Section, Table, Unit,
-};
+use straggler_report::page::{Axis, Bar, Bars, Chart, Distribution, Page, Sample, Section, Unit};
+use straggler_report::{Cell, Columns, Table};
 
-pub fn page(answer: &Answer, synthetic: bool) -> Page {
+pub fn page(answer: &RedundancyAnswer, synthetic: bool) -> Page {
     let command = command_line();
-    let mut section = Section::new("What redundant exchanges win back");
+    let mut section = Section::new("Gain from redundant exchanges");
     section.add(distribution(answer, &command).synthetic(synthetic));
     section.add(means(answer, &command).synthetic(synthetic));
-    section.add(trials(answer, &command));
-    let summary: Vec<String> = report::paragraphs(&say(answer)).into_iter().take(2).collect();
+    section.add(cases(answer).titled("Means of the trials", &command));
+    section.add(trials(answer).titled("Trials", &command));
+    let summary: Vec<String> = pages::paragraphs(&say(answer)).into_iter().take(2).collect();
     section.text = summary.clone();
-    let mut page = report::page("Redundant exchanges", summary, vec![section]);
+    let mut page = pages::page("Redundant exchanges", summary, vec![section]);
     page.facts.add("Network", &answer.network.name);
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());
@@ -31,7 +31,7 @@ const CASES: [Case; 3] = [
     ("quiet", |trial| trial.quiet_ps),
 ];
 
-fn distribution(answer: &Answer, command: &str) -> Chart {
+fn distribution(answer: &RedundancyAnswer, command: &str) -> Chart {
     let sample = |(name, of): Case| {
         let mut times: Vec<u64> = answer.trials.iter().map(of).collect();
         times.sort_unstable();
@@ -45,7 +45,7 @@ fn distribution(answer: &Answer, command: &str) -> Chart {
         .with_note("Quiet: the same noise in computation, none in communication.")
 }
 
-fn means(answer: &Answer, command: &str) -> Chart {
+fn means(answer: &RedundancyAnswer, command: &str) -> Chart {
     let cases =
         [("conventional", &answer.conventional), ("redundant", &answer.redundant), ("quiet", &answer.quiet)];
     let bar = |(name, case): (&str, &super::CaseAnswer)| Bar {
@@ -60,18 +60,10 @@ fn means(answer: &Answer, command: &str) -> Chart {
     Chart::new("Mean run times", command, plot)
 }
 
-fn trials(answer: &Answer, command: &str) -> Table {
-    let columns = ["#trial", "#conventional", "#redundant", "#quiet", "#won back"];
-    let mut table = Table::new("Trials", &columns);
-    table.command = command.into();
-    for trial in &answer.trials {
-        let times = CASES.map(|(_, of)| {
-            let time = Time(of(trial));
-            Cell::number(time.to_string(), time.seconds())
-        });
-        let ratio = trial.ratio.map_or_else(|| Cell::text(""), |ratio| Cell::number(percent(ratio), ratio));
-        let number = Cell::number(trial.replica.to_string(), trial.replica.into());
-        table.row([number].into_iter().chain(times).chain([ratio]));
-    }
-    table
+fn trials(answer: &RedundancyAnswer) -> Table {
+    Columns::over(&answer.trials)
+        .number("trial", |row| Cell::id(row.replica))
+        .each(CASES, |columns, (name, of)| columns.number(name, |row| Cell::ps(of(row))))
+        .number("recovered", |row| row.ratio.map(Cell::share))
+        .build()
 }

@@ -1,12 +1,12 @@
-//! The redundant butterfly of Chen and Suda: run time of cycles, and what redundancy wins back.
+//! The redundant butterfly of Chen and Suda: run time of cycles, and how much redundancy recovers.
 
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
 use super::{Findings, Setting, Size, Work};
-use crate::commands::threads;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
 use crate::meter::Meter;
+use crate::threads::threads;
 use straggler_analysis::recovery::{Experiment, Trial, mean_ratio};
 use straggler_model::noise::{Injection, NoiseSpec, Phases, Source};
 use straggler_model::stats::quantile_in_place;
@@ -20,10 +20,10 @@ use straggler_sim::{Replicas, Simulation};
 const NETWORK: &str = "L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535";
 const CYCLES: u32 = 10;
 const RATIO: f64 = 0.4;
-const INPUT: &str = "As in the paper: periodic noise of 100 µs, its network and its computation. It draws the phases of \
-     the noise once; here they are drawn anew for every replica.";
+const INPUT: &str = "As in the paper: periodic noise of 100 µs, its network and its computation. It draws \
+    the phases of the noise once; here they are drawn again for every replica.";
 
-/// Computation of a cycle and period of the noise, in picoseconds, and how the figures call them.
+/// Computation of a cycle and period of the noise, in picoseconds, and their names in the figures.
 const SETTINGS: [(u64, u64, &str); 3] = [
     (0, 10_000_000_000, "(a) no computation, noise every 10 ms"),
     (6_666_670_000, 10_000_000_000, "(b) 6.67 ms of computation, noise every 10 ms"),
@@ -111,7 +111,7 @@ fn recovered(
 ) -> Option<(Comparison, String)> {
     let ratio = mean_ratio(trials)?;
     let name = SETTINGS[at].2;
-    let what = format!("{name}: share of the loss that is won back");
+    let what = format!("{name}: share of the loss that is recovered");
     let comparison = Comparison::new(what, Quantity::Share, published, ratio.mean);
     let interval = match ratio.high.is_finite() {
         true => format!("[{}, {}] with 95 % confidence", significant(ratio.low), significant(ratio.high)),
@@ -119,7 +119,7 @@ fn recovered(
     };
     let processes = grouped(processes);
     let remark =
-        format!("{name}, {processes} processes: {} {interval} is won back.", significant(ratio.mean));
+        format!("{name}, {processes} processes: {} {interval} is recovered.", significant(ratio.mean));
     Some((comparison, remark))
 }
 
@@ -131,7 +131,8 @@ pub mod by_processes {
         Description {
             figure: "Chen and Suda, Figure 8".into(),
             title: "Run time of 10 cycles of computation and a butterfly allreduce".into(),
-            about: "With more processes noise costs more, and redundant exchanges win a large part of it back. The paper shows curves."
+            about: "With more processes noise costs more, and redundant exchanges recover a large part of \
+                it. The paper shows curves."
                 .into(),
             input: INPUT.into(),
         }
@@ -192,9 +193,9 @@ pub mod by_cycles {
     pub fn describe() -> Description {
         Description {
             figure: "Chen and Suda, Figure 9".into(),
-            title: "What noise costs by the number of cycles".into(),
-            about: "The overhead grows almost linearly with the cycles, and nearly 0.4 of it is won back. The paper has 8 \
-                    million processes."
+            title: "Cost of noise by the number of cycles".into(),
+            about: "The overhead grows almost linearly with the cycles, and nearly 0.4 of it is recovered. \
+                The paper has 8 million processes."
                 .into(),
             input: INPUT.into(),
         }
@@ -238,7 +239,7 @@ pub mod by_cycles {
             };
             let plot = Lines {
                 x: Axis::linear("cycles", Unit::Count),
-                y: Axis::linear("time that noise in communication costs", Unit::Seconds),
+                y: Axis::linear("time lost to noise in communication", Unit::Seconds),
                 series: vec![of(0), of(1)],
                 marks: Vec::new(),
             };

@@ -1,4 +1,4 @@
-//! Everything that can be reproduced, and what cannot be by simulation.
+//! Everything that can be reproduced, and what simulation cannot reproduce.
 
 use super::definition::{Definition, Description};
 use super::{Findings, Setting, Size, Work, butterfly, exchanges, timelines};
@@ -72,7 +72,7 @@ pub static ENTRIES: &[Entry] = &[
     own!("sp2-fig5-6", exchanges::idle),
 ];
 
-/// Where names come from.
+/// The papers that the names refer to.
 pub const PAPERS: [(&str, &str); 3] = [
     (
         "sc10",
@@ -85,7 +85,7 @@ pub const PAPERS: [(&str, &str); 3] = [
     ("sp2", "Tabe, Hardwick, Stout: Statistical Analysis of Communication Time on the IBM SP2"),
 ];
 
-/// Figures and tables that no simulation gives.
+/// Figures and tables that no simulation can reproduce.
 pub const NOT_SIMULATED: [&str; 5] = [
     "sc10, Figure 1 and Table I: measured noise. `straggler measure noise` measures, `straggler noise list` has the synthesised signatures",
     "sc10, Figure 8(a): when the traced applications called collectives; their traces are not public",
@@ -118,7 +118,7 @@ impl Entry {
 mod tests {
     use super::*;
 
-    /// Every definition can be read, planned at both sizes, and speaks of series that it has.
+    /// Every definition can be parsed, planned at both sizes, and refers only to series that it has.
     #[test]
     fn every_definition_is_whole() {
         for entry in ENTRIES {

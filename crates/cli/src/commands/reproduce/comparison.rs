@@ -1,10 +1,10 @@
-//! What was published, what was simulated, and how far they are apart.
+//! Published and simulated numbers, and their difference.
 
 use serde::Serialize;
 use straggler_report::numbers::{counted, grouped, percent, significant};
-use straggler_report::page::{Cell, Table};
+use straggler_report::{Cell, Columns, Table};
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
@@ -26,8 +26,8 @@ pub enum Quantity {
 impl Quantity {
     pub fn say(self, value: f64) -> String {
         match self {
-            Quantity::Slowdown if value.abs() < 0.5 => percent(value),
-            Quantity::Slowdown | Quantity::Ratio | Quantity::Fit => significant(value),
+            Quantity::Slowdown => percent(value),
+            Quantity::Ratio | Quantity::Fit => significant(value),
             Quantity::Processes if value >= 0.0 => grouped(value as u64),
             Quantity::Processes | Quantity::Rank => format!("{value:.0}"),
             Quantity::Microseconds => format!("{} µs", significant(value)),
@@ -37,26 +37,26 @@ impl Quantity {
     }
 }
 
-/// One number of a paper and ours.
+/// One number of a paper, and ours.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     pub what: String,
     pub quantity: Quantity,
-    /// Nothing where the paper shows a picture or says a word.
+    /// None if the paper gives a figure or words instead of a number.
     pub published: Option<f64>,
-    /// What the published number says about ours.
+    /// How the published number relates to ours.
     pub meaning: Meaning,
     /// Where the number comes from, if the paper does not state it.
     pub basis: Option<String>,
-    /// Nothing where this size does not reach so far.
+    /// None if this size does not reach that scale.
     pub simulated: Option<f64>,
-    /// The largest number of processes that was simulated, where that is fewer than the paper's.
+    /// The largest simulated number of processes, if smaller than the paper's.
     pub only_up_to: Option<u32>,
-    /// Of how many runs ours is the largest, where it is a largest one: fewer runs find a smaller one.
+    /// For a maximum, the number of runs it was taken over: fewer runs find a smaller one.
     pub largest_of: Option<u64>,
 }
 
-/// What a published number says.
+/// How a published number relates to ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meaning {
@@ -88,7 +88,7 @@ impl Comparison {
         }
     }
 
-    /// The number beside ours is not the paper's own.
+    /// Marks a number that is not stated in the paper.
     pub fn by(self, basis: &str) -> Comparison {
         Comparison { basis: Some(basis.into()), ..self }
     }
@@ -114,7 +114,7 @@ impl Comparison {
         }
     }
 
-    /// How far apart the two are, in words.
+    /// The difference of the two, as text.
     pub fn difference(&self) -> String {
         match (self.between(), self.only_up_to) {
             (words, Some(_)) if !words.is_empty() && self.simulated.is_some() => {
@@ -159,23 +159,13 @@ impl Comparison {
 }
 
 /// All comparisons of a reproduction.
-pub fn table(comparisons: &[Comparison], command: &str) -> Table {
-    let mut table =
-        Table::new("Published and simulated", &["what", "#published", "#simulated", "difference"]);
-    table.command = command.into();
-    for one in comparisons {
-        let number = |text: String, value: Option<f64>| match value {
-            Some(value) => Cell::number(text, value),
-            None => Cell::text(text),
-        };
-        table.row([
-            Cell::text(&one.what),
-            number(one.published(), one.published),
-            number(one.simulated(), one.simulated),
-            Cell::text(one.difference()),
-        ]);
-    }
-    table
+pub fn table(comparisons: &[Comparison]) -> Table {
+    Columns::over(comparisons)
+        .text("what", |row| &row.what)
+        .number("published", |row| Cell::maybe(row.published(), row.published))
+        .number("simulated", |row| Cell::maybe(row.simulated(), row.simulated))
+        .text("difference", Comparison::difference)
+        .build()
 }
 
 #[cfg(test)]

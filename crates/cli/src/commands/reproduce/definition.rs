@@ -1,13 +1,14 @@
-//! A reproduction that is a study: a TOML file with the study, its two sizes, and what was published.
+//! A reproduction defined as a study: a TOML file with the study, its two sizes, and the published numbers.
 
 use super::Size;
 use super::comparison::{Meaning, Quantity};
 use crate::exit::{Failure, Outcome};
 use serde::Deserialize;
 use straggler_analysis::study::Study;
+use straggler_model::toml_file;
 use toml::Table;
 
-/// What a reproduction is about.
+/// A description of the reproduction.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Description {
     pub figure: String,
@@ -23,11 +24,11 @@ pub struct Definition {
     pub title: String,
     pub about: String,
     pub input: String,
-    /// Whether noise or application had to be made up for want of the paper's own.
+    /// Whether the noise or the application is synthetic because the original is not public.
     pub synthesised: bool,
-    /// What the paper calls slowdown, where that is not T/T0 − 1.
+    /// The paper's definition of slowdown, if it is not T/T0 − 1.
     pub paper_means: Option<String>,
-    /// Whether the growth with detours and processes is to be compared with laws.
+    /// Whether to compare the growth with detours and processes with laws.
     #[serde(default)]
     pub laws: bool,
     study: Table,
@@ -37,23 +38,23 @@ pub struct Definition {
     pub published: Vec<Published>,
 }
 
-/// A number of the paper, and which of ours belongs to it.
+/// A number of the paper, and how to find ours.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     pub text: String,
     pub statistic: Statistic,
-    /// Those of all series if not given.
+    /// All series if not given.
     pub sweep: Option<String>,
     pub workload: Option<String>,
     pub cosched: Option<bool>,
-    /// The largest that was simulated if not given.
+    /// The largest simulated number if not given.
     pub processes: Option<u32>,
     pub value: Option<f64>,
-    /// What the value says about ours.
+    /// How the value relates to ours.
     #[serde(default)]
     pub meaning: Meaning,
-    /// Who states the value, if the paper does not.
+    /// The source of the value, if it is not the paper.
     pub basis: Option<String>,
 }
 
@@ -63,7 +64,7 @@ pub enum Statistic {
     MedianSlowdown,
     #[serde(rename = "largest slowdown")]
     LargestSlowdown,
-    /// The largest median of all numbers of processes.
+    /// The largest median over all numbers of processes.
     #[serde(rename = "largest median slowdown")]
     LargestMedian,
     #[serde(rename = "median ratio")]
@@ -92,7 +93,7 @@ impl Statistic {
 
 impl Definition {
     pub fn parse(text: &str) -> Outcome<Definition> {
-        toml::from_str(text).map_err(|fault| Failure::bad_input(format!("a reproduction: {fault}")))
+        toml_file::read(text).map_err(|fault| Failure::bad_input(format!("a reproduction: {fault}")))
     }
 
     pub fn description(&self) -> Description {
@@ -104,7 +105,7 @@ impl Definition {
         }
     }
 
-    /// The study at one of its sizes, with a seed of the caller's.
+    /// The study at one of its sizes, with this seed.
     pub fn study(&self, size: Size, seed: u64) -> Outcome<Study> {
         let sized = match size {
             Size::Quick => &self.quick,

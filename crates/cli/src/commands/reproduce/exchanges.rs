@@ -3,8 +3,8 @@
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
 use super::{Findings, Setting, Size, Work};
-use crate::commands::latency_file::Exchanges;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::latency_file::Exchanges;
 use crate::interrupt;
 use crate::meter::Meter;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
@@ -52,10 +52,10 @@ pub mod throughput {
     use super::*;
 
     const PROCESSORS: [u32; 5] = [2, 4, 8, 16, 32];
-    /// MB/s of a processor, messages of 1 MB.
+    /// MB/s per processor, for messages of 1 MB.
     const PUBLISHED: [f64; 5] = [40.991, 40.928, 40.533, 39.436, 38.970];
     const BYTES: u64 = 1_000_000;
-    /// Uninterrupted exchanges differ by so much, as a share of their length: a guess.
+    /// Relative spread of uninterrupted exchanges: a guess.
     const SPREAD: f64 = 0.005;
 
     pub fn describe() -> Description {
@@ -66,10 +66,11 @@ pub mod throughput {
                     falls from 40.99 to 38.97 MB/s between 2 and 32 processors: each exchange waits for the slower of \
                     two before it."
                 .into(),
-            input: "The measured times are not public. Uninterrupted exchanges of 1 MB are synthesised around one \
-                    length, which is chosen so that 2 processors reach the published throughput; interrupts come from \
-                    the synthesised signature of the SP2 (a dispatcher every 10 ms, a second timer every 6,025 µs, the \
-                    swapper, page faults). What more processors do is predicted."
+            input: "The measured times are not public. Uninterrupted exchanges of 1 MB are synthesised \
+                around one length, which is chosen so that 2 processors reach the published throughput; \
+                interrupts come from the synthesised signature of the SP2 (a dispatcher every 10 ms, a \
+                second timer every 6,025 µs, the swapper, page faults). The times of more processors are \
+                predicted."
                 .into(),
         }
     }
@@ -78,7 +79,7 @@ pub mod throughput {
         super::work(size, &PROCESSORS)
     }
 
-    /// The same with exchanges that were measured: their interrupts are in them, and what was published is of another
+    /// The same with measured exchanges: they already include interrupts, and the published numbers are from another
     /// machine.
     fn measured(exchanges: &Exchanges, setting: &Setting<'_>) -> Outcome<Findings> {
         let found = resample(&exchanges.times, None, &PROCESSORS, setting)?;
@@ -108,7 +109,7 @@ pub mod throughput {
             "sp2".parse().map_err(|fault| Failure::usage(format!("the signature of the SP2: {fault}")))?;
         let phases = Phases::Drawn { seed: setting.seed, replica: 0 };
         let noise = Injection::new(spec.load(setting.seed)?.sources, phases, true)?;
-        // Two runs find the length: interrupts take a share of it that hardly depends on it.
+        // Two runs find the length, because the share of interrupts hardly depends on it.
         let wanted = BYTES as f64 / (PUBLISHED[0] * 1e6);
         let first = synthesised(wanted, setting.seed);
         let longer = own_of(&resample(&first, Some(&noise), &PROCESSORS[..1], setting)?[0]);
@@ -138,12 +139,12 @@ pub mod throughput {
         Ok(findings)
     }
 
-    /// A processor's own time, in seconds: the paper's throughput is that of a given processor.
+    /// The mean time of one processor, in seconds: the paper gives the throughput of a given processor.
     fn own_of(found: &Distributions) -> f64 {
         found.mean_own_ps / 1e12
     }
 
-    /// Exchange times in a narrow bell around a length: the mean of four uniform numbers.
+    /// Exchange times in a narrow bell curve around a length: the mean of four uniform numbers.
     fn synthesised(seconds: f64, seed: u64) -> Vec<Time> {
         let mut random = Stream::new(seed, u32::MAX, 0, 0);
         let mut uniform = || random.below(1 << 53) as f64 / (1u64 << 53) as f64 - 0.5;
@@ -235,7 +236,7 @@ pub mod idle {
         Ok(findings)
     }
 
-    /// Figure 3: all but the longest in a hundred, which would leave the others no room.
+    /// Figure 3, without the longest 1 %, which would compress the rest.
     fn exchange_times(times: &[Time], setting: &Setting<'_>) -> Chart {
         let mut sorted: Vec<u64> = times.iter().map(|time| time.ps()).collect();
         sorted.sort_unstable();

@@ -1,11 +1,12 @@
-//! Reproductions that are studies.
+//! Reproductions defined as studies.
 
 use super::comparison::Comparison;
 use super::definition::{Definition, Published, Statistic};
 use super::{Findings, Setting, laws};
-use crate::commands::study::about::About;
-use crate::commands::study::{driver, page};
 use crate::exit::Outcome;
+use crate::inputs::study::About;
+use crate::pages::study as page;
+use crate::work::study as driver;
 use straggler_analysis::inflection::THRESHOLD;
 use straggler_analysis::study::{Series, Summary, series};
 use straggler_report::page::{Block, Section};
@@ -28,9 +29,9 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
         ..Findings::default()
     };
     if let Some(meaning) = &definition.paper_means {
-        findings
-            .remarks
-            .push(format!("The paper's slowdown here is {meaning}, not T/T0 − 1; so it is in the table."));
+        findings.remarks.push(format!(
+            "The paper's slowdown here is {meaning}, not T/T0 − 1; the table uses the paper's definition."
+        ));
     }
     if definition.laws {
         laws::add(&all, &mut findings, &setting.command);
@@ -38,7 +39,7 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     Ok(findings)
 }
 
-/// The charts and tables of the study's own page, under one title.
+/// The charts and tables of the study's page, under one title.
 fn pictures(all: &[Series], command: &str) -> Section {
     let parts = page::page("", "", all, &About::default(), THRESHOLD, command).sections;
     let several = parts.len() > 1;
@@ -58,7 +59,7 @@ fn pictures(all: &[Series], command: &str) -> Section {
     section
 }
 
-/// A published number beside that of every series it speaks of.
+/// A published number next to that of every series it refers to.
 fn compare(published: &Published, all: &[Series]) -> Vec<Comparison> {
     let fits = |series: &&Series| {
         series.coordinates().is_some_and(|at| {
@@ -80,7 +81,7 @@ fn beside(published: &Published, series: &Series) -> Option<Comparison> {
         Statistic::LargestMedian => series.points.iter().map(|point| point.median_slowdown).reduce(f64::max),
         _ => Some(statistic(published, point)),
     };
-    // A bottleneck that was found is found; only one that was not may lie beyond what was simulated.
+    // A missing inflection point may lie beyond the simulated scales.
     let smaller = if inflection { simulated.is_none() } else { point.point.processes < wanted };
     Some(Comparison {
         what: published.text.clone(),

@@ -1,4 +1,4 @@
-//! How the largest slowdown grows: linearly with the detour, and with the logarithm of the processes.
+//! How the largest slowdown grows: linearly with the detour, and with the logarithm of the number of processes.
 
 use super::Findings;
 use super::comparison::{Comparison, Quantity};
@@ -15,7 +15,7 @@ struct Cell {
     detour: f64,
     processes: u32,
     largest: f64,
-    /// Seconds that the largest run took longer than the quiet one.
+    /// How many seconds longer than the quiet run the longest run took.
     lost: f64,
 }
 
@@ -26,7 +26,7 @@ pub fn add(all: &[Series], findings: &mut Findings, command: &str) {
     for workload in &workloads {
         let own: Vec<&Cell> = cells.iter().filter(|cell| cell.workload == *workload).collect();
         findings.section.add(heat(workload, &own, command));
-        // At a lower frequency few runs are hit at all, and the largest of them is chance.
+        // At a lower frequency few runs are hit at all, and their maximum is chance.
         let often: Vec<&Cell> = own.into_iter().filter(|cell| cell.hertz >= 999.0).collect();
         findings.comparisons.extend(in_detour(workload, &often));
         findings.comparisons.extend(in_processes(workload, &often));
@@ -57,7 +57,7 @@ fn largest_scale(cells: &[&Cell]) -> u32 {
     cells.iter().map(|cell| cell.processes).max().unwrap_or(0)
 }
 
-/// At the largest scale, over detours.
+/// The fit over detours, at the largest scale.
 fn in_detour(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     let scale = largest_scale(cells);
     let at: Vec<(f64, f64)> =
@@ -68,7 +68,7 @@ fn in_detour(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     fit(what, &at)
 }
 
-/// With the longest detour, over the logarithm of processes.
+/// The fit over the logarithm of processes, with the longest detour.
 fn in_processes(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     let longest = cells.iter().map(|cell| cell.detour).fold(0.0, f64::max);
     let at: Vec<(f64, f64)> = cells
@@ -87,8 +87,8 @@ fn fit(what: String, at: &[(f64, f64)]) -> Option<Comparison> {
     Some(Comparison::new(what, Quantity::Fit, Some(1.0), explained).by("law"))
 }
 
-/// "A detour of 16 µs does not affect the operation significantly", in the paper's words about this grid: ours
-/// beside the longest.
+/// The paper says of this grid: "A detour of 16 µs does not affect the operation significantly". Compares ours with
+/// the longest detour.
 fn short_detours(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     let scale = largest_scale(cells);
     let at = |microseconds: f64| {
@@ -116,7 +116,7 @@ fn heat(workload: &str, cells: &[&Cell], command: &str) -> Chart {
     let plot = Heat {
         x: Axis::new("detour", Unit::Seconds, Scale::Log10),
         y: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        value: Axis::linear("largest slowdown", Unit::None),
+        value: Axis::linear("largest slowdown", Unit::Share),
         xs,
         ys,
         values,

@@ -5,8 +5,8 @@ use super::catalogue::{ENTRIES, NOT_SIMULATED, PAPERS};
 use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
-use straggler_report::Table;
 use straggler_report::numbers::grouped;
+use straggler_report::{Cell, Columns};
 
 #[derive(Serialize)]
 struct Listed {
@@ -42,27 +42,20 @@ pub fn run(console: &Console) -> Outcome<()> {
     if console.json {
         return console.print_json(&list);
     }
-    let mut table = Table::with_header(["name", "figure", "what", "messages, quick", "full", "runs, full"])
-        .text(0)
-        .text(1)
-        .text(2);
-    for one in &list.reproductions {
-        let (quick, full) = (millions(one.quick_messages), millions(one.full_messages));
-        table.row([
-            one.name.into(),
-            one.figure.clone(),
-            one.title.clone(),
-            quick,
-            full,
-            grouped(one.full_runs),
-        ]);
-    }
-    let papers = PAPERS.iter().map(|(name, paper)| format!("  {name}  {paper}\n")).collect::<String>();
-    let missing = NOT_SIMULATED.iter().map(|line| format!("  {line}\n")).collect::<String>();
+    let table = Columns::over(&list.reproductions)
+        .text("name", |row| row.name)
+        .text("figure", |row| &row.figure)
+        .text("what", |row| &row.title)
+        .number("messages, quick", |row| millions(row.quick_messages))
+        .number("full", |row| millions(row.full_messages))
+        .number("runs, full", |row| Cell::count(row.full_runs))
+        .build();
+    let papers = Columns::over(PAPERS).text("", |(name, paper)| format!("{name}  {paper}")).build();
+    let missing = Columns::over(NOT_SIMULATED).text("", |line| line).build();
     let count = ENTRIES.len();
     console.print(&format!(
-        "{count} figures and tables can be simulated; two cores do ten to twenty million messages a second.\n\n{table}\n\
-         {papers}\nNot by simulation:\n{missing}"
+        "{count} figures and tables can be simulated; two cores do ten to twenty million messages a \
+         second.\n\n{table}\n{papers}\nNot simulated:\n{missing}"
     ))
 }
 

@@ -1,12 +1,12 @@
 //! Published and simulated numbers as Markdown: docs/reproductions.md is such a file.
 
 use super::catalogue::NOT_SIMULATED;
-use super::{Answer, Made, Size, words};
+use super::{Made, ReproduceAnswer, Size, words};
 use std::fmt::Write;
 use straggler_model::date::utc_now;
 use straggler_report::numbers::seconds;
 
-pub fn text(answer: &Answer) -> String {
+pub fn text(answer: &ReproduceAnswer) -> String {
     let mut text = String::from("# Figures and tables of papers, simulated\n");
     let size = match answer.size {
         Size::Quick => "Quick sizes: where a number belongs to a larger run than ours, the table says so.",
@@ -24,7 +24,7 @@ pub fn text(answer: &Answer) -> String {
         seconds(answer.wall_seconds),
     );
     answer.reproductions.iter().for_each(|made| section(&mut text, made));
-    let _ = writeln!(text, "## Not by simulation");
+    let _ = writeln!(text, "## Not simulated");
     NOT_SIMULATED.iter().for_each(|line| {
         let _ = writeln!(text, "- {line}");
     });

@@ -3,9 +3,9 @@
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
 use super::{Findings, Setting, Size, Work};
-use crate::commands::report::timeline_chart;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
+use crate::pages::timeline_chart;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Rank, Time};
 use straggler_report::page::Chart;
@@ -15,11 +15,11 @@ use straggler_sim::observers::Selection;
 use straggler_sim::{Control, Outcome as RunOutcome, Simulation, Workload};
 use straggler_trace::Timeline;
 
-/// Table III's CHiC: the diagrams of the paper have no numbers.
+/// CHiC from Table III: the diagrams of the paper have no numbers.
 const NETWORK: &str = "chic";
 const NETWORK_SAID: &str = "The paper's diagram has no numbers; network of Table III (CHiC).";
 
-/// Few messages, whatever the size.
+/// Few messages, at any size.
 fn little(_: Size) -> Work {
     Work { runs: 1, messages: 50 }
 }
@@ -32,7 +32,7 @@ fn delay(rank: Rank, at: Time, duration: Time) -> Injection {
     Injection { sources, phases, wallclock: false, computation_only: false }
 }
 
-/// A run with all that happened in it.
+/// A run with all its events.
 struct Recorded {
     outcome: RunOutcome,
     timeline: Timeline,
@@ -84,7 +84,7 @@ pub mod synchronisation {
     /// The send starts after 30 µs, the receive is posted after 10, and 10 µs of work follow it.
     const BLOCKING: &str = "num_ranks 2\nrank 0 {\na: calc 30000\nb: send 1b to 1 tag 0\nb requires a\n}\n\
         rank 1 {\na: calc 10000\nb: recv 1b from 0 tag 0\nb requires a\nc: calc 10000\nc requires b\n}\n";
-    /// The same with 15 µs of work between the posting of the receive and the waiting for it.
+    /// The same with 15 µs of work between posting the receive and waiting for it.
     const NONBLOCKING: &str = "num_ranks 2\nrank 0 {\na: calc 30000\nb: send 1b to 1 tag 0\nb requires a\n}\n\
         rank 1 {\na: calc 10000\nb: recv 1b from 0 tag 0\nb requires a\nw: calc 15000\nw requires a\n\
         c: calc 10000\nc requires b\nc requires w\n}\n";
@@ -186,7 +186,7 @@ pub mod broadcast {
         let hops = hops(&recorded.timeline);
         let longest = hops.iter().copied().max().unwrap_or(0);
         let ends: Vec<Rank> = (0..PROCESSES).filter(|&rank| hops[rank as usize] == longest).collect();
-        // The paper counts four dependencies along each path, as many as there are processes on it.
+        // The paper counts four dependencies on each path, the number of processes on it.
         let (length, paths) = (f64::from(longest + 1), ends.len() as f64);
         let mut findings = Findings {
             comparisons: vec![
@@ -209,7 +209,7 @@ pub mod broadcast {
         Ok(findings)
     }
 
-    /// How many messages lie between the root and each rank.
+    /// The number of messages between the root and each rank.
     fn hops(timeline: &Timeline) -> Vec<u32> {
         let mut arrows = timeline.arrows.clone();
         arrows.sort_by_key(|arrow| arrow.sent);
@@ -235,8 +235,9 @@ pub mod barriers {
             figure: "Figure 4".into(),
             title: "Two barriers, and process 4 is late between them".into(),
             about: "Eight processes, a dissemination barrier, computation, another barrier. The paper has \
-                    all leave the second one at different times, and process 3 last: a collective is no black box that \
-                    delays all alike. In ours pairs of processes that are as far from process 4 leave together."
+                all leave the second one at different times, and process 3 last: a collective is not a \
+                black box that delays all alike. In our simulation pairs of processes at the same \
+                distance from process 4 leave together."
                 .into(),
             input: NETWORK_SAID.into(),
         }
@@ -249,7 +250,7 @@ pub mod barriers {
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
         let workload = repeated(Operation::Barrier, "dissemination", PROCESSES, 2, COMPUTE)?;
         let quiet = record(&workload, None)?;
-        // Half of the run is over when the second computation begins; the delay falls into it.
+        // Half of the run is over when the second computation begins; the delay lies in it.
         let middle = Time(quiet.outcome.makespan().ps() / 2 + COMPUTE.ps() / 2);
         let late = record(&workload, Some(&delay(DELAYED, middle, DETOUR)))?;
         let finish = &late.outcome.finish;
@@ -295,7 +296,7 @@ mod tests {
         run(&setting).unwrap()
     }
 
-    /// Whatever the paper states of its diagrams is found, exactly.
+    /// Everything the paper states about its diagrams is reproduced exactly.
     #[test]
     fn diagrams_are_as_the_paper_says() {
         for run in [synchronisation::run, broadcast::run, barriers::run] {

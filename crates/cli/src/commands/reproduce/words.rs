@@ -1,10 +1,9 @@
-//! Reproductions in words.
+//! Reproductions as text.
 
-use super::{Answer, Made};
-use straggler_report::Table;
+use super::{Made, ReproduceAnswer, comparison};
 use straggler_report::numbers::{counted, seconds};
 
-/// First what a person wants to know.
+/// The summary comes first.
 pub fn summary(made: &[Made]) -> Vec<String> {
     let compared = made
         .iter()
@@ -13,21 +12,21 @@ pub fn summary(made: &[Made]) -> Vec<String> {
         .count();
     let synthesised = made.iter().filter(|made| made.synthesised).count();
     let mut sentences = vec![format!(
-        "{}, {} beside what we simulate.",
+        "{}, {} compared with simulations.",
         counted(made.len() as u64, "figure or table", "figures and tables"),
         counted(compared as u64, "published number", "published numbers"),
     )];
     if synthesised > 0 {
         sentences.push(format!(
-            "In {} of them noise or applications were synthesised, because those of the papers are not public: there \
-             the shape is to be compared, not the last digit.",
+            "In {} of them noise or applications are synthesised, because those of the papers are not \
+             public: compare the shape there, not the last digit.",
             synthesised
         ));
     }
     sentences
 }
 
-pub fn say(answer: &Answer) -> String {
+pub fn say(answer: &ReproduceAnswer) -> String {
     let mut text = summary(&answer.reproductions).join(" ");
     text.push('\n');
     for made in &answer.reproductions {
@@ -38,19 +37,11 @@ pub fn say(answer: &Answer) -> String {
             text.push_str("  The input is synthesised.\n");
         }
         if !made.comparisons.is_empty() {
-            text.push_str(&format!("{}", table(made)));
+            text.push_str(&comparison::table(&made.comparisons).to_string());
         }
         made.remarks.iter().for_each(|remark| text.push_str(&format!("  {remark}\n")));
         text.push_str(&format!("  Simulated in {}.\n", seconds(made.wall_seconds)));
     }
     text.push_str(&format!("\nAll in {}.\n", seconds(answer.wall_seconds)));
     text
-}
-
-fn table(made: &Made) -> Table {
-    let mut table = Table::with_header(["what", "published", "simulated", "difference"]).text(0).text(3);
-    for one in &made.comparisons {
-        table.row([one.what.clone(), one.published(), one.simulated(), one.difference()]);
-    }
-    table
 }

@@ -9,7 +9,7 @@ use straggler_model::units::Bytes;
 use straggler_sim::resampling::{Distributions, throughput};
 
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct ResampleAnswer {
     pub times: String,
     pub times_count: usize,
     /// Whether any of the times were drawn from a description, not measured.
@@ -20,9 +20,9 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     pub budget_exchanges: u64,
-    /// In the order asked for, at least one.
+    /// In the requested order, at least one.
     pub cases: Vec<CaseAnswer>,
-    /// Nothing where there is nothing to compare with.
+    /// None if there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_to_one: Option<Comparison>,
     /// Of all cases and the comparison.
@@ -38,20 +38,20 @@ pub struct Answer {
 pub struct CaseAnswer {
     pub processes: u32,
     pub samples: u32,
-    /// Whether the samples are as many as the budget of exchanges allows.
+    /// Whether the budget of exchanges limited the number of samples.
     pub samples_limited_by_budget: bool,
     pub total_ps: Option<Summary>,
-    /// Of all processors in all samples.
+    /// Over all processors and samples.
     pub idle_ps: Option<Summary>,
     pub idle_ps_of_processor_0: Option<Summary>,
     /// Mean idle time over mean total time.
     pub idle_share: f64,
-    /// When a processor has made its last exchange, on average over processors and samples.
+    /// When a processor finishes its last exchange, averaged over processors and samples.
     pub mean_own_ps: f64,
-    /// Of a given processor: (P - 1) · size over the mean of its own time.
+    /// Per processor: (P - 1) · size / its mean own time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput_bytes_per_second: Option<f64>,
-    /// Of the slowest: (P - 1) · size over the mean total time.
+    /// Of the slowest processor: (P - 1) · size / mean total time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowest_throughput_bytes_per_second: Option<f64>,
     pub processors: Vec<ProcessorAnswer>,
@@ -60,7 +60,7 @@ pub struct CaseAnswer {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ProcessorAnswer {
     pub idle_ps: Option<Summary>,
-    /// The share of samples in which it does not wait at all.
+    /// The share of samples in which it never waits.
     pub never_idle_share: f64,
 }
 
@@ -70,16 +70,16 @@ pub struct Comparison {
     pub file: String,
     pub measured_ps: Summary,
     pub resampled_ps: Summary,
-    /// Kolmogorov and Smirnov's.
+    /// The Kolmogorov–Smirnov distance.
     pub distance: f64,
-    /// What chance alone stays below in 99 of 100 cases.
+    /// By chance alone, the distance stays below this in 99 of 100 cases.
     pub chance_distance: f64,
 }
 
-impl Answer {
-    pub(super) fn new(plan: &Plan, inputs: &Inputs, findings: Findings) -> Answer {
+impl ResampleAnswer {
+    pub(super) fn new(plan: &Plan, inputs: &Inputs, findings: Findings) -> ResampleAnswer {
         let noise = inputs.noise.as_ref();
-        Answer {
+        ResampleAnswer {
             times: plan.times.display().to_string(),
             times_count: inputs.times.len(),
             synthetic: inputs.synthetic,
@@ -128,7 +128,7 @@ impl CaseAnswer {
         }
     }
 
-    /// The share of all processors and samples without any idle time.
+    /// The share of processors, over all samples, without idle time.
     pub fn never_idle(&self) -> f64 {
         let sum: f64 = self.processors.iter().map(|one| one.never_idle_share).sum();
         sum / self.processors.len().max(1) as f64
@@ -136,7 +136,7 @@ impl CaseAnswer {
 }
 
 impl Comparison {
-    /// Of sorted times; nothing if there are none.
+    /// Takes sorted times; none if there are none.
     pub(super) fn new(measured: &Measured, resampled: &[u64]) -> Option<Comparison> {
         let Measured { name, times_ps, drawn_from } = measured;
         let other = (!drawn_from).then_some(times_ps.len());

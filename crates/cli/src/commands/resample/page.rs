@@ -1,22 +1,23 @@
 //! The page of a resampling.
 
-use super::answer::{Answer, CaseAnswer};
-use super::words;
-use crate::commands::{command_line, report};
+use super::answer::{CaseAnswer, ResampleAnswer};
+use super::{tables, words};
+use crate::invocation::command_line;
+use crate::pages;
 use straggler_model::Time;
 use straggler_model::stats::Summary;
 use straggler_report::histograms::Histogram as Bins;
-use straggler_report::numbers::{grouped, percent};
+use straggler_report::numbers::grouped;
 use straggler_report::page::{
-    Axis, BoxSeries, Boxes, Cell, Chart, Histogram, HistogramSeries, Page, Scale, Section, Table, Unit,
+    Axis, BoxSeries, Boxes, Chart, Histogram, HistogramSeries, Page, Scale, Section, Unit,
 };
 
-pub fn page(answer: &Answer, histograms: &[Bins], synthetic: bool) -> Page {
+pub fn page(answer: &ResampleAnswer, histograms: &[Bins], synthetic: bool) -> Page {
     let command = command_line();
     let mut section = Section::new("All-to-alls");
     let charts = [
-        boxes("How long an all-to-all takes", "total time", &answer.cases, |case| case.total_ps, &command),
-        boxes("How long a processor waits", "idle time", &answer.cases, |case| case.idle_ps, &command),
+        boxes("Duration of an all-to-all", "total time", &answer.cases, |case| case.total_ps, &command),
+        boxes("Idle time of a processor", "idle time", &answer.cases, |case| case.idle_ps, &command),
     ];
     charts.into_iter().for_each(|chart| section.add(chart.synthetic(synthetic)));
     for (quantity, title) in [
@@ -26,9 +27,13 @@ pub fn page(answer: &Answer, histograms: &[Bins], synthetic: bool) -> Page {
     ] {
         section.add(histogram(quantity, title, histograms, &command).synthetic(synthetic));
     }
-    section.add(table(answer, &command));
-    let summary = report::paragraphs(&words::say(answer)).into_iter().take(1).collect();
-    let mut page = report::page("All-to-alls of resampled exchanges", summary, vec![section]);
+    section.add(tables::totals(answer).titled("Total time of an all-to-all", &command));
+    section.add(tables::idle(answer).titled("Idle time of a processor", &command));
+    if let Some(found) = &answer.one_to_one {
+        section.add(tables::one_to_one(found).titled("One exchange of two processors", &command));
+    }
+    let summary = pages::paragraphs(&words::say(answer)).into_iter().take(1).collect();
+    let mut page = pages::page("All-to-alls of resampled exchanges", summary, vec![section]);
     page.facts.add("Times", &answer.times);
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());
@@ -77,39 +82,9 @@ fn histogram(quantity: &str, title: &str, histograms: &[Bins], command: &str) ->
     Chart::new(title, command, plot)
 }
 
-/// Bins lie side by side.
+/// The edges of adjacent bins.
 fn edges(histogram: &Bins) -> Vec<f64> {
     let first = histogram.bins.first().map(|bin| bin.from);
     let ends = histogram.bins.iter().map(|bin| bin.to);
     first.into_iter().chain(ends).map(|ps| Time(ps).seconds()).collect()
-}
-
-fn table(answer: &Answer, command: &str) -> Table {
-    let columns = [
-        "#processors",
-        "#samples",
-        "#median total",
-        "#99 % total",
-        "#median idle",
-        "#99 % idle",
-        "#idle share",
-    ];
-    let mut table = Table::new("Cases", &columns);
-    table.command = command.into();
-    let time = |ps: Option<u64>| match ps {
-        Some(ps) => Cell::number(Time(ps).to_string(), Time(ps).seconds()),
-        None => Cell::text(""),
-    };
-    for case in &answer.cases {
-        table.row([
-            Cell::number(grouped(case.processes), case.processes.into()),
-            Cell::number(grouped(case.samples), case.samples.into()),
-            time(case.total_ps.map(|all| all.median)),
-            time(case.total_ps.map(|all| all.p99)),
-            time(case.idle_ps.map(|all| all.median)),
-            time(case.idle_ps.map(|all| all.p99)),
-            Cell::number(percent(case.idle_share), case.idle_share),
-        ]);
-    }
-    table
 }

@@ -1,30 +1,35 @@
-//! The result of `resample` for people: a sentence, then tables.
+//! The result of `resample` as text: a sentence, then tables.
 
-use super::answer::{Answer, CaseAnswer, Comparison};
+use super::answer::{CaseAnswer, Comparison, ResampleAnswer};
+use super::tables;
 use straggler_model::Time;
 use straggler_model::stats::Summary;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, rounded, seconds, significant};
 
-pub fn say(answer: &Answer) -> String {
+pub fn say(answer: &ResampleAnswer) -> String {
     let mut text = sentence(answer) + "\n\n";
-    text += &format!("Total time of an all-to-all\n\n{}\n", totals(answer));
-    text += &format!("Idle time of a processor\n\n{}\n", idle(answer));
+    text += &format!("Total time of an all-to-all\n\n{}\n", tables::totals(answer));
+    text += &format!("Idle time of a processor\n\n{}\n", tables::idle(answer));
     if let Some(found) = &answer.one_to_one {
-        text += &format!("One exchange of two processors\n\n{}\n{}\n\n", one_to_one(found), verdict(found));
+        text += &format!(
+            "One exchange of two processors\n\n{}\n{}\n\n",
+            tables::one_to_one(found),
+            verdict(found)
+        );
     } else {
-        text += "Whether the interrupts are those of the machine shows with --measured FILE.\n\n";
+        text += "Use --measured FILE to check whether the interrupts match the machine.\n\n";
     }
     text + &circumstances(answer).to_string()
 }
 
 /// "With 32 processors each waits 12 % of the time for late partners; throughput per processor falls from
 /// 5.93 to 4.61 MB/s."
-fn sentence(answer: &Answer) -> String {
+fn sentence(answer: &ResampleAnswer) -> String {
     let Some((few, many)) = answer.extremes() else { return String::new() };
     let processors = grouped(many.processes);
     let waiting = match many.idle_share {
-        0.0 => format!("With {processors} processors nobody waits for a late partner"),
+        0.0 => format!("With {processors} processors no processor waits for a late partner"),
         share => {
             format!(
                 "With {processors} processors each waits {} of the time for late partners",
@@ -54,67 +59,18 @@ fn mean(summary: &Summary) -> String {
     Time(summary.mean.round() as u64).to_string()
 }
 
-const QUANTILES: [&str; 7] = ["min", "1 %", "25 %", "50 %", "75 %", "99 %", "max"];
-
-/// Mean, standard deviation and quantiles.
-fn cells(summary: &Summary) -> Vec<String> {
-    let Summary { min, p1, p25, median, p75, p99, max, .. } = *summary;
-    let (middle, spread) = (summary.mean.round() as u64, summary.sd.round() as u64);
-    [middle, spread, min, p1, p25, median, p75, p99, max].map(|ps| Time(ps).to_string()).to_vec()
-}
-
-fn totals(answer: &Answer) -> Table {
-    let speeds = answer.size_bytes.map(|_| ["MB/s", "of the slowest"]).into_iter().flatten();
-    let header = ["processors", "samples", "mean", "sd"].into_iter().chain(QUANTILES).chain(speeds);
-    let mut table = Table::with_header(header);
-    for case in &answer.cases {
-        let Some(total) = &case.total_ps else { continue };
-        let speeds = [case.throughput_bytes_per_second, case.slowest_throughput_bytes_per_second];
-        let speeds = speeds.into_iter().flatten().map(|speed| format!("{:.3}", speed / 1e6));
-        let first = [grouped(case.processes), grouped(case.samples)];
-        table.row(first.into_iter().chain(cells(total)).chain(speeds));
-    }
-    table
-}
-
-fn idle(answer: &Answer) -> Table {
-    let header = ["processors", "whose", "never idle", "share", "mean", "sd"].into_iter().chain(QUANTILES);
-    let mut table = Table::with_header(header).text(1);
-    for case in &answer.cases {
-        let total = case.total_ps.map_or(1.0, |total| total.mean);
-        let first = case.processors.first().map_or(0.0, |first| first.never_idle_share);
-        let rows =
-            [("all", case.never_idle(), case.idle_ps), ("processor 0", first, case.idle_ps_of_processor_0)];
-        for (whose, never, summary) in rows {
-            let Some(summary) = summary else { continue };
-            let front =
-                [grouped(case.processes), whose.into(), percent(never), percent(summary.mean / total)];
-            table.row(front.into_iter().chain(cells(&summary)));
-        }
-    }
-    table
-}
-
-fn one_to_one(found: &Comparison) -> Table {
-    let mut table = Table::with_header(["", "values", "mean", "sd"].into_iter().chain(QUANTILES));
-    for (name, summary) in [("measured", &found.measured_ps), ("resampled", &found.resampled_ps)] {
-        let front = [name.to_string(), grouped(summary.count as u64)];
-        table.row(front.into_iter().chain(cells(summary)));
-    }
-    table
-}
-
 fn verdict(found: &Comparison) -> String {
     let alike = if found.distance <= found.chance_distance { "no more" } else { "more" };
     format!(
-        "Measured times ({}) and resampled ones differ in their distribution functions by at most {:.4}\n\
-         (Kolmogorov-Smirnov), {alike} than chance explains, which stays below {:.4} in 99 of 100 cases.",
+        "Measured times ({}) and resampled ones differ in their distribution functions by at most \
+         {:.4}\n(Kolmogorov-Smirnov), {alike} than expected by chance, which stays below {:.4} in 99 of \
+         100 cases.",
         found.file, found.distance, found.chance_distance
     )
 }
 
-fn circumstances(answer: &Answer) -> Table {
-    let mut table = Table::new().text(1);
+fn circumstances(answer: &ResampleAnswer) -> Table {
+    let mut table = Table::facts();
     let times = counted(answer.times_count as u64, "time", "times");
     let synthetic = if answer.synthetic { ", synthetic" } else { "" };
     table.row(["drawn from".to_string(), format!("{times} in {}{synthetic}", answer.times)]);
@@ -163,8 +119,8 @@ mod tests {
         }
     }
 
-    fn answer(cases: Vec<CaseAnswer>) -> Answer {
-        Answer {
+    fn answer(cases: Vec<CaseAnswer>) -> ResampleAnswer {
+        ResampleAnswer {
             times: "t.txt".into(),
             times_count: 2,
             synthetic: false,
@@ -194,11 +150,13 @@ mod tests {
         );
         assert_eq!(
             sentence(&answer(vec![case(2, 0.0, fast)])),
-            "With 2 processors nobody waits for a late partner; throughput per processor is 40.9 MB/s."
+            "With 2 processors no processor waits for a late partner; throughput per processor is 40.9 \
+             MB/s."
         );
         assert_eq!(
             sentence(&answer(vec![case(2, 0.0, fast), case(4, 0.0, fast)])),
-            "With 4 processors nobody waits for a late partner; throughput per processor stays 40.9 MB/s."
+            "With 4 processors no processor waits for a late partner; throughput per processor stays 40.9 \
+             MB/s."
         );
         assert_eq!(
             sentence(&answer(vec![case(4, 0.2, None)])),

@@ -4,13 +4,13 @@ use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
 use std::fmt::Write;
-use straggler_report::Table;
+use straggler_report::Columns;
 use straggler_schedule::collectives::{Data, Operation};
 
 #[derive(Serialize)]
 struct OperationAnswer {
     operation: &'static str,
-    /// What `--size` is the size of.
+    /// What `--size` refers to.
     size: &'static str,
     root: bool,
     reduces: bool,
@@ -36,7 +36,7 @@ pub fn run(only: Option<Operation>, console: &Console) -> Outcome<()> {
         let operations = Operation::ALL.into_iter().filter(wanted).map(answer).collect();
         return console.print_json(&Answer { operations });
     }
-    // Operations that differ only in the sizes of their blocks share their algorithms.
+    // Operations that differ only in their block sizes share algorithms.
     let shown = Operation::ALL.into_iter().filter(|operation| match only {
         Some(only) => only == *operation,
         None => operation.uniform() == *operation,
@@ -79,12 +79,16 @@ fn section(operation: Operation, alone: bool) -> String {
         .collect();
     let root = if operation.has_root() { "; --root R" } else { "" };
     let mut text = format!("{}: --size is that of {}{root}\n", same.join(", "), size(operation));
-    let mut table = Table::new().text(1).text(2).text(3);
-    for entry in operation.catalogue() {
-        let keys: Vec<&str> = entry.parameters.iter().filter_map(|key| key.split('=').next()).collect();
-        let keys = if keys.is_empty() { String::new() } else { format!("{}=", keys.join("=, ")) };
-        table.row([entry.name.text().to_string(), keys, entry.text.to_string(), entry.source.to_string()]);
-    }
+    let keys = |parameters: &[String]| {
+        let keys: Vec<&str> = parameters.iter().filter_map(|key| key.split('=').next()).collect();
+        if keys.is_empty() { String::new() } else { format!("{}=", keys.join("=, ")) }
+    };
+    let table = Columns::over(&operation.catalogue())
+        .text("", |row| row.name.text())
+        .text("", |row| keys(&row.parameters))
+        .text("", |row| row.text)
+        .text("", |row| row.source)
+        .build();
     let _ = write!(text, "{table}");
     text
 }

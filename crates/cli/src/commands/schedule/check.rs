@@ -1,23 +1,23 @@
-//! The symbolic checker: what it proves, in a sentence.
+//! The symbolic checker, and its result as a sentence.
 
 use crate::args::schedule::Check;
-use crate::commands::collective;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::collective;
 use crate::plan::collective::{CollectivePlan, CollectiveRequest};
 use serde::Serialize;
 use straggler_report::numbers::{counted, memory};
 use straggler_schedule::collectives::Operation;
 use straggler_schedule::collectives::check::{self, Fault, Proof};
 
-/// What a proof may take.
+/// The memory limit of a proof.
 const MOST_MEMORY: u64 = 4 << 30;
 
 #[derive(Serialize)]
-struct Answer {
+struct ProofAnswer {
     collective: String,
     processes: u32,
-    /// The result is right, for the reduction that was asked for.
+    /// The result is correct for the requested reduction.
     proven: bool,
     /// Every contribution is counted exactly once.
     exact: bool,
@@ -33,7 +33,7 @@ pub fn run(typed: &Check, console: &Console) -> Outcome<()> {
     let verdict = check::check(plan.operation, &plan.job, &plan.collective);
     let wrong = wrong(&plan, request.idempotent, &verdict);
     if console.json {
-        console.print_json(&Answer {
+        console.print_json(&ProofAnswer {
             collective: plan.name(),
             processes: plan.processes(),
             proven: wrong.is_none(),
@@ -57,20 +57,20 @@ fn refuse_too_much(plan: &CollectivePlan) -> Outcome<()> {
     }
     let needed = needed.map_or_else(|| "too long".to_string(), |bytes| format!("up to {}", memory(bytes)));
     Err(Failure::usage(format!(
-        "to follow all data of {} over {} takes {needed}: check fewer processes, or larger segments",
+        "tracking all data of {} over {} takes {needed}: check fewer processes, or larger segments",
         plan.name(),
         counted(plan.processes().into(), "process", "processes")
     )))
 }
 
-/// Why the check has failed, if it has.
+/// Why the check failed, if it did.
 fn wrong(plan: &CollectivePlan, idempotent: bool, verdict: &Result<Proof, Fault>) -> Option<String> {
     let (name, processes) = (plan.name(), counted(plan.processes().into(), "process", "processes"));
     match verdict {
         Err(fault) => Some(format!("{name} over {processes} is wrong: {fault}")),
         Ok(proof) if !proof.exact && plan.operation.reduces() && !idempotent => Some(format!(
-            "{name} over {processes} counts some contributions twice: a sum would be wrong; --idempotent asks for \
-             a maximum and its like"
+            "{name} over {processes} counts some contributions twice: a sum would be wrong; --idempotent \
+             is for operations such as a maximum"
         )),
         Ok(_) => None,
     }
@@ -80,7 +80,8 @@ fn wrong(plan: &CollectivePlan, idempotent: bool, verdict: &Result<Proof, Fault>
 fn say(plan: &CollectivePlan, proof: &Proof) -> String {
     if !proof.followed {
         return format!(
-            "There is no data to follow in {}: give at least one byte. Its {} all received, and nothing deadlocks.\n",
+            "There is no data to track in {}: give at least one byte. Its {} all received, and nothing \
+             deadlocks.\n",
             plan.describe(),
             counted(proof.messages, "message is", "messages are")
         );
@@ -106,7 +107,7 @@ fn promise(operation: Operation, root: u32) -> String {
         Operation::Allgather => "every rank has the block of every rank",
         Operation::Allreduce => "every rank has the reduction of all data",
         Operation::Alltoall => "every rank has the block that each rank had for it",
-        Operation::Barrier => "no rank leaves before every rank has come",
+        Operation::Barrier => "no rank leaves before every rank has entered",
         Operation::Bcast => return format!("every rank has the data of rank {root}"),
         Operation::Exscan => "every rank but the first has the reduction of the data of all ranks before it",
         Operation::Gather => return format!("rank {root} has the block of every rank"),

@@ -1,4 +1,4 @@
-//! Implicit schedules as files, some ranks at a time.
+//! Writes implicit schedules to files, some ranks at a time.
 
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -10,7 +10,7 @@ use straggler_report::replace_file;
 use straggler_schedule::Script;
 use straggler_schedule::goal::{Format, stream};
 
-/// Bytes that an operation takes at least, with its dependency: a line of text, or a record.
+/// The least bytes of an operation with its dependency: a line of text, or a record.
 fn bytes_an_operation(format: Format) -> u64 {
     match format {
         Format::Text => 24,
@@ -18,12 +18,12 @@ fn bytes_an_operation(format: Format) -> u64 {
     }
 }
 
-/// Said before anything is written.
+/// Checked before anything is written.
 fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outcome<()> {
     let needed = operations.saturating_mul(bytes_an_operation(format));
     match free.filter(|&free| needed > free) {
         Some(free) => Err(Failure::bad_input(format!(
-            "the file takes at least {} ({}), but {} are free: take fewer processes, or another disk with -o",
+            "the file takes at least {} ({}), but {} are free: use fewer processes, or another disk with -o",
             memory(needed),
             counted(operations, "operation", "operations"),
             memory(free)
@@ -35,7 +35,7 @@ fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outco
 pub fn run(script: &dyn Script, output: &Path, console: &Console) -> Outcome<()> {
     let format = Format::for_path(output);
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A pipe or a device takes any amount.
+    // A pipe or a device has no size limit.
     let is_file = std::fs::metadata(output).map_or(true, |there| there.is_file());
     refuse_too_large(script.operations(), format, free_disk_bytes(folder).filter(|_| is_file))?;
     let _orderly = Orderly::begin();

@@ -5,14 +5,14 @@ use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use straggler_report::Table;
 use straggler_report::numbers::counted;
+use straggler_report::{Cell, Columns, Table};
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::collectives::selector::Rule;
 
 #[derive(Serialize)]
 struct RuleAnswer {
-    /// The table it stands in: this one, or its base.
+    /// The table that contains it: this one, or its base.
     table: String,
     rule: usize,
     line: usize,
@@ -24,9 +24,9 @@ struct RuleAnswer {
 pub fn run(typed: &SelectorShow, console: &Console) -> Outcome<()> {
     let selector = Selector::load(&typed.selector)?;
     if typed.toml {
-        // A preset's own file has comments.
+        // The file of a preset has comments.
         let text = Selector::preset_text(&typed.selector).map(str::to_string);
-        return console.print(&text.unwrap_or_else(|| selector.to_toml()));
+        return console.print_verbatim(&text.unwrap_or_else(|| selector.to_toml()));
     }
     let wanted = |rule: &&Rule| typed.operation.is_none_or(|operation| operation == rule.operation);
     let rules: Vec<&Rule> = selector.rules().iter().filter(wanted).collect();
@@ -56,17 +56,12 @@ fn answer(rule: &Rule) -> RuleAnswer {
 }
 
 fn table(rules: &[&Rule]) -> Table {
-    let mut table = Table::with_header(["operation", "when", "algorithm", "table", "rule", "line"]);
-    table = table.text(1).text(2).text(3);
-    for rule in rules {
-        table.row([
-            rule.operation.to_string(),
-            rule.when.to_string(),
-            rule.algorithm.to_string(),
-            rule.table.to_string(),
-            rule.number.to_string(),
-            rule.line.to_string(),
-        ]);
-    }
-    table
+    Columns::over(rules)
+        .text("operation", |row| row.operation.name())
+        .text("when", |row| row.when.to_string())
+        .text("algorithm", |row| row.algorithm.to_string())
+        .text("table", |row| row.table.to_string())
+        .number("rule", |row| Cell::id(row.number))
+        .number("line", |row| Cell::id(row.line))
+        .build()
 }

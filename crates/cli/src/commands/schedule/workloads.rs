@@ -1,9 +1,10 @@
 //! The catalogue of workloads.
 
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use serde::Serialize;
-use straggler_report::Table;
+use straggler_report::Columns;
+use straggler_schedule::workloads::WorkloadError;
 use straggler_schedule::workloads::{KINDS, Kind};
 
 #[derive(Serialize)]
@@ -23,8 +24,9 @@ struct ParameterAnswer {
 pub fn run(only: Option<&str>, console: &Console) -> Outcome<()> {
     let shown: Vec<&Kind> = KINDS.iter().filter(|kind| only.is_none_or(|only| only == kind.name)).collect();
     if shown.is_empty() {
-        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        return Err(Failure::usage(format!("there is no such workload: known are {}", known.join(", "))));
+        let known = KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+        let name = only.unwrap_or_default().to_string();
+        return Err(WorkloadError::Unknown { name, known }.into());
     }
     if console.json {
         #[derive(Serialize)]
@@ -47,9 +49,10 @@ fn answer(kind: &Kind) -> WorkloadAnswer {
 }
 
 fn section(kind: &Kind) -> String {
-    let mut table = Table::new().text(1).text(2);
-    for parameter in kind.parameters {
-        table.row([parameter.name, parameter.default, parameter.meaning]);
-    }
+    let table = Columns::over(kind.parameters)
+        .text("", |row| row.name)
+        .text("", |row| row.default)
+        .text("", |row| row.meaning)
+        .build();
     format!("{}: {}\n{table}", kind.name, kind.summary)
 }

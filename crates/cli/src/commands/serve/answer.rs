@@ -1,67 +1,67 @@
-//! What is sent back.
+//! HTTP responses.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A page is taken within this time, whatever its size.
+/// Time limit for sending a page of any size.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a browser has to end its side.
+/// How long to wait for the browser to close its side.
 const LINGER: Duration = Duration::from_millis(500);
-/// Sent at once, between looks at the clock.
+/// Bytes sent between two checks of the time limit.
 const PIECE: usize = 1 << 16;
 
-/// The page runs its own program and loads nothing: no other site, no frame around it, no form.
+/// The page runs its own scripts and loads nothing: no other site, no frame around it, no form.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     status: &'static str,
     kind: &'static str,
     more: &'static str,
     body: Arc<[u8]>,
 }
 
-impl Answer {
-    pub fn page(html: Arc<[u8]>) -> Answer {
-        Answer { status: "200 OK", kind: "text/html; charset=utf-8", more: "", body: html }
+impl Response {
+    pub fn page(html: Arc<[u8]>) -> Response {
+        Response { status: "200 OK", kind: "text/html; charset=utf-8", more: "", body: html }
     }
 
-    pub fn text(status: &'static str, text: &str) -> Answer {
+    pub fn text(status: &'static str, text: &str) -> Response {
         let body = format!("{text}\n").into_bytes().into();
-        Answer { status, kind: "text/plain; charset=utf-8", more: "", body }
+        Response { status, kind: "text/plain; charset=utf-8", more: "", body }
     }
 
-    pub fn forbidden(why: &str) -> Answer {
-        Answer::text("403 Forbidden", why)
+    pub fn forbidden(why: &str) -> Response {
+        Response::text("403 Forbidden", why)
     }
 
-    pub fn not_found() -> Answer {
-        Answer::text("404 Not Found", "there is only one page here: /")
+    pub fn not_found() -> Response {
+        Response::text("404 Not Found", "there is only one page here: /")
     }
 
-    pub fn wrong_method() -> Answer {
-        Answer {
+    pub fn wrong_method() -> Response {
+        Response {
             more: "Allow: GET, HEAD\r\n",
-            ..Answer::text("405 Method Not Allowed", "this page can only be read")
+            ..Response::text("405 Method Not Allowed", "this page can only be read")
         }
     }
 
-    pub fn busy() -> Answer {
-        Answer::text("503 Service Unavailable", "too many connections: try again")
+    pub fn busy() -> Response {
+        Response::text("503 Service Unavailable", "too many connections: try again")
     }
 
-    pub fn failed(why: &str) -> Answer {
-        Answer::text("500 Internal Server Error", &format!("the page cannot be made: {why}"))
+    pub fn failed(why: &str) -> Response {
+        Response::text("500 Internal Server Error", &format!("cannot make the page: {why}"))
     }
 
-    /// Sends a short answer without waiting for anything. What is not read resets the connection, so that the answer may
-    /// be lost: whoever is turned away need not be told why.
+    /// Sends a short response without blocking. Unread input resets the connection, so the response may be lost, which
+    /// is acceptable for a rejected client.
     pub fn send_and_close(&self, mut connection: TcpStream) {
-        let Answer { status, body, .. } = self;
+        let Response { status, body, .. } = self;
         let head =
             format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
         if connection.set_nonblocking(true).is_ok() {
@@ -69,9 +69,9 @@ impl Answer {
         }
     }
 
-    /// Sends everything, or only what would come before the body.
+    /// Sends the whole response, or only its head.
     pub fn send(&self, connection: &mut TcpStream, head_only: bool) -> io::Result<()> {
-        let Answer { status, kind, more, body } = self;
+        let Response { status, kind, more, body } = self;
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
              Cache-Control: no-store\r\nContent-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\n\
@@ -94,8 +94,8 @@ impl Answer {
     }
 }
 
-/// What of the request was not read is thrown away, as long as it comes quickly: closing before would reset the
-/// connection and could take the answer with it.
+/// Discards the unread rest of the request if it arrives quickly: closing the connection earlier would reset it, and
+/// the response could be lost.
 fn drain(connection: &mut TcpStream) {
     let mut buffer = [0; 4096];
     let deadline = Instant::now() + LINGER;

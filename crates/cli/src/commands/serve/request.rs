@@ -1,19 +1,19 @@
-//! What a browser asks for: the first line and the few headers that matter, within limits of size and time.
+//! A browser's request: the first line and the few headers that matter, within limits on size and time.
 
-use super::answer::Answer;
+use super::answer::Response;
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The longest request; ours have a few hundred bytes.
+/// The longest request; normal ones have a few hundred bytes.
 const MOST_BYTES: usize = 8192;
-/// A request is there within this time.
+/// Time limit for receiving a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub method: String,
-    /// Without what follows the question mark.
+    /// Without the query string.
     pub path: String,
     pub token: Option<String>,
     pub host: Option<String>,
@@ -27,11 +27,11 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    pub fn answer(self) -> Answer {
+    pub fn answer(self) -> Response {
         match self {
-            RequestError::TooLarge => Answer::text("431 Request Header Fields Too Large", "too large"),
-            RequestError::TooSlow => Answer::text("408 Request Timeout", "too slow"),
-            RequestError::Malformed => Answer::text("400 Bad Request", "not understood"),
+            RequestError::TooLarge => Response::text("431 Request Header Fields Too Large", "too large"),
+            RequestError::TooSlow => Response::text("408 Request Timeout", "too slow"),
+            RequestError::Malformed => Response::text("400 Bad Request", "not understood"),
         }
     }
 }

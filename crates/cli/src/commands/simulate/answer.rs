@@ -1,24 +1,24 @@
-//! The result of `simulate` as one object: the JSON that other programs rely on.
+//! The result of `simulate` as one JSON object, which other programs rely on.
 
 use super::Findings;
 use super::inputs::Inputs;
 use super::replicas::Replicas;
-use super::stuck::StuckAnswer;
-use crate::commands::drawn_latency::LatencyAnswer;
-use crate::commands::gpu::GpuAnswer;
+use crate::answers::stuck::StuckAnswer;
+use crate::cluster::Exchange;
+use crate::devices::GpuAnswer;
+use crate::inputs::drawn_latency::LatencyAnswer;
+use crate::inputs::network::NetworkAnswer;
 use crate::memory::peak_rss_bytes;
-use crate::on_cluster::Exchange;
 use crate::plan::simulate::Plan;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use straggler_analysis::CriticalPath;
+use straggler_model::Time;
 use straggler_model::stats::{median_in_place, slowdown};
-use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
-use straggler_model::{Link, Network, Time};
 
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct SimulateAnswer {
     pub processes: u32,
-    /// Of one run.
+    /// In one run.
     pub messages: u64,
     pub makespan_ps: u64,
     pub finish_ps: Spread,
@@ -31,7 +31,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_reason: Option<&'static str>,
     pub no_lookahead: bool,
-    /// What GPUs ran of the replicas.
+    /// The replicas that ran on GPUs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuAnswer>,
     pub threads: usize,
@@ -40,20 +40,20 @@ pub struct Answer {
     pub replica_makespan_ps: Option<Spread>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<ReplicaAnswer>,
-    /// Simulation only, of all replicas; loading and the run without noise are not in it.
+    /// Simulation time of all replicas, without loading and the run without noise.
     pub wall_seconds: f64,
     pub load_seconds: f64,
     pub messages_per_second: f64,
     pub peak_rss_bytes: Option<u64>,
-    /// What the ranks of an MPI job told each other.
+    /// Data exchanged by the ranks of an MPI job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Exchange>,
     pub workload: String,
-    /// As `--collective` takes it, with the algorithm that was found.
+    /// In the syntax of `--collective`, with the chosen algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective: Option<String>,
     pub network: NetworkAnswer,
-    /// What messages draw their latencies from.
+    /// The distribution that message latencies are drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyAnswer>,
     pub noise: String,
@@ -80,51 +80,16 @@ pub struct ReplicaAnswer {
     pub slowdown: Option<f64>,
 }
 
-/// A network and its parameters, written so that `--network` reads them.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct NetworkAnswer {
-    pub name: String,
-    #[serde(flatten)]
-    pub base: LinkAnswer,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<LevelAnswer>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub struct LevelAnswer {
-    pub name: String,
-    #[serde(flatten)]
-    pub link: LinkAnswer,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub struct LinkAnswer {
-    #[serde(rename = "L")]
-    pub latency: String,
-    #[serde(rename = "os")]
-    pub send_overhead: String,
-    #[serde(rename = "or")]
-    pub recv_overhead: String,
-    #[serde(rename = "g")]
-    pub gap: String,
-    #[serde(rename = "G")]
-    pub gap_per_byte: String,
-    #[serde(rename = "O")]
-    pub overhead_per_byte: String,
-    #[serde(rename = "S")]
-    pub eager_limit: String,
-}
-
 const NO_LOOKAHEAD: &str = "the lookahead is 0 (o_s + L, and the acknowledgement where messages exceed S), \
                             so only the sequential engine is exact";
 
-impl Answer {
-    pub(super) fn new(plan: &Plan, inputs: &Inputs, findings: &Findings) -> Answer {
+impl SimulateAnswer {
+    pub(super) fn new(plan: &Plan, inputs: &Inputs, findings: &Findings) -> SimulateAnswer {
         let replicas = &findings.replicas;
         let shown = replicas.shown();
         let several = replicas.runs.len() > 1;
         let quiet = findings.quiet_makespan;
-        Answer {
+        SimulateAnswer {
             processes: inputs.workload.processes(),
             messages: shown.messages,
             makespan_ps: shown.makespan.ps(),
@@ -182,74 +147,4 @@ fn makespans(replicas: &Replicas) -> Spread {
     let min = times.iter().copied().min().unwrap_or(0);
     let max = times.iter().copied().max().unwrap_or(0);
     Spread { min, median: median_in_place(&mut times).unwrap_or(0), max }
-}
-
-impl NetworkAnswer {
-    pub fn of(network: &Network) -> NetworkAnswer {
-        let level = |level: &straggler_model::network::Level| LevelAnswer {
-            name: level.name.clone(),
-            link: LinkAnswer::of(&level.link),
-        };
-        NetworkAnswer {
-            name: network.name.clone(),
-            base: LinkAnswer::of(&network.base),
-            levels: network.levels.iter().map(level).collect(),
-        }
-    }
-
-    /// As `--network` takes them: "L=5330ns,os=770ns,…".
-    pub fn parameters(&self) -> String {
-        let link = &self.base;
-        format!(
-            "L={},os={},or={},g={},G={},O={},S={}",
-            link.latency,
-            link.send_overhead,
-            link.recv_overhead,
-            link.gap,
-            link.gap_per_byte,
-            link.overhead_per_byte,
-            link.eager_limit
-        )
-    }
-}
-
-impl LinkAnswer {
-    pub fn of(link: &Link) -> LinkAnswer {
-        LinkAnswer {
-            latency: write_time(link.latency),
-            send_overhead: write_time(link.send_overhead),
-            recv_overhead: write_time(link.recv_overhead),
-            gap: write_time(link.gap),
-            gap_per_byte: write_per_byte(link.gap_per_byte),
-            overhead_per_byte: write_per_byte(link.overhead_per_byte),
-            eager_limit: write_limit(link.eager_limit),
-        }
-    }
-}
-
-/// "chic: L 5.330 µs, o 770 ns, …".
-pub fn network_in_words(network: &Network) -> String {
-    let link = &network.base;
-    let overhead = if link.send_overhead == link.recv_overhead {
-        format!("o {}", link.send_overhead)
-    } else {
-        format!("o_s {}, o_r {}", link.send_overhead, link.recv_overhead)
-    };
-    let per_byte = if link.overhead_per_byte.bits() == 0 {
-        String::new()
-    } else {
-        format!(", O {}", link.overhead_per_byte)
-    };
-    let levels = match network.levels.len() {
-        0 => String::new(),
-        count => format!(", and {count} closer link classes"),
-    };
-    let parameters = format!(
-        "L {}, {overhead}, g {}, G {}{per_byte}, S {}{levels}",
-        link.latency,
-        link.gap,
-        link.gap_per_byte,
-        limit_in_words(link.eager_limit)
-    );
-    if network.name.contains('=') { parameters } else { format!("{}: {parameters}", network.name) }
 }

@@ -1,21 +1,22 @@
-//! What a simulation takes where it is not run here.
+//! Resources of a simulation that runs in a job.
 
 use super::details::check_timeline;
 use super::inputs::Inputs;
-use crate::commands::refuse_missing_folder;
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::memory::Demand;
+use crate::places::refuse_missing_folder;
 use crate::plan::simulate::{Plan, WorkloadPlan};
 use std::path::Path;
 use straggler_schedule::goal;
 use straggler_sim::Workload;
 use straggler_sim::replicas::is_small;
 
-/// A call takes 6 to 9 bytes in a stream and up to 150 in memory: as a call, as an operation and as an instruction.
+/// Memory per byte of a stream: a call takes 6 to 9 bytes there, and up to 150 in memory (call, operation and
+/// instruction).
 const TRACE_IN_MEMORY: u64 = 20;
 
-/// Reads and checks all that the plan names, as a run does, and tells what each rank of a job holds, with so many threads.
+/// Reads and checks all inputs like a run, and returns the memory of each rank of a job with this many threads.
 pub fn demand(plan: &Plan, threads: u32, console: &Console) -> Outcome<Demand> {
     let inputs = Inputs::load(plan, console, None)?;
     if let Some(timeline) = &plan.timeline {
@@ -33,7 +34,7 @@ pub fn demand(plan: &Plan, threads: u32, console: &Console) -> Outcome<Demand> {
     Ok(with_workload(run, workload, plan, threads))
 }
 
-/// Small runs are not worth spreading: a rank has one on each thread, as far as there are replicas.
+/// Small runs are not divided among ranks: a rank runs one replica per thread.
 fn with_workload(run: u64, workload: &Workload, plan: &Plan, threads: u32) -> Demand {
     let schedule = match workload {
         Workload::Graph(graph) => graph.memory_bytes(),
@@ -55,12 +56,12 @@ fn with_workload(run: u64, workload: &Workload, plan: &Plan, threads: u32) -> De
         _ => true,
     };
     let (shared, whole) = if is_divided { (schedule, 0) } else { (0, schedule) };
-    // What arrives while a thread waits for the others lies around once more.
+    // Messages that arrive while a thread waits for the others are buffered a second time.
     let run = if threads > 1 { run.saturating_add(run / 3) } else { run };
     Demand { spread_bytes: run.saturating_add(shared), each_bytes: trace.saturating_add(whole) }
 }
 
-/// Of a file, or of all files of a folder.
+/// The size of a file, or of all files in a folder.
 fn bytes_on_disk(path: &Path) -> u64 {
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
     match std::fs::read_dir(path) {

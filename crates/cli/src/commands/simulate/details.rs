@@ -1,11 +1,11 @@
-//! What is only found out when asked for: finish times, critical path and timeline of the replica that
-//! is shown. Each is a run of its own, for an observer costs time and memory; on a cluster one member does it alone.
+//! Results that are computed only on request: finish times, critical path and timeline of the shown replica. Each
+//! takes a separate run, because observers cost time and memory; on a cluster one member does it alone.
 
 use super::inputs::Inputs;
-use super::replicas::{Replicas, Runner};
+use super::replicas::{ReplicaRunner, Replicas};
+use crate::cluster::{Share, speaks};
 use crate::exit::{Failure, Outcome};
 use crate::memory::{available_bytes, refuse_too_much, refuse_too_much_of_share};
-use crate::on_cluster::{Share, speaks};
 use crate::plan::simulate::{Plan, TimelinePlan};
 use straggler_analysis::CriticalPath;
 use straggler_report::numbers::{counted, grouped, memory};
@@ -14,7 +14,7 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Progress, Simulation, Workload};
 use straggler_trace::Timeline;
 
-/// A viewer shows about this many processes at most.
+/// Viewers show at most about this many processes.
 const MOST_SHOWN: u32 = 4096;
 #[derive(Debug, Default)]
 pub struct Details {
@@ -24,7 +24,7 @@ pub struct Details {
     pub timeline: Option<Timeline>,
 }
 
-/// Refuses what could only fail after the run or in the middle of it.
+/// Fails early for anything that would otherwise fail during or after the run.
 pub fn check(plan: &Plan, inputs: &Inputs, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
@@ -42,13 +42,13 @@ pub fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     let ranks = &timeline.selection.ranks;
     if ranks.is_empty() && processes > MOST_SHOWN {
         return Err(Failure::usage(format!(
-            "a timeline of {} processes is more than a viewer shows: choose some, as in --timeline-ranks 0-63",
+            "a timeline of {} processes is too large for a viewer: choose some, as in --timeline-ranks 0-63",
             grouped(processes)
         )));
     }
     match ranks.iter().find(|(_, last)| *last >= processes) {
         Some((_, last)) => Err(Failure::usage(format!(
-            "--timeline-ranks: there is no rank {last}, only {}",
+            "--timeline-ranks: there is no rank {last}, there are only {}",
             counted(processes.into(), "process", "processes")
         ))),
         None => Ok(()),
@@ -66,7 +66,8 @@ fn check_memory(
     let needed = simulation.recorded_memory_bytes(workload);
     if explain && needed > available {
         return Err(Failure::usage(format!(
-            "--explain records every event, here in up to {}, but {} are available: take fewer processes or cycles",
+            "--explain records every event, which takes up to {}, but {} are available: use fewer \
+             processes or cycles",
             memory(needed),
             memory(available)
         )));
@@ -75,20 +76,20 @@ fn check_memory(
 }
 
 impl Details {
-    /// How many runs it takes to find out what the plan asks for.
+    /// Number of runs needed for the requested details.
     pub fn runs(plan: &Plan) -> u64 {
         let finish = plan.finish_times.is_some() && plan.replicas.len() > 1;
         u64::from(finish) + u64::from(plan.explain) + u64::from(plan.timeline.is_some())
     }
 
-    pub fn find(runner: &Runner<'_>, replicas: &Replicas) -> Outcome<Details> {
+    pub fn find(runner: &ReplicaRunner<'_>, replicas: &Replicas) -> Outcome<Details> {
         let shown = replicas.shown();
         let plan = runner.plan;
         let finish = match &plan.finish_times {
             Some(_) if shown.finish.is_none() => Some(runner.finish_times(shown.replica)?),
             _ => shown.finish.clone(),
         };
-        // On a cluster the first member observes a run of its own.
+        // On a cluster, the first member observes a separate run.
         let observes = speaks(runner.replicas.cluster);
         let explained = (plan.explain && observes).then(|| explain(runner, shown.replica));
         let recorded = plan.timeline.as_ref().filter(|_| observes);
@@ -98,22 +99,22 @@ impl Details {
     }
 }
 
-fn explain(runner: &Runner<'_>, replica: u32) -> Outcome<CriticalPath> {
+fn explain(runner: &ReplicaRunner<'_>, replica: u32) -> Outcome<CriticalPath> {
     observed(runner, replica, |simulation, control| {
         let (_, recorders) = simulation.run_recorded(runner.workload, control)?;
         Ok(CriticalPath::of(&recorders, simulation))
     })
 }
 
-fn record(runner: &Runner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome<Timeline> {
+fn record(runner: &ReplicaRunner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome<Timeline> {
     observed(runner, replica, |simulation, control| {
         Ok(simulation.run_with_timeline(runner.workload, &timeline.selection, control)?.1)
     })
 }
 
-/// Runs a replica that has run before, under the eyes of an observer.
+/// Repeats a replica with an observer.
 fn observed<T>(
-    runner: &Runner<'_>,
+    runner: &ReplicaRunner<'_>,
     replica: u32,
     run: impl FnOnce(&Simulation<'_>, &mut Control<'_>) -> Result<T, RunError>,
 ) -> Outcome<T> {
@@ -135,7 +136,7 @@ fn observed<T>(
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::commands::collective;
+    use crate::inputs::collective;
     use crate::plan::collective::CollectiveRequest;
     use clap::Parser;
     use straggler_model::Network;
@@ -166,7 +167,7 @@ mod tests {
         assert!(check(cycles, false, Some(GIBIBYTE)).is_ok());
         assert!(check(cycles, true, Some(GIBIBYTE)).is_err());
         assert!(check(cycles, true, None).is_ok());
-        // One process sends nothing; its computations are recorded all the same.
+        // A single process sends nothing, but its computations are recorded.
         let alone = "--processes 1 --cycles 400000000 --compute 1ns";
         assert!(check(alone, false, Some(32 * GIBIBYTE)).is_ok());
         assert!(check(alone, true, Some(32 * GIBIBYTE)).is_err());

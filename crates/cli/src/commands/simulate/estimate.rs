@@ -1,60 +1,42 @@
-//! What many replicas take, said before they are run.
+//! Estimates for many replicas, printed before they run.
 
 use super::inputs::Inputs;
 use super::replicas::Replica;
-use crate::commands::gpu;
 use crate::console::Console;
+use crate::devices;
+use crate::estimate::{LONG_SECONDS, in_words, seconds_for};
 use crate::exit::{Failure, Outcome};
 use crate::memory::available_bytes;
 use crate::plan::simulate::Plan;
-use indicatif::HumanDuration;
-use std::time::Duration;
 use straggler_report::numbers::{counted, memory};
 
-/// Messages that a core delivers in a second, about; `straggler bench` measures it.
-pub const MESSAGES_A_SECOND: f64 = 1e7;
-
-/// How long so many messages take, very roughly.
-pub fn seconds_for(messages: f64, threads: usize) -> f64 {
-    messages / MESSAGES_A_SECOND / threads.max(1) as f64
-}
-
-/// "90 seconds", "5 hours".
-pub fn in_words(seconds: f64) -> String {
-    // A number that no duration can hold is longer than anybody waits.
-    HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)).to_string()
-}
-
-/// What a replica costs besides its messages, in messages.
+/// The fixed cost of a replica, in messages.
 const MESSAGES_TO_BEGIN: f64 = 200.0;
 
-/// Work that lasts longer is announced, in seconds.
-pub const LONG_SECONDS: f64 = 600.0;
-
-/// Refuses replicas whose results would not fit into memory, and says how long the others will take, if that is long.
+/// Fails if the results of the replicas would not fit into memory, and announces a long run time.
 pub fn check(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<()> {
     let replicas = plan.replicas.len() as u64;
     refuse_too_many(replicas, available_bytes())?;
     let messages = inputs.workload.workload.messages() as f64 + MESSAGES_TO_BEGIN;
     let time = seconds_for(messages * replicas as f64, inputs.threads);
-    // GPUs are a hundred times as fast, and how fast is not known before.
-    if time > LONG_SECONDS && !gpu::is_there(plan.device)? {
+    // GPUs are about a hundred times as fast, but their speed is not known in advance.
+    if time > LONG_SECONDS && !devices::is_there(plan.device)? {
         let count = counted(replicas, "replica", "replicas");
         let shorter =
             if replicas > 1 { "fewer --replicas or processes" } else { "fewer processes or cycles" };
         let time = in_words(time);
-        console.warn(&format!("{count} will take about {time}, very roughly: {shorter} make it shorter"));
+        console.warn(&format!("{count} will take about {time} (rough estimate): {shorter} reduce it"));
     }
     Ok(())
 }
 
 fn refuse_too_many(replicas: u64, available: Option<u64>) -> Outcome<()> {
-    // Of each, what is kept and its line of the answer.
+    // For each replica, its result and its line of the answer.
     let needed = replicas.saturating_mul(4 * size_of::<Replica>() as u64);
     match available.filter(|&available| needed > available) {
         Some(available) => Err(Failure::usage(format!(
-            "the results of {} take about {}, but {} are available: take fewer --replicas, or run a study, which keeps \
-             only their makespans",
+            "the results of {} take about {}, but {} are available: use fewer --replicas, or run a study, \
+             which stores only their makespans",
             counted(replicas, "replica", "replicas"),
             memory(needed),
             memory(available)

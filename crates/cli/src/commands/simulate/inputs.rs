@@ -1,23 +1,21 @@
-//! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
+//! The inputs of a plan: reads files and draws traces. Later stages do not see command-line text.
 
-use super::answer::NetworkAnswer;
 use super::workload::Named;
 use crate::checkpoints::Identity;
-use crate::commands::drawn_latency::{self, LoadedLatency};
-use crate::commands::{application, collective, threads, traced};
+use crate::cluster::fingerprint;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::on_cluster::fingerprint;
-use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
+use crate::inputs::application;
+use crate::inputs::collective;
+use crate::inputs::drawn_latency::{self, LoadedLatency};
+use crate::inputs::network::{NetworkAnswer, fitted, load_network, network_file};
+use crate::inputs::noise::LoadedNoise;
+use crate::inputs::traced;
+use crate::plan::simulate::{Plan, WorkloadPlan};
+use crate::threads::threads;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use straggler_analysis::predict::fit;
-use straggler_analysis::study::FIT;
-use straggler_model::network::Factor;
-use straggler_model::noise::{Injection, Phases, Repairs, Who, offsets};
-use straggler_model::{Network, Time};
-use straggler_report::numbers::{counted, grouped};
+use std::path::PathBuf;
+use straggler_model::Network;
 use straggler_schedule::{Graph, goal};
 use straggler_sim::Simulation;
 use straggler_trace::Trace;
@@ -32,14 +30,8 @@ pub struct Inputs {
     pub warnings: Vec<String>,
 }
 
-/// Noise with the phases of replica 0.
-#[derive(Debug)]
-pub struct LoadedNoise {
-    injection: Injection,
-}
-
 impl Inputs {
-    /// Reads what the plan names. A graph that is given has been read from its file.
+    /// Reads the inputs of the plan. `graph` is the schedule if it has already been read.
     pub fn load(plan: &Plan, console: &Console, graph: Option<Graph>) -> Outcome<Inputs> {
         let given = plan.network.as_deref().map(|text| load_network(text, plan.network_scale)).transpose()?;
         let mut warnings = plan.warnings.clone();
@@ -58,7 +50,7 @@ impl Inputs {
         Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
     }
 
-    /// Everything that the numbers of a run depend on, by name: a checkpoint belongs to nothing else.
+    /// All inputs that affect the result: a checkpoint is valid only for the same ones.
     pub fn identity(&self, plan: &Plan) -> Outcome<Identity> {
         let files: Vec<String> =
             files(plan).iter().map(|path| format!("{:016x}", fingerprint(path).unwrap_or(0))).collect();
@@ -96,7 +88,7 @@ fn in_one_line(value: &impl Serialize) -> Outcome<String> {
     serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))
 }
 
-/// The files that a plan names, as far as they are there.
+/// The files named by a plan that exist.
 pub fn files(plan: &Plan) -> Vec<PathBuf> {
     let workload = match &plan.workload {
         WorkloadPlan::File(path) => Some(path.clone()),
@@ -109,37 +101,6 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
     files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
     files.retain(|path| path.exists());
     files
-}
-
-/// Where a network would be read from, if it is a file.
-pub fn network_file(text: &str) -> PathBuf {
-    text.split(',').next().unwrap_or(text).into()
-}
-
-/// A network by name, parameters or file.
-pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
-    if text == FIT {
-        return Err(Failure::usage(format!(
-            "--network {FIT} is the network that is fitted from a trace, and there is no trace here: name a preset, \
-             parameters or a file (`straggler network list`)"
-        )));
-    }
-    scaled(Network::load(text)?, scale)
-}
-
-/// The network that a trace was recorded on.
-fn fitted(trace: &Trace, scale: Option<Factor>, console: &Console) -> Outcome<Network> {
-    let fit = fit(trace)
-        .map_err(|fault| Failure::bad_input(format!("{fault}; or give the network with --network")))?;
-    fit.assumed.iter().for_each(|assumed| console.note(&format!("assumed: {assumed}")));
-    scaled(fit.network, scale)
-}
-
-fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
-    match scale {
-        Some(factor) => Ok(network.scaled(factor)?),
-        None => Ok(network),
-    }
 }
 
 /// The workload, and the trace if it is one.
@@ -167,63 +128,4 @@ fn load_workload(
         }
     };
     Ok((named, None))
-}
-
-impl LoadedNoise {
-    pub fn load(
-        plan: &NoisePlan,
-        seed: u64,
-        processes: u32,
-        warnings: &mut Vec<String>,
-    ) -> Outcome<LoadedNoise> {
-        let loaded = plan.spec.load(seed)?;
-        for (path, noticed) in &loaded.files {
-            warnings.extend(what_was_noticed(path, noticed));
-        }
-        for source in &loaded.sources {
-            if let Who::Ranks(first, _) = source.who
-                && first >= processes
-            {
-                let last = processes.saturating_sub(1);
-                warnings.push(format!("noise `{}` disturbs nobody: ranks go from 0 to {last}", source.name));
-            }
-        }
-        let phases = match &plan.offsets {
-            Some(path) => Phases::Given(load_offsets(path, processes, warnings)?),
-            None if plan.cosched => Phases::Together { seed, replica: 0 },
-            None => Phases::Drawn { seed, replica: 0 },
-        };
-        Ok(LoadedNoise { injection: Injection::new(loaded.sources, phases, plan.wallclock)? })
-    }
-
-    pub fn injection(&self) -> &Injection {
-        &self.injection
-    }
-
-    pub fn describe(&self) -> String {
-        self.injection.to_string()
-    }
-}
-
-/// One offset for every process; a process without one would silently begin at 0.
-fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outcome<Arc<[Time]>> {
-    let offsets = offsets::read(path)?;
-    let (found, wanted) = (offsets.len() as u64, u64::from(processes));
-    if found < wanted {
-        let (found, wanted) = (counted(found, "offset", "offsets"), counted(wanted, "process", "processes"));
-        return Err(Failure::bad_input(format!(
-            "{}: {found} for {wanted}: write one number of nanoseconds a line for every rank",
-            path.display()
-        )));
-    }
-    if found > wanted {
-        let extra = grouped(found - wanted);
-        warnings.push(format!("{}: the last {extra} offsets belong to no process", path.display()));
-    }
-    Ok(offsets.into())
-}
-
-/// What a reader of the result should know about a noise trace.
-pub fn what_was_noticed(path: &Path, repairs: &Repairs) -> Vec<String> {
-    repairs.warnings().iter().map(|warning| format!("{}: {warning}", path.display())).collect()
 }

@@ -1,33 +1,26 @@
 //! The page of a simulation.
 
 use super::Findings;
-use super::answer::Answer;
+use super::answer::SimulateAnswer;
 use super::inputs::Inputs;
 use super::words::sentence;
-use crate::commands::command_line;
-use crate::commands::report::{self, finish_times_section, timeline_chart};
+use crate::inputs::network::network_in_words;
+use crate::invocation::command_line;
+use crate::pages::{self, finish_times_section, timeline_chart};
 use straggler_analysis::CriticalPath;
 use straggler_model::Time;
-use straggler_model::noise::NoiseSpec;
-use straggler_model::noise::spec::Shape;
-use straggler_report::numbers::{percent, significant};
+use straggler_report::numbers::percent;
 use straggler_report::page::{
     Axis, Bar, Bars, Cell, Chart, Distribution, Page, Sample, Section, Table, Unit,
 };
 
-/// Whether any of the noise was drawn from a description.
-pub fn has_drawn_source(noise: &NoiseSpec) -> bool {
-    let measured = |shape: &Shape| matches!(shape, Shape::Trace { .. } | Shape::Traces { .. });
-    noise.sources.iter().any(|source| !measured(&source.shape))
-}
-
-pub fn page(answer: &Answer, inputs: &Inputs, findings: &Findings, synthetic: bool) -> Page {
+pub fn page(answer: &SimulateAnswer, inputs: &Inputs, findings: &Findings, synthetic: bool) -> Page {
     let command = command_line();
     let mut sections = vec![makespans(answer, &command, synthetic)];
     if let Some(path) = &findings.details.critical_path {
         sections.push(explanation(path, &command, synthetic));
     }
-    // A member of a cluster has only its share of them.
+    // A member of a cluster has only its own share of them.
     let finish = findings.details.finish.as_ref().map(|share| &share.finish);
     if let Some(finish) = finish.filter(|finish| finish.len() == answer.processes as usize) {
         sections.push(finish_times_section("Finish times of the ranks", finish, &command, synthetic));
@@ -38,16 +31,16 @@ pub fn page(answer: &Answer, inputs: &Inputs, findings: &Findings, synthetic: bo
         sections.push(section);
     }
     let title = format!("{} on {}", answer.workload, inputs.network.name);
-    let mut page = report::page(title, vec![sentence(answer, inputs.noise.is_some())], sections);
-    page.facts.add("Network", super::answer::network_in_words(&inputs.network));
+    let mut page = pages::page(title, vec![sentence(answer, inputs.noise.is_some())], sections);
+    page.facts.add("Network", network_in_words(&inputs.network));
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());
     page.warnings = answer.warnings.clone();
     page
 }
 
-fn makespans(answer: &Answer, command: &str, synthetic: bool) -> Section {
-    let mut section = Section::new("How long it takes");
+fn makespans(answer: &SimulateAnswer, command: &str, synthetic: bool) -> Section {
+    let mut section = Section::new("Run time");
     let quiet = answer.quiet_makespan_ps;
     let mut times: Vec<Time> = answer.replicas.iter().map(|run| Time(run.makespan_ps)).collect();
     times.sort_unstable();
@@ -67,29 +60,26 @@ fn seconds(times: &[Time]) -> Vec<f64> {
     times.iter().map(|time| time.seconds()).collect()
 }
 
-/// One row a replica; of a single run, one row.
-fn table(answer: &Answer, command: &str) -> Table {
-    let mut table = Table::new("Runs", &["run", "#makespan", "#slowdown T / T0 - 1"]);
-    table.command = command.into();
-    let time = |ps: u64| Cell::number(Time(ps).to_string(), Time(ps).seconds());
-    let slowdown = |slowdown: Option<f64>| match slowdown {
-        Some(slowdown) => Cell::number(significant(slowdown), slowdown),
-        None => Cell::text(""),
+/// One row per replica.
+fn table(answer: &SimulateAnswer, command: &str) -> Table {
+    let mut table = Table::new("", &["run", "#makespan", "#slowdown T / T0 - 1"]).titled("Runs", command);
+    let mut row = |name: Cell, ps: u64, slowdown: Option<f64>| {
+        table.row([name, Cell::ps(ps), slowdown.map(Cell::share).into()]);
     };
     if let Some(quiet) = answer.quiet_makespan_ps {
-        table.row([Cell::text("without noise"), time(quiet), slowdown(Some(0.0))]);
+        row("without noise".into(), quiet, Some(0.0));
     }
     if answer.replicas.is_empty() {
-        table.row([Cell::text("the run"), time(answer.makespan_ps), slowdown(answer.slowdown)]);
+        row("the run".into(), answer.makespan_ps, answer.slowdown);
     }
     for run in &answer.replicas {
         let name = Cell::number(format!("replica {}", run.replica), run.replica.into());
-        table.row([name, time(run.makespan_ps), slowdown(run.slowdown)]);
+        row(name, run.makespan_ps, run.slowdown);
     }
     table
 }
 
-/// What the critical path is made of.
+/// The composition of the critical path.
 fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     let total = path.parts.total();
     let parts = path.parts.named().into_iter().filter(|(_, ps)| *ps > 0);
@@ -102,8 +92,8 @@ fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     };
     let plot =
         Bars { x: Axis::linear("time on the critical path", Unit::Seconds), bars: parts.map(bar).collect() };
-    let mut section = Section::new("Where the time goes");
+    let mut section = Section::new("Time by activity");
     section.text.push(format!("The chain of events that decides the makespan takes {total}."));
-    section.add(Chart::new("What the critical path is made of", command, plot).synthetic(synthetic));
+    section.add(Chart::new("Parts of the critical path", command, plot).synthetic(synthetic));
     section
 }

@@ -1,16 +1,16 @@
-//! Runs all replicas and keeps of each what the answer needs.
+//! Runs all replicas and keeps what the answer needs.
 
 use super::inputs::Inputs;
+use crate::cluster::{self, Share};
 use crate::exit::Outcome;
 use crate::interrupt;
-use crate::on_cluster::{self, Share};
 use crate::plan::simulate::Plan;
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 use straggler_sim::cluster::Cluster;
 use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload};
 
-/// What is kept of one run.
+/// The stored result of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replica {
     pub replica: u32,
@@ -30,7 +30,7 @@ pub struct Replica {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replicas {
     pub runs: Vec<Replica>,
-    /// Threads that took part.
+    /// Threads that were used.
     pub threads: usize,
     shown: usize,
 }
@@ -48,10 +48,10 @@ impl Replicas {
         &self.runs[self.shown]
     }
 
-    /// How the first replica that could not finish got stuck; if all did, the first that left messages.
+    /// How the first unfinished replica got stuck; if all finished, the first that left messages.
     pub fn stuck(&self) -> Option<&Stuck> {
         let all = self.runs.iter().filter_map(|run| run.stuck.as_ref());
-        // Of equals, the smallest is the first.
+        // `min_by_key` returns the first of equal elements.
         all.min_by_key(|stuck| stuck.unfinished == 0)
     }
 
@@ -60,28 +60,28 @@ impl Replicas {
     }
 }
 
-/// What all runs have in common.
+/// Settings shared by all runs.
 #[derive(Debug)]
-pub struct Runner<'a> {
+pub struct ReplicaRunner<'a> {
     pub plan: &'a Plan,
     pub workload: &'a Workload,
     pub replicas: straggler_sim::Replicas<'a>,
 }
 
-impl<'a> Runner<'a> {
+impl<'a> ReplicaRunner<'a> {
     pub fn new(
         plan: &'a Plan,
         inputs: &'a Inputs,
         cluster: Option<&'a dyn Cluster>,
         accelerator: Option<&'a dyn Accelerator>,
         advance: &'a (dyn Fn(u64) + Sync),
-    ) -> Runner<'a> {
+    ) -> ReplicaRunner<'a> {
         let (simulation, threads) = (inputs.simulation(plan), inputs.threads);
         let stop = interrupt::flag();
         let checkpoints = None;
         let replicas =
             straggler_sim::Replicas { simulation, threads, accelerator, cluster, checkpoints, stop, advance };
-        Runner { plan, workload: &inputs.workload.workload, replicas }
+        ReplicaRunner { plan, workload: &inputs.workload.workload, replicas }
     }
 
     /// Runs every replica of the plan.
@@ -92,7 +92,7 @@ impl<'a> Runner<'a> {
             let threads = run.threads;
             Ok((Replica::of(replica, run, keep_finish && count == 1, self.replicas.cluster)?, threads))
         };
-        // A GPU leaves the finish times of many replicas where they are: only those of one are looked at.
+        // A GPU does not return the finish times of all replicas: only those of one are read.
         let brief = self.replicas.accelerator.is_some() && count > 1;
         let runs = match brief {
             true => self.replicas.each_makespan(self.workload, replicas, of_run)?,
@@ -112,12 +112,12 @@ impl<'a> Runner<'a> {
         Ok(all)
     }
 
-    /// When all finish without noise.
+    /// The makespan without noise.
     pub fn quiet(&self) -> Outcome<Time> {
         Ok(self.replicas.quiet(self.workload)?.outcome.makespan())
     }
 
-    /// The finish times of a replica that has run before.
+    /// The finish times of a replica, which is run again.
     pub fn finish_times(&self, replica: u32) -> Outcome<Share> {
         let outcome = self.replicas.one(self.workload, replica)?.outcome;
         Ok(Share { ranks: outcome.ranks, finish: outcome.finish })
@@ -130,7 +130,7 @@ impl Replica {
         let straggler_sim::Outcome { mut finish, ranks, messages, windows, stuck, .. } = run.outcome;
         let kept = keep.then(|| Share { ranks, finish: finish.clone() });
         let (earliest, median) = match cluster {
-            Some(cluster) => on_cluster::earliest_and_median(&finish, cluster)?,
+            Some(cluster) => cluster::earliest_and_median(&finish, cluster)?,
             None => {
                 let earliest = finish.iter().copied().min().unwrap_or(Time::ZERO);
                 (earliest, median_in_place(&mut finish).unwrap_or(Time::ZERO))
@@ -165,7 +165,7 @@ mod tests {
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
         let inputs = Inputs::load(&plan, &Console::silent(), None)
             .unwrap_or_else(|failure| panic!("{}", failure.error));
-        let runner = Runner::new(&plan, &inputs, None, None, &|_| ());
+        let runner = ReplicaRunner::new(&plan, &inputs, None, None, &|_| ());
         runner.all(false).unwrap_or_else(|failure| panic!("{}", failure.error))
     }
 

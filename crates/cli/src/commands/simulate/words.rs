@@ -1,16 +1,17 @@
-//! The result of `simulate` for people: a sentence, then a small table.
+//! The result of `simulate` as text: a sentence, then a small table.
 
-use super::answer::{Answer, network_in_words};
+use super::answer::SimulateAnswer;
 use super::inputs::Inputs;
-use crate::commands::gpu::GpuAnswer;
-use crate::on_cluster::Exchange;
+use crate::cluster::Exchange;
+use crate::devices::GpuAnswer;
+use crate::inputs::network::network_in_words;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
-use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory, percent, rounded, seconds, significant};
+use straggler_report::{Cell, Columns, Table};
 
-pub fn say(answer: &Answer, inputs: &Inputs) -> String {
+pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
     let mut text = format!("{}\n\n{}", sentence(answer, inputs.noise.is_some()), table(answer, inputs));
     if let Some(path) = &answer.critical_path {
         text += &explain(path);
@@ -20,7 +21,7 @@ pub fn say(answer: &Answer, inputs: &Inputs) -> String {
 
 /// "1,048,576 processes finish an allreduce of 8 B in 137.4 µs; with this noise it takes 161.4 µs,
 /// 17 % longer."
-pub fn sentence(answer: &Answer, noisy: bool) -> String {
+pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
     let (what, makespan) = (&answer.workload, Time(answer.makespan_ps));
@@ -42,7 +43,7 @@ pub fn sentence(answer: &Answer, noisy: bool) -> String {
 /// ", 17 % longer".
 fn comparison(slowdown: Option<f64>) -> String {
     match slowdown {
-        Some(0.0) => ", just as long".into(),
+        Some(0.0) => ", no longer".into(),
         Some(more) if more >= 1.0 => format!(", {} times as long", significant(more + 1.0)),
         Some(more) if more > 0.0 => format!(", {} longer", percent(more)),
         Some(less) => format!(", {} less", percent(-less)),
@@ -50,8 +51,8 @@ fn comparison(slowdown: Option<f64>) -> String {
     }
 }
 
-fn table(answer: &Answer, inputs: &Inputs) -> Table {
-    let mut table = Table::new().text(1);
+fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
+    let mut table = Table::facts();
     table.row(["makespan".to_string(), exact(answer.makespan_ps)]);
     if let Some(quiet) = answer.quiet_makespan_ps {
         table.row(["without noise".to_string(), exact(quiet)]);
@@ -90,7 +91,7 @@ fn spread(min: u64, median: u64, max: u64) -> String {
     format!("{} to {}, median {}", Time(min), Time(max), Time(median))
 }
 
-fn engine(answer: &Answer) -> String {
+fn engine(answer: &SimulateAnswer) -> String {
     if !answer.gpus.is_empty() {
         let ran =
             |gpu: &GpuAnswer| format!("{} on {}", counted(gpu.replicas, "replica", "replicas"), gpu.device);
@@ -103,7 +104,7 @@ fn engine(answer: &Answer) -> String {
     }
 }
 
-fn wall_time(answer: &Answer) -> String {
+fn wall_time(answer: &SimulateAnswer) -> String {
     let rate = rounded(answer.messages_per_second);
     let load = seconds(answer.load_seconds);
     format!("{}, {rate} messages/s; loading took {load}", seconds(answer.wall_seconds))
@@ -116,35 +117,38 @@ fn between_ranks(exchange: &Exchange) -> String {
     let cut = exchange.cut.as_ref().map_or_else(String::new, |cut| {
         let neighbours = percent(cut.of_neighbours);
         format!(
-            "; {} of the messages go between them ({neighbours} if neighbours were together)",
+            "; {} of the messages go between them ({neighbours} if neighbours shared a rank)",
             percent(cut.share)
         )
     });
-    format!("{ranks} exchanged {bytes} in {windows}, in {time} of the time{cut}")
+    format!("{ranks} exchanged {bytes} in {windows}, taking {time} of the time{cut}")
 }
 
-/// Stretches of the path that are spelled out; the last ones are the ones that hurt.
+/// Most parts of the path that are listed; the last ones matter most.
 const STRETCHES: usize = 12;
 
 fn explain(path: &CriticalPath) -> String {
     let alone = if path.unique { "" } else { " (one of several equally long chains)" };
-    let mut parts = Table::with_header(["part", "time", "share", "on the chain"]);
     let makespan = path.makespan.ps().max(1) as f64;
-    for ((name, ps), count) in path.parts.named().into_iter().zip(path.derivatives.beside_parts()) {
-        let count = count.filter(|(count, _)| *count > 0).map(|(count, unit)| match unit {
-            Unit::Times => counted(count, "time", "times"),
-            Unit::Bytes => counted(count, "byte", "bytes"),
-        });
-        if ps > 0 || count.is_some() {
-            let share = percent(ps as f64 / makespan);
-            parts.row([name.to_string(), Time(ps).to_string(), share, count.unwrap_or_default()]);
-        }
-    }
+    let parts = path.parts.named().into_iter().zip(path.derivatives.beside_parts());
+    let parts = parts.map(|((name, ps), count)| (name, ps, count.filter(|(count, _)| *count > 0)));
+    let parts = Columns::over(parts.filter(|(_, ps, count)| *ps > 0 || count.is_some()))
+        .text("part", |(name, _, _)| name)
+        .number("time", |(_, ps, _)| Cell::ps(ps))
+        .number("share", |(_, ps, _)| Cell::share(ps as f64 / makespan))
+        .number("on the chain", |(_, _, count)| {
+            count.map(|(count, unit)| match unit {
+                Unit::Times => counted(count, "time", "times"),
+                Unit::Bytes => counted(count, "byte", "bytes"),
+            })
+        })
+        .build();
     format!(
-        "\nThe chain of events that decides the makespan ends on rank {}{alone}. It is made of\n\n{parts}\n{}{}{}",
+        "\nThe chain of events that decides the makespan ends on rank {}{alone}. Its \
+         parts:\n\n{parts}\n{}{}{}",
         path.last_rank,
-        "A parameter that is on the chain n times lengthens the run n times its own growth, while the chain\n\
-         stays the longest.\n\n",
+        "If a parameter occurs n times on the chain, increasing it by d lengthens the run by n·d, as long \
+         as\nthe chain stays the longest.\n\n",
         noise(path),
         stretches(path)
     )
@@ -158,12 +162,12 @@ fn noise(path: &CriticalPath) -> String {
     if path.noise_absorbed == 0 {
         let all = time(path.noise_injected);
         return format!(
-            "All {all} of noise on all processes together reached the end; none was absorbed.\n\n"
+            "All {all} of noise, summed over all processes, reached the end; none was absorbed.\n\n"
         );
     }
     format!(
-        "Of {} of noise on all processes together, {} reached the end (on this chain or on one as long);\n\
-         {} was absorbed by waiting.\n\n",
+        "Of {} of noise, summed over all processes, {} reached the end (on this chain or one as long);\n{} \
+         was absorbed by waiting.\n\n",
         time(path.noise_injected),
         time(path.noise_propagated),
         time(path.noise_absorbed)
@@ -171,14 +175,15 @@ fn noise(path: &CriticalPath) -> String {
 }
 
 fn stretches(path: &CriticalPath) -> String {
-    let mut table = Table::with_header(["rank", "from", "to", "noise in it"]);
     let skipped = path.stretches.len().saturating_sub(STRETCHES);
-    for stretch in &path.stretches[skipped..] {
-        let times = [stretch.from, stretch.to, Time(stretch.parts.noise)].map(|time| time.to_string());
-        table.row([stretch.rank.to_string()].into_iter().chain(times));
-    }
+    let table = Columns::over(&path.stretches[skipped..])
+        .number("rank", |row| Cell::id(row.rank))
+        .number("from", |row| Cell::time(row.from))
+        .number("to", |row| Cell::time(row.to))
+        .number("noise in it", |row| Cell::ps(row.parts.noise))
+        .build();
     let which = match skipped {
-        0 => "Its way over the ranks".to_string(),
+        0 => "Its path through the ranks".to_string(),
         _ => format!("The last {STRETCHES} of its {} stretches", grouped(path.stretches.len() as u64)),
     };
     format!("{which}\n\n{table}")

@@ -1,4 +1,4 @@
-//! What is simulated, and what people call it.
+//! The simulated workload and its description.
 
 use crate::plan::collective::CollectivePlan;
 use std::path::Path;

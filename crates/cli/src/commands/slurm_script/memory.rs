@@ -1,20 +1,21 @@
-//! How much memory the job asks for, and whether the nodes have it.
+//! How much memory the job requests, and whether the nodes have it.
 
 use crate::exit::{Failure, Outcome};
 use crate::memory::Demand;
 use crate::plan::slurm_script::Plan;
 use straggler_report::numbers::{counted, memory};
 
-/// The program, the MPI library and its buffers, on each rank. `straggler-mpi latency` and `loggp` took 15 to 26 MiB with Open
-/// MPI and MPICH in shared memory, with 2 and 4 ranks; drivers of networks and more peers take more, so this is generous.
+/// Memory of the program, the MPI library and its buffers on each rank. `straggler-mpi latency` and `loggp` took 15 to
+/// 26 MiB with Open MPI and MPICH in shared memory, with 2 and 4 ranks. Network drivers and more peers take more, so
+/// this is generous.
 pub const PROGRAM_BYTES: u64 = 128 << 20;
 const MEBIBYTE: u64 = 1 << 20;
 
-/// What each rank and each node takes.
+/// Memory needed by each rank and each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub task_bytes: u64,
-    /// Slurm counts in these.
+    /// Slurm counts in MiB.
     pub node_mebibytes: u64,
 }
 
@@ -40,14 +41,14 @@ impl Memory {
         self.node_mebibytes.saturating_mul(MEBIBYTE)
     }
 
-    /// Names what would fit: more nodes, else fewer tasks on each.
+    /// The error with a suggestion that would fit: more nodes, else fewer tasks per node.
     fn refusal(self, demand: Demand, plan: &Plan, has: u64) -> Failure {
         let fits = |nodes, tasks| Memory::on(demand, nodes, tasks).node_bytes() <= has;
         let tasks_fit = (1..plan.tasks_per_node).rev().find(|&tasks| fits(plan.nodes, tasks));
         let mend = match (nodes_needed(demand, plan.tasks_per_node, has), tasks_fit) {
-            (Some(nodes), _) => format!("take --nodes {nodes}"),
-            (None, Some(tasks)) => format!("more nodes do not help; take --tasks-per-node {tasks}"),
-            (None, None) => "no number of such nodes is enough; take fewer processes or larger nodes".into(),
+            (Some(nodes), _) => format!("use --nodes {nodes}"),
+            (None, Some(tasks)) => format!("more nodes do not help; use --tasks-per-node {tasks}"),
+            (None, None) => "no number of such nodes is enough; use fewer processes or larger nodes".into(),
         };
         Failure::bad_input(format!(
             "on {} with {} each, a node needs {}, but --memory-per-node says {}: {mend}",
@@ -59,12 +60,12 @@ impl Memory {
     }
 }
 
-/// An estimate may be wrong by so much: parts are not all of one size, and messages on the way come on top.
+/// Adds a safety margin: parts differ in size, and messages in flight are extra.
 fn with_spare(bytes: u64) -> u64 {
     u64::try_from(u128::from(bytes) * 13 / 10).unwrap_or(u64::MAX)
 }
 
-/// The least number of nodes of this size, if there is one: shares only get smaller with more of them.
+/// The least number of nodes of this size, if any: with more nodes, shares only get smaller.
 fn nodes_needed(demand: Demand, tasks_per_node: u32, has: u64) -> Option<u32> {
     let fits = |nodes| Memory::on(demand, nodes, tasks_per_node).node_bytes() <= has;
     let (mut low, mut high) = (1, u32::MAX);
@@ -88,7 +89,7 @@ mod tests {
         Demand { spread_bytes: bytes, each_bytes: 0 }
     }
 
-    /// 10^9 processes at 112 bytes on 64 ranks: 1.75 GB of each, a third more, and the program.
+    /// 10^9 processes at 112 bytes on 64 ranks: 1.75 GB each, a third more, and the program.
     #[test]
     fn a_rank_takes_its_share_and_a_third_more() {
         let on = Memory::on(spread(112_000_000_000), 16, 4);

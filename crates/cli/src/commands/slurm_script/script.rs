@@ -1,10 +1,10 @@
-//! The text of a job script: what Slurm is asked for, then what is run, each with a comment that says why.
+//! The text of a job script: the requests to Slurm, then the command, each with a comment that says why.
 
 pub mod command;
 
 use super::memory::{Memory, PROGRAM_BYTES};
-use crate::commands::command_line;
-use crate::plan::slurm_script::{Measure, Plan, What};
+use crate::invocation::command_line;
+use crate::plan::slurm_script::{JobKind, Measure, Plan};
 use crate::shell::quoted;
 use std::fmt::Write;
 use straggler_report::numbers::{counted, memory as in_words};
@@ -16,14 +16,12 @@ pub fn script(plan: &Plan, memory: Option<&Memory>) -> String {
 
 fn head() -> String {
     let line = command_line();
-    // A comment must not end before its line does.
+    // A line break in the comment would turn the rest into a command.
     let written = if line.chars().any(char::is_control) { String::new() } else { format!("#   {line}\n") };
     format!(
-        "#!/bin/bash\n\
-         # Written by straggler {}:\n\
-         {written}\
-         # Submit it with `sbatch`, see where it is with `squeue --me`, end it with `scancel JOB`.\n\
-         # Names of files are relative to the folder in which sbatch is called; all nodes must see them.\n\n",
+        "#!/bin/bash\n# Written by straggler {}:\n{written}# Submit it with `sbatch`, check its state with \
+         `squeue --me`, cancel it with `scancel JOB`.\n# Names of files are relative to the folder in \
+         which sbatch is called; all nodes must see them.\n\n",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -43,35 +41,37 @@ fn resources(plan: &Plan) -> String {
     if let Some(cpus) = plan.cpus_per_task {
         add(&mut text, "CPUs of each rank, one for each of its threads.", &format!("cpus-per-task={cpus}"));
     }
-    if matches!(plan.job.what, What::Measure(_)) {
-        add(&mut text, "Other jobs on the nodes would be measured, too.", "exclusive");
+    if matches!(plan.job.what, JobKind::Measure(_)) {
+        add(&mut text, "Other jobs on the nodes would be measured as noise.", "exclusive");
     }
     text
 }
 
 fn what_ranks_change(plan: &Plan) -> &'static str {
     match plan.job.what {
-        What::Simulate(_) | What::Study(_) => "The results do not depend on it.",
-        What::Measure(Measure::Assess) => "Each measures its cores, all at the same time.",
-        What::Measure(Measure::Latency) => "Every pair of them is measured.",
-        What::Measure(Measure::LogGp) => "Two of them measure, on two nodes if there are; others are idle.",
+        JobKind::Simulate(_) | JobKind::Study(_) => "The results do not depend on it.",
+        JobKind::Measure(Measure::Assess) => "Each measures its cores, all at the same time.",
+        JobKind::Measure(Measure::Latency) => "Every pair of them is measured.",
+        JobKind::Measure(Measure::LogGp) => {
+            "Two of them measure, on two nodes if possible; the others are idle."
+        }
     }
 }
 
 fn memory_lines(plan: &Plan, memory: Option<&Memory>) -> String {
     let mut text = String::new();
     let Some(memory) = memory else {
-        add(&mut text, "0 is all memory of each node, since nobody else is on it.", "mem=0");
+        add(&mut text, "0 means all memory of each node: the job has the nodes to itself.", "mem=0");
         return text;
     };
     let holds = match plan.job.what {
-        What::Study(_) => "the largest run of the study",
+        JobKind::Study(_) => "the largest run of the study",
         _ if plan.tasks() == 1 => "the whole simulation",
         _ => "its share of the simulation",
     };
     let why = format!(
-        "Memory of each node, estimated: {} for each rank, which is {holds}, 30 % to spare,\n\
-         # and {} for the program and MPI. Slurm ends a job that takes more.",
+        "Memory of each node, estimated: {} for each rank, which is {holds}, 30 % to spare,\n# and {} for \
+         the program and MPI. Slurm kills a job that uses more.",
         in_words(memory.task_bytes),
         in_words(PROGRAM_BYTES)
     );
@@ -82,15 +82,13 @@ fn memory_lines(plan: &Plan, memory: Option<&Memory>) -> String {
 fn limits(plan: &Plan) -> String {
     let mut text = String::new();
     let ends = match plan.job.what {
-        What::Study(_) => {
-            "Slurm ends the job after this time; submitted again, the study goes on where it was."
-        }
-        _ => "Slurm ends the job after this time. Short jobs start earlier.",
+        JobKind::Study(_) => "Slurm kills the job after this time; submit it again to resume the study.",
+        _ => "Slurm kills the job after this time. Short jobs start earlier.",
     };
     add(&mut text, ends, &format!("time={}", plan.time));
     add(
         &mut text,
-        "What squeue calls the job, and where its output goes; %j is its number.",
+        "Name of the job in squeue, and the file for its output; %j is the job number.",
         &format!("job-name={}", plan.job_name),
     );
     let _ = writeln!(text, "#SBATCH --output={}", plan.log);
@@ -98,16 +96,16 @@ fn limits(plan: &Plan) -> String {
         add(&mut text, "The partition; `sinfo` lists them.", &format!("partition={name}"));
     }
     if let Some(name) = &plan.account {
-        add(&mut text, "The account that pays.", &format!("account={name}"));
+        add(&mut text, "The account to charge.", &format!("account={name}"));
     }
     if !plan.sbatch.is_empty() {
-        text.push_str("# Given with --sbatch; of two lines with one option, sbatch takes the last.\n");
+        text.push_str("# Given with --sbatch; if an option occurs twice, sbatch uses the last.\n");
         plan.sbatch.iter().for_each(|option| text.extend(["#SBATCH ", option, "\n"]));
     }
     text
 }
 
-/// An option of sbatch under a comment.
+/// Adds an sbatch option under a comment.
 fn add(text: &mut String, why: &str, option: &str) {
     text.extend(["# ", why, "\n#SBATCH --", option, "\n"]);
 }

@@ -1,25 +1,25 @@
-//! `straggler study check`: what a study will take.
+//! `straggler study check`: the resources that a study needs.
 
-use super::driver::{plan_of, refuse_too_large, top_not_run};
-use super::read_study;
 use crate::args::Common;
-use crate::commands::simulate::estimate::{in_words, seconds_for};
-use crate::commands::threads;
 use crate::console::Console;
+use crate::estimate::{in_words, seconds_for};
 use crate::exit::Outcome;
+use crate::inputs::study::read_study;
 use crate::memory::{available_bytes, free_disk_bytes};
+use crate::threads::threads;
+use crate::work::study::{plan_of, refuse_too_large, top_not_run};
 use std::path::Path;
 use straggler_analysis::study::{Study, Sweep};
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory, rounded};
 
-/// What the sweeps of a study are called, the top of the file first.
+/// The names of the sweeps of a study, the top level of the file first.
 fn names<'a>(study: &'a Study) -> Vec<&'a str> {
     let name = |sweep: &'a Sweep| if sweep.name.is_empty() { "the top level" } else { &*sweep.name };
     study.sweeps.iter().map(name).collect()
 }
 
-/// Which parts of the file are run, where it has sweeps.
+/// Which parts of the file are run, if it has sweeps.
 fn sweeps(study: &Study) -> String {
     let base = top_not_run(study).map(|text| text + "\n");
     let several = study.sweeps.len() > 1 || base.is_some();
@@ -34,7 +34,7 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     plan.warnings.iter().for_each(|warning| console.warn(warning));
     let threads = threads(common.threads.map(Into::into));
     let time = seconds_for(needs.messages as f64, threads);
-    // Said at the end, after the numbers that explain it.
+    // Reported at the end, after the numbers that explain it.
     let fits = refuse_too_large(&needs, available_bytes(), free_disk_bytes(Path::new(".")));
     if console.json {
         console.print_json(&serde_json::json!({
@@ -44,14 +44,11 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
         }))?;
         return fits;
     }
-    let mut table = Table::new();
+    let mut table = Table::new("", &["", "#"]);
     table.row(["points".into(), grouped(needs.points as u64)]);
-    table.row(["rows of results, at most (one a point and replica)".into(), grouped(needs.rows)]);
+    table.row(["rows of results, at most (one per point and replica)".into(), grouped(needs.rows)]);
     table.row(["messages, at most".into(), rounded(needs.messages as f64)]);
-    table.row([
-        format!("time on {}, very roughly", counted(threads as u64, "thread", "threads")),
-        in_words(time),
-    ]);
+    table.row([format!("time on {}, roughly", counted(threads as u64, "thread", "threads")), in_words(time)]);
     table.row(["memory, at least".into(), memory(needs.memory_bytes)]);
     table.row(["disk".into(), memory(needs.disk_bytes)]);
     let settings = counted(plan.tasks.len() as u64, "different setting", "different settings");

@@ -1,9 +1,9 @@
 //! `straggler study export`: all replicas or a summary of each point, as a file for other programs.
 
-use super::read_results;
 use crate::args::study::Export;
 use crate::console::{Console, to_json};
 use crate::exit::{Failure, Outcome};
+use crate::inputs::study::read_results;
 use crate::interrupt::Orderly;
 use std::fmt::Write;
 use straggler_analysis::study::{Series, Summary, series};
@@ -12,12 +12,7 @@ use straggler_report::replace_file;
 use straggler_report::study_results::{self, Format, csv_place};
 
 pub fn run(typed: &Export, console: &Console) -> Outcome<()> {
-    let Some(format) = Format::for_path(&typed.output) else {
-        return Err(Failure::usage(format!(
-            "{} ends neither in .csv nor .json nor .parquet: which shall it be?",
-            typed.output.display()
-        )));
-    };
+    let format = typed.format()?;
     let (_, results, _) = read_results(&typed.study)?;
     let _orderly = Orderly::begin();
     let rows = if typed.summary {
@@ -50,7 +45,7 @@ fn csv(all: &[Series]) -> String {
     for series in all {
         for summary in &series.points {
             let inflection = series.inflection == Some(summary.point.processes);
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{},{inflection}", row(summary));
         }
     }

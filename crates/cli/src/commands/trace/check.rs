@@ -1,10 +1,9 @@
-//! `straggler trace check`: everything that is wrong, not only the first.
+//! `straggler trace check`: lists all problems, not only the first.
 
-use super::open_trace;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::inputs::trace::{incomplete, open_trace, place};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::path::Path;
 use straggler_model::Rank;
 use straggler_report::numbers::counted;
@@ -12,7 +11,7 @@ use straggler_trace::Trace;
 use straggler_trace::format::assemble::{Finding, Severity};
 
 #[derive(Serialize)]
-struct Answer {
+struct TraceCheckAnswer {
     trace: String,
     processes: u32,
     calls: u64,
@@ -25,7 +24,7 @@ struct Answer {
 struct FindingAnswer {
     severity: &'static str,
     rank: Option<u32>,
-    /// The byte of the rank's stream, where that is at fault.
+    /// Offset in the rank's stream, for errors of the stream.
     offset: Option<u64>,
     text: String,
 }
@@ -40,7 +39,7 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     findings.extend(straggler_trace::check::check(&opened.trace, &incomplete));
     findings.sort_by_key(|finding| (finding.severity, finding.rank, finding.offset));
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-    let answer = Answer {
+    let answer = TraceCheckAnswer {
         trace: path.display().to_string(),
         processes: opened.trace.processes(),
         calls: opened.trace.calls(),
@@ -62,20 +61,14 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     }
 }
 
-/// "; its last recorded call is call 41, MPI_Recv, which ended 1.2 s after the run began": what a rank hangs in, or died
-/// in, comes after that.
+/// "; its last recorded call is call 41, MPI_Recv, which ended 1.2 s after the run began". The rank hung or died after
+/// that call.
 fn last_call(trace: &Trace, rank: Option<Rank>) -> String {
     let calls = rank.and_then(|rank| trace.ranks.get(rank as usize)).map(|rank| rank.calls.as_slice());
     let last = calls.and_then(|calls| calls.iter().enumerate().max_by_key(|(_, call)| call.exit));
     let Some((number, call)) = last else { return "; no call was recorded".into() };
     let (name, exit) = (call.function.name(), call.exit);
     format!("; its last recorded call is call {number}, {name}, which ended {exit} after the run began")
-}
-
-/// Ranks of which calls are missing: their streams are at fault, or empty.
-pub fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
-    let empty = (0..).zip(&trace.ranks).filter(|(_, rank)| rank.calls.is_empty()).map(|(rank, _)| rank);
-    findings.iter().filter_map(|finding| finding.rank).chain(empty).collect()
 }
 
 fn finding_answer(finding: &Finding) -> FindingAnswer {
@@ -94,26 +87,12 @@ fn severity(finding: &Finding) -> &'static str {
     }
 }
 
-/// "rank 3, byte 4711: the last block is cut off".
-pub fn say(finding: &Finding) -> String {
-    place(finding.rank, finding.offset) + &finding.what
-}
-
-fn place(rank: Option<u32>, offset: Option<u64>) -> String {
-    match (rank, offset) {
-        (Some(rank), Some(offset)) => format!("rank {rank}, byte {offset}: "),
-        (Some(rank), None) => format!("rank {rank}: "),
-        (None, Some(offset)) => format!("byte {offset}: "),
-        (None, None) => String::new(),
-    }
-}
-
-fn in_words(answer: &Answer) -> String {
+fn in_words(answer: &TraceCheckAnswer) -> String {
     let calls = counted(answer.calls, "record", "records");
     let ranks = counted(answer.processes.into(), "rank", "ranks");
     if answer.findings.is_empty() {
         return format!(
-            "{}: nothing is wrong with {calls} of {ranks}: every message has its partner, and collectives agree\n",
+            "{}: no errors in {calls} of {ranks}: every message has its partner, and collectives match\n",
             answer.trace
         );
     }

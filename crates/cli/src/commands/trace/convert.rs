@@ -1,11 +1,12 @@
-//! `straggler trace convert`: a trace in another format.
+//! `straggler trace convert`: converts a trace to another format.
 
-use super::{Opened, open_trace};
 use crate::args::trace::{Convert, Target};
-use crate::commands::{command_line, refuse_unwritable, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::trace::{Opened, open_trace};
+use crate::inputs::traced;
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
+use crate::invocation::command_line;
 use crate::plan::traced::TraceRequest;
 use serde::Serialize;
 use serde_json::json;
@@ -20,7 +21,7 @@ use straggler_trace::format::{directory, save};
 use straggler_trace::{Timeline, Trace, chrome, otf2, perfetto};
 
 #[derive(Serialize)]
-struct Answer {
+struct TraceConvertAnswer {
     output: String,
     format: &'static str,
     processes: u32,
@@ -29,25 +30,19 @@ struct Answer {
 }
 
 pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
-    let target = typed.to.or_else(|| Target::of_ending(&typed.output)).ok_or_else(|| {
-        Failure::usage(format!(
-            "{}: the ending does not tell the format; give --to straggler, perfetto, chrome, otf2 or goal",
-            typed.output.display()
-        ))
-    })?;
-    refuse_unwritable(&typed.output)?;
+    let target = typed.target()?;
     let mut opened = open_trace(&typed.trace)?;
     if typed.no_command_line {
-        // As the recorder has it: the name of the program, without its folder and arguments.
+        // As the recorder stores it: the program name, without folder and arguments.
         let program = &mut opened.trace.meta.program;
         let path = program.split(' ').next().unwrap_or_default();
         *program = path.rsplit('/').next().unwrap_or_default().to_owned();
     }
     opened.warn_of_errors(&typed.trace, console);
     write(&opened, target, typed, console)?;
-    // An archive is many files.
+    // An archive consists of several files.
     let about = typed.output.metadata().ok().filter(|about| about.is_file() && target != Target::Otf2);
-    let answer = Answer {
+    let answer = TraceConvertAnswer {
         output: typed.output.display().to_string(),
         format: name(target),
         processes: opened.trace.processes(),
@@ -91,7 +86,7 @@ fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) ->
     }
 }
 
-/// All ranks in one file where the name says so, else a new folder.
+/// All ranks in one file if the suffix selects a single-file format, else a new folder.
 fn write_own(trace: &Trace, output: &Path) -> Outcome<()> {
     if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
         return or_interrupted(replace_private_file(output, |out| {
@@ -101,11 +96,11 @@ fn write_own(trace: &Trace, output: &Path) -> Outcome<()> {
     }
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| save::save(trace, output)).map_err(|fault| {
-        Failure::bad_input(format!("{}: cannot be written: {fault}; give a new folder", output.display()))
+        Failure::bad_input(format!("{}: cannot be written: {fault}; use a new folder", output.display()))
     })
 }
 
-/// An archive is an anchor file, definitions and a folder: OUT is the anchor's name, or the folder that holds all.
+/// An archive consists of an anchor file, definitions and a folder: OUT is the anchor's name, or the folder for all.
 fn write_otf2(trace: &Trace, output: &Path) -> Outcome<()> {
     let anchor = output.extension().is_some_and(|ending| ending == "otf2");
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -114,7 +109,7 @@ fn write_otf2(trace: &Trace, output: &Path) -> Outcome<()> {
     otf2::write(trace, folder, name).map_err(Failure::bad_input_of)
 }
 
-/// The schedule of the trace, as `straggler predict` and `simulate` replay it.
+/// Writes the schedule that `straggler predict` and `simulate` replay.
 fn write_goal(trace: &Trace, typed: &Convert, console: &Console) -> Outcome<()> {
     let output = &typed.output;
     let options = Options { drop_unmatched: typed.drop_unmatched, ..Options::default() };

@@ -1,18 +1,22 @@
-//! `straggler trace info`: what a trace holds.
+//! `straggler trace info`: the contents of a trace.
 
-use super::{Opened, launch, open_trace, words};
+use super::functions::CallTotals;
+use super::sites::{self, CodePlace};
+use super::words;
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::inputs::trace::{Opened, further_runs, open_trace};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use straggler_model::Time;
-use straggler_trace::profile::{Counts, Profile, RankProfile};
+use straggler_trace::CommId;
+use straggler_trace::profile::{Profile, RankProfile};
 use straggler_trace::trace::{Communicator, RankTrace, Usage};
 
-/// A trace in numbers, for programs.
+/// A trace in numbers, as JSON.
 #[derive(Serialize)]
-pub struct Answer {
+pub struct InfoAnswer {
     pub trace: String,
     pub format: String,
     pub program: String,
@@ -23,18 +27,20 @@ pub struct Answer {
     pub processes: u32,
     pub hosts: Vec<String>,
     pub length_seconds: f64,
-    /// Calls that the program made; unsuccessful tests may share a record.
+    /// Calls of the program; unsuccessful tests may share a record.
     pub calls: u64,
     pub records: u64,
     pub bytes: Option<u64>,
     pub bytes_per_call: Option<f64>,
-    /// The largest of all ranks; none where one of them is not known.
+    /// The largest over all ranks; none if it is unknown for one of them.
     pub clock_error_seconds: Option<f64>,
     pub unknown: BTreeMap<String, u64>,
     pub errors: usize,
     pub ranks: Vec<RankAnswer>,
     pub communicators: Vec<CommAnswer>,
-    /// Folders of further runs that the same command made, in their order.
+    /// Call sites of the program; empty if they were not recorded.
+    pub call_sites: Vec<CodePlace>,
+    /// Folders of further runs of the same command, in order.
     pub further_runs: Vec<String>,
 }
 
@@ -51,9 +57,9 @@ pub struct RankAnswer {
     pub clock_error_seconds: Option<f64>,
     pub clock_offset_seconds: f64,
     pub clock_drift_ppm: f64,
-    /// What the process got of the processor; none where it was not recorded.
+    /// Processor time of the process; none if it was not recorded.
     pub usage: Option<UsageAnswer>,
-    pub functions: BTreeMap<&'static str, FunctionAnswer>,
+    pub functions: BTreeMap<&'static str, CallTotals>,
     pub unknown: BTreeMap<String, u64>,
 }
 
@@ -80,19 +86,10 @@ impl UsageAnswer {
 }
 
 #[derive(Serialize)]
-pub struct FunctionAnswer {
-    pub calls: u64,
-    pub seconds: f64,
-    pub longest_seconds: f64,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-}
-
-#[derive(Serialize)]
 pub struct CommAnswer {
     pub number: usize,
     pub name: String,
-    pub parent: Option<u32>,
+    pub parent: Option<CommId>,
     pub size: usize,
     /// World ranks.
     pub members: Vec<u32>,
@@ -101,7 +98,8 @@ pub struct CommAnswer {
 
 pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     let opened = open_trace(path)?;
-    let answer = Answer::of(path, &opened, &Profile::of(&opened.trace));
+    let mut answer = InfoAnswer::of(path, &opened, &Profile::of(&opened.trace));
+    answer.call_sites = sites::places(&opened.trace.call_sites);
     if console.json {
         return console.print_json(&answer);
     }
@@ -109,8 +107,8 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     console.print(&words::info(&answer))
 }
 
-impl Answer {
-    pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> Answer {
+impl InfoAnswer {
+    pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> InfoAnswer {
         let trace = &opened.trace;
         let calls = profile.ranks.iter().fold(0, |sum: u64, rank| sum.saturating_add(rank.calls));
         let errors: Option<Vec<Time>> =
@@ -118,7 +116,7 @@ impl Answer {
         let hosts: BTreeSet<&String> =
             trace.ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
         let ranks = (0..).zip(trace.ranks.iter().zip(&profile.ranks));
-        Answer {
+        InfoAnswer {
             trace: path.display().to_string(),
             format: trace.meta.format.clone(),
             program: trace.meta.program.clone(),
@@ -138,24 +136,13 @@ impl Answer {
             errors: opened.errors(),
             ranks: ranks.map(|(rank, (of_rank, profile))| rank_answer(rank, of_rank, profile)).collect(),
             communicators: trace.communicators.iter().enumerate().map(comm_answer).collect(),
+            call_sites: Vec::new(),
             further_runs: further_runs(path),
         }
     }
 }
 
-/// What lies in a folder beside the run that was opened: a command that starts MPI again leaves it there.
-pub fn further_runs(path: &Path) -> Vec<String> {
-    let mut runs = launch::runs(path).into_iter().map(|(folder, _)| folder);
-    // Where the folder itself holds none, what was opened is one of those inside.
-    if runs.next().as_deref() != Some(path) {
-        return Vec::new();
-    }
-    let mut names: Vec<String> = runs.map(|folder| folder.display().to_string()).collect();
-    names.sort_by_key(|name| (name.len(), name.clone()));
-    names
-}
-
-/// Calls that were not understood, of all ranks.
+/// Calls of unknown functions, on all ranks.
 fn unknown(ranks: &[RankTrace]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for (name, count) in ranks.iter().flat_map(|rank| &rank.unknown) {
@@ -180,18 +167,8 @@ fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAns
         clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
         clock_drift_ppm: of_rank.clock.drift_ppm,
         usage: of_rank.usage.as_ref().map(UsageAnswer::of),
-        functions: functions.map(|(function, counts)| (function.name(), function_answer(counts))).collect(),
+        functions: functions.map(|(function, counts)| (function.name(), CallTotals::of(counts))).collect(),
         unknown: of_rank.unknown.clone(),
-    }
-}
-
-pub fn function_answer(counts: &Counts) -> FunctionAnswer {
-    FunctionAnswer {
-        calls: counts.calls,
-        seconds: counts.time.seconds(),
-        longest_seconds: counts.longest.seconds(),
-        bytes_sent: counts.sent,
-        bytes_received: counts.received,
     }
 }
 

@@ -1,29 +1,32 @@
-//! What a command needs to be recorded: the library, its environment, and a folder without old streams.
+//! Prepares the recording of a command: the library, its environment, and a folder without old streams.
 
-use crate::commands::make_folder;
 use crate::exit::{Failure, Outcome, unreadable};
+use crate::inputs::trace::runs;
+use crate::places::make_folder;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use straggler_trace::format::directory::EXTENSION;
 
 /// The recording library.
 pub const LIBRARY: &str = "libstraggler_tracer.so";
-/// Names it, wherever it lies.
+/// Variable with the path of the library.
 pub const LIBRARY_VARIABLE: &str = "STRAGGLER_TRACER";
-/// Tells it where streams go.
+/// Variable with the folder of the streams.
 pub const FOLDER_VARIABLE: &str = "STRAGGLER_TRACE_DIR";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
-/// Tells it to record no arguments.
+/// Variable that disables recording of arguments.
 pub const NO_COMMAND_LINE_VARIABLE: &str = "STRAGGLER_NO_COMMAND_LINE";
 
-/// Where the library is: as the variable says, else beside the program or in the `lib` folder beside its own.
+/// Variable that enables recording of call sites.
+pub const CALL_SITES_VARIABLE: &str = "STRAGGLER_CALL_SITES";
+
+/// The path of the library: from the variable, else beside the program or in `../lib`.
 pub fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {
     if let Some(named) = named {
         let named = PathBuf::from(named);
         return named.canonicalize().map_err(|fault| {
             Failure::bad_input(format!(
-                "{LIBRARY_VARIABLE}={}: {fault}; let it name {LIBRARY}, or unset it",
+                "{LIBRARY_VARIABLE}={}: {fault}; set it to the path of {LIBRARY}, or unset it",
                 named.display()
             ))
         });
@@ -33,19 +36,19 @@ pub fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {
     places.iter().find_map(|place| place.canonicalize().ok()).ok_or_else(|| {
         Failure::bad_input(format!(
             "the recording library {LIBRARY} is neither in {} nor in ../lib: build it with `cargo build -p \
-             straggler-tracer` (with --release if this program was), or let {LIBRARY_VARIABLE} name it",
+             straggler-tracer` (with --release if this program was), or set {LIBRARY_VARIABLE} to its path",
             beside.display()
         ))
     })
 }
 
-/// What LD_PRELOAD must be: the library before what is there.
+/// The value of LD_PRELOAD: the library, then the existing entries.
 pub fn preload(library: &Path, existing: Option<OsString>) -> Outcome<OsString> {
-    // The loader takes both for the end of a name, and knows no quotes.
+    // The loader splits its list at both characters and has no quoting.
     if library.as_os_str().as_bytes().iter().any(|byte| b": ".contains(byte)) {
         return Err(Failure::bad_input(format!(
-            "{}: {PRELOAD_VARIABLE} takes no path with a space or a colon; copy the library elsewhere and let \
-             {LIBRARY_VARIABLE} name it",
+            "{}: {PRELOAD_VARIABLE} does not accept a path with a space or a colon; copy the library \
+             elsewhere and set {LIBRARY_VARIABLE} to its path",
             library.display()
         )));
     }
@@ -57,32 +60,7 @@ pub fn preload(library: &Path, existing: Option<OsString>) -> Outcome<OsString> 
     Ok(value)
 }
 
-/// The files with streams in a folder and in those directly in it, by folder: each is a run.
-pub fn runs(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
-    let mut inner: Vec<PathBuf> = entries(folder).into_iter().filter(|path| path.is_dir()).collect();
-    inner.sort();
-    let folders = std::iter::once(folder.to_path_buf()).chain(inner);
-    let streams = |folder: PathBuf| {
-        let mut files = entries(&folder);
-        files.retain(|path| path.is_file() && is_stream(path));
-        files.sort();
-        (folder, files)
-    };
-    folders.map(streams).filter(|(_, files)| !files.is_empty()).collect()
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()
-}
-
-/// By its name: only what the recorder wrote is ever removed.
-fn is_stream(path: &Path) -> bool {
-    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    name.starts_with("rank-") && path.extension().is_some_and(|ending| ending == EXTENSION)
-}
-
-/// Makes the folder and gives its full path. Streams in it are refused, or removed by force.
+/// Creates the folder and returns its full path. Existing streams are an error, or are removed with `force`.
 pub fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
     make_folder(path)?;
     let folder = path.canonicalize().map_err(|fault| unreadable(path, &fault))?;
@@ -90,17 +68,17 @@ pub fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
     if !old.is_empty() && !force {
         let count: usize = old.iter().map(|(_, files)| files.len()).sum();
         return Err(Failure::bad_input(format!(
-            "{}: {count} streams of an earlier run are in the folder; give another -o, or --force to remove them",
+            "{}: {count} streams of an earlier run are in the folder; use another -o, or --force to remove \
+             them",
             path.display()
         )));
     }
     for (place, files) in old {
         for file in files {
-            std::fs::remove_file(&file).map_err(|fault| {
-                Failure::bad_input(format!("{} cannot be removed: {fault}", file.display()))
-            })?;
+            std::fs::remove_file(&file)
+                .map_err(|fault| Failure::bad_input(format!("cannot remove {}: {fault}", file.display())))?;
         }
-        // A run's own folder is not needed any more; one with other files in it stays.
+        // Removes the empty folder of a run; one with other files stays.
         if place != folder {
             let _ = std::fs::remove_dir(&place);
         }
@@ -155,7 +133,7 @@ mod tests {
         }
         assert!(folder(&run, false).unwrap_err().error.to_string().contains("2 streams"));
         folder(&run, true).unwrap();
-        let mut left: Vec<_> = entries(&run);
+        let mut left: Vec<_> = std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path()).collect();
         left.sort();
         assert_eq!(left, [run.join("mine.trace"), run.join("notes.txt")]);
     }

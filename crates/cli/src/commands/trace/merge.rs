@@ -1,7 +1,6 @@
-//! `straggler trace merge`: the streams of one run, brought together as they are.
+//! `straggler trace merge`: collects the streams of one run unchanged.
 
 use crate::args::trace::Merge;
-use crate::commands::refuse_unwritable;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome, unreadable};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
@@ -15,7 +14,7 @@ use straggler_trace::format::merge::{Merged, Part, merge};
 use straggler_trace::private;
 
 #[derive(Serialize)]
-struct Answer {
+struct TraceMergeAnswer {
     output: String,
     streams: usize,
     processes: u32,
@@ -23,7 +22,6 @@ struct Answer {
 }
 
 pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
-    refuse_unwritable(&typed.output)?;
     let mut parts = Vec::new();
     for path in &typed.traces {
         for file in directory::files(path)? {
@@ -33,7 +31,7 @@ pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
     let merged = merge(&parts).map_err(Failure::bad_input_of)?;
     let _orderly = Orderly::begin();
     write(&merged, &typed.output)?;
-    let answer = Answer {
+    let answer = TraceMergeAnswer {
         output: typed.output.display().to_string(),
         streams: merged.streams.len(),
         processes: merged.processes,
@@ -67,22 +65,22 @@ fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
         }));
     }
     write_folder(merged, output).map_err(|fault| {
-        Failure::bad_input(format!("{}: cannot be written: {fault}; give a new folder", output.display()))
+        Failure::bad_input(format!("{}: cannot be written: {fault}; use a new folder", output.display()))
     })
 }
 
-/// The folder gets its name when all is in it.
+/// The folder gets its final name when it is complete.
 fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent)?;
-    // The library's error has the temporary name in it.
+    // The error of the library would contain the temporary name.
     let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
     let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
     for (&rank, bytes) in &merged.streams {
         private::write(&unfinished.path().join(directory::file_name(rank)), bytes)?;
     }
     std::fs::rename(unfinished.path(), output)?;
-    // It has moved: nothing is left to be removed.
+    // It was moved, so there is nothing to remove.
     let _ = unfinished.keep();
     Ok(())
 }

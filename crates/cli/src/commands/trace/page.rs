@@ -1,47 +1,55 @@
 //! The page of a traced run.
 
-use super::show::Answer;
-use super::{Opened, words};
-use crate::commands::{command_line, report};
+use super::show::ShowAnswer;
+use super::{tables, words};
+use crate::inputs::trace::Opened;
+use crate::invocation::command_line;
+use crate::pages;
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, percent, seconds};
+use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::page::{
-    Axis, Bar, Bars, Cell, Chart, Heat, Histogram, HistogramSeries, Page, PointSeries, Scale, Scatter,
-    Section, Table, Timeline, Unit,
+    Axis, Bar, Bars, Chart, Heat, Histogram, HistogramSeries, Page, PointSeries, Scale, Scatter, Section,
+    Timeline, Unit,
 };
 use straggler_trace as trace;
 use straggler_trace::profile::{Pattern, Profile};
 
-/// Calls a timeline shows at most.
+/// Most calls in a timeline.
 const MOST_CALLS: usize = 200_000;
-/// Rows and columns a matrix has at most; more ranks share them.
+/// Most rows and columns of a matrix; more ranks share them.
 const MOST_CELLS: u32 = 256;
-/// Dots of one collective and size that lie closer than this share of the run are one.
+/// Most pairs of ranks in the table.
+const MOST_PAIRS: usize = 100;
+/// Dots of one collective and size that are closer than one part in this many of the run are merged.
 const DOTS: f64 = 5_000.0;
 
-pub fn page(answer: &Answer, opened: &Opened, profile: &Profile) -> Page {
+pub fn page(answer: &ShowAnswer, opened: &Opened, profile: &Profile) -> Page {
     let command = command_line();
-    let mut time = Section::new("Where the time goes");
+    let mut time = Section::new("Time by function");
     time.add(shares(answer, &command).synthetic(answer.synthetic));
-    time.add(ranks(answer, &command));
-    time.add(functions(answer, &command));
-    time.add(communicators(answer, &command));
+    time.add(tables::ranks(&answer.ranks).titled("Ranks", &command));
+    time.add(tables::functions(&answer.functions).titled("Functions", &command));
+    time.add(tables::communicators(&answer.communicators).titled("Communicators", &command));
     if !answer.regions.is_empty() {
-        time.add(regions(answer, &command));
+        let note = "Times are summed over all ranks and include nested regions.";
+        time.add(tables::regions(&answer.regions).titled("Regions", &command).with_note(note));
     }
-    let mut when = Section::new("When it communicates");
+    if !answer.call_sites.is_empty() {
+        time.add(tables::call_sites(&answer.call_sites).titled("Call sites", &command));
+    }
+    let mut when = Section::new("Communication over time");
     when.add(pattern(opened, profile));
     when.add(density(opened, profile));
     when.add(timeline(opened));
-    let mut whom = Section::new("Who sends to whom");
+    let mut whom = Section::new("Communication matrix");
     whom.add(matrix(opened, profile));
-    whom.add(pairs(answer, &command));
+    whom.add(tables::largest_pairs(&answer.matrix, MOST_PAIRS).titled("Largest pairs", &command));
+    whom.add(tables::sizes(&answer.message_sizes).titled("Sizes of messages", &command));
     let program = &opened.trace.meta.program;
     let title = if program.is_empty() { answer.trace.clone() } else { program.clone() };
     let mut page =
-        report::page(format!("Trace of {title}"), vec![words::sentence(profile)], vec![time, when, whom]);
+        pages::page(format!("Trace of {title}"), vec![words::sentence(profile)], vec![time, when, whom]);
     page.facts.add("Trace", &answer.trace);
     page.facts.add("Format", &opened.trace.meta.format);
     page.facts.add("MPI library", &opened.trace.meta.library);
@@ -51,9 +59,9 @@ pub fn page(answer: &Answer, opened: &Opened, profile: &Profile) -> Page {
     page
 }
 
-fn shares(answer: &Answer, command: &str) -> Chart {
+fn shares(answer: &ShowAnswer, command: &str) -> Chart {
     let counted = answer.functions.iter().filter(|function| function.share_of_mpi.is_some());
-    let bar = |function: &super::show::NamedFunction| Bar {
+    let bar = |function: &super::functions::FunctionTotals| Bar {
         name: function.function.into(),
         value: function.counts.seconds,
         low: None,
@@ -65,122 +73,8 @@ fn shares(answer: &Answer, command: &str) -> Chart {
     Chart::new("Time in MPI by function", command, plot)
 }
 
-fn time_cell(value: f64) -> Cell {
-    Cell::number(seconds(value), value)
-}
-
-fn count_cell(value: u64) -> Cell {
-    Cell::number(grouped(value), value as f64)
-}
-
-fn bytes_cell(value: u64) -> Cell {
-    Cell::number(Bytes(value).to_string(), value as f64)
-}
-
-fn share_cell(value: Option<f64>) -> Cell {
-    value.map_or_else(|| Cell::text(""), |value| Cell::number(percent(value), value))
-}
-
-fn table(title: &str, columns: &[&str], command: &str) -> Table {
-    let mut table = Table::new(title, columns);
-    table.command = command.into();
-    table
-}
-
-fn ranks(answer: &Answer, command: &str) -> Table {
-    let mut table = table("Ranks", &["#rank", "#run", "#in MPI", "#share", "#calls"], command);
-    for rank in &answer.ranks {
-        table.row([
-            count_cell(rank.rank.into()),
-            time_cell(rank.application_seconds),
-            time_cell(rank.mpi_seconds),
-            share_cell(Some(rank.mpi_share)),
-            count_cell(rank.calls),
-        ]);
-    }
-    table
-}
-
-fn functions(answer: &Answer, command: &str) -> Table {
-    let columns =
-        ["function", "#calls", "#total", "#mean", "#longest", "#of run", "#of MPI", "#sent", "#received"];
-    let mut table = table("Functions", &columns, command);
-    for function in &answer.functions {
-        table.row([
-            Cell::text(function.function),
-            count_cell(function.counts.calls),
-            time_cell(function.counts.seconds),
-            time_cell(function.mean_seconds),
-            time_cell(function.counts.longest_seconds),
-            share_cell(function.share_of_mpi.map(|_| function.share_of_application)),
-            share_cell(function.share_of_mpi),
-            bytes_cell(function.counts.bytes_sent),
-            bytes_cell(function.counts.bytes_received),
-        ]);
-    }
-    table
-}
-
-fn communicators(answer: &Answer, command: &str) -> Table {
-    let columns = ["#communicator", "made by", "#ranks", "#calls", "#total", "#sent"];
-    let mut table = table("Communicators", &columns, command);
-    for comm in &answer.communicators {
-        table.row([
-            count_cell(comm.communicator.into()),
-            Cell::text(comm.name.clone()),
-            count_cell(comm.size as u64),
-            count_cell(comm.counts.calls),
-            time_cell(comm.counts.seconds),
-            bytes_cell(comm.counts.bytes_sent),
-        ]);
-    }
-    table
-}
-
-fn regions(answer: &Answer, command: &str) -> Table {
-    let columns = [
-        "region",
-        "#entries",
-        "#total",
-        "#in MPI",
-        "#share",
-        "#calls",
-        "#sent",
-        "#received",
-        "#slowest rank",
-        "#its time",
-    ];
-    let mut table = table("Regions", &columns, command);
-    table.note = "Times are those of all ranks, with what is nested in a region.".into();
-    for region in &answer.regions {
-        table.row([
-            Cell::text(region.name.clone()),
-            count_cell(region.total.entries),
-            time_cell(region.total.seconds),
-            time_cell(region.total.mpi_seconds),
-            share_cell(Some(region.total.mpi_share)),
-            count_cell(region.total.calls),
-            bytes_cell(region.total.bytes_sent),
-            bytes_cell(region.total.bytes_received),
-            region.slowest_rank.map_or_else(|| Cell::text(""), |rank| count_cell(rank.into())),
-            time_cell(region.slowest_seconds),
-        ]);
-    }
-    table
-}
-
-fn pairs(answer: &Answer, command: &str) -> Table {
-    let mut table = table("Largest pairs", &["#from", "#to", "#messages", "#bytes"], command);
-    let mut largest: Vec<&super::show::PairAnswer> = answer.matrix.iter().collect();
-    largest.sort_by_key(|pair| std::cmp::Reverse(pair.bytes));
-    for pair in largest.into_iter().take(100) {
-        let cells = [pair.from.into(), pair.to.into(), pair.messages].map(count_cell);
-        table.row(cells.into_iter().chain([bytes_cell(pair.bytes)]));
-    }
-    table
-}
-
-/// A dot for every collective at its normalised time, as high as ranks take part: on one communicator, a line.
+/// A dot for every collective at its normalised time. Its height is the number of ranks, so the dots of one
+/// communicator form a line.
 pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
     let mut series: BTreeMap<&str, BTreeSet<(u32, u32)>> = BTreeMap::new();
     for dot in &profile.pattern.dots {
@@ -197,8 +91,8 @@ pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
         series: series.collect(),
     };
     let count = counted(profile.pattern.dots.len() as u64, "collective", "collectives");
-    Chart::new("When the run has collectives", command_line(), plot)
-        .with_note(format!("{count}, each when the last rank comes to it."))
+    Chart::new("Collectives over time", command_line(), plot)
+        .with_note(format!("{count}, each at the moment its last rank arrives."))
         .synthetic(opened.is_synthetic())
 }
 
@@ -211,7 +105,7 @@ pub fn density(opened: &Opened, profile: &Profile) -> Chart {
         y: Axis::linear("messages", Unit::Count),
         series: vec![HistogramSeries { name: "messages sent".into(), edges, counts }],
     };
-    Chart::new("When the run sends messages", command_line(), plot).synthetic(opened.is_synthetic())
+    Chart::new("Messages over time", command_line(), plot).synthetic(opened.is_synthetic())
 }
 
 pub fn matrix(opened: &Opened, profile: &Profile) -> Chart {
@@ -252,7 +146,7 @@ pub fn timeline(opened: &Opened) -> Chart {
             "The first {MOST_CALLS} calls, up to {cut}; `straggler trace convert` writes all for Perfetto."
         )
     });
-    Chart::new("What every rank does when", command_line(), Timeline::from(&timeline))
+    Chart::new("Timeline of the ranks", command_line(), Timeline::from(&timeline))
         .with_note(note)
         .synthetic(opened.is_synthetic())
 }

@@ -1,15 +1,19 @@
-//! `straggler trace -o DIR -- COMMAND`: runs a command with the recording library in it.
+//! `straggler trace -o DIR -- COMMAND`: runs a command with the recording library loaded.
 //!
-//! The command owns the terminal: its input, output and exit code are its own, and what is said here goes to stderr
-//! when it has ended. With `--json` a summary goes to stdout then, as one line behind everything the command wrote: an
-//! object over several lines could not be told from it.
+//! The command owns the terminal: its input, output and exit code are its own, and messages of this program go to
+//! stderr after it ends. With `--json`, a summary then goes to stdout as a single line, because an object over several
+//! lines could not be separated from the output of the command.
 
-use super::info::Answer;
-use super::launch::{self, FOLDER_VARIABLE, LIBRARY_VARIABLE, NO_COMMAND_LINE_VARIABLE, PRELOAD_VARIABLE};
-use super::{Opened, open_trace, words};
+use super::info::InfoAnswer;
+use super::launch::{
+    self, CALL_SITES_VARIABLE, FOLDER_VARIABLE, LIBRARY_VARIABLE, NO_COMMAND_LINE_VARIABLE, PRELOAD_VARIABLE,
+};
+use super::words;
 use crate::args::trace::Record;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::trace;
+use crate::inputs::trace::{Opened, open_trace};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -24,19 +28,19 @@ use straggler_model::Time;
 use straggler_report::numbers::{counted, significant};
 use straggler_trace::profile::Profile;
 
-/// The command that runs, or one of the two below.
+/// The process id of the command, or one of the two values below.
 static CHILD: AtomicI32 = AtomicI32::new(NONE);
 /// It has not been started yet.
 const NONE: i32 = 0;
 /// It has ended.
 const ENDED: i32 = -1;
-/// A signal that came before the command was there.
+/// A signal that arrived before the command was started.
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
 pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let [program, arguments @ ..] = typed.program.as_slice() else {
         return Err(Failure::usage(
-            "give what to run behind `--`: straggler trace -o DIR -- mpirun -n 8 ./app",
+            "give the command after `--`: straggler trace -o DIR -- mpirun -n 8 ./app",
         ));
     };
     let output = typed.output.as_deref().ok_or_else(|| {
@@ -49,6 +53,9 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let folder = launch::folder(output, typed.force)?;
     let mut command = Command::new(program);
     command.args(arguments).env(PRELOAD_VARIABLE, preload).env(FOLDER_VARIABLE, &folder);
+    if typed.call_sites {
+        command.env(CALL_SITES_VARIABLE, "1");
+    }
     if typed.no_command_line {
         command.env(NO_COMMAND_LINE_VARIABLE, "1");
     }
@@ -63,14 +70,14 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     if console.json
         && let Err(failure) = console.print_json_line(&summary)
     {
-        // The command's own code matters more.
+        // The exit code of the command matters more.
         console.warn(&failure.error.to_string());
     }
     end_as(code)
 }
 
 fn cannot_start(program: &OsString, fault: &std::io::Error) -> Failure {
-    Failure::bad_input(format!("{} cannot be started: {fault}", program.to_string_lossy()))
+    Failure::bad_input(format!("cannot start {}: {fault}", program.to_string_lossy()))
 }
 
 fn wait(mut child: Child) -> Outcome<ExitStatus> {
@@ -81,18 +88,18 @@ fn wait(mut child: Child) -> Outcome<ExitStatus> {
     }
     let status = child.wait();
     CHILD.store(ENDED, Ordering::SeqCst);
-    status.map_err(|fault| Failure::bad_input(format!("the command cannot be waited for: {fault}")))
+    status.map_err(|fault| Failure::bad_input(format!("cannot wait for the command: {fault}")))
 }
 
-/// Starts the command, with a thread beside it that takes all signals and hands them on: the command decides.
+/// Starts the command, with a thread that forwards all signals to it: the command decides how to end.
 ///
-/// A command inherits which signals are blocked, so it is started by the only thread that has them open. What comes
-/// in that moment meets a handler, which the command does not inherit, and is handed on as a request to end.
+/// A command inherits the blocked signals, so it is started by the only thread that does not block them. A signal at
+/// that moment reaches a handler, which the command does not inherit, and is forwarded as SIGTERM.
 fn start(command: &mut Command, console: &Console) -> std::io::Result<Child> {
     let mut signals = SigSet::empty();
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
     if let Err(error) = signals.thread_block() {
-        console.warn(&format!("signals cannot be handed on: {error}"));
+        console.warn(&format!("cannot forward signals: {error}"));
         return command.spawn();
     }
     let _ = ctrlc::set_handler(|| hand_on(Signal::SIGTERM));
@@ -113,7 +120,7 @@ fn hand_on(signal: Signal) {
     match CHILD.load(Ordering::SeqCst) {
         NONE => EARLY.store(signal as i32, Ordering::SeqCst),
         ENDED => std::process::exit(128 + signal as i32),
-        // Ctrl-C at a terminal has reached the command already; two of them make mpirun give up at once.
+        // Ctrl-C at a terminal has already reached the command; a second one makes mpirun abort at once.
         _ if signal == Signal::SIGINT && has_terminal() => {}
         child => drop(kill(Pid::from_raw(child), signal)),
     }
@@ -123,7 +130,7 @@ fn has_terminal() -> bool {
     std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
 }
 
-/// As a shell would: the command's code, or 128 and the number of the signal that ended it.
+/// Like a shell: the exit code of the command, or 128 plus the number of the signal that ended it.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
@@ -131,18 +138,18 @@ fn exit_code(status: ExitStatus) -> i32 {
 fn end_as(code: i32) -> Outcome<()> {
     match code {
         0 => Ok(()),
-        // The documented codes are for what this program does; this one is somebody else's.
+        // The documented codes are those of this program; this code is the command's.
         code => std::process::exit(code),
     }
 }
 
-/// What was recorded, for programs.
+/// The recording as JSON.
 #[derive(Serialize)]
 struct Summary {
     folder: String,
-    /// Of the command, or 128 and the number of the signal that ended it.
+    /// Of the command, or 128 plus the number of the signal that ended it.
     exit_code: i32,
-    /// One for each time that the command started MPI.
+    /// One for each time the command started MPI.
     runs: Vec<RunSummary>,
     warnings: Vec<String>,
 }
@@ -159,17 +166,17 @@ struct RunSummary {
     bytes_per_call: Option<f64>,
     clock_error_seconds: Option<f64>,
     unknown: BTreeMap<String, u64>,
-    /// Ranks that did not end by MPI_Finalize.
+    /// Ranks that did not call MPI_Finalize.
     unfinished: usize,
-    /// Faults of the streams; `straggler trace check` lists them.
+    /// Errors in the streams; `straggler trace check` lists them.
     errors: usize,
 }
 
-/// What was recorded, in a sentence a run.
+/// Reports the recording, one sentence per run.
 fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
     let folder = output.display().to_string();
     let mut summary = Summary { folder, exit_code, runs: Vec::new(), warnings: Vec::new() };
-    let runs = launch::runs(output);
+    let runs = trace::runs(output);
     if runs.is_empty() {
         summary.warnings.push(nothing_recorded(output));
     }
@@ -189,7 +196,7 @@ fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
 }
 
 fn run_summary(folder: &Path, opened: &Opened) -> RunSummary {
-    let answer = Answer::of(folder, opened, &Profile::of(&opened.trace));
+    let answer = InfoAnswer::of(folder, opened, &Profile::of(&opened.trace));
     RunSummary {
         sentence: sentence(&answer),
         unfinished: opened.findings.iter().filter(|finding| finding.is_about_the_end()).count(),
@@ -207,7 +214,7 @@ fn run_summary(folder: &Path, opened: &Opened) -> RunSummary {
 }
 
 /// "Recorded 8 ranks, 12,345 calls in 3.2 s, at 7.9 bytes a call, in run; the clocks agree to 1.1 µs."
-fn sentence(answer: &Answer) -> String {
+fn sentence(answer: &InfoAnswer) -> String {
     let mut text = format!(
         "Recorded {}, {} in {}",
         counted(answer.processes.into(), "rank", "ranks"),
@@ -215,7 +222,7 @@ fn sentence(answer: &Answer) -> String {
         straggler_report::numbers::seconds(answer.length_seconds)
     );
     if let Some(per_call) = answer.bytes_per_call {
-        text += &format!(", at {} bytes a call", significant(per_call));
+        text += &format!(", {} bytes per call", significant(per_call));
     }
     text += &format!(", in {}", answer.trace);
     if !answer.unknown.is_empty() {
@@ -223,26 +230,25 @@ fn sentence(answer: &Answer) -> String {
     }
     match answer.clock_error_seconds {
         Some(error) => text + &format!("; the clocks agree to {}.", Time((error * 1e12).round() as u64)),
-        None => text + "; how far the clocks are off is not known.",
+        None => text + "; the clock error is unknown.",
     }
 }
 
 fn nothing_recorded(output: &Path) -> String {
     if !output.exists() {
         return format!(
-            "{} is not there any more: something has removed it while the command ran, and the streams with it",
+            "{} no longer exists: it was removed while the command ran, and the streams with it",
             output.display()
         );
     }
     format!(
-        "nothing was recorded in {}: no process called MPI_Init with the recorder loaded. Reasons may be:
-  - the command makes no call of MPI
-  - MPI is linked statically: link it dynamically
-  - the program is set-uid or has capabilities, for which the system ignores {PRELOAD_VARIABLE}: run a plain copy
-  - it ran on other nodes: they need the library and the folder at the same paths, and the variables: `mpirun -x \
-         {PRELOAD_VARIABLE} -x {FOLDER_VARIABLE}` of Open MPI hands them on, `-genvlist {PRELOAD_VARIABLE},{FOLDER_VARIABLE}` \
-         of MPICH
-  - the command cleans its environment: set both variables inside of it",
+        "nothing was recorded in {}: no process called MPI_Init with the recorder loaded. Possible \
+         causes:- the command does not call MPI- MPI is linked statically: link it dynamically- the \
+         program is set-uid or has capabilities, for which the system ignores {PRELOAD_VARIABLE}: run a \
+         plain copy- it ran on other nodes: they need the library and the folder at the same paths, and \
+         the variables: `mpirun -x {PRELOAD_VARIABLE} -x {FOLDER_VARIABLE}` of Open MPI passes them on, \
+         `-genvlist {PRELOAD_VARIABLE},{FOLDER_VARIABLE}` of MPICH- the command clears its environment: \
+         set both variables inside it",
         output.display()
     )
 }

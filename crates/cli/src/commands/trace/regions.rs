@@ -1,23 +1,22 @@
-//! The regions of a traced program, for programs, and what is said of those whose marks do not fit together.
+//! The regions of a traced program in JSON, and warnings about unbalanced marks.
 
-use super::words::printable;
 use serde::Serialize;
 use straggler_report::numbers::counted;
 use straggler_trace::profile::{Profile, Region, RegionCounts, RegionName, share};
 
 #[derive(Serialize)]
 pub struct RegionAnswer {
-    /// As it is shown; two regions may share it if a program calls one like a level.
+    /// The displayed name; two regions share it if a program names a region like a level.
     pub name: String,
-    /// `region`, or `pcontrol` for what an MPI_Pcontrol begins.
+    /// `region`, or `pcontrol` for a region started by MPI_Pcontrol.
     pub kind: &'static str,
-    /// Of all ranks.
+    /// Over all ranks.
     #[serde(flatten)]
     pub total: CountsAnswer,
-    /// None where there is no rank.
+    /// None if there are no ranks.
     pub slowest_rank: Option<u32>,
     pub slowest_seconds: f64,
-    /// Only ranks that have it.
+    /// Only ranks that entered it.
     pub ranks: Vec<RankAnswer>,
 }
 
@@ -31,7 +30,7 @@ pub struct RankAnswer {
 #[derive(Serialize)]
 pub struct CountsAnswer {
     pub entries: u64,
-    /// With what is nested in it, of all threads together.
+    /// Including nested regions, summed over all threads.
     pub seconds: f64,
     pub mpi_seconds: f64,
     pub mpi_share: f64,
@@ -40,7 +39,7 @@ pub struct CountsAnswer {
     pub bytes_received: u64,
     /// Entries that were never left.
     pub unclosed: u64,
-    /// Leaves of what was not entered.
+    /// Leave marks without an entry.
     pub unopened: u64,
 }
 
@@ -79,14 +78,14 @@ fn counts_answer(counts: &RegionCounts) -> CountsAnswer {
     }
 }
 
-/// What does not fit together, each kind in a sentence with the first region and rank that have it.
+/// Unbalanced marks: one sentence per kind, with the first region and rank.
 pub fn warnings(profile: &Profile) -> Vec<String> {
     let unclosed = warning(
         profile,
         |counts| counts.unclosed,
         |count| {
             format!(
-                "{} never left, counted to the end of the run",
+                "{} never closed and counted up to the end of the run",
                 counted(count, "entry of a region was", "entries of regions were")
             )
         },
@@ -96,8 +95,8 @@ pub fn warnings(profile: &Profile) -> Vec<String> {
         |counts| counts.unopened,
         |count| {
             format!(
-                "{} without an entry before, not counted",
-                counted(count, "leave of a region was", "leaves of regions were")
+                "{} not preceded by an entry and ignored",
+                counted(count, "exit of a region was", "exits of regions were")
             )
         },
     );
@@ -113,4 +112,11 @@ fn warning(
     let first = profile.regions.iter().find(|region| count(&region.total) > 0)?;
     let (rank, _) = first.ranks.iter().find(|(_, counts)| count(counts) > 0)?;
     Some(format!("{}; first: {} on rank {rank}", say(sum), printable(&first.name.to_string())))
+}
+
+/// Replaces control characters: names come from the traced program and must not affect the terminal.
+pub fn printable(name: &str) -> String {
+    name.chars()
+        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect()
 }

@@ -1,34 +1,45 @@
-//! `straggler trace show`: where the time of a traced run goes.
+//! `straggler trace show`: where a traced run spends its time.
 
-use super::info::{FunctionAnswer, function_answer};
+use super::functions::{CallTotals, FunctionTotals};
 use super::regions::{self, RegionAnswer};
-use super::{Opened, open_trace, page, words};
+use super::sites::{self, SiteAnswer};
+use super::sizes::{self, SizeAnswer};
+use super::{page, words};
 use crate::args::trace::{Picture, Show};
-use crate::commands::{refuse_missing_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::Outcome;
+use crate::inputs::trace::{Opened, open_trace};
+use crate::pages;
 use serde::Serialize;
 use straggler_report::charts::save;
-use straggler_trace::profile::{Pair, Profile, share};
+use straggler_trace::profile::{Counts, Pair, Profile, share};
+use straggler_trace::{CommId, Function};
 
-/// A profile, for programs.
+/// A profile as JSON.
 #[derive(Serialize)]
-pub struct Answer {
+pub struct ShowAnswer {
     pub trace: String,
     pub sentence: String,
     pub synthetic: bool,
     pub mpi_share: f64,
     pub mpi_seconds: f64,
+    /// Without pauses.
     pub application_seconds: f64,
+    /// How long the program paused the recording, summed over all ranks.
+    pub paused_seconds: f64,
     pub ranks: Vec<RankAnswer>,
     /// Most time first.
-    pub functions: Vec<NamedFunction>,
+    pub functions: Vec<FunctionTotals>,
     pub communicators: Vec<CommAnswer>,
-    /// What the program marked, most time first.
+    /// The regions that the program marks, most time first.
     pub regions: Vec<RegionAnswer>,
+    /// Call sites, most time first; empty if they were not recorded.
+    pub call_sites: Vec<SiteAnswer>,
+    /// Message sizes by powers of two.
+    pub message_sizes: Vec<SizeAnswer>,
     /// Messages between pairs of ranks.
     pub matrix: Vec<PairAnswer>,
-    /// The same for a spreadsheet.
+    /// The same as CSV.
     pub matrix_csv: String,
     pub pattern: PatternAnswer,
     pub warnings: Vec<String>,
@@ -44,23 +55,12 @@ pub struct RankAnswer {
 }
 
 #[derive(Serialize)]
-pub struct NamedFunction {
-    pub function: &'static str,
-    #[serde(flatten)]
-    pub counts: FunctionAnswer,
-    pub mean_seconds: f64,
-    pub share_of_application: f64,
-    /// None for what is not counted as time in MPI.
-    pub share_of_mpi: Option<f64>,
-}
-
-#[derive(Serialize)]
 pub struct CommAnswer {
-    pub communicator: u32,
+    pub communicator: CommId,
     pub name: String,
     pub size: usize,
     #[serde(flatten)]
-    pub counts: FunctionAnswer,
+    pub counts: CallTotals,
 }
 
 #[derive(Serialize)]
@@ -71,11 +71,11 @@ pub struct PairAnswer {
     pub bytes: u64,
 }
 
-/// When there were collectives and messages, over the normalised time of the run.
+/// When collectives and messages occurred, over the normalised time of the run.
 #[derive(Serialize)]
 pub struct PatternAnswer {
     pub collectives: Vec<DotAnswer>,
-    /// Messages in equal parts of the run.
+    /// Message counts in equal parts of the run.
     pub messages: Vec<u64>,
 }
 
@@ -83,17 +83,15 @@ pub struct PatternAnswer {
 pub struct DotAnswer {
     pub at: f64,
     pub function: &'static str,
-    pub communicator: u32,
+    pub communicator: CommId,
     pub ranks: u32,
 }
 
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
-    typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable)?;
-    typed.output.as_deref().map_or(Ok(()), refuse_missing_folder)?;
     let opened = open_trace(&typed.trace)?;
     let profile = Profile::of(&opened.trace);
     let answer = answer(typed, &opened, &profile);
-    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;
+    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;
     if let Some(output) = &typed.output {
         let chart = match typed.what {
             Picture::Pattern => page::pattern(&opened, &profile),
@@ -101,8 +99,8 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
             Picture::Matrix => page::matrix(&opened, &profile),
             Picture::Timeline => page::timeline(&opened),
         };
-        save(output, &chart.draw(&chart.heading()))?;
-        console.note(&format!("The picture is in {}", output.display()));
+        save(output, &chart.draw(&chart.heading()).svg)?;
+        console.note(&format!("The figure is in {}", output.display()));
     }
     if console.json {
         return console.print_json(&answer);
@@ -111,23 +109,28 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     console.print(&words::show(&answer))
 }
 
-fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> Answer {
+fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {
     let (mpi, application) = profile.totals();
-    Answer {
+    let (call_sites, unnamed) = sites::answers(&opened.trace.call_sites, profile);
+    let warnings = opened.warnings(&typed.trace).into_iter().chain(regions::warnings(profile)).chain(unnamed);
+    ShowAnswer {
         trace: typed.trace.display().to_string(),
         sentence: words::sentence(profile),
         synthetic: opened.is_synthetic(),
         mpi_share: share(mpi, application),
         mpi_seconds: mpi.seconds(),
         application_seconds: application.seconds(),
+        paused_seconds: profile.ranks.iter().map(|rank| rank.paused.seconds()).sum(),
         ranks: ranks(profile),
         functions: functions(profile),
         communicators: communicators(opened, profile),
         regions: regions::answers(profile),
+        call_sites,
+        message_sizes: sizes::answers(profile),
         matrix: profile.matrix.iter().map(pair).collect(),
         matrix_csv: csv(&profile.matrix),
         pattern: pattern(profile),
-        warnings: opened.warnings(&typed.trace).into_iter().chain(regions::warnings(profile)).collect(),
+        warnings: warnings.collect(),
     }
 }
 
@@ -142,26 +145,20 @@ fn ranks(profile: &Profile) -> Vec<RankAnswer> {
     (0..).zip(&profile.ranks).map(rank).collect()
 }
 
-fn functions(profile: &Profile) -> Vec<NamedFunction> {
-    let (mpi, application) = profile.totals();
-    let functions = profile.functions.iter().map(|(function, counts)| NamedFunction {
-        function: function.name(),
-        counts: function_answer(counts),
-        mean_seconds: counts.mean().seconds(),
-        share_of_application: share(counts.time, application),
-        share_of_mpi: straggler_trace::profile::is_counted(*function).then(|| share(counts.time, mpi)),
-    });
-    functions.collect()
+fn functions(profile: &Profile) -> Vec<FunctionTotals> {
+    let totals = profile.totals();
+    let of = |(function, counts): &(Function, Counts)| FunctionTotals::of(*function, counts, totals);
+    profile.functions.iter().map(of).collect()
 }
 
 fn communicators(opened: &Opened, profile: &Profile) -> Vec<CommAnswer> {
     let communicators = profile.communicators.iter().filter_map(|&(communicator, ref counts)| {
-        let comm = opened.trace.communicators.get(communicator as usize)?;
+        let comm = opened.trace.communicators.get(communicator.index())?;
         Some(CommAnswer {
             communicator,
             name: comm.name.clone(),
             size: comm.members.len() + comm.remote.len(),
-            counts: function_answer(counts),
+            counts: CallTotals::of(counts),
         })
     });
     communicators.collect()

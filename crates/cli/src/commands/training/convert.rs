@@ -1,17 +1,16 @@
 //! `straggler training convert`: a job as a trace.
 
-use super::files;
 use crate::args::training::Convert;
-use crate::commands::refuse_unwritable;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::training as files;
 use serde::Serialize;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, seconds};
 use straggler_training::{Sizes, trace};
 
 #[derive(Serialize)]
-struct Answer {
+struct TrainingConvertAnswer {
     output: String,
     ranks: u64,
     calls: u64,
@@ -27,11 +26,6 @@ struct Answer {
 }
 
 pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
-    refuse_unwritable(&typed.output)?;
-    if typed.output.exists() {
-        let name = typed.output.display();
-        return Err(Failure::bad_input(format!("{name} is there already: give another -o")));
-    }
     let job = files::job(&typed.files)?;
     let guess = Sizes::guessed(&job);
     let sizes = Sizes {
@@ -40,10 +34,10 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     };
     let trace = trace(&job, sizes).map_err(Failure::bad_input_of)?;
     straggler_trace::format::save::save(&trace, &typed.output).map_err(|fault| {
-        Failure::bad_input(format!("{} cannot be written: {fault}; give another -o", typed.output.display()))
+        Failure::bad_input(format!("{} cannot be written: {fault}; use another -o", typed.output.display()))
     })?;
     let calls = || trace.ranks.iter().flat_map(|rank| &rank.calls);
-    let answer = Answer {
+    let answer = TrainingConvertAnswer {
         output: typed.output.display().to_string(),
         ranks: trace.ranks.len() as u64,
         calls: calls().count() as u64,

@@ -1,11 +1,11 @@
 //! `straggler training generate`: jobs with known faults.
 
-use super::files::{self, TableFormat};
 use crate::args::training::{Generate, JobFormat};
-use crate::commands::{make_folder, refuse_unwritable};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::training as files;
 use crate::interrupt;
+use crate::places::make_folder;
 use serde::Serialize;
 use std::path::Path;
 use straggler_report::numbers::{counted, grouped};
@@ -14,7 +14,7 @@ use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Kineto, Row};
 
 #[derive(Serialize)]
-struct Answer {
+struct GenerateAnswer {
     file: String,
     files: u32,
     rows: u64,
@@ -27,10 +27,6 @@ struct Answer {
 const MOST_ROWS: u64 = 50_000_000;
 
 pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
-    refuse_unwritable(&typed.output)?;
-    if typed.to == JobFormat::Table {
-        TableFormat::of(&typed.output)?;
-    }
     let mut of = Synthetic {
         dp: typed.dp,
         pp: typed.pp,
@@ -56,7 +52,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     let expected = workers.saturating_mul(u64::from(of.steps)).saturating_mul(a_worker);
     if expected > MOST_ROWS {
         return Err(Failure::usage(format!(
-            "{} operations are too many: give fewer --steps, --dp, --pp or --microbatches, for {} at most",
+            "{} operations are too many: reduce --steps, --dp, --pp or --microbatches, to {} at most",
             grouped(expected),
             grouped(MOST_ROWS)
         )));
@@ -70,7 +66,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
         JobFormat::Kineto => kineto(&rows, &typed.output, false)?,
         JobFormat::KinetoGz => kineto(&rows, &typed.output, true)?,
     };
-    let answer = Answer {
+    let answer = GenerateAnswer {
         file: typed.output.display().to_string(),
         files,
         rows: rows.len() as u64,
@@ -82,7 +78,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     console.print(&format!(
-        "{}: a synthetic job of {} and {}, {}.\nLook at it with: straggler training show {}\n",
+        "{}: a synthetic job of {} and {}, {}.\nView it with: straggler training show {}\n",
         answer.file,
         counted(workers, "worker", "workers"),
         counted(u64::from(of.steps), "step", "steps"),
@@ -95,7 +91,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
 fn kineto(rows: &[Row], folder: &Path, packed: bool) -> Outcome<u32> {
     if folder.exists() {
         let name = folder.display();
-        return Err(Failure::bad_input(format!("{name} is there already: give another -o")));
+        return Err(Failure::bad_input(format!("{name} already exists: use another -o")));
     }
     make_folder(folder)?;
     let job = Kineto::new(rows, true);

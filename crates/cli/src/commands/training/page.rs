@@ -1,78 +1,69 @@
 //! The page of a training job.
 
-use super::words;
-use crate::commands::{command_line, report};
+use super::{tables, words};
+use crate::invocation::command_line;
+use crate::pages;
 use straggler_report::numbers::{percent, seconds};
 use straggler_report::page::{
-    Activity, ActivityRole, Axis, Cell, Chart, Heat, Kind, NOBODY, Page, Section, Table, Timeline, Unit,
+    Activity, ActivityRole, Axis, Chart, Heat, Kind, NOBODY, Page, Section, Timeline, Unit,
 };
-use straggler_training::exact::{Answers, Bar, Replays, bars, slowness};
+use straggler_report::{Cell, Columns, Table};
+use straggler_training::exact::{Answers, Bar, Cause, Replays, bars, slowness};
 use straggler_training::{Job, Role};
 
 /// Computing that differs by less than this is of no interest, and has nearly one colour.
 const CALM: std::ops::Range<f64> = 0.9..1.2;
 /// Workers whose steps are drawn.
 const MOST_ROWS: usize = 12;
+/// Workers that are listed.
+const MOST_WORKERS: usize = 200;
 
 pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[String]) -> Page {
     let command = command_line();
     let mut sections = vec![causes(answers, &command)];
-    let mut who = Section::new("Who, and when");
+    let mut who = Section::new("Workers over time");
     who.add(heat(job, replays, &command));
-    who.add(workers(answers, &command));
-    who.add(curve(answers, &command));
+    who.add(tables::workers(answers, MOST_WORKERS).titled("Workers, the slowest first", &command));
+    let title = "Lost time saved by fixing the slowest workers";
+    who.add(tables::curve(&answers.curve).titled(title, &command));
     sections.push(who);
     sections.push(worst(job, replays, answers, &command));
     let mut page =
-        report::page(format!("The training job {}", job.source), vec![words::verdict(answers)], sections);
+        pages::page(format!("The training job {}", job.source), vec![words::verdict(answers)], sections);
     page.warnings = warnings.to_vec();
     page
 }
 
 fn causes(answers: &Answers, command: &str) -> Section {
-    let mut section = Section::new("What slows it");
-    for cause in &answers.causes {
-        section.text.push(format!("{}.", words::costs(cause)));
+    let mut section = Section::new("Causes of slowdown");
+    for (number, cause) in (1..).zip(&answers.causes) {
+        section.text.push(format!("{number}. {}.", words::costs(cause)));
         section.text.extend(cause.evidence.iter().cloned());
         section.text.push(format!("Fix: {}", cause.fix));
+    }
+    if answers.causes.len() > 1 {
+        section.text.push(words::DO_NOT_ADD_UP.into());
     }
     if !answers.causes.is_empty() {
         section.add(gains(answers, command));
     }
     section.text.extend(answers.split.as_ref().map(words::split));
-    let mut table =
-        Table::new("Slowdown of the steps with everything ideal except this", &["what", "#slowdown"]);
-    table.command = command.into();
-    let number = |value: f64| Cell::number(format!("{value:.4}"), value);
-    let lists =
-        [("stage ", &answers.by_stage), ("data-parallel rank ", &answers.by_dp_rank), ("", &answers.by_type)];
-    for (what, list) in lists {
-        let mut sorted: Vec<_> = list.iter().collect();
-        sorted.sort_by(|one, other| other.1.total_cmp(one.1));
-        for (name, value) in sorted {
-            table.row([Cell::text(format!("{what}{name}")), number(*value)]);
-        }
-    }
-    section.add(table);
+    let title = "Slowdown of the steps with everything ideal except this";
+    section.add(tables::parts(answers, false).titled(title, command));
     section
 }
 
 fn gains(answers: &Answers, command: &str) -> Table {
-    let mut table = Table::new(
-        "Causes, by the time that a step would save without them",
-        &["cause", "#gain", "#seconds a step"],
-    );
-    table.command = command.into();
-    for cause in &answers.causes {
-        let together = cause.with_others.map_or("", |_| " with what hides it");
-        let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
-        table.row([
-            Cell::text(cause.says.clone()),
-            Cell::number(format!("{}{together}", percent(gain)), cause.gain),
-            Cell::number(format!("{}{together}", seconds(saved)), cause.seconds),
-        ]);
-    }
-    table
+    let together = |cause: &Cause| cause.with_others.map_or("", |_| " with its hiding causes");
+    let saves = |cause: &Cause| cause.with_others.unwrap_or((cause.gain, cause.seconds));
+    Columns::over(&answers.causes)
+        .text("cause", |cause| cause.says.as_str())
+        .number("gain", |cause| Cell::number(percent(saves(cause).0) + together(cause), cause.gain))
+        .number("seconds per step", |cause| {
+            Cell::number(seconds(saves(cause).1) + together(cause), cause.seconds)
+        })
+        .build()
+        .titled("Causes, by the time a step would save without them", command)
 }
 
 /// How long every worker computed in every step.
@@ -86,24 +77,27 @@ fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
         columns.iter().map(move |step| step.map_or(f64::NAN, |step| slow[step]))
     };
     let name = |step: &Option<usize>| step.map(|step| job.steps[step].number.to_string()).unwrap_or_default();
+    let usual = match job.stages() {
+        1 => "computing, times the usual",
+        _ => "computing, times the usual of the stage",
+    };
     let heat = Heat {
         x: Axis::named("step", columns.iter().map(name).collect()),
         y: Axis::named("rank", order.iter().map(|&place| job.workers[place].rank.to_string()).collect()),
-        value: Axis::linear("computing, times the usual of the stage", Unit::Factor)
-            .covering(CALM.start, CALM.end),
+        value: Axis::linear(usual, Unit::Factor).covering(CALM.start, CALM.end),
         xs: (0..columns.len()).map(|column| column as f64).collect(),
         ys: (0..order.len()).map(|row| row as f64).collect(),
         values: order.iter().flat_map(|&place| of_worker(place)).collect(),
     };
     let mut chart =
-        Chart::new("How long every worker computed in every step", command, heat).synthetic(job.synthetic);
+        Chart::new("Computing time of every worker in every step", command, heat).synthetic(job.synthetic);
     if columns.len() > job.steps.len() {
-        chart.note = "An empty column stands for steps that are not analysed.".into();
+        chart.note = "Empty columns are steps that were not analysed.".into();
     }
     chart
 }
 
-/// The columns of the heat map: places of steps, with an empty one between steps of which some were not recorded.
+/// The columns of the heat map: one per step, with an empty one where steps are missing.
 fn columns(steps: &[i64]) -> Vec<Option<usize>> {
     let mut columns = Vec::with_capacity(steps.len());
     for (place, &number) in steps.iter().enumerate() {
@@ -116,37 +110,6 @@ fn columns(steps: &[i64]) -> Vec<Option<usize>> {
     columns
 }
 
-fn workers(answers: &Answers, command: &str) -> Table {
-    let mut table =
-        Table::new("Workers, the slowest first", &["rank", "data-parallel rank", "stage", "#slowdown alone"]);
-    table.command = command.into();
-    for worker in answers.workers.iter().take(200) {
-        let host = worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
-        table.row([
-            Cell::text(format!("{}{host}", worker.rank)),
-            Cell::text(worker.dp_rank.to_string()),
-            Cell::text(worker.stage.to_string()),
-            Cell::number(format!("{:.4}", worker.s_w), worker.s_w),
-        ]);
-    }
-    table
-}
-
-fn curve(answers: &Answers, command: &str) -> Table {
-    let columns = ["#workers", "#of all", "#lost time saved", "#step"];
-    let mut table = Table::new("Lost time saved by mending the slowest workers", &columns);
-    table.command = command.into();
-    for point in &answers.curve {
-        table.row([
-            Cell::number(point.workers.to_string(), point.workers as f64),
-            Cell::number(percent(point.share), point.share),
-            point.rem.map_or(Cell::text(""), |rem| Cell::number(percent(rem), rem)),
-            Cell::number(seconds(point.seconds), point.seconds),
-        ]);
-    }
-    table
-}
-
 /// The worst step beside its ideal twin.
 fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> Section {
     let slowdowns: Vec<f64> = answers.by_step.values().copied().collect();
@@ -154,14 +117,14 @@ fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> 
     let number = job.steps[worst].number;
     let mut section = Section::new(format!("Step {number}, the worst, beside its ideal twin"));
     section.text.push(format!(
-        "It takes {:.2} times as long as with ideal times. Bars are what operations take; between them a worker waits.",
+        "It takes {:.2} times as long as with ideal times. Bars are operations; in the gaps a worker waits.",
         slowdowns.get(worst).copied().unwrap_or(1.0)
     ));
     let shown = shown(job, answers);
     let timeline = timeline(
         job,
         &shown,
-        &[("as it was", bars(replays, worst, false)), ("ideal", bars(replays, worst, true))],
+        &[("recorded", bars(replays, worst, false)), ("ideal", bars(replays, worst, true))],
     );
     section.add(Chart::new(format!("Step {number}"), command, timeline).synthetic(job.synthetic));
     section

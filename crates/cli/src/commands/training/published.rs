@@ -1,9 +1,10 @@
 //! The published analysis of a training job.
 
-use super::{files, words};
+use super::words;
 use crate::args::training::Show;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::training as files;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use straggler_report::Table;
@@ -12,7 +13,7 @@ use straggler_training::Meta;
 use straggler_training::published::{Answers, Dense, Rem, Slowdowns, Worker, analyse};
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PublishedAnswer<'a> {
     method: &'static str,
     s: f64,
     replay_error: f64,
@@ -39,11 +40,8 @@ struct Answer<'a> {
 }
 
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
-    if typed.report.report.is_some() || !typed.layers.is_empty() {
-        return Err(Failure::usage("--report and --layers need --method exact"));
-    }
     let Some(tables) = files::tables(&typed.files)? else {
-        return Err(Failure::bad_input("--method published reads tables of operations only: leave it out"));
+        return Err(Failure::bad_input("--method published reads tables of operations only: remove it"));
     };
     let described = files::meta(typed.meta.as_deref(), &typed.files)?;
     let table = files::whole(&tables)?;
@@ -63,8 +61,8 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     console.print(&say(&answers))
 }
 
-fn answer(of: &Answers, warnings: Vec<String>) -> Answer<'_> {
-    Answer {
+fn answer(of: &Answers, warnings: Vec<String>) -> PublishedAnswer<'_> {
+    PublishedAnswer {
         method: "published",
         s: of.s,
         replay_error: of.replay_error,
@@ -106,12 +104,12 @@ fn say(of: &Answers) -> String {
         let ranks: Vec<String> = m_w.ranks.iter().map(u32::to_string).collect();
         let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
         if let Some(rem) = m_w.rem {
-            text.push_str(&format!("M_W = {rem:.4}, with {noun} {} mended. ", ranks.join(", ")));
+            text.push_str(&format!("M_W = {rem:.4}, with {noun} {} fixed. ", ranks.join(", ")));
         }
     }
     text.push_str(&match of.m_s.rem {
-        Some(rem) => format!("M_S = {rem:.4}, with the last stage mended.\n"),
-        None => "Nothing is lost, so that M_S is not defined.\n".into(),
+        Some(rem) => format!("M_S = {rem:.4}, with the last stage fixed.\n"),
+        None => "No time is lost, so M_S is undefined.\n".into(),
     });
     for (name, list) in
         [("stage", &of.by_stage), ("data-parallel rank", &of.by_dp_rank), ("operation", &of.by_type)]

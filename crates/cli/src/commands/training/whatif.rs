@@ -3,39 +3,39 @@
 mod page;
 mod words;
 
-use super::files::{self, TableFormat};
 use crate::args::training::WhatIf;
-use crate::commands::{refuse_missing_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::training as files;
 use crate::interrupt;
 use crate::meter::Meter;
+use crate::pages;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use straggler_model::noise::{Injection, Phases, Waveform};
 use straggler_training::Job;
-use straggler_training::exact::{Replays, mean};
-use straggler_training::whatif::{Outcome as Drawn, Scenario, ScenarioError, Whom, copied};
+use straggler_training::exact::{Replays, is_doubtful, mean};
+use straggler_training::whatif::{Fault, Outcome as Drawn, Scenario, ScenarioError, What, Whom, copied};
 
-/// Draws where something is left to chance, and nothing else is asked for.
+/// Default number of draws if a fault is random.
 const DRAWS: u32 = 100;
-/// The worst draws that are told.
+/// Number of worst draws listed.
 const WORST: usize = 5;
 
 #[derive(Serialize)]
-struct Answer {
+struct TrainingWhatIfAnswer {
     source: String,
     synthetic: bool,
     verdict: String,
-    /// What is changed, as sentences.
+    /// The changes, as sentences.
     changes: Vec<String>,
     workers: usize,
     steps: usize,
     copies: u32,
     draws: usize,
     seed: u64,
-    /// The step from which on things change, where that is not the first; what follows counts from it.
+    /// The first changed step, if it is not the first of the job; the fields below count from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_step: Option<i64>,
     /// Mean seconds of a step, before and after; of several draws the mean.
@@ -45,7 +45,7 @@ struct Answer {
     /// Of the draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowdowns: Option<Quantiles>,
-    /// The samples that are trained, as a share of those of the job as it was, and how much longer as many take.
+    /// Trained samples as a share of those of the recorded job, and the slowdown for the same number of samples.
     samples: f64,
     slowdown_per_sample: f64,
     /// Seconds of every step before and after; of several draws the mean.
@@ -56,6 +56,9 @@ struct Answer {
     /// Whether any worker is hit, or disturbed.
     #[serde(skip)]
     hits: bool,
+    /// Whether any operation takes or starts otherwise than it was recorded.
+    #[serde(skip)]
+    differs: bool,
     /// Of all draws, ascending.
     #[serde(skip)]
     sorted: Vec<f64>,
@@ -78,10 +81,6 @@ struct Worst {
 }
 
 pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
-    typed.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))?;
-    refuse_empty(typed)?;
     let job = job(typed)?;
     let scenario = scenario(typed, &job, seed)?;
     let by_chance = scenario.noise.as_ref().is_some_and(is_drawn)
@@ -89,12 +88,12 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     let draws = if by_chance { typed.draws.unwrap_or(DRAWS) } else { 1 };
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
-    // With many copies a single draw takes long: steps are counted, those of the job as it was among them.
+    // With many copies a single draw takes long, so progress counts steps, including those of the recorded job.
     let meter = Meter::of(console, job.steps.len() as u64 * (1 + u64::from(draws)), "steps");
     let before = replays.all_told(|_, at| at.real(), &|| meter.advance(1));
     if before.iter().all(|&step| step == 0) {
         return Err(Failure::bad_input(format!(
-            "{}: the recording has no times, so that nothing can be changed: record durations",
+            "{}: the recording has no times, so nothing can be changed: record durations",
             job.source
         )));
     }
@@ -103,17 +102,23 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     let mut answer = answer(typed, &job, &scenario, &before, &drawn);
     if stopped > 0 {
         answer.warnings.push(format!(
-            "in {} of {draws} draws no data-parallel rank is left: the job stops, and these are not counted",
+            "in {} of {draws} draws no data-parallel rank is left: the job stops, and these draws are not \
+             counted",
             stopped
         ));
     }
+    if is_doubtful(&replays, &before) {
+        let why = "the recording allows no conclusions, as `straggler training show` says: the numbers below cannot be trusted";
+        answer.warnings.insert(0, why.into());
+    }
+    answer.warnings.extend(scenario.faults.iter().filter_map(|fault| nobody_to_compare(fault, &job)));
     if typed.draws.is_some_and(|asked| asked > 1) && !by_chance {
-        answer.warnings.push("nothing is left to chance, so that one draw is all: --draws is ignored".into());
+        answer.warnings.push("nothing is random, so one draw is enough: --draws is ignored".into());
     }
     if let Some(path) = &typed.output {
         files::write(&scenario.rows(&replays).map_err(unfit)?, path)?;
     }
-    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer))?;
+    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer))?;
     if console.json {
         return console.print_json(&answer);
     }
@@ -121,7 +126,17 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     console.print(&words::say(&answer, typed.output.as_deref()))
 }
 
-/// Whether it is drawn whom a fault hits.
+/// A warning about a mended worker that has no other to be compared with.
+fn nobody_to_compare(fault: &Fault, job: &Job) -> Option<String> {
+    let Whom::Rank(rank) = fault.whom else { return None };
+    let own = job.workers.iter().find(|worker| worker.rank == rank && worker.recorded)?;
+    let of_stage = job.workers.iter().filter(|worker| worker.recorded && worker.stage == own.stage).count();
+    (fault.what == What::Mended && of_stage == 1).then(|| {
+        format!("--mend {rank}: no other worker does the same, so its computation stays as recorded")
+    })
+}
+
+/// Whether the worker hit by a fault is drawn at random.
 fn is_by_chance(whom: Whom) -> bool {
     match whom {
         Whom::Rank(_) => false,
@@ -137,15 +152,6 @@ fn is_drawn(noise: &Injection) -> bool {
 
 fn unfit(error: ScenarioError) -> Failure {
     Failure::usage(error.to_string())
-}
-
-fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
-    if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
-        return Err(Failure::usage(
-            "nothing is changed: give --slow, --link, --stall, --lose, --mend, --noise or --copies",
-        ));
-    }
-    Ok(())
 }
 
 fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
@@ -169,9 +175,7 @@ fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
 fn job(typed: &WhatIf) -> Outcome<Job> {
     let job = files::job(&typed.files)?;
     if typed.output.is_some() && !job.is_table() {
-        return Err(Failure::usage(
-            "-o: the recording does not tell the operations of a table: leave it out",
-        ));
+        return Err(Failure::usage("-o: the recording does not have the operations of a table: remove -o"));
     }
     match typed.copies {
         1 => Ok(job),
@@ -179,16 +183,18 @@ fn job(typed: &WhatIf) -> Outcome<Job> {
     }
 }
 
-/// Replays every draw; what is made of them does not depend on the number of threads. Also gives how many leave nobody to go on.
-fn draw(
+/// Replays every draw; the result does not depend on the number of threads. Also returns how many draws leave no
+/// data-parallel rank.
+fn draw<'a>(
     scenario: &Scenario,
-    replays: &Replays<'_>,
+    replays: &'a Replays<'a>,
     draws: u32,
     meter: &Meter,
 ) -> Outcome<(Vec<(u32, Drawn)>, usize)> {
+    let healthy = scenario.healthy(replays);
     let one = |number: u32| {
         interrupt::check()?;
-        let drawn = match scenario.outcome_told(replays, number, &|| meter.advance(1)) {
+        let drawn = match scenario.outcome_told(replays, healthy.as_ref(), number, &|| meter.advance(1)) {
             Err(ScenarioError::NobodyLeft { .. }) if draws > 1 => None,
             drawn => Some((number, drawn.map_err(unfit)?)),
         };
@@ -198,12 +204,18 @@ fn draw(
     let drawn: Vec<(u32, Drawn)> = drawn?.into_iter().flatten().collect();
     let stopped = draws as usize - drawn.len();
     match drawn.is_empty() {
-        true => Err(Failure::usage("no data-parallel rank is left to go on in any draw: lose fewer workers")),
+        true => Err(Failure::usage("no data-parallel rank is left in any draw: lose fewer workers")),
         false => Ok((drawn, stopped)),
     }
 }
 
-fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn: &[(u32, Drawn)]) -> Answer {
+fn answer(
+    typed: &WhatIf,
+    job: &Job,
+    scenario: &Scenario,
+    before: &[i64],
+    drawn: &[(u32, Drawn)],
+) -> TrainingWhatIfAnswer {
     let seconds = |ps: f64| ps / 1e12;
     let from_step =
         scenario.from_step().filter(|&step| job.steps.first().is_some_and(|first| first.number < step));
@@ -235,7 +247,7 @@ fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn:
         ranks.dedup();
         Worst { draw: *draw, slowdown: *slowdown, ranks }
     });
-    let mut answer = Answer {
+    let mut answer = TrainingWhatIfAnswer {
         source: job.source.clone(),
         synthetic: job.synthetic,
         verdict: String::new(),
@@ -256,6 +268,7 @@ fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn:
         worst: worst.collect(),
         warnings: job.notes.clone(),
         hits: scenario.noise.is_some() || drawn.iter().any(|(_, one)| !one.hit.is_empty()),
+        differs: drawn.iter().any(|(_, one)| one.differs),
         sorted,
     };
     answer.verdict = words::verdict(&answer);

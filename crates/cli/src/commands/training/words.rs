@@ -1,30 +1,32 @@
 //! The analysis of a training job as text.
 
-use straggler_report::Table;
+use super::tables::{self, FEW};
 use straggler_report::numbers::{counted, percent, seconds, significant};
 use straggler_training::Job;
-use straggler_training::exact::{Answers, Cause, Distrust, Slowdowns, Split};
+use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 
-/// Rows of a table that are shown.
-const SHOWN: usize = 8;
-/// Waits for what was not recorded are told from this share of a step on.
+/// Waits for something not recorded are reported from this share of a step.
 const UNEXPLAINED: f64 = 0.02;
-/// Fewer steps have no interval.
-const FEW: usize = 5;
-/// More of the lost time than this is saved only where the ideal is slower than what others do.
+/// A saved share of the lost time above this means that the ideal is slower than other workers.
 const MORE_THAN_ALL: f64 = 1.005;
 /// An S below this is explained.
 const FASTER: f64 = 0.995;
 /// A replay that is farther off than this is doubtful.
 const FAR_OFF: f64 = 0.05;
 
-/// A hidden cause that wins so much alone is told with that.
+/// The number of further causes named in the verdict.
+const FURTHER: usize = 3;
+
+pub const DO_NOT_ADD_UP: &str = "Gains do not add up: one cause may hide another.";
+
+/// A hidden cause with at least this gain of its own is reported with it.
 const WORTH_TELLING: f64 = 0.01;
 
 /// The first sentences.
 pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
-        return "The recording has no times: only the order of operations is known, and nobody can be blamed.".into();
+        return "The recording has no times: only the order of operations is known, so no cause is named."
+            .into();
     }
     let only = only(answers);
     if let Some(distrust) = answers.distrust {
@@ -33,8 +35,8 @@ pub fn verdict(answers: &Answers) -> String {
     let mut text = only;
     text.push_str(&match answers.s_at_least {
         Some(times) => format!(
-            "The steps take at least {} times as long as they should. Compared with what is typical in this job it is {} \
-             times{}, which is too little: so much is slow that what is typical is slow, too.",
+            "The steps take at least {} times as long as they should. Compared with the typical worker it \
+             is {} times{}, but so much of the job is slow that the typical worker is slow as well.",
             significant(times),
             significant(answers.s),
             interval(answers)
@@ -46,32 +48,46 @@ pub fn verdict(answers: &Answers) -> String {
         ),
     });
     match answers.causes.first() {
+        // Those that hide each other.
+        Some(first) if first.with_others.is_some() => {
+            let (gain, saved) = first.with_others.unwrap_or_default();
+            let all: Vec<&str> = answers.causes.iter().map(|cause| cause.says.as_str()).collect();
+            text.push_str(&format!(
+                " Several causes hide each other: {}. Without all of them, a step would take {} instead of {}, {} \
+                 less; removing one saves little.",
+                all.join("; "),
+                seconds(answers.replayed_seconds - saved),
+                seconds(answers.replayed_seconds),
+                percent(gain)
+            ));
+        }
         Some(cause) => text.push_str(&format!(
-            " {}: without that, a step would take {} instead of {}, {} less{}.",
+            " {}: without that, {} would take {} instead of {}, {} less{}.",
             cause.says,
+            if cause.kind == CauseKind::StartUp { "the mean step" } else { "a step" },
             seconds(answers.replayed_seconds - cause.seconds),
             seconds(answers.replayed_seconds),
             percent(cause.gain),
             from_then_on(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
         None if answers.s < FASTER => {
-            text.push_str(" This is less than 1: some steps are faster than what is typical in this job.");
+            text.push_str(" This is less than 1: some steps are faster than is typical in this job.");
         }
         None if answers.s < 1.05 => text.push_str(&format!(
             " No single cause is worth more than 1 % of a step, which takes {}.",
             seconds(answers.replayed_seconds)
         )),
         None if answers.workers_missing > 0 => text.push_str(&format!(
-            " No cause is known: {} not recorded, and what {} did shows as waiting of the others.",
+            " The cause is unknown: {} not recorded, and what {} did appears as waiting of the others.",
             counted(answers.workers_missing as u64, "worker was", "workers were"),
             if answers.workers_missing == 1 { "it" } else { "they" }
         )),
-        None => text.push_str(" No known cause explains it: look at the workers and operations below."),
+        None => text.push_str(" No known cause explains it: check the workers and operations below."),
     }
-    for hidden in &answers.causes {
+    for hidden in answers.causes.iter().skip_while(|cause| cause.with_others.is_some()) {
         if let Some((gain, seconds_won)) = hidden.with_others {
             text.push_str(&format!(
-                " Another cause hides behind it. {}. Without {}, a step would take {}, {} less.",
+                " It hides another cause. {}. Without {}, a step would take {}, {} less.",
                 hidden.says,
                 if hidden.hidden_behind.len() == 1 { "both" } else { "all of these" },
                 seconds(answers.replayed_seconds - seconds_won),
@@ -79,50 +95,78 @@ pub fn verdict(answers: &Answers) -> String {
             ));
         }
     }
+    text.push_str(&further(answers));
     if !answers.transfers_timed {
         text.push_str(
-            " Transfers have no durations in the recording: whether communication is slow is not known.",
+            " Transfers have no durations in the recording: it is unknown whether communication is slow.",
         );
     }
     text
 }
 
-/// What a step takes from the one on that a cause began with, and without it.
+/// Causes that neither are the first nor hide, each with its gain.
+fn further(answers: &Answers) -> String {
+    let others: Vec<&Cause> =
+        answers.causes.iter().skip(1).filter(|cause| cause.with_others.is_none()).collect();
+    let mut named: Vec<String> = others
+        .iter()
+        .take(FURTHER)
+        .map(|cause| format!("{} ({})", cause.says, percent(cause.gain)))
+        .collect();
+    if others.len() > FURTHER {
+        named.push(format!("{} more below", others.len() - FURTHER));
+    }
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" Further causes, and what each costs: {}.", named.join("; ")),
+    }
+}
+
+/// The step time since a cause began, with and without it.
 fn from_then_on(cause: &Cause) -> Option<String> {
     let (step, (real, without)) = cause.since_step.zip(cause.step_since)?;
     Some(format!("from step {step} on, {} instead of {}", seconds(without), seconds(real)))
 }
 
-/// Why nobody is blamed.
+/// Why no cause is named.
 fn distrusted(distrust: Distrust, answers: &Answers) -> String {
     let off = percent(answers.replay_error.abs());
     match distrust {
         Distrust::Clocks => format!(
-            "The times of the workers contradict each other by up to {} in a step of {}: nothing can be said before their clocks are \
-             aligned.",
+            "The times of the workers contradict each other by up to {} in a step of {}: align their \
+             clocks first.",
             seconds(answers.cut_seconds),
             seconds(answers.step_seconds)
         ),
-        Distrust::Rows => "Too many rows are missing: what is left does not fit together, the numbers below cannot be trusted, and \
-                           nobody can be blamed."
+        Distrust::Rows => "Too many rows are missing: the rest is inconsistent, the numbers below cannot \
+            be trusted, and no cause is named."
+            .into(),
+        Distrust::Durations => {
+            "No computation has a duration in the recording: only the order of operations \
+            is known. The numbers below cannot be trusted, and no cause is named."
+                .into()
+        }
+        Distrust::Operations => "The table does not say what computes: it has unknown operations, and no \
+            forward-compute or no backward-compute. The numbers below cannot be trusted, and no cause is \
+            named. Rename the operations as the note says."
             .into(),
         Distrust::Replay if answers.workers_missing > 0 => format!(
-            "The replay is {off} off the recorded steps, as {} not recorded: the numbers below cannot be trusted, and nobody can be \
-             blamed.",
+            "The replay differs from the recorded steps by {off}, because {} not recorded: the numbers \
+             below cannot be trusted, and no cause is named.",
             counted(answers.workers_missing as u64, "worker was", "workers were")
         ),
-        Distrust::Kernels => "The recording does not tell which kernel waits for which: with typical times, the steps would take longer \
-                              than they did. The numbers below cannot be trusted, and nobody can be blamed. Annotate microbatches, \
-                              as the guide says."
+        Distrust::Kernels => "The recording does not show which kernel waits for which: with typical \
+            times, the steps would take longer than they did. The numbers below cannot be trusted, and no \
+            cause is named. Annotate microbatches, as the guide says."
             .into(),
         Distrust::Replay => format!(
-            "The replay is {off} off the recorded steps: something that decides how long they take was not recorded, the numbers below \
-             cannot be trusted, and nobody can be blamed."
+            "The replay differs from the recorded steps by {off}: something that determines their length \
+             was not recorded, the numbers below cannot be trusted, and no cause is named."
         ),
     }
 }
 
-/// Which steps the verdict is about, where it is not about all.
+/// The steps covered by the verdict, unless it covers all.
 fn only(answers: &Answers) -> String {
     if answers.steps_left_out == 0 {
         return String::new();
@@ -152,7 +196,8 @@ fn interval(answers: &Answers) -> String {
 pub fn far_off(replay_error: f64) -> Option<String> {
     (replay_error.abs() > FAR_OFF).then(|| {
         format!(
-            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
+            "the replay differs from the recorded steps by {}: something that determines their length was \
+             not recorded",
             percent(replay_error.abs())
         )
     })
@@ -167,23 +212,23 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     {
         let before = answers.unexplained_before.as_ref();
         list.push(format!(
-            "a worker waits {} a step for something that was not recorded, such as an all-reduce of the loss{}; this counts as \
-             nobody's delay",
+            "a worker waits {} per step for something that was not recorded, such as an all-reduce of the \
+             loss{}; this delay is attributed to no one",
             seconds(answers.unexplained_seconds),
             before.map(|name| format!(", mostly before {name}")).unwrap_or_default()
         ));
     }
     if answers.overlaps > 0 && answers.overlap_seconds > UNEXPLAINED * answers.step_seconds {
         list.push(format!(
-            "{} before what they should wait for on the same worker has ended, by up to {}: the graph may not be that of this \
-             program",
+            "{} before their predecessors on the same worker end, by up to {}: the graph may not match \
+             this program",
             counted(answers.overlaps, "operation starts", "operations start"),
             seconds(answers.overlap_seconds)
         ));
     }
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
         let why = match answers.distrust {
-            Some(Distrust::Rows) => "what meets was matched wrongly, as rows are missing",
+            Some(Distrust::Rows) => "operations were matched wrongly, because rows are missing",
             _ => "clocks differ by that much",
         };
         list.push(format!(
@@ -193,7 +238,7 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
         ));
     }
     if answers.workers_recorded == 1 {
-        list.push("one worker was recorded: there is nobody to compare it with".into());
+        list.push("one worker was recorded: there is no other to compare it with".into());
     }
     if answers.steps < FEW {
         list.push(format!(
@@ -220,14 +265,15 @@ pub fn say(job: &Job, answers: &Answers) -> String {
         text.push_str(&format!("\n{number}. {}", told(cause)));
     }
     if answers.causes.len() > 1 {
-        text.push_str("\nGains do not add up: one cause may hide another.\n");
+        text.push_str(&format!("\n{DO_NOT_ADD_UP}\n"));
     }
-    text.push_str(&format!("\n{}", parts(answers)));
-    text.push_str(&format!("\n{}", slowest(answers)));
-    text.push_str(&format!("\n{}", curve(answers)));
+    text.push_str(&format!("\n{}", tables::parts(answers, true)));
+    text.push_str(&format!("\n{}", tables::workers(answers, tables::SHOWN)));
+    text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
     if answers.curve.iter().any(|point| point.rem.is_some_and(|rem| rem > MORE_THAN_ALL)) {
         text.push_str(
-            "More than 100 %: workers that are not mended are faster than the ideal, which divides work evenly over all stages.\n",
+            "More than 100 %: workers that are not fixed are faster than the ideal, which divides work \
+             evenly over all stages.\n",
         );
     }
     if let Some(split) = &answers.split {
@@ -247,12 +293,12 @@ pub fn split(split: &Split) -> String {
     )
 }
 
-/// A cause and what it costs; of one that is hidden, what it costs together with those that hide it.
+/// A cause and its cost; for a hidden cause, the cost together with the causes that hide it.
 pub fn costs(cause: &Cause) -> String {
     let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
     let since = match cause.with_others {
         Some(_) if cause.gain >= WORTH_TELLING => Some(format!("this one alone {}", percent(cause.gain))),
-        Some(_) => None,
+        Some(_) => Some("this one alone almost nothing".into()),
         None => from_then_on(cause),
     };
     let since = since.map(|words| format!("; {words}")).unwrap_or_default();
@@ -270,58 +316,4 @@ fn told(cause: &Cause) -> String {
     cause.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
     text.push_str(&format!("   Fix: {}\n", cause.fix));
     text
-}
-
-/// Slowdowns of stages and operations, where they are worth a line.
-fn parts(answers: &Answers) -> Table {
-    let mut table = Table::with_header(["ideal except", "slowdown"]);
-    let mut rows = |what: &str, list: &Slowdowns| {
-        let mut sorted: Vec<(&String, &f64)> = list.iter().collect();
-        sorted.sort_by(|a, b| b.1.total_cmp(a.1));
-        for (name, value) in sorted.into_iter().take(SHOWN).filter(|(_, value)| **value >= 1.001) {
-            table.row([format!("{what}{name}"), format!("{value:.3}")]);
-        }
-    };
-    if answers.stages > 1 {
-        rows("stage ", &answers.by_stage);
-    }
-    if answers.dp_ranks > 1 {
-        rows("data-parallel rank ", &answers.by_dp_rank);
-    }
-    rows("", &answers.by_type);
-    table.row(["all".to_string(), format!("{:.3}", answers.s)]);
-    if answers.stages > 1 {
-        table.row([
-            "all, compared with workers of the same stage".to_string(),
-            format!("{:.3}", answers.s_stage_pooled),
-        ]);
-    }
-    table
-}
-
-fn slowest(answers: &Answers) -> Table {
-    let mut table = Table::with_header(["worker", "data-parallel rank", "stage", "slowdown alone"]);
-    for worker in answers.workers.iter().take(SHOWN) {
-        let host = worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
-        table.row([
-            format!("rank {}{host}", worker.rank),
-            worker.dp_rank.to_string(),
-            worker.stage.to_string(),
-            format!("{:.3}", worker.s_w),
-        ]);
-    }
-    table
-}
-
-fn curve(answers: &Answers) -> Table {
-    let mut table = Table::with_header(["workers mended", "of all", "lost time saved", "step"]);
-    for point in &answers.curve {
-        table.row([
-            point.workers.to_string(),
-            percent(point.share),
-            point.rem.map(percent).unwrap_or_default(),
-            seconds(point.seconds),
-        ]);
-    }
-    table
 }

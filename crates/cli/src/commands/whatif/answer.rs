@@ -1,17 +1,18 @@
-//! What `straggler whatif` answers, for programs.
+//! The JSON answer of `straggler whatif`.
 
 use super::replayed::Replayed;
+use super::waits::RunWaits;
 use super::{Results, Session};
 use crate::args::whatif::WhatIf;
-use crate::commands::simulate::NetworkAnswer;
-use crate::commands::trace::Opened;
+use crate::inputs::network::NetworkAnswer;
+use crate::inputs::trace::Opened;
 use serde::Serialize;
-use straggler_analysis::waits::{Efficiency, Pattern, RankTimes, WaitStates};
+use straggler_analysis::waits::Efficiency;
 use straggler_analysis::whatif::search::Skipped;
-use straggler_analysis::whatif::{Bound, Decided, InCalls, Scenario};
+use straggler_analysis::whatif::{Bound, Decided, Scenario};
 use straggler_model::{Network, Time};
 
-/// A hypothesis that was simulated.
+/// A simulated hypothesis.
 pub struct Simulated {
     pub text: String,
     pub network: Network,
@@ -22,42 +23,42 @@ pub struct Simulated {
 
 /// The JSON object.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct WhatIfAnswer {
     pub trace: String,
     pub program: String,
     pub synthetic: bool,
     pub processes: u32,
     pub mode: &'static str,
-    /// The run as it was traced.
+    /// The traced run.
     pub measured_ps: u64,
     /// The same run, simulated.
     pub identity_ps: u64,
     /// The first hypothesis.
     pub hypothesis_ps: u64,
-    /// Decisions of the first hypothesis that differ from the trace's.
+    /// Decisions of the first hypothesis that differ from those of the trace.
     pub decisions_changed: u64,
     /// (identity − measured) / measured.
     pub identity_error: Option<f64>,
-    /// Of the identity simulation; `fitted` from the trace unless it was given.
+    /// Of the identity simulation; `fitted` to the trace unless it was given.
     pub network: NetworkAnswer,
     pub fitted: bool,
     pub waits: Waits,
-    /// The run as it was, simulated on a network that costs nothing.
+    /// The unchanged run, simulated on an ideal network.
     pub ideal_network_ps: u64,
-    /// Of the identity simulation; none where nobody computed.
+    /// Of the identity simulation; none if no rank computed.
     pub efficiency: Option<EfficiencyAnswer>,
     /// All hypotheses, in the order given.
     pub hypotheses: Vec<HypothesisAnswer>,
-    /// What a search did not simulate, because the critical path shows that it wins next to nothing.
+    /// Hypotheses a search did not simulate, because the critical path bounds their gain near zero.
     pub skipped: Vec<SkippedAnswer>,
     pub identity_decisions: Vec<DecisionAnswer>,
-    /// The first hypothesis, or the run as it was, with real messages.
+    /// The first hypothesis, or the unchanged run, with real messages.
     pub replayed: Option<Replayed>,
     pub warnings: Vec<String>,
-    /// Those of them that are about the simulations.
+    /// The warnings about the simulations.
     #[serde(skip)]
     pub doubts: Vec<String>,
-    /// What is simplified or left out.
+    /// Simplifications and omissions.
     pub notes: Vec<String>,
 }
 
@@ -86,49 +87,18 @@ pub struct Waits {
     pub hypothesis: RunWaits,
 }
 
-/// How the ranks of a run spent their time, all together, and who waited how.
-#[derive(Clone, Debug, Serialize)]
-pub struct RunWaits {
-    pub computation_seconds: f64,
-    pub waiting_seconds: f64,
-    pub communication_seconds: f64,
-    /// In calls for messages, in barriers, and in other collectives.
-    pub point_to_point_seconds: f64,
-    pub barrier_seconds: f64,
-    pub collective_seconds: f64,
-    pub patterns: Vec<PatternAnswer>,
-    pub ranks: Vec<RankWaits>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct RankWaits {
-    pub rank: u32,
-    pub run_seconds: f64,
-    pub computation_seconds: f64,
-    pub waiting_seconds: f64,
-    pub communication_seconds: f64,
-    pub patterns: Vec<PatternAnswer>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct PatternAnswer {
-    pub pattern: &'static str,
-    pub count: u64,
-    pub seconds: f64,
-}
-
 #[derive(Debug, Serialize)]
 pub struct HypothesisAnswer {
     pub hypothesis: String,
     pub hypothesis_ps: u64,
-    /// (identity − hypothesis) / identity: positive where it is faster.
+    /// (identity − hypothesis) / identity: positive if it is faster.
     pub gain: f64,
     pub network: NetworkAnswer,
     pub decisions_changed: u64,
     pub decisions: Vec<DecisionAnswer>,
-    /// Tests that the program would not call any more.
+    /// Tests that the program would no longer call.
     pub superfluous_tests: u64,
-    /// Decisions are those of the trace, because the program would hang otherwise.
+    /// Decisions are taken from the trace, because the program would hang otherwise.
     pub bound: bool,
     pub waits: RunWaits,
     pub notes: Vec<String>,
@@ -142,11 +112,11 @@ pub struct DecisionAnswer {
     pub count: u64,
 }
 
-/// An identity simulation that is further off than this says little about small gains.
+/// An identity simulation with a larger error says little about small gains.
 const WELL: f64 = 0.05;
 
-impl Answer {
-    pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> Answer {
+impl WhatIfAnswer {
+    pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> WhatIfAnswer {
         let Results {
             measured,
             waits,
@@ -163,7 +133,8 @@ impl Answer {
         let mut doubts = Vec::new();
         if let Some(error) = error.filter(|error| error.abs() > WELL) {
             doubts.push(format!(
-                "the identity simulation is {:.1} % off the measured run: gains smaller than that mean little",
+                "the identity simulation differs from the measured run by {:.1} %: smaller gains are not \
+                 reliable",
                 error * 100.0
             ));
         }
@@ -174,12 +145,13 @@ impl Answer {
         doubts.extend(hanging.iter().cloned());
         for one in hypotheses.iter().filter(|one| one.scenario.goes_on_as_recorded) {
             doubts.push(format!(
-                "{}: after a decision that differs, ranks go on as in the trace: what they send and to whom is not decided again",
+                "{}: after a decision that differs, ranks continue as in the trace: what they send and to \
+                 whom is not decided again",
                 one.text
             ));
         }
         let first = hypotheses.first();
-        Answer {
+        WhatIfAnswer {
             trace: typed.trace.display().to_string(),
             program: session.trace.meta.program.clone(),
             synthetic: opened.is_synthetic(),
@@ -235,15 +207,17 @@ impl EfficiencyAnswer {
     }
 }
 
-/// What the trace decides, because the program would hang if the simulation did.
+/// Which decisions are taken from the trace, because the program would hang if the simulation made them.
 fn decided_by_trace(bound: Bound) -> Option<&'static str> {
     match bound {
         Bound::Nothing => None,
         Bound::Wildcards => Some(
-            "receives from anyone take the messages they took in the trace, because the program would hang otherwise",
+            "wildcard receives take the messages they took in the trace, because the program would hang \
+             otherwise",
         ),
         Bound::Everything => Some(
-            "all is decided as in the trace, because the program would hang otherwise: compare with --mode recorded",
+            "every decision is taken from the trace, because the program would hang otherwise: compare \
+             with --mode recorded",
         ),
     }
 }
@@ -272,39 +246,4 @@ impl DecisionAnswer {
         let Decided { rank, function, kind, count } = *decided;
         DecisionAnswer { rank, function: function.name(), kind: kind.name(), count }
     }
-}
-
-impl RunWaits {
-    pub fn of(states: &WaitStates, calls: &InCalls) -> RunWaits {
-        let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
-        let ranks = (0..).zip(&states.ranks).zip(states.totals()).map(|((rank, times), totals)| RankWaits {
-            rank,
-            run_seconds: times.run.seconds(),
-            computation_seconds: times.computation.seconds(),
-            waiting_seconds: times.waiting.seconds(),
-            communication_seconds: times.communication.seconds(),
-            patterns: patterns(&totals),
-        });
-        RunWaits {
-            computation_seconds: sum(|rank| rank.computation),
-            waiting_seconds: sum(|rank| rank.waiting),
-            communication_seconds: sum(|rank| rank.communication),
-            point_to_point_seconds: calls.point_to_point.seconds(),
-            barrier_seconds: calls.barriers.seconds(),
-            collective_seconds: calls.collectives.seconds(),
-            patterns: patterns(&states.total()),
-            ranks: ranks.collect(),
-        }
-    }
-
-    pub fn seconds_of(&self, pattern: &str) -> f64 {
-        self.patterns.iter().find(|one| one.pattern == pattern).map_or(0.0, |one| one.seconds)
-    }
-}
-
-fn patterns(totals: &straggler_analysis::waits::Totals) -> Vec<PatternAnswer> {
-    let own = Pattern::ALL.map(|pattern| (pattern.name(), totals.of(pattern)));
-    let all = own.into_iter().chain([("late_sender_wrong_order", totals.wrong_order)]);
-    all.map(|(pattern, total)| PatternAnswer { pattern, count: total.count, seconds: total.time.seconds() })
-        .collect()
 }

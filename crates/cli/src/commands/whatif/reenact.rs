@@ -1,29 +1,29 @@
-//! What has to be known before a traced run is re-enacted: the run with the hypothesis, and who decides in it.
+//! Prepares the replay of a traced run: applies the hypothesis, and determines who makes the decisions.
 
 use super::{Session, plans};
 use crate::args::Common;
 use crate::args::replay::Replay;
-use crate::commands::trace::{Opened, open_trace, refuse_one_of_many};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::trace::{Opened, open_trace, refuse_one_of_many};
 use crate::plan::whatif::HypothesisPlan;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use straggler_analysis::whatif::{Bound, apply_all};
-use straggler_schedule::traced::{Decisions, Instruction, Options, Recording};
+use straggler_schedule::traced::{Decisions, Instruction, Options, TracedRun};
 use straggler_schedule::workloads::Only;
 use straggler_trace::Trace;
 
-/// A traced run with a hypothesis, which was applied already.
+/// A traced run with its hypothesis applied.
 pub struct Scene {
     opened: Opened,
-    /// The run that is re-enacted.
+    /// The run to replay.
     pub trace: Trace,
     options: Options,
 }
 
 impl Scene {
-    /// Reads the trace and applies the hypothesis. `processes` is how many there are to re-enact it.
+    /// Reads the trace and applies the hypothesis. `processes` is the number of processes of this job.
     pub fn read(typed: &Replay, processes: u32, console: &Console) -> Outcome<Scene> {
         refuse_other_machines(typed)?;
         let opened = open_trace(&typed.trace)?;
@@ -48,7 +48,8 @@ impl Scene {
         let several = scene.recording(typed, Decisions::AsRecorded)?;
         if let Some(rank) = several.ranks().iter().position(|rank| rank.threads() > 1) {
             return Err(Failure::bad_input(format!(
-                "{}: rank {rank} calls MPI from {} threads; only runs with one thread a rank can be replayed",
+                "{}: rank {rank} calls MPI from {} threads; only runs with one thread per rank can be \
+                 replayed",
                 typed.trace.display(),
                 several.rank(rank as u32).threads()
             )));
@@ -63,13 +64,13 @@ impl Scene {
         }
     }
 
-    pub fn recording(&self, typed: &Replay, decisions: Decisions) -> Outcome<Recording> {
+    pub fn recording(&self, typed: &Replay, decisions: Decisions) -> Outcome<TracedRun> {
         let options = Options { decisions, ..self.options };
-        Recording::from_trace(&self.trace, &options)
+        TracedRun::from_trace(&self.trace, &options)
             .map_err(|error| Failure::bad_input(format!("{}: {error}", typed.trace.display())))
     }
 
-    /// Who decides: as it was asked for, unless the simulation says that the program would hang then.
+    /// The requested mode, unless the program would hang with it in the simulation.
     pub fn decisions(&self, typed: &Replay, common: &Common) -> Outcome<Decisions> {
         let whatif = typed.whatif();
         let session = Session::new(&whatif, common, &self.opened)?;
@@ -82,7 +83,7 @@ impl Scene {
         })
     }
 
-    /// A number that two traces hardly ever share.
+    /// A fingerprint of the trace.
     pub fn print(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for rank in &self.trace.ranks {
@@ -95,8 +96,8 @@ impl Scene {
     }
 }
 
-/// A rank that begins the collectives of a group in another order than the group's first member.
-fn out_of_order(recording: &Recording) -> Option<u32> {
+/// A rank that starts the collectives of a group in another order than the group's first member.
+fn out_of_order(recording: &TracedRun) -> Option<u32> {
     let mut orders: HashMap<u32, Vec<u32>> = HashMap::new();
     for (rank, recorded) in (0..).zip(recording.ranks()) {
         let mut own: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -116,7 +117,7 @@ fn out_of_order(recording: &Recording) -> Option<u32> {
     None
 }
 
-/// The network and the noise of a run with real messages are those of the machine.
+/// Refuses options for network and noise: a run with real messages has those of the machine.
 fn refuse_other_machines(typed: &Replay) -> Outcome<()> {
     let Some(plan) = HypothesisPlan::of_typed(&typed.changes) else { return Ok(()) };
     let given = [

@@ -1,18 +1,18 @@
-//! A run that was re-enacted with real messages, beside those that were simulated.
+//! A run replayed with real messages, compared with the simulated ones.
 
-use super::answer::RunWaits;
-use crate::commands::trace::{open_trace, refuse_one_of_many};
+use super::waits::RunWaits;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::inputs::trace::{open_trace, refuse_one_of_many};
 use serde::Serialize;
 use std::path::Path;
 use straggler_analysis::waits::WaitStates;
 use straggler_analysis::whatif::InCalls;
 use straggler_model::Time;
-use straggler_schedule::traced::{Options, Recording};
+use straggler_schedule::traced::{Options, TracedRun};
 use straggler_trace::Trace;
 
-/// The run, for programs.
+/// The run as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replayed {
     pub trace: String,
@@ -24,7 +24,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Reads the run that a replay of `original` has written.
+    /// Reads the run that a replay of `original` wrote.
     pub fn read(path: &Path, original: &Trace, options: &Options, console: &Console) -> Outcome<Replayed> {
         let opened = open_trace(path)?;
         refuse_one_of_many(path, &opened.trace)?;
@@ -32,13 +32,14 @@ impl Replayed {
         let trace = &opened.trace;
         if trace.processes() != original.processes() {
             return Err(Failure::bad_input(format!(
-                "{}: {} ranks, and the trace has {}: give --replayed what `straggler-mpi replay` wrote of this trace",
+                "{}: {} ranks, but the trace has {}: give --replayed a file that `straggler-mpi replay` \
+                 wrote from this trace",
                 path.display(),
                 trace.processes(),
                 original.processes()
             )));
         }
-        let recording = Recording::from_trace(trace, options)
+        let recording = TracedRun::from_trace(trace, options)
             .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
         Ok(Replayed {
             trace: path.display().to_string(),

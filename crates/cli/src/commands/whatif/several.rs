@@ -1,20 +1,20 @@
-//! Progress of several simulations, and how long they will take.
+//! Progress of several simulations, and their estimated time.
 
 use crate::console::Console;
 use std::time::{Duration, Instant};
 use straggler_report::numbers::{counted, seconds};
 
-/// Announces many simulations, and tells each that takes long.
+/// Announces many simulations, and reports each long one.
 pub struct Several<'a> {
     console: &'a Console,
     count: usize,
     done: usize,
     began: Instant,
-    /// What one is expected to take.
+    /// The expected time of one.
     one: Duration,
 }
 
-/// Shorter than this is not worth a word.
+/// Shorter runs are not announced.
 const LONG: Duration = Duration::from_secs(2);
 
 impl<'a> Several<'a> {
@@ -27,7 +27,7 @@ impl<'a> Several<'a> {
         Several { console, count, done: 0, began: Instant::now(), one }
     }
 
-    /// The next one begins.
+    /// Starts the next one.
     pub fn next(&mut self, name: &str) {
         self.done += 1;
         if self.one * 3 > LONG {

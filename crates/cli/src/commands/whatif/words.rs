@@ -1,14 +1,14 @@
-//! What `straggler whatif` answers, for people.
+//! The answer of `straggler whatif` as text.
 
-use super::answer::{Answer, EfficiencyAnswer, HypothesisAnswer, RunWaits};
-use crate::commands::simulate::circle;
+use super::answer::{EfficiencyAnswer, HypothesisAnswer, WhatIfAnswer};
+use super::tables;
+use crate::answers::stuck::circle;
 use crate::exit::{Exit, Failure};
 use straggler_analysis::whatif::Hang;
 use straggler_analysis::whatif::scenario::HangingCall;
-use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, seconds};
 
-pub fn say(answer: &Answer) -> String {
+pub fn say(answer: &WhatIfAnswer) -> String {
     let sorted = answer.sorted();
     let mut text = sentence(answer, &sorted);
     for warning in &answer.doubts {
@@ -18,17 +18,20 @@ pub fn say(answer: &Answer) -> String {
     let superfluous: u64 = sorted.first().map_or(0, |best| best.superfluous_tests);
     if superfluous > 0 {
         let tests = counted(superfluous, "test would", "tests would");
-        after += &format!("\n{tests} not be called any more, because one before finds what it asks for.");
+        after += &format!("\n{tests} no longer be called, because an earlier one succeeds.");
     }
     after.extend(answer.efficiency.as_ref().map(|factors| format!("\n{}", efficiency(factors))));
     if !answer.skipped.is_empty() {
         let names: Vec<&str> = answer.skipped.iter().map(|one| one.hypothesis.as_str()).collect();
         after += &format!(
-            "\nNot simulated, because the critical path leaves it less than 0.1 % to gain: {}.",
+            "\nNot simulated, because the critical path limits the gain to less than 0.1 %: {}.",
             names.join("; ")
         );
     }
-    format!("{text}\n\n{}\n{}{after}\n", runs(answer, &sorted), waits(answer, &sorted).trim_end())
+    let (runs, patterns) = (tables::runs(answer, &sorted), tables::patterns(answer, &sorted));
+    let waits = if patterns.is_empty() { "No rank waits for another.".into() } else { patterns.to_string() };
+    let summed = "  computation, waiting and MPI are summed over all ranks";
+    format!("{text}\n\n{runs}{summed}\n\n{}{after}\n", waits.trim_end())
 }
 
 /// How well the run uses its processes.
@@ -40,7 +43,7 @@ pub fn efficiency(factors: &EfficiencyAnswer) -> String {
         _ => String::new(),
     };
     format!(
-        "Parallel efficiency of the run as it was: {} = load balance {} × communication {}{split}.",
+        "Parallel efficiency of the unchanged run: {} = load balance {} × communication {}{split}.",
         percent(factors.parallel),
         percent(factors.load_balance),
         percent(factors.communication)
@@ -51,16 +54,16 @@ fn ps(time: u64) -> String {
     seconds(time as f64 * 1e-12)
 }
 
-pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
+pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
     let model = match answer.identity_error {
-        Some(error) if error.abs() < 5e-5 => ", as long as it did".to_owned(),
-        Some(error) if error > 0.0 => format!(", {} longer than it did", percent(error)),
-        Some(error) => format!(", {} shorter than it did", percent(-error)),
+        Some(error) if error.abs() < 5e-5 => ", as long as recorded".to_owned(),
+        Some(error) if error > 0.0 => format!(", {} longer than recorded", percent(error)),
+        Some(error) => format!(", {} shorter than recorded", percent(-error)),
         None => String::new(),
     };
     let baseline =
-        format!("Simulated as it was, the run{synthetic} takes {}{model}.", ps(answer.identity_ps));
+        format!("Simulated unchanged, the run{synthetic} takes {}{model}.", ps(answer.identity_ps));
     let baseline = baseline + &replayed(answer);
     let Some(best) = sorted.first() else { return baseline };
     let decided = match best.decisions_changed {
@@ -75,10 +78,10 @@ pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}\n{baseline}", best.hypothesis)
 }
 
-/// What the run took with real messages.
-fn replayed(answer: &Answer) -> String {
+/// The run time with real messages.
+fn replayed(answer: &WhatIfAnswer) -> String {
     let Some(run) = &answer.replayed else { return String::new() };
-    let what = answer.hypotheses.first().map_or("as it was", |first| first.hypothesis.as_str());
+    let what = answer.hypotheses.first().map_or("unchanged", |first| first.hypothesis.as_str());
     let against = match run.error {
         Some(error) if error.abs() < 5e-5 => ", as simulated".to_owned(),
         Some(error) if error > 0.0 => format!(", {} longer than simulated", percent(error)),
@@ -96,70 +99,10 @@ fn verdict(one: &HypothesisAnswer) -> String {
     }
 }
 
-/// The measured run, the identity simulation and the hypotheses side by side, the largest gain first.
-fn runs(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
-    let mut table = Table::with_header([
-        "run",
-        "time",
-        "gain",
-        "computation",
-        "waiting",
-        "in MPI otherwise",
-        "decisions that differ",
-    ]);
-    let mut row = |name: &str, time: u64, gain: Option<f64>, waits: &RunWaits, decided: Option<u64>| {
-        table.row([
-            name.to_owned(),
-            ps(time),
-            gain.map_or(String::new(), |gain| format!("{:+.2} %", gain * 100.0)),
-            seconds(waits.computation_seconds),
-            seconds(waits.waiting_seconds),
-            seconds(waits.communication_seconds),
-            decided.map_or(String::new(), grouped),
-        ]);
-    };
-    row("measured", answer.measured_ps, None, &answer.waits.measured, None);
-    let own = answer.identity_decisions.iter().map(|decision| decision.count).sum();
-    row("identity", answer.identity_ps, None, &answer.waits.identity, Some(own));
-    for one in sorted {
-        let decided = Some(one.decisions_changed);
-        row(&one.hypothesis, one.hypothesis_ps, Some(one.gain), &one.waits, decided);
-    }
-    if let Some(run) = &answer.replayed {
-        row("replayed", run.replayed_ps, None, &run.waits, None);
-    }
-    format!("{table}  computation, waiting and MPI: of all ranks together\n")
-}
-
-/// Patterns that occur in any of the runs.
-fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
-    let mut runs: Vec<&RunWaits> = vec![&answer.waits.measured, &answer.waits.identity];
-    runs.extend(sorted.iter().take(MOST).map(|one| &one.waits));
-    runs.extend(answer.replayed.as_ref().map(|run| &run.waits));
-    let names: Vec<&'static str> = answer.waits.measured.patterns.iter().map(|one| one.pattern).collect();
-    let names: Vec<&'static str> =
-        names.into_iter().filter(|name| runs.iter().any(|run| run.seconds_of(name) > 0.0)).collect();
-    if names.is_empty() {
-        return "Nobody waits for anybody.".into();
-    }
-    let mut heads = vec!["waits".to_owned(), "measured".into(), "identity".into()];
-    heads.extend(sorted.iter().take(MOST).enumerate().map(|(number, one)| {
-        if sorted.len() == 1 { "hypothesis".into() } else { format!("{}. {}", number + 1, one.hypothesis) }
-    }));
-    heads.extend(answer.replayed.as_ref().map(|_| "replayed".into()));
-    let mut table = Table::with_header(heads);
-    for name in names {
-        let mut cells = vec![name.replace("nxn", "NxN").replace('_', " ")];
-        cells.extend(runs.iter().map(|run| seconds(run.seconds_of(name))));
-        table.row(cells);
-    }
-    table.to_string()
-}
-
-/// Calls that are listed before the rest is only counted.
+/// Most calls in the list; the rest are only counted.
 const MOST_CALLS: usize = 8;
 
-/// A hypothesis with which the program would not come to its end.
+/// A hypothesis under which the program would never finish.
 pub fn hangs(what: &str, hang: &Hang) -> Failure {
     let mut text = format!("with {what}, the program would hang:");
     for HangingCall { rank, call, function } in hang.waiting.iter().take(MOST_CALLS) {
@@ -174,6 +117,3 @@ pub fn hangs(what: &str, hang: &Hang) -> Failure {
     text += "\nnumbers count the calls of the changed run";
     Failure::new(Exit::Stuck, anyhow::Error::msg(text))
 }
-
-/// Hypotheses with a column of their own.
-const MOST: usize = 3;

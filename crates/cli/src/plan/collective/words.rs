@@ -1,4 +1,4 @@
-//! A collective as a person would call it.
+//! A collective in words.
 
 use super::CollectivePlan;
 use straggler_model::Time;
@@ -6,7 +6,7 @@ use straggler_model::units::Bytes;
 use straggler_schedule::collectives::sizes::Sizes;
 use straggler_schedule::collectives::{Algorithm, Data, Job, Name, Operation};
 
-/// Sizes that are named; more are hinted at.
+/// Sizes to list; further ones become an ellipsis.
 const NAMED: u64 = 4;
 
 impl CollectivePlan {
@@ -37,13 +37,13 @@ fn word(operation: Operation) -> &'static str {
     }
 }
 
-/// " of 8 B", " of 8 B a rank".
+/// " of 8 B", " of 8 B per rank".
 fn size(operation: Operation, job: &Job) -> String {
     let each = match operation.data() {
         _ if operation == Operation::Barrier => return String::new(),
         Data::Vector => "",
-        Data::BlockForEachRank => " a rank",
-        Data::BlockForEachPair => " a pair of ranks",
+        Data::BlockForEachRank => " per rank",
+        Data::BlockForEachPair => " per pair of ranks",
     };
     format!(" of {}{each}", amount(&job.sizes))
 }
@@ -116,11 +116,11 @@ mod tests {
         assert_eq!(described("exscan:linear", &[], None, None), "an exscan of 8 B by the linear algorithm");
         assert_eq!(
             described("alltoallv:pairwise", &[1024, 0], None, None),
-            "an alltoallv of 1 KiB, 0 B in turn a pair of ranks by pairwise exchange"
+            "an alltoallv of 1 KiB, 0 B in turn per pair of ranks by pairwise exchange"
         );
         assert_eq!(
             described("allgatherv:ring", &[1, 2, 3, 4, 5], None, None),
-            "an allgatherv of 1 B, 2 B, 3 B, 4 B, … in turn a rank by a ring"
+            "an allgatherv of 1 B, 2 B, 3 B, 4 B, … in turn per rank by a ring"
         );
     }
 }

@@ -56,7 +56,7 @@ fn options_of_the_job_are_checked_as_the_command_checks_them() {
 #[test]
 fn options_that_could_only_be_meant_for_the_job_are_refused() {
     assert!(refused("assess --threads 2").contains("--cpus-per-task"));
-    assert!(refused(&format!("simulate --seed 7 -- {BARRIER}")).contains("behind --"));
+    assert!(refused(&format!("simulate --seed 7 -- {BARRIER}")).contains("after --"));
     assert!(plan(&format!("simulate -- {BARRIER} --seed 7")).is_ok());
 }
 

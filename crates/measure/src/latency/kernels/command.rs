@@ -9,7 +9,7 @@ pub fn run(session: &mut Session<'_>, program: &[String]) -> Ending {
     let (core, _) = session.two_cores();
     session.put(0, core);
     let Some((name, arguments)) = program.split_first() else {
-        return Err("command: there is none: write it behind --".into());
+        return Err("command: the command is missing: write it after --".into());
     };
     let mut command = Command::new(name);
     // What it says on its standard output would stand between our results.

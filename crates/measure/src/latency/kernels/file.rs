@@ -17,7 +17,7 @@ pub fn run(session: &mut Session<'_>, folder: &Path) -> Ending {
     let open = |size: u64| -> io::Result<(File, Vec<u8>)> {
         // It has no name, so nothing is left of it, whatever happens.
         let file = tempfile::tempfile_in(folder).map_err(|fault| {
-            io::Error::new(fault.kind(), format!("{}: no file can be made there: {fault}", folder.display()))
+            io::Error::new(fault.kind(), format!("{}: cannot create a file there: {fault}", folder.display()))
         })?;
         let bytes = message(size)?;
         file.write_all_at(&bytes, 0)?;

@@ -16,7 +16,7 @@ use straggler_model::latency::{Kind, Labels, Pair};
 pub fn run(session: &mut Session<'_>) -> Ending {
     let cores = &session.options.cores;
     if cores.len() < 2 {
-        return Err("futex: a hand-over needs two cores, and only one may be used: give more --cores".into());
+        return Err("futex: this kernel needs two cores, but only one may be used: give more --cores".into());
     }
     for (rank, &core) in (0..).zip(cores) {
         session.put(rank, core);

@@ -51,7 +51,7 @@ pub fn message(size: u64) -> io::Result<Vec<u8>> {
 
 fn too_large(size: u64) -> io::Error {
     let text =
-        format!("there is no memory for {}: give a smaller --size", straggler_model::units::Bytes(size));
+        format!("not enough memory for {}: give a smaller --size", straggler_model::units::Bytes(size));
     io::Error::new(io::ErrorKind::OutOfMemory, text)
 }
 

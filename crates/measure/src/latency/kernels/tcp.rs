@@ -20,7 +20,7 @@ const REFUSED: u8 = 0;
 /// Characters of a token.
 const TOKEN: usize = 32;
 
-/// Memory that a server gives to whoever knows the token.
+/// Memory that a server allocates for a client with the token.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// A server on another host.
@@ -40,8 +40,8 @@ pub(super) fn run(session: &mut Session<'_>, remote: Option<&Remote>) -> Ending 
             let own = is_own(&remote.address);
             if own {
                 session.measurement.notes.push(format!(
-                    "Both ends ran on this host, and nothing keeps the one that listens off core {core}: give it --cores \
-                     with another core."
+                    "Both ends ran on this host, and the listening one may also use core {core}: give it another \
+                     core with --cores."
                 ));
             }
             let (host, node) = match own {
@@ -108,12 +108,10 @@ fn connect(remote: &Remote, size: u64) -> io::Result<TcpStream> {
     match (asked, answer) {
         (Ok(()), [WELCOME]) => Ok(stream),
         (Ok(()), _) => Err(io::Error::other(format!(
-            "{address}: it refuses: use the --token that it printed, and a --size of at most {}",
+            "{address}: the server refused: use the --token that it printed, and a --size of at most {}",
             straggler_model::units::Bytes(MOST_BYTES)
         ))),
-        (Err(fault), _) => {
-            Err(io::Error::other(format!("{address}: it does not answer as straggler does: {fault}")))
-        }
+        (Err(fault), _) => Err(io::Error::other(format!("{address}: the server is not straggler: {fault}"))),
     }
 }
 

@@ -13,21 +13,27 @@ fn lines_of_this_kernel() {
     let vector = Activity::Vector(b"call_function_single");
     assert_eq!(
         only(line),
-        Event { at: 48_637_123_313_460, core: 1, thread: 0, name: b"<idle>", what: What::Leave(vector) }
+        Event {
+            at: 48_637_123_313_460,
+            core: 1,
+            thread: 0,
+            name: b"<idle>",
+            what: FtraceKind::Leave(vector)
+        }
     );
     let line = "           cargo-4711    [000] d.h1. 81.637220: irq_handler_entry: irq=36 name=virtio1-req.0";
     let device = Activity::Device { number: 36, name: b"virtio1-req.0" };
     assert_eq!(only(line).at, 81_637_220_000);
-    assert_eq!(only(line).what, What::Enter(device));
+    assert_eq!(only(line).what, FtraceKind::Enter(device));
     let line = "           cargo-4711    [000] d.h1. 7: irq_handler_exit: irq=36 ret=handled";
-    assert!(matches!(only(line).what, What::Leave(other) if other.same(&device)));
+    assert!(matches!(only(line).what, FtraceKind::Leave(other) if other.same(&device)));
     let line = "           cargo-4711    [000] ..s1. 7: softirq_entry: vec=1 [action=TIMER]";
-    assert_eq!(only(line).what, What::Enter(Activity::Softirq(b"TIMER")));
+    assert_eq!(only(line).what, FtraceKind::Enter(Activity::Softirq(b"TIMER")));
     let line =
         "           cargo-4711    [000] d..1. 7: nmi_handler: perf_nmi_handler() delta_ns: 912 handled: 1";
-    assert_eq!(only(line).what, What::Took { activity: Activity::Nmi, start: None, nanoseconds: 912 });
+    assert_eq!(only(line).what, FtraceKind::Took { activity: Activity::Nmi, start: None, nanoseconds: 912 });
     let line = "           cargo-4711    [000] d..1. 7: page_fault_user: address=0x1 ip=0x2 error_code=0x6";
-    assert_eq!(only(line).what, What::PageFault);
+    assert_eq!(only(line).what, FtraceKind::PageFault);
 }
 
 /// A thread may be called like a line of a trace; the columns of the kernel still tell.
@@ -36,11 +42,11 @@ fn names_of_threads_may_hold_anything() {
     let line = "  a-1 [009] d 5:-12      [001] d..2. 700: sched_switch: prev_comm=a-1 [009] d 5: \
                 prev_pid=12 prev_prio=120 prev_state=R+ ==> next_comm=b next_pid=7 c next_pid=34 \
                 next_prio=120";
-    let switch = What::Switch { from: 12, from_runnable: true, to: 34, name: b"b next_pid=7 c" };
+    let switch = FtraceKind::Switch { from: 12, from_runnable: true, to: 34, name: b"b next_pid=7 c" };
     assert_eq!(only(line), Event { at: 700, core: 1, thread: 12, name: b"a-1 [009] d 5:", what: switch });
     let line = "            bash-5 (  4) [000] 12.5: sched_switch: prev_comm=bash prev_pid=5 prev_prio=1 \
                 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120";
-    let switch = What::Switch { from: 5, from_runnable: false, to: 0, name: b"swapper/0" };
+    let switch = FtraceKind::Switch { from: 5, from_runnable: false, to: 0, name: b"swapper/0" };
     assert_eq!(only(line), Event { at: 12_500_000_000, core: 0, thread: 5, name: b"bash", what: switch });
     let line = "           <...>-6       [000] 7: page_fault_user: address=0x1 ip=0x2 error_code=0x6";
     assert_eq!(only(line).name, b"");
@@ -60,11 +66,11 @@ fn lines_of_the_osnoise_tracer() {
     let trace = parse(text);
     assert_eq!((trace.events.len(), trace.unknown, trace.garbled), (5, 1, 0));
     let device = Activity::Device { number: 236, name: b"local_timer" };
-    let took = |activity, start, nanoseconds| What::Took { activity, start: Some(start), nanoseconds };
+    let took = |activity, start, nanoseconds| FtraceKind::Took { activity, start: Some(start), nanoseconds };
     assert_eq!(trace.events[0].what, took(device, 5_789_857_529_929, 1845));
     let thread = Activity::Thread { thread: 54, name: b"migration/8" };
     assert_eq!(trace.events[1].what, took(thread, 5_789_858_409_300, 3068));
-    assert_eq!(trace.events[2].what, What::Sample { start: 5_789_858_404_555, nanoseconds: 8812 });
+    assert_eq!(trace.events[2].what, FtraceKind::Sample { start: 5_789_858_404_555, nanoseconds: 8812 });
     assert_eq!(trace.events[3].what, took(Activity::Softirq(b"TIMER"), 5_789_858_404_555, 12));
     assert_eq!(trace.events[4].what, took(Activity::Nmi, 5_789_858_404_555, 13));
     assert!(trace.events.iter().all(|event| event.core == 8));
@@ -135,7 +141,7 @@ proptest! {
         line.extend(format!("-{thread:<7} [{core:03}] d.h1. {at}: local_timer_entry: vector=236").bytes());
         // A comment begins with its sign in the first column; names are padded by at least one space.
         let trace = parse(&line);
-        let what = What::Enter(Activity::Vector(b"local_timer"));
+        let what = FtraceKind::Enter(Activity::Vector(b"local_timer"));
         prop_assert_eq!(&trace.events, &vec![Event { at, core, thread, name: name.trim_ascii_start(), what }]);
     }
 }

@@ -4,7 +4,7 @@ use straggler_model::noise::recording::Detour;
 
 const US: u64 = 1_000_000;
 
-fn recording(detours: &[(u64, u64)]) -> Recording {
+fn recording(detours: &[(u64, u64)]) -> NoiseRecording {
     let detour = |&(start, length): &(u64, u64)| Detour {
         start: Time(start * US),
         duration: Time(length * US),
@@ -16,7 +16,7 @@ fn recording(detours: &[(u64, u64)]) -> Recording {
         detours: detours.iter().map(detour).collect(),
         ..Core::default()
     };
-    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+    NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
 }
 
 /// Spans in microseconds with names.
@@ -39,7 +39,7 @@ fn sources(detours: &[(u64, u64)], spans: &[(u64, u64, &str)], faults: &[u64]) -
     named(&recording)
 }
 
-fn named(recording: &Recording) -> Vec<String> {
+fn named(recording: &NoiseRecording) -> Vec<String> {
     let name = |detour: &Detour| recording.sources[usize::from(detour.source)].name.clone();
     recording.cores[0].detours.iter().map(name).collect()
 }

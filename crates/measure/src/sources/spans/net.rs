@@ -1,7 +1,7 @@
 //! Spans of what is told at its end with a net duration, as the osnoise tracer does.
 
 use super::{CoreSpans, Span};
-use crate::sources::ftrace_text::{Activity, Event, What};
+use crate::sources::ftrace_text::{Activity, Event, FtraceKind};
 use crate::sources::names::{self, Names};
 
 /// Follows the events of one core, which are in order of their ends.
@@ -18,7 +18,7 @@ pub fn resolve_net(
     let mut found = CoreSpans::default();
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for event in events {
-        let What::Took { activity, nanoseconds, .. } = event.what else { continue };
+        let FtraceKind::Took { activity, nanoseconds, .. } = event.what else { continue };
         let name = name_of(&activity, worker, names);
         let units = (nanoseconds as f64 * units_per_ns) as u64;
         lay_back(event.at, units, &mut blocks, |start, end| {

@@ -7,12 +7,12 @@ const RES: Activity<'static> = Activity::Vector(b"reschedule");
 const TIMER: Activity<'static> = Activity::Softirq(b"TIMER");
 const NET: Activity<'static> = Activity::Softirq(b"NET_RX");
 
-fn event(at: u64, thread: i32, what: What<'static>) -> Event<'static> {
+fn event(at: u64, thread: i32, what: FtraceKind<'static>) -> Event<'static> {
     Event { at, core: 0, thread, name: b"", what }
 }
 
 fn switch(at: u64, from: i32, from_runnable: bool, to: i32, name: &'static str) -> Event<'static> {
-    event(at, from, What::Switch { from, from_runnable, to, name: name.as_bytes() })
+    event(at, from, FtraceKind::Switch { from, from_runnable, to, name: name.as_bytes() })
 }
 
 /// Spans with their names written out.
@@ -34,19 +34,19 @@ fn expect(list: &[(u64, u64, &str)]) -> Vec<(u64, u64, String)> {
 #[test]
 fn the_innermost_has_the_core() {
     let events = [
-        event(10, WORKER, What::Enter(LOC)),
-        event(15, WORKER, What::Leave(LOC)),
-        event(16, WORKER, What::Enter(TIMER)),
-        event(18, WORKER, What::Enter(RES)),
-        event(19, WORKER, What::Leave(RES)),
-        event(30, WORKER, What::Leave(TIMER)),
+        event(10, WORKER, FtraceKind::Enter(LOC)),
+        event(15, WORKER, FtraceKind::Leave(LOC)),
+        event(16, WORKER, FtraceKind::Enter(TIMER)),
+        event(18, WORKER, FtraceKind::Enter(RES)),
+        event(19, WORKER, FtraceKind::Leave(RES)),
+        event(30, WORKER, FtraceKind::Leave(TIMER)),
         switch(32, WORKER, true, 7, "kworker/0:1"),
-        event(40, 7, What::Enter(LOC)),
-        event(44, 7, What::Leave(LOC)),
+        event(40, 7, FtraceKind::Enter(LOC)),
+        event(44, 7, FtraceKind::Leave(LOC)),
         switch(50, 7, false, 8, "sshd"),
-        event(60, 8, What::PageFault),
+        event(60, 8, FtraceKind::PageFault),
         switch(70, 8, false, WORKER, "straggler"),
-        event(80, WORKER, What::PageFault),
+        event(80, WORKER, FtraceKind::PageFault),
     ];
     let expected = [
         (10, 15, "timer tick"),
@@ -73,9 +73,12 @@ fn an_idle_core_tells_why() {
 
 #[test]
 fn an_nmi_is_told_at_its_end() {
-    let took = What::Took { activity: Activity::Nmi, start: None, nanoseconds: 4 };
-    let events =
-        [event(10, WORKER, What::Enter(LOC)), event(20, WORKER, took), event(22, WORKER, What::Leave(LOC))];
+    let took = FtraceKind::Took { activity: Activity::Nmi, start: None, nanoseconds: 4 };
+    let events = [
+        event(10, WORKER, FtraceKind::Enter(LOC)),
+        event(20, WORKER, took),
+        event(22, WORKER, FtraceKind::Leave(LOC)),
+    ];
     let expected = [(10, 16, "timer tick"), (16, 20, "NMI"), (20, 22, "timer tick")];
     assert_eq!(spans(&events), expect(&expected));
 }
@@ -85,10 +88,10 @@ fn an_nmi_is_told_at_its_end() {
 fn softirqs_are_suspended_with_their_thread() {
     let events = [
         switch(1, WORKER, true, 7, "ksoftirqd/0"),
-        event(2, 7, What::Enter(NET)),
+        event(2, 7, FtraceKind::Enter(NET)),
         switch(4, 7, true, WORKER, "w"),
         switch(8, WORKER, true, 7, "ksoftirqd/0"),
-        event(9, 7, What::Leave(NET)),
+        event(9, 7, FtraceKind::Leave(NET)),
         switch(11, 7, false, WORKER, "w"),
     ];
     let expected =
@@ -99,15 +102,15 @@ fn softirqs_are_suspended_with_their_thread() {
 #[test]
 fn lost_beginnings_ends_and_switches_do_no_harm() {
     let events = [
-        event(3, WORKER, What::Leave(LOC)),
-        event(5, WORKER, What::Enter(LOC)),
-        event(9, WORKER, What::Enter(LOC)),
-        event(11, WORKER, What::Leave(LOC)),
+        event(3, WORKER, FtraceKind::Leave(LOC)),
+        event(5, WORKER, FtraceKind::Enter(LOC)),
+        event(9, WORKER, FtraceKind::Enter(LOC)),
+        event(11, WORKER, FtraceKind::Leave(LOC)),
         // Somebody runs without having been switched to, and nothing is known of it.
-        event(20, 8, What::Enter(RES)),
-        event(21, 8, What::Leave(RES)),
+        event(20, 8, FtraceKind::Enter(RES)),
+        event(21, 8, FtraceKind::Leave(RES)),
         switch(30, 8, false, WORKER, "w"),
-        event(25, WORKER, What::Enter(LOC)),
+        event(25, WORKER, FtraceKind::Enter(LOC)),
     ];
     let expected = [(5, 11, "timer tick"), (20, 21, "reschedule interrupt")];
     assert_eq!(spans(&events), expect(&expected));
@@ -118,10 +121,10 @@ fn a_thread_that_nobody_switched_to_is_called_as_at_its_events() {
     let named = |at, thread, name, what| Event { name, ..event(at, thread, what) };
     let events = [
         switch(1, WORKER, false, 0, "swapper/1"),
-        named(4, 0, b"<idle>", What::Enter(RES)),
-        named(5, 0, b"<idle>", What::Leave(RES)),
-        named(7, 8, b"make", What::PageFault),
-        named(12, 8, b"other", What::PageFault),
+        named(4, 0, b"<idle>", FtraceKind::Enter(RES)),
+        named(5, 0, b"<idle>", FtraceKind::Leave(RES)),
+        named(7, 8, b"make", FtraceKind::PageFault),
+        named(12, 8, b"other", FtraceKind::PageFault),
         switch(20, 8, false, 0, "swapper/1"),
     ];
     let asleep = names::ASLEEP;
@@ -131,7 +134,8 @@ fn a_thread_that_nobody_switched_to_is_called_as_at_its_events() {
 
 #[test]
 fn net_durations_are_laid_back_around_what_interrupted() {
-    let took = |at, activity, nanoseconds| event(at, 0, What::Took { activity, start: None, nanoseconds });
+    let took =
+        |at, activity, nanoseconds| event(at, 0, FtraceKind::Took { activity, start: None, nanoseconds });
     let thread = |thread, name: &'static str| Activity::Thread { thread, name: name.as_bytes() };
     let events = [
         took(30, thread(WORKER, "w"), 20),
@@ -154,18 +158,18 @@ fn net_durations_are_laid_back_around_what_interrupted() {
 }
 
 /// What can happen on a core, any of it at any time.
-fn any_event() -> impl Strategy<Value = (u64, What<'static>)> {
+fn any_event() -> impl Strategy<Value = (u64, FtraceKind<'static>)> {
     let activity = prop::sample::select(vec![LOC, RES, TIMER, NET]);
     let threads = || prop::sample::select(vec![WORKER, 7, 8, 0]);
     let what = prop_oneof![
-        activity.clone().prop_map(What::Enter),
-        activity.clone().prop_map(What::Leave),
-        (activity, 0..20u64).prop_map(|(activity, nanoseconds)| What::Took {
+        activity.clone().prop_map(FtraceKind::Enter),
+        activity.clone().prop_map(FtraceKind::Leave),
+        (activity, 0..20u64).prop_map(|(activity, nanoseconds)| FtraceKind::Took {
             activity,
             start: None,
             nanoseconds
         }),
-        (threads(), any::<bool>(), threads()).prop_map(|(from, from_runnable, to)| What::Switch {
+        (threads(), any::<bool>(), threads()).prop_map(|(from, from_runnable, to)| FtraceKind::Switch {
             from,
             from_runnable,
             to,
@@ -230,10 +234,10 @@ proptest! {
         let mut ended: Vec<_> = Vec::new();
         let owners = by_units(&nested, 500);
         for (index, &(start, end)) in nested.iter().enumerate() {
-            entered.push(event(start, WORKER, What::Enter(activities[index])));
-            entered.push(event(end, WORKER, What::Leave(activities[index])));
+            entered.push(event(start, WORKER, FtraceKind::Enter(activities[index])));
+            entered.push(event(end, WORKER, FtraceKind::Leave(activities[index])));
             let nanoseconds = owners.iter().filter(|&&owner| owner == Some(index)).count() as u64;
-            let took = What::Took { activity: activities[index], start: None, nanoseconds };
+            let took = FtraceKind::Took { activity: activities[index], start: None, nanoseconds };
             ended.push(event(end, WORKER, took));
         }
         entered.sort_by_key(|event| event.at);

@@ -105,7 +105,7 @@ fn other_layouts_are_refused_by_name() {
     let mut ours = Histogram::default();
     let theirs = Histogram::new(Bins::Logarithmic { size_ps: 50_000, count: 1000 });
     let text = ours.merge(&theirs).unwrap_err().to_string();
-    assert!(text.contains("high dynamic range (2^7 bins an octave)"), "{text}");
+    assert!(text.contains("high dynamic range (2^7 bins per octave)"), "{text}");
     assert!(text.contains("logarithmic (1000 bins, the first of 50 ns)"), "{text}");
 }
 
@@ -127,14 +127,14 @@ fn contradictions_of_a_file_are_told() {
     };
     for (from, to, why) in [
         ("\"count\":3", "\"count\":4", "not the sum of counts"),
-        ("[7,1]", "[4,1]", "not behind"),
+        ("[7,1]", "[4,1]", "out of order"),
         ("[1000,1]", "[1001,1]", "begins at 1001 ps"),
         ("\"min_ps\":5", "\"min_ps\":4", "min_ps"),
         ("\"max_ps\":1000", "\"max_ps\":2000", "max_ps"),
         ("\"1012\"", "\"12\"", "sum_ps"),
         ("\"1012\"", "\"x\"", "sum_ps: `x`"),
-        ("\"1000074\"", "\"341381\"", "sum_of_squares_ps2: it does not fit"),
-        ("\"1000074\"", "\"1012001\"", "sum_of_squares_ps2: it does not fit"),
+        ("\"1000074\"", "\"341381\"", "sum_of_squares_ps2: it contradicts"),
+        ("\"1000074\"", "\"1012001\"", "sum_of_squares_ps2: it contradicts"),
         ("\"octave_bits\":7", "\"octave_bits\":70", "octave"),
         ("\"underflow\":0", "\"underflw\":0", "unknown field `underflw`"),
         ("\"count\":3", "\"count\":18446744073709551615", "not the sum"),

@@ -31,11 +31,11 @@ pub(crate) enum WrittenError {
     Bins(#[from] BinsError),
     #[error("counts: no bin of the layout {bins} begins at {low} ps")]
     NoEdge { bins: Bins, low: u64 },
-    #[error("counts: the bin at {low} ps is not behind the one before it")]
+    #[error("counts: the bin at {low} ps is out of order")]
     Order { low: u64 },
-    #[error("{field}: `{text}` is no whole number")]
+    #[error("{field}: `{text}` is not a whole number")]
     Number { field: &'static str, text: String },
-    #[error("{field}: `{text}` is larger than 128 bits hold")]
+    #[error("{field}: `{text}` does not fit into 128 bits")]
     TooLarge { field: &'static str, text: String },
     #[error("{0}")]
     Contradiction(&'static str),
@@ -114,7 +114,7 @@ impl Histogram {
         let binned = self.counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
         let all = binned.and_then(|sum| sum.checked_add(underflow)?.checked_add(overflow));
         if self.counts.len() > self.bins.count() {
-            return Some("counts: there are more than the layout has bins");
+            return Some("counts: there are more entries than bins");
         }
         if all != Some(count) {
             return Some("count: it is not the sum of counts, underflow and overflow");
@@ -128,10 +128,10 @@ impl Histogram {
         }
         let (least, most) = (u128::from(min) * u128::from(count), u128::from(max) * u128::from(count));
         if !(least..=most).contains(&sum) {
-            return Some("sum_ps: it does not fit to count, min_ps and max_ps");
+            return Some("sum_ps: it contradicts count, min_ps and max_ps");
         }
         if self.squares_contradict() {
-            return Some("sum_of_squares_ps2: it does not fit to count, sum_ps and max_ps");
+            return Some("sum_of_squares_ps2: it contradicts count, sum_ps and max_ps");
         }
         self.ends_contradict()
     }
@@ -158,16 +158,14 @@ impl Histogram {
             return Some("min_ps: it is not 0, but there is underflow");
         }
         if underflow == 0 && self.finder.position(min) != first {
-            return Some("min_ps: it does not lie in the first bin that has any");
+            return Some("min_ps: it does not lie in the first nonempty bin");
         }
         let outside = self.finder.position(max).is_none();
         if (overflow > 0) != outside {
-            return Some(
-                "max_ps: it lies beyond the last bin, and there is no overflow, or the other way round",
-            );
+            return Some("max_ps: it contradicts overflow");
         }
         if overflow == 0 && last.is_some() && self.finder.position(max) != last {
-            return Some("max_ps: it does not lie in the last bin that has any");
+            return Some("max_ps: it does not lie in the last nonempty bin");
         }
         (overflow == 0 && last.is_none() && max > 0).then_some("max_ps: all is underflow, but it is not 0")
     }

@@ -78,11 +78,11 @@ fn what_does_not_belong_together_is_refused_and_nothing_changes() {
     assert!(ours.merge(&other_kernel).unwrap_err().to_string().contains("`tcp`, the other of `pipe`"));
     let mut moved = small();
     moved.processes[0].core = Some(4);
-    assert!(ours.merge(&moved).unwrap_err().to_string().contains("process 0 runs at different places"));
+    assert!(ours.merge(&moved).unwrap_err().to_string().contains("process 0 has a different placement"));
     let mut binned = small();
     binned.series[0].trials = Histogram::new(Bins::FixedWidth { width_ps: 10, count: 10 });
     let text = ours.merge(&binned).unwrap_err().to_string();
-    assert!(text.starts_with("tcp: the layouts of bins differ") && text.contains("fixed width"), "{text}");
+    assert!(text.starts_with("tcp: the bins differ") && text.contains("fixed width"), "{text}");
     assert_eq!(ours, before);
 }
 
@@ -94,7 +94,7 @@ fn faults_of_a_file_name_file_and_field() {
     assert_eq!(read(&path).unwrap(), small());
     let good = String::from_utf8(to_bytes(&small())).unwrap();
     for (from, to, why) in [
-        ("\"straggler latency\"", "\"other\"", "no latency file"),
+        ("\"straggler latency\"", "\"other\"", "not a latency file"),
         ("\"version\":1", "\"version\":2", "use a newer straggler"),
         ("\"version\":1", "\"version\":0", "damaged"),
         ("\"notes\"", "\"nots\"", "unknown field `nots`"),

@@ -9,9 +9,9 @@ pub enum DrawnError {
     Nothing,
     #[error("link class `{class}`: there are no measured times")]
     Empty { class: String },
-    #[error("link class `{class}`: {time} is more than a day: no message takes that long; check the unit")]
+    #[error("link class `{class}`: {time} is longer than a day: check the unit")]
     TooLong { class: String, time: Time },
-    #[error("link class `{class}`: there are {distinct} different times; at most {most} fit", most = super::Table::MOST)]
+    #[error("link class `{class}`: there are {distinct} different times, but at most {most} are supported", most = super::Table::MOST)]
     TooMany { class: String, distinct: usize },
     #[error("link class `{class}`: there are more than 2^64 measurements")]
     TooOften { class: String },

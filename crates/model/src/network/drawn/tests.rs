@@ -133,7 +133,7 @@ fn what_is_wrong_is_named() {
         "the network has no link class `socket`; it has `node`, `base`"
     );
     assert!(fault(&wire(vec![measured(Some(BASE), &[1]), measured(Some(BASE), &[1])])).contains("twice"));
-    assert!(fault(&wire(vec![measured(None, &[u64::MAX])])).contains("more than a day"));
+    assert!(fault(&wire(vec![measured(None, &[u64::MAX])])).contains("longer than a day"));
     let often = Measured { class: None, times: vec![(Time(1), u64::MAX), (Time(2), 1)] };
     assert!(fault(&wire(vec![often])).contains("2^64"));
 }

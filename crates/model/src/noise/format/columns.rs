@@ -4,16 +4,16 @@
 //! comments. A comment may state the measurement period, as Netgauge's do: it is the length of the trace,
 //! which otherwise ends with its last detour.
 
-use super::super::Place;
+use super::super::LinePlace;
 use super::super::columns::{Line, lines, nanoseconds};
-use super::super::recording::{Core, Recording};
+use super::super::recording::{Core, NoiseRecording};
 use super::list::{List, Stated, of_one_core};
 use super::text::{self, unless_negative};
 use super::{FormatError, FormatOptions, Repairs};
 use crate::Time;
 use std::fmt::Write;
 
-pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Repairs), FormatError> {
+pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecording, Repairs), FormatError> {
     let list = rows(text, &mut |_| ())?;
     let (core, repairs) = list.finish(Core { core: options.core, ..Core::default() }, options)?;
     Ok((of_one_core(core), repairs))
@@ -34,9 +34,10 @@ pub(super) fn rows(text: &str, comment: &mut dyn FnMut(&str)) -> Result<List, Fo
     Ok(list)
 }
 
-fn row(fields: &[(Place, &str)], list: &mut List) -> Result<(), FormatError> {
+fn row(fields: &[(LinePlace, &str)], list: &mut List) -> Result<(), FormatError> {
     let &[(place, start), (duration_place, duration)] = fields else {
-        let place = fields.get(2).or(fields.first()).map_or(Place { line: 0, column: 0 }, |field| field.0);
+        let place =
+            fields.get(2).or(fields.first()).map_or(LinePlace { line: 0, column: 0 }, |field| field.0);
         let expected = "two columns, start and duration in ns";
         return Err(FormatError::Columns { place, expected, found: fields.len() });
     };

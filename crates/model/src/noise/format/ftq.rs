@@ -4,7 +4,7 @@
 //! taken to have quanta as long as the median of the times between their starts.
 
 use super::super::columns::{Line, count, lines, nanoseconds};
-use super::super::recording::{Core, Method, Recording, Timer};
+use super::super::recording::{Core, Method, NoiseRecording, Timer};
 use super::samples::{Samples, must_be, sensible, two};
 use super::text::unless_negative;
 use super::{Format, FormatError, FormatOptions, Repairs, WriteError};
@@ -37,7 +37,7 @@ fn interval(hertz: &str) -> Option<Time> {
     (ps >= 1.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Repairs), FormatError> {
+pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecording, Repairs), FormatError> {
     let (mut samples, mut header) = (Samples::default(), Header::default());
     for (_, line) in lines(text) {
         match line {
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Re
     let (recording, repairs) = samples.finish(core, method, Time::ZERO, options)?;
     let rate = header.ticks_per_ns.and_then(|ticks| sensible(ticks).ok()).unwrap_or(0.0);
     let timer = Timer { ticks_per_second: rate * 1e9, ..Timer::default() };
-    Ok((Recording { timer, ..recording }, repairs))
+    Ok((NoiseRecording { timer, ..recording }, repairs))
 }
 
 /// The median of the times between starts: a quantum that begins late has a long one and a short one.
@@ -74,7 +74,7 @@ fn usual_gap(samples: &Samples) -> Option<Time> {
     quantile_in_place(&mut gaps, 0.5).map(Time)
 }
 
-pub(super) fn write(recording: &Recording, core: &Core) -> Result<String, WriteError> {
+pub(super) fn write(recording: &NoiseRecording, core: &Core) -> Result<String, WriteError> {
     let Method::FixedTime { quantum_ps } = recording.method else {
         must_be(false, recording, Format::Ftq)?;
         return Ok(String::new());

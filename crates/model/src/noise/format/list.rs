@@ -1,7 +1,7 @@
 //! A list of detours on its way in: sorted, mended, and with a length.
 
-use super::super::recording::{Core, Detour, Recording, UNNAMED};
-use super::super::{DetoursError, Place};
+use super::super::recording::{Core, Detour, NoiseRecording, UNNAMED};
+use super::super::{DetoursError, LinePlace};
 use super::repairs::{self, Repairs};
 use super::text::value;
 use super::{FormatError, FormatOptions};
@@ -32,13 +32,13 @@ impl Stated {
 pub(super) struct List {
     rows: Vec<(Time, Time)>,
     /// The latest start and its place.
-    latest: Option<(Time, Place)>,
+    latest: Option<(Time, LinePlace)>,
     pub stated: Option<Stated>,
     pub repairs: Repairs,
 }
 
 impl List {
-    pub fn push(&mut self, place: Place, start: Time, duration: Time) -> Result<(), FormatError> {
+    pub fn push(&mut self, place: LinePlace, start: Time, duration: Time) -> Result<(), FormatError> {
         start.checked_add(duration).ok_or(DetoursError::TooLong)?;
         if self.latest.is_none_or(|(latest, _)| start >= latest) {
             self.latest = Some((start, place));
@@ -70,7 +70,7 @@ impl List {
         };
         match (given, self.stated) {
             (Some(length), _) if start >= length => {
-                let mend = "give a longer one";
+                let mend = "give a longer length";
                 Err(FormatError::BeyondLength { place, length, mend })
             }
             (Some(length), _) => Ok(length),
@@ -95,6 +95,6 @@ impl List {
 }
 
 /// A recording of one core in which nothing has a name.
-pub(super) fn of_one_core(core: Core) -> Recording {
-    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+pub(super) fn of_one_core(core: Core) -> NoiseRecording {
+    NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
 }

@@ -7,9 +7,9 @@
 //! Process 0 running on CPUs 0
 //! ```
 
-use super::super::Place;
+use super::super::LinePlace;
 use super::super::columns::{FieldError, Line, count, lines};
-use super::super::recording::{Core, Method, Recording, Timer};
+use super::super::recording::{Core, Method, NoiseRecording, Timer};
 use super::samples::{Samples, cycles_to_time, must_be, sensible, time_to_cycles, wrong};
 use super::text::unless_negative;
 use super::{Format, FormatError, FormatOptions, Repairs, WriteError};
@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 const NO_RATE: FormatError = FormatError::NoRate { example: "straggler noise convert FILE --ghz 2.1 -o OUT" };
 
-pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Repairs), FormatError> {
+pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecording, Repairs), FormatError> {
     let mut samples = Samples::default();
     let (mut stated, mut cpu, mut counts) = (None, None, Vec::new());
     for (_, line) in lines(text) {
@@ -44,26 +44,26 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Re
     let core = cpu.unwrap_or(options.core);
     let (recording, repairs) = samples.finish(core, Method::FixedWork, one_cycle, options)?;
     let timer = Timer { ticks_per_second: ghz * 1e9, ..Timer::default() };
-    Ok((Recording { timer, ..recording }, repairs))
+    Ok((NoiseRecording { timer, ..recording }, repairs))
 }
 
-fn too_large(place: Place, cycles: u64) -> FormatError {
+fn too_large(place: LinePlace, cycles: u64) -> FormatError {
     FormatError::Field(FieldError::TooLarge { place, text: cycles.to_string(), unit: "cycles" })
 }
 
 /// The number behind `GHz`.
-fn rate(fields: &[(Place, &str)]) -> Option<f64> {
+fn rate(fields: &[(LinePlace, &str)]) -> Option<f64> {
     let words = fields.iter().map(|field| field.1);
     words.skip_while(|word| *word != "GHz").nth(1)?.parse().ok()
 }
 
 /// The CPU, where it is one: a list of several says nothing about where the process ran.
-fn last_number(fields: &[(Place, &str)]) -> Option<u32> {
+fn last_number(fields: &[(LinePlace, &str)]) -> Option<u32> {
     fields.last()?.1.parse().ok()
 }
 
 /// The cycles and seconds of the first line are those of the whole measurement.
-pub(super) fn write(recording: &Recording, core: &Core) -> Result<String, WriteError> {
+pub(super) fn write(recording: &NoiseRecording, core: &Core) -> Result<String, WriteError> {
     must_be(matches!(recording.method, Method::FixedWork), recording, Format::LlnlFwq)?;
     let ghz = sensible(recording.timer.ticks_per_second / 1e9).unwrap_or(1.0);
     let counts: Vec<u64> =

@@ -1,9 +1,9 @@
 //! Netgauge's fixed-work and fixed-time benchmarks: the number of a cycle, and whole microseconds it took or
 //! iterations it did. The comment `Compute-Cycle Duration` states the length of fixed time.
 
-use super::super::Place;
+use super::super::LinePlace;
 use super::super::columns::{Line, MICROSECONDS, count, lines, time};
-use super::super::recording::{Core, Method, Recording};
+use super::super::recording::{Core, Method, NoiseRecording};
 use super::samples::{Samples, must_be, two};
 use super::text::{unless_negative, value};
 use super::{Format, FormatError, FormatOptions, Repairs, WriteError};
@@ -19,7 +19,7 @@ const MICROSECOND: Time = Time(1_000_000);
 pub(super) fn read_fixed_work(
     text: &str,
     options: &FormatOptions,
-) -> Result<(Recording, Repairs), FormatError> {
+) -> Result<(NoiseRecording, Repairs), FormatError> {
     let mut samples = Samples::default();
     for (_, line) in lines(text) {
         let Line::Fields(fields) = line else { continue };
@@ -36,7 +36,7 @@ pub(super) fn read_fixed_work(
 pub(super) fn read_fixed_time(
     text: &str,
     options: &FormatOptions,
-) -> Result<(Recording, Repairs), FormatError> {
+) -> Result<(NoiseRecording, Repairs), FormatError> {
     let (mut samples, mut stated, mut rows) = (Samples::default(), None, Vec::new());
     for (_, line) in lines(text) {
         match line {
@@ -58,7 +58,7 @@ pub(super) fn read_fixed_time(
     samples.finish(options.core, Method::FixedTime { quantum_ps }, Time::ZERO, options)
 }
 
-fn cycle_number((place, field): (Place, &str)) -> Result<u64, FormatError> {
+fn cycle_number((place, field): (LinePlace, &str)) -> Result<u64, FormatError> {
     Ok(count(place, field, "cycles")?)
 }
 
@@ -68,7 +68,7 @@ fn interval(comment: &str) -> Option<Time> {
     units::time(&text.replace("usec", "us")).ok()
 }
 
-pub(super) fn write_fixed_work(recording: &Recording, core: &Core) -> Result<String, WriteError> {
+pub(super) fn write_fixed_work(recording: &NoiseRecording, core: &Core) -> Result<String, WriteError> {
     must_be(matches!(recording.method, Method::FixedWork), recording, Format::NetgaugeFwq)?;
     let mut text = String::from("# Fixed Work Quantum Benchmark\n# cycle number    duration [us]\n");
     for (cycle, quantum) in core.quanta.iter().enumerate() {
@@ -79,7 +79,7 @@ pub(super) fn write_fixed_work(recording: &Recording, core: &Core) -> Result<Str
 }
 
 /// The number of a cycle is that of the quantum it starts in.
-pub(super) fn write_fixed_time(recording: &Recording, core: &Core) -> Result<String, WriteError> {
+pub(super) fn write_fixed_time(recording: &NoiseRecording, core: &Core) -> Result<String, WriteError> {
     let Method::FixedTime { quantum_ps } = recording.method else {
         must_be(false, recording, Format::NetgaugeFtq)?;
         return Ok(String::new());

@@ -36,18 +36,18 @@ impl Repairs {
                 warnings.push(format!("{count} {}{rest}", if count == 1 { one } else { many }));
             }
         };
-        let rest = " negative and left out";
+        let rest = " negative and ignored";
         say(self.negative_dropped, "row is", "rows are", rest);
-        say(self.sorted, "row stood", "rows stood", " below one that starts later: sorted");
-        let rest = " before an earlier one has ended";
-        let merged = format!("{rest}: joined with it");
+        say(self.sorted, "row was", "rows were", " out of order: sorted");
+        let rest = " before the previous one ended";
+        let merged = format!("{rest}: merged with it");
         say(self.overlaps_merged, "detour starts", "detours start", &merged);
-        let kept = format!("{rest}; the model goes on with the later");
+        let kept = format!("{rest}; the model continues with the later one");
         say(self.overlaps_kept, "detour starts", "detours start", &kept);
         if self.length_extended {
             warnings.push(
-                "the stated measurement period is rounded and ends before the last detour; the trace ends \
-                 with that"
+                "the stated measurement period is rounded and ends before the last detour; the trace ends with the \
+                 last detour"
                     .into(),
             );
         }
@@ -134,9 +134,9 @@ mod tests {
     fn repairs_are_counted_in_words() {
         let repairs = Repairs { sorted: 1, overlaps_kept: 2, negative_dropped: 3, ..Repairs::default() };
         let expected = [
-            "3 rows are negative and left out",
-            "1 row stood below one that starts later: sorted",
-            "2 detours start before an earlier one has ended; the model goes on with the later",
+            "3 rows are negative and ignored",
+            "1 row was out of order: sorted",
+            "2 detours start before the previous one ended; the model continues with the later one",
         ];
         assert_eq!(repairs.warnings(), expected);
         assert_eq!(repairs.and(repairs).sorted, 2);

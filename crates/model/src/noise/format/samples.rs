@@ -1,8 +1,8 @@
 //! Samples of fixed work or fixed time on their way in: they become quanta, and quanta become detours.
 
-use super::super::Place;
+use super::super::LinePlace;
 use super::super::quanta::{derive, usual_threshold};
-use super::super::recording::{Core, Detour, Method, Quantum, Recording, UNNAMED};
+use super::super::recording::{Core, Detour, Method, NoiseRecording, Quantum, UNNAMED};
 use super::list::of_one_core;
 use super::{Format, FormatError, FormatOptions, Repairs, WriteError, repairs};
 use crate::Time;
@@ -35,7 +35,7 @@ impl Samples {
         method: Method,
         resolution: Time,
         options: &FormatOptions,
-    ) -> Result<(Recording, Repairs), FormatError> {
+    ) -> Result<(NoiseRecording, Repairs), FormatError> {
         if self.quanta.is_empty() {
             return Err(FormatError::NoSamples);
         }
@@ -60,15 +60,15 @@ impl Samples {
             quanta: self.quanta,
             ..Core::default()
         };
-        Ok((Recording { method, ..of_one_core(core) }, self.repairs))
+        Ok((NoiseRecording { method, ..of_one_core(core) }, self.repairs))
     }
 }
 
 /// The two fields of a row.
 pub(super) fn two<'a>(
-    fields: &[(Place, &'a str)],
+    fields: &[(LinePlace, &'a str)],
     expected: &'static str,
-) -> Result<[(Place, &'a str); 2], FormatError> {
+) -> Result<[(LinePlace, &'a str); 2], FormatError> {
     match *fields {
         [first, second] => Ok([first, second]),
         _ => Err(wrong(fields, 2, expected)),
@@ -76,8 +76,9 @@ pub(super) fn two<'a>(
 }
 
 /// The error of a row with too few or too many fields; it points to the first that is too many.
-pub(super) fn wrong(fields: &[(Place, &str)], wanted: usize, expected: &'static str) -> FormatError {
-    let place = fields.get(wanted).or(fields.first()).map_or(Place { line: 0, column: 0 }, |field| field.0);
+pub(super) fn wrong(fields: &[(LinePlace, &str)], wanted: usize, expected: &'static str) -> FormatError {
+    let place =
+        fields.get(wanted).or(fields.first()).map_or(LinePlace { line: 0, column: 0 }, |field| field.0);
     FormatError::Columns { place, expected, found: fields.len() }
 }
 
@@ -97,7 +98,11 @@ pub(super) fn time_to_cycles(time: Time, ghz: f64) -> u64 {
 }
 
 /// Refuses what a format of samples cannot hold.
-pub(super) fn must_be(method_fits: bool, recording: &Recording, format: Format) -> Result<(), WriteError> {
+pub(super) fn must_be(
+    method_fits: bool,
+    recording: &NoiseRecording,
+    format: Format,
+) -> Result<(), WriteError> {
     let samples = recording.cores.iter().any(|core| !core.quanta.is_empty());
     if method_fits && samples {
         return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! t_min has already been taken off the durations, and the time starts with the first detour.
 
-use super::super::recording::{Core, Machine, Recording};
+use super::super::recording::{Core, Machine, NoiseRecording};
 use super::columns;
 use super::list::of_one_core;
 use super::text::{decimal, nanoseconds, value};
@@ -52,7 +52,7 @@ fn number(comment: &str, key: &str) -> Option<u64> {
     value(comment, key)?.parse().ok()
 }
 
-pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Repairs), FormatError> {
+pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecording, Repairs), FormatError> {
     let mut header = Header::default();
     let list = columns::rows(text, &mut |comment| header.comment(comment))?;
     let core = Core {
@@ -63,10 +63,10 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Re
         ..Core::default()
     };
     let (core, repairs) = list.finish(core, options)?;
-    Ok((Recording { machine: header.machine, ..of_one_core(core) }, repairs))
+    Ok((NoiseRecording { machine: header.machine, ..of_one_core(core) }, repairs))
 }
 
-pub(super) fn write(recording: &Recording, core: &Core) -> String {
+pub(super) fn write(recording: &NoiseRecording, core: &Core) -> String {
     let mut text = String::from("# Benchmark Method: selfish\n");
     // Writing to a string cannot fail.
     let mut line = |arguments: std::fmt::Arguments<'_>| {

@@ -16,7 +16,7 @@
 
 mod packing;
 
-use super::super::recording::{Core, Detour, Method, Quantum, Recording, RecordingError};
+use super::super::recording::{Core, Detour, Method, NoiseRecording, Quantum, RecordingError};
 use super::WriteError;
 use crate::Time;
 use packing::{Reader, Writer};
@@ -33,28 +33,30 @@ const CHECKSUM: usize = 4;
 /// Why a file that begins as one of straggler's cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StragglerError {
-    #[error("this is no noise file of straggler")]
+    #[error("this is not a noise file of straggler")]
     NoMagic,
-    #[error("the file has version {version}, this straggler reads up to {VERSION}: use a newer straggler")]
+    #[error(
+        "the file has version {version}, but this straggler reads up to {VERSION}: use a newer straggler"
+    )]
     Newer { version: u32 },
-    #[error("the file has version 0, which never was: it is damaged")]
+    #[error("the file has version 0, which does not exist: it is damaged")]
     NoVersion,
-    #[error("the file ends after {found} bytes, but {expected} belong to it: copy it again")]
+    #[error("the file has {found} of {expected} bytes: copy it again")]
     Truncated { expected: u64, found: u64 },
-    #[error("{extra} bytes stand behind the end of the file at {expected}: it is damaged")]
+    #[error("{extra} bytes follow the end of the recording at {expected}: the file is damaged")]
     Trailing { expected: u64, extra: u64 },
     #[error("the checksum is {found:08x} and should be {expected:08x}: the file is damaged, copy it again")]
     Checksum { expected: u32, found: u32 },
-    #[error("the header (from offset {HEADER_AT}) cannot be understood: {fault}")]
+    #[error("the header (from offset {HEADER_AT}) cannot be parsed: {fault}")]
     Header { fault: String },
     #[error("offset {offset}: {field} {what}")]
     Column { offset: usize, field: &'static str, what: &'static str },
-    #[error("the recording contradicts itself: {0}")]
-    Recording(#[from] RecordingError),
+    #[error("the recording is inconsistent: {0}")]
+    NoiseRecording(#[from] RecordingError),
 }
 
 /// The bytes of a file.
-pub fn write(recording: &Recording) -> Result<Vec<u8>, WriteError> {
+pub fn write(recording: &NoiseRecording) -> Result<Vec<u8>, WriteError> {
     recording.check()?;
     finite(recording)?;
     let header =
@@ -75,7 +77,7 @@ pub fn write(recording: &Recording) -> Result<Vec<u8>, WriteError> {
 }
 
 /// JSON has no word for what is not finite.
-fn finite(recording: &Recording) -> Result<(), WriteError> {
+fn finite(recording: &NoiseRecording) -> Result<(), WriteError> {
     let slowdowns = recording.cores.iter().flat_map(|core| &core.phases).map(|phase| phase.slowdown);
     let fields = [
         ("the rate of the timer", recording.timer.ticks_per_second),
@@ -133,11 +135,11 @@ fn next_start(method: &Method, quantum: &Quantum) -> Time {
 }
 
 /// The recording in the bytes of a file.
-pub fn read(bytes: &[u8]) -> Result<Recording, StragglerError> {
+pub fn read(bytes: &[u8]) -> Result<NoiseRecording, StragglerError> {
     let header_end = check_frame(bytes)?;
     let body = bytes.len() - CHECKSUM;
     let (header, columns) = (&bytes[HEADER_AT..header_end], &bytes[..body]);
-    let mut recording: Recording = serde_json::from_slice(header)
+    let mut recording: NoiseRecording = serde_json::from_slice(header)
         .map_err(|fault| StragglerError::Header { fault: fault.to_string() })?;
     let mut reader = Reader::new(columns, header_end);
     for core in &mut recording.cores {

@@ -6,9 +6,9 @@
 //! of the duration, which is at least the threshold. Where the header tells the rate, cycles are more exact
 //! than nanoseconds, which are cut.
 
-use super::super::Place;
+use super::super::LinePlace;
 use super::super::columns::{FieldError, Line, NANOSECONDS, count, lines, time};
-use super::super::recording::{Core, Recording, Timer};
+use super::super::recording::{Core, NoiseRecording, Timer};
 use super::list::{List, Stated, of_one_core};
 use super::samples::wrong;
 use super::text::{unless_negative, value};
@@ -51,7 +51,7 @@ impl Header {
     }
 }
 
-pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Repairs), FormatError> {
+pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecording, Repairs), FormatError> {
     let (mut list, mut header) = (List::default(), Header::default());
     for (_, line) in lines(text) {
         match line {
@@ -67,10 +67,10 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(Recording, Re
     let (core, repairs) = list.finish(core, options)?;
     let rate = header.mhz.map_or(0.0, |mhz| mhz as f64 * 1e6);
     let timer = Timer { ticks_per_second: rate, ..Timer::default() };
-    Ok((Recording { timer, ..of_one_core(core) }, repairs))
+    Ok((NoiseRecording { timer, ..of_one_core(core) }, repairs))
 }
 
-fn row(fields: &[(Place, &str)], header: &Header, list: &mut List) -> Result<(), FormatError> {
+fn row(fields: &[(LinePlace, &str)], header: &Header, list: &mut List) -> Result<(), FormatError> {
     let (stamp, cycles, nanoseconds) = match *fields {
         [stamp, _, cycles, nanoseconds] | [stamp, cycles, nanoseconds] => (stamp, cycles, nanoseconds),
         _ => return Err(wrong(fields, 4, "four columns: timestamp, delta, cycles, ns")),
@@ -99,7 +99,7 @@ fn behind(last_end: Time, start: Time) -> Time {
     if last_end.since(start) < Time::from_ns(1) { start.max(last_end) } else { start }
 }
 
-pub(super) fn write(recording: &Recording, core: &Core) -> String {
+pub(super) fn write(recording: &NoiseRecording, core: &Core) -> String {
     // Without a rate, one cycle a nanosecond.
     let known = (recording.timer.ticks_per_second / 1e6).round();
     let mhz = if (1.0..=500_000.0).contains(&known) { known as u64 } else { 1_000 };

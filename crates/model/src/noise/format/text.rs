@@ -1,7 +1,7 @@
 //! What readers and writers of texts share: numbers in comments, times as decimals.
 
 use super::super::FieldError;
-use super::super::recording::{Core, Method, Quantum, Recording};
+use super::super::recording::{Core, Method, NoiseRecording, Quantum};
 use super::{Format, Repairs};
 use crate::Time;
 use std::borrow::Cow;
@@ -47,8 +47,8 @@ pub(super) fn nanoseconds(time: Time, least: usize) -> String {
     decimal(time, 3, least)
 }
 
-/// What is no whole unit of a format and gets lost, with the number of rows it concerns.
-pub(super) fn rounded(recording: &Recording, format: Format) -> Option<String> {
+/// Fractions of the unit of a format, which get lost, with the number of rows they concern.
+pub(super) fn rounded(recording: &NoiseRecording, format: Format) -> Option<String> {
     let (unit, name) = match (format, &recording.method) {
         (Format::Sysjitter | Format::Ftq, _) => (1_000, "nanoseconds"),
         (Format::NetgaugeFwq, _) => (1_000_000, "microseconds"),
@@ -63,11 +63,11 @@ pub(super) fn rounded(recording: &Recording, format: Format) -> Option<String> {
         Format::NetgaugeFwq => quanta.filter(|one| broken(Time(one.value))).count(),
         _ => quanta.filter(|one| broken(one.start)).count(),
     };
-    (count > 0).then(|| format!("what is less than whole {name}, in {count} rows"))
+    (count > 0).then(|| format!("fractions of {name}, in {count} rows"))
 }
 
 /// Pauses between quanta of fixed work, of which only times are written.
-pub(super) fn pauses(recording: &Recording, format: Format) -> Option<String> {
+pub(super) fn pauses(recording: &NoiseRecording, format: Format) -> Option<String> {
     let apart = |core: &Core| core.quanta.windows(2).filter(|pair| !adjacent(pair[0], pair[1])).count();
     let count: usize = match format {
         Format::NetgaugeFwq | Format::LlnlFwq => recording.cores.iter().map(apart).sum(),

@@ -16,9 +16,9 @@ pub enum QuantilesError {
     TooFew,
     #[error("quantiles go from 0 to 1, not from {first} to {last}: 0=1us,0.5=2us,1=30us")]
     Ends { first: f64, last: f64 },
-    #[error("quantile {share} stands behind {before}: sort them by share, each once")]
+    #[error("quantile {share} follows {before}: sort them by share, each once")]
     Shares { before: f64, share: f64 },
-    #[error("quantile {share} is {duration}, shorter than the one in front of it, {before}")]
+    #[error("quantile {share} is {duration}, shorter than the previous one, {before}")]
     Falls { share: f64, before: Time, duration: Time },
 }
 

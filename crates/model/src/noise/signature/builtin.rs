@@ -22,7 +22,7 @@ pub struct BuiltIn {
 /// There is no such signature.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "`{name}` is no signature that is built in (known: {known}; a file is signature:file=PATH){}",
+    "there is no built-in signature `{name}` (known: {known}; for a file write signature:file=PATH){}",
     hint(*.nearest)
 )]
 pub struct UnknownSignature {

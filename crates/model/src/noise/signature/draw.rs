@@ -9,7 +9,7 @@ use crate::Time;
 use crate::noise::Detours;
 use crate::noise::generate::{Durations, Extent, MAX_EVENTS, exponential, from_float, standard_normal};
 use crate::noise::recording::{
-    Attribution, AttributionMethod, Core, Detour, Evidence, Origin, Recording, SourceId, UNNAMED,
+    Attribution, AttributionMethod, Core, Detour, Evidence, NoiseRecording, Origin, SourceId, UNNAMED,
 };
 use crate::philox::Stream;
 
@@ -89,7 +89,7 @@ fn random(stream: &mut Stream, mean_gap: Time, length: Time) -> Vec<Time> {
     let mut at = exponential(stream, mean_gap);
     while at < length {
         starts.push(at);
-        // At least a picosecond: a gap that rounds to nothing must not go on for ever.
+        // At least a picosecond: gaps that round to 0 would never end the loop.
         at += exponential(stream, mean_gap).max(Time(1));
     }
     starts
@@ -124,7 +124,7 @@ impl Signature {
         wanted.min(self.length_of(RECORDING_EVENTS)).min(LONGEST)
     }
 
-    /// The time in which so many detours are to be expected.
+    /// The time in which this many detours are expected.
     fn length_of(&self, events: u64) -> Time {
         if self.sources.is_empty() { HOUR } else { from_float(events as f64 / self.per_ps()) }
     }
@@ -164,13 +164,13 @@ impl Signature {
     }
 
     /// The recording that a measurement of one core would have made, every detour with its source.
-    pub fn recording(&self, seed: u64, extent: Extent) -> Result<Recording, SignatureError> {
+    pub fn recording(&self, seed: u64, extent: Extent) -> Result<NoiseRecording, SignatureError> {
         let strikes = self.generate(seed, extent)?;
-        let mut recording = Recording {
+        let mut recording = NoiseRecording {
             origin: Origin::Synthetic { description: format!("{}: {}", self.name, self.made_from) },
-            sources: Recording::unnamed(),
+            sources: NoiseRecording::unnamed(),
             attribution: Attribution { method: AttributionMethod::Stated, ..Attribution::default() },
-            ..Recording::default()
+            ..NoiseRecording::default()
         };
         let names = self.sources.iter().map(|source| recording.source_id(&source.name, Evidence::Stated));
         let names: Vec<SourceId> = names.collect();
@@ -185,7 +185,7 @@ impl Signature {
     }
 }
 
-/// The generator has 24 bits for the source; beyond them streams are shared, which nobody will live to see.
+/// The generator has 24 bits for the source; more sources would share streams, which does not occur in practice.
 fn stream_number(index: usize) -> u32 {
     (index % (1 << 24)) as u32
 }

@@ -20,8 +20,7 @@
 use super::{Arrivals, Signature, SignatureError, SignatureSource};
 use crate::Time;
 use crate::noise::generate::Durations;
-use crate::spelling::meant;
-use crate::units;
+use crate::{toml_file, units};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -170,8 +169,7 @@ impl FileSource {
 impl Signature {
     /// A signature from the text of a signature file.
     pub fn from_toml(text: &str) -> Result<Signature, SignatureError> {
-        let read: Result<FileSignature, _> = toml::from_str(text);
-        let file = read.map_err(|fault| SignatureError::Toml { nearest: meant(fault.message()), fault })?;
+        let file: FileSignature = toml_file::read(text)?;
         match file.version {
             None | Some(VERSION) => {}
             Some(found) => return Err(SignatureError::Version { found }),

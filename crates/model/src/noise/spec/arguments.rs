@@ -80,7 +80,7 @@ impl Arguments {
         }
     }
 
-    /// Complains of a key that nobody asked for.
+    /// Reports an unknown key.
     pub(super) fn finish(self) -> Result<(), SpecError> {
         let Some((key, _)) = self.pairs.into_iter().next() else { return Ok(()) };
         let nearest = nearest(&key, self.asked.iter().copied()).map(str::to_string);

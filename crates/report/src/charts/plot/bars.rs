@@ -1,16 +1,87 @@
-//! Bars, as the ranking of sources draws them.
+//! Bars from top to bottom, with their intervals, their numbers and what is noted beside them.
 
-use super::unit;
-use crate::charts::{Bar, Heading, Ranking};
-use crate::page::Bars;
+use crate::charts::axis::{Axis, Extent, Range, drawable};
+use crate::charts::canvas::{Anchor, Ink, Stroke};
+use crate::charts::frame::Frame;
+use crate::charts::number::brief;
+use crate::charts::text::{shortened, width};
+use crate::charts::{Heading, palette};
+use crate::numbers::counted;
+use crate::page::{Bar, Bars, Scale};
+
+/// More bars could not be read.
+const MOST: usize = 20;
+const NAME: f64 = 12.5;
+const NAME_ROOM: f64 = 230.0;
+const NUMBER: f64 = 12.0;
+const NOTE: f64 = 11.0;
+/// Room behind the longest bar for its number.
+const NUMBER_ROOM: f64 = 64.0;
 
 pub fn draw(plot: &Bars, heading: &Heading) -> String {
-    let bar = |bar: &crate::page::Bar| Bar {
-        name: bar.name.clone(),
-        value: bar.value,
-        low: bar.low.unwrap_or(f64::NAN),
-        high: bar.high.unwrap_or(f64::NAN),
-    };
-    let bars = plot.bars.iter().map(bar).collect();
-    Ranking { bars, what: plot.x.label.clone(), unit: unit(&plot.x) }.draw(heading)
+    let axis = axis(plot);
+    let bars: Vec<&Bar> = plot.bars.iter().filter(|bar| drawable(bar.value, axis.scale)).collect();
+    let shown = &bars[..bars.len().min(MOST)];
+    let names = shown.iter().map(|bar| width(&bar.name, NAME)).fold(40.0, f64::max);
+    let heading = heading.with_remark(&remark(plot.bars.len() - shown.len()));
+    let mut frame = Frame::new(&heading, &[], names.min(NAME_ROOM) - 18.0);
+    frame.right -= NUMBER_ROOM;
+    frame.draw_x(&axis);
+    if shown.is_empty() {
+        frame.draw_remark("no data");
+        return frame.finish();
+    }
+    let pitch = (frame.height() / shown.len() as f64).min(66.0);
+    for (index, bar) in shown.iter().enumerate() {
+        let middle = frame.top + (index as f64 + 0.5) * pitch;
+        draw_bar(&mut frame, bar, &axis, middle, 0.62 * pitch);
+    }
+    let zero = frame.left + axis.share(0.0) * frame.width();
+    frame.canvas.line((zero, frame.top), (zero, frame.bottom), Stroke::new(palette::RULE, 1.2));
+    frame.finish()
+}
+
+/// From zero, or from below it where a value is negative.
+pub fn axis(plot: &Bars) -> Axis {
+    let values = plot.bars.iter().flat_map(|bar| [Some(bar.value), bar.low, bar.high]).flatten();
+    let range = Extent::of(&plot.x, values).with_zero(0.03);
+    // Where there is no zero the shortest bar needs a length, too.
+    let below = if plot.x.scale == Scale::Linear { 0.0 } else { 0.1 * (range.high - range.low) };
+    Axis::new(&plot.x, Range { low: range.low - below, high: range.high })
+}
+
+fn remark(missing: usize) -> String {
+    match missing {
+        0 => String::new(),
+        more => format!("{} not shown", counted(more as u64, "bar", "bars")),
+    }
+}
+
+fn draw_bar(frame: &mut Frame, bar: &Bar, axis: &Axis, middle: f64, height: f64) {
+    let at = |frame: &Frame, value: f64| frame.left + axis.share(value) * frame.width();
+    let name = shortened(&bar.name, NAME, NAME_ROOM);
+    let ink = Ink::new(NAME, palette::TEXT, Anchor::End);
+    frame.canvas.text((frame.left - 10.0, middle + 4.4), ink, &name);
+    let (zero, end) = (at(frame, 0.0), at(frame, bar.value));
+    let corner = (zero.min(end), middle - height / 2.0);
+    frame.canvas.rectangle(corner, ((end - zero).abs().max(1.0), height), palette::series(0));
+    let mut label_at = end.max(zero);
+    let ends = [bar.low, bar.high].map(|end| end.filter(|&end| drawable(end, axis.scale)));
+    if let [Some(low), Some(high)] = ends
+        && low < high
+    {
+        let (low, high) = (at(frame, low), at(frame, high));
+        let (stroke, half) = (Stroke::new(palette::TEXT, 1.4), (height / 4.0).min(5.0));
+        frame.canvas.line((low, middle), (high, middle), stroke);
+        for x in [low, high] {
+            frame.canvas.line((x, middle - half), (x, middle + half), stroke);
+        }
+        label_at = label_at.max(high);
+    }
+    let (number, left) = (brief(bar.value, axis.unit), label_at + 7.0);
+    frame.canvas.text((left, middle + 4.2), Ink::new(NUMBER, palette::TEXT, Anchor::Start), &number);
+    let after = left + width(&number, NUMBER) + 8.0;
+    if width(&bar.note, NOTE) <= frame.right + NUMBER_ROOM - after {
+        frame.canvas.text((after, middle + 4.0), Ink::new(NOTE, palette::FAINT, Anchor::Start), &bar.note);
+    }
 }

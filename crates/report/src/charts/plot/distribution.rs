@@ -1,23 +1,20 @@
 //! Which share of the values is at most x: a step at every value.
 
-use super::{axis, colour, entry, left_out, scale};
-use crate::charts::Heading;
-use crate::charts::axis::{Axis, Scale, drawable};
-use crate::charts::canvas::{Place, Stroke};
+use super::{entry, left_out};
+use crate::charts::axis::{Axis, Extent, Range, drawable};
+use crate::charts::canvas::{Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark};
-use crate::charts::lines::reduced;
-use crate::charts::unit::Unit;
+use crate::charts::reduced::reduced;
+use crate::charts::{Heading, palette};
 use crate::numbers::counted;
-use crate::page::{Distribution, Sample};
+use crate::page::{self, Distribution, Sample, Scale, Unit};
 
-/// Beyond so many values, steps are smaller than pixels.
+/// With more values than this, steps are smaller than pixels.
 const MOST_STEPS: usize = 4000;
 
 pub fn draw(plot: &Distribution, heading: &Heading) -> String {
-    let values: Vec<Vec<f64>> = plot.series.iter().map(|sample| shown(sample, scale(&plot.x))).collect();
-    let x = axis(&plot.x, values.iter().flatten().copied()).with_room(0.02, 0.02);
-    let y = Axis::fitting("share of the values up to it", Scale::Linear, Unit::Share, [0.0, 1.0])
-        .with_room(0.0, 0.03);
+    let values: Vec<Vec<f64>> = plot.series.iter().map(|sample| shown(sample, plot.x.scale)).collect();
+    let (x, y) = axes(plot);
     let missing: usize =
         plot.series.iter().zip(&values).map(|(sample, values)| sample.values.len() - values.len()).sum();
     let heading = heading.with_remark(&left_out(missing, "value", "values"));
@@ -26,15 +23,23 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> String {
     }
     let entry = |(index, (sample, values)): (usize, (&Sample, &Vec<f64>))| Entry {
         detail: counted(values.len() as u64, "value", "values"),
-        ..entry(&sample.name, colour(index), Mark::Line)
+        ..entry(&sample.name, palette::series(index), Mark::Line)
     };
     let legend: Vec<Entry> = plot.series.iter().zip(&values).enumerate().map(entry).collect();
     let mut frame = Frame::with_axes(&heading, &legend, &x, &y);
     for (index, (sample, values)) in plot.series.iter().zip(&values).enumerate() {
         let places = curve(&frame, values, sample.values.len(), (&x, &y));
-        frame.canvas.open_path(&reduced(&places), true, Stroke::new(colour(index), 2.0));
+        let stroke = Stroke { dashed: palette::is_again(index), ..Stroke::new(palette::series(index), 2.0) };
+        frame.canvas.open_path(&reduced(&places), true, stroke);
     }
     frame.finish()
+}
+
+pub fn axes(plot: &Distribution) -> (Axis, Axis) {
+    let values = plot.series.iter().flat_map(|sample| sample.values.iter().copied());
+    let y = page::Axis::linear("share of values at most this", Unit::Share);
+    let across = Extent::of(&plot.x, values).padded(0.02);
+    (Axis::new(&plot.x, across), Axis::new(&y, Range { low: 0.0, high: 1.02 }))
 }
 
 /// Values below what a logarithmic axis shows still count, so that shares stay those of all values.
@@ -45,7 +50,7 @@ fn shown(sample: &Sample, scale: Scale) -> Vec<f64> {
     values
 }
 
-fn curve(frame: &Frame, values: &[f64], all: usize, (x, y): (&Axis, &Axis)) -> Vec<Place> {
+fn curve(frame: &Frame, values: &[f64], all: usize, (x, y): (&Axis, &Axis)) -> Vec<Point> {
     let (below, all) = (all - values.len(), all.max(1) as f64);
     let share = |index: usize| y.share((below + index) as f64 / all);
     let Some(&first) = values.first() else { return Vec::new() };

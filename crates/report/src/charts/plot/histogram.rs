@@ -1,40 +1,45 @@
-//! Bars over bins: filled for one series, steps for several.
+//! Filled steps over bins, one series over the other.
 
-use super::{axis, colour, entry, legend};
-use crate::charts::Heading;
-use crate::charts::axis::{Axis, Scale, drawable};
-use crate::charts::canvas::{Place, Stroke};
+use super::{entry, legend};
+use crate::charts::axis::{Axis, Extent, Range, drawable};
+use crate::charts::canvas::{Point, Stroke};
 use crate::charts::frame::{Frame, Mark};
-use crate::page::{Histogram, HistogramSeries};
+use crate::charts::{Heading, palette};
+use crate::page::{Histogram, HistogramSeries, Scale};
 
 pub fn draw(plot: &Histogram, heading: &Heading) -> String {
-    let edges = plot.series.iter().flat_map(|series| series.edges.iter().copied());
-    let counts = || plot.series.iter().flat_map(|series| series.counts.iter().copied());
-    let x = axis(&plot.x, edges);
-    let y = axis(&plot.y, counts().filter(|&count| count > 0.0).chain(floor(super::scale(&plot.y))));
-    let y = y.with_room(0.0, 0.05);
-    let entries =
-        plot.series.iter().enumerate().map(|(i, series)| entry(&series.name, colour(i), Mark::Line));
+    let (x, y) = axes(plot);
+    let entries = plot.series.iter().enumerate();
+    let entries = entries.map(|(index, series)| entry(&series.name, palette::series(index), Mark::Area));
     let mut frame = Frame::with_axes(heading, &legend(entries.collect()), &x, &y);
-    if counts().all(|count| count.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater)) {
+    if plot.series.iter().flat_map(|series| &series.counts).all(|&count| !is_some(count)) {
         frame.draw_remark("no data");
         return frame.finish();
     }
+    let fill = if plot.series.len() > 1 { 0.22 } else { 0.32 };
     for (index, series) in plot.series.iter().enumerate() {
-        match plot.series.len() {
-            1 => fill(&mut frame, series, (&x, &y)),
-            _ => {
-                let places = outline(&frame, series, (&x, &y));
-                frame.canvas.open_path(&places, true, Stroke::new(colour(index), 1.8));
-            }
+        let (colour, dashed) = (palette::series(index), palette::is_again(index));
+        let places = outline(&frame, series, (&x, &y));
+        if !places.is_empty() {
+            frame.canvas.polygon(&places, colour, fill);
+            frame.canvas.open_path(&places, true, Stroke { dashed, ..Stroke::new(colour, 1.5) });
         }
     }
     frame.finish()
 }
 
-/// Bars stand on zero, or on half of a count where there is no zero.
-fn floor(scale: Scale) -> Option<f64> {
-    Some(if scale == Scale::Linear { 0.0 } else { 0.5 })
+fn is_some(count: f64) -> bool {
+    count > 0.0
+}
+
+pub fn axes(plot: &Histogram) -> (Axis, Axis) {
+    let edges = plot.series.iter().flat_map(|series| series.edges.iter().copied());
+    let counts = plot.series.iter().flat_map(|series| series.counts.iter().copied());
+    let across = Extent::of(&plot.x, edges).home(&plot.x, 0.01);
+    let up = Extent::of(&plot.y, counts).with_zero(0.05);
+    // A bin of one needs a height on a logarithmic axis, too.
+    let below = if plot.y.scale == Scale::Linear { 0.0 } else { 0.3 };
+    (Axis::new(&plot.x, across), Axis::new(&plot.y, Range { low: up.low - below, ..up }))
 }
 
 /// From where to where each bin goes and how high it is, as shares.
@@ -50,20 +55,18 @@ fn bins(series: &HistogramSeries, (x, y): (&Axis, &Axis)) -> Vec<(f64, f64, f64)
     pairs.filter_map(bin).collect()
 }
 
-fn fill(frame: &mut Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) {
-    for (from, to, height) in bins(series, axes).into_iter().filter(|bin| bin.2 > 0.0) {
-        let ((left, top), (right, bottom)) = (frame.place(from, height), frame.place(to, 0.0));
-        frame.canvas.rectangle((left, top), ((right - left - 1.0).max(0.5), bottom - top), colour(0));
-    }
-}
-
-fn outline(frame: &Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) -> Vec<Place> {
+/// The steps of a series, from the first bin that holds something to the last.
+fn outline(frame: &Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) -> Vec<Point> {
     let bins = bins(series, axes);
-    let (Some(&(first, ..)), Some(&(_, last, _))) = (bins.first(), bins.last()) else { return Vec::new() };
-    let mut places = vec![frame.place(first, 0.0)];
-    for (from, to, height) in bins {
+    let used = |bin: &(f64, f64, f64)| is_some(bin.2);
+    let (Some(first), Some(last)) = (bins.iter().position(used), bins.iter().rposition(used)) else {
+        return Vec::new();
+    };
+    let bins = &bins[first..=last];
+    let mut places = vec![frame.place(bins[0].0, 0.0)];
+    for &(from, to, height) in bins {
         places.extend([frame.place(from, height), frame.place(to, height)]);
     }
-    places.push(frame.place(last, 0.0));
+    places.push(frame.place(bins[bins.len() - 1].1, 0.0));
     places
 }

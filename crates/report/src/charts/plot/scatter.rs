@@ -1,27 +1,32 @@
-//! Dots of any two quantities, thinned out as the scatter of detours is.
+//! Dots of any two quantities, thinned out to what can be seen. Where there are more series than colours, those after
+//! the seventh share one: whoever describes a scatter puts the important ones first.
 
-use super::{axis, entry, legend, scale, shown};
-use crate::charts::frame::{Frame, Mark};
-use crate::charts::scatter::{Group, diameter, thinned};
-use crate::charts::{Heading, palette, with_own_colours};
-use crate::numbers::counted;
+use super::{entry, legend, shown};
+use crate::charts::axis::{Axis, Extent};
+use crate::charts::frame::{Entry, Frame, Mark};
+use crate::charts::thinning::{Group, diameter, thinned};
+use crate::charts::{Heading, Picture, palette};
+use crate::numbers::{counted, grouped};
 use crate::page::Scatter;
 
-pub fn draw(plot: &Scatter, heading: &Heading) -> String {
-    let scales = (scale(&plot.x), scale(&plot.y));
+pub fn draw(plot: &Scatter, heading: &Heading) -> Picture {
+    let scales = (plot.x.scale, plot.y.scale);
     let pairs: Vec<_> = plot.series.iter().map(|series| shown(&series.x, &series.y, scales)).collect();
     let left_out: usize = pairs.iter().map(|(_, left_out)| left_out).sum();
+    let (x, y) = axes(plot);
     let groups = groups(plot, pairs.into_iter().map(|(points, _)| points).collect());
-    let points = || groups.iter().flat_map(|group| &group.points);
-    let x = axis(&plot.x, points().map(|point| point.0));
-    let y = axis(&plot.y, points().map(|point| point.1)).with_room(0.05, 0.05);
-    let all = points().count();
-    let entries = groups.iter().map(|group| entry(&group.name, group.colour, Mark::Dot)).collect();
-    let entries = legend(entries);
+    let points: usize = groups.iter().map(|group| group.points.len()).sum();
+    let detail = |group: &Group| counted(group.points.len() as u64, "point", "points");
+    let entries = groups
+        .iter()
+        .map(|group| Entry { detail: detail(group), ..entry(&group.name, group.colour, Mark::Dot) });
+    let entries = legend(entries.collect());
+    // Only the size of the area is needed to thin out, and the remark does not change it.
     let room = Frame::with_axes(&heading.with_remark(" "), &entries, &x, &y);
     let dots = thinned(&groups, &x, &y, (room.width(), room.height()));
     let drawn: usize = dots.iter().map(|(_, places)| places.len()).sum();
-    let mut frame = Frame::with_axes(&heading.with_remark(&remark(all, drawn, left_out)), &entries, &x, &y);
+    let remark = remark(points, drawn, left_out);
+    let mut frame = Frame::with_axes(&heading.with_remark(&remark), &entries, &x, &y);
     if drawn == 0 {
         frame.draw_remark("no data");
     }
@@ -29,36 +34,45 @@ pub fn draw(plot: &Scatter, heading: &Heading) -> String {
         let places: Vec<_> = places.iter().map(|(x, y)| (frame.left + x, frame.bottom - y)).collect();
         frame.canvas.dots(&places, diameter(drawn), colour);
     }
-    frame.finish()
+    Picture { svg: frame.finish(), dots: Some(drawn) }
 }
 
-/// Series with most points get their own colours; the rest share one.
+pub fn axes(plot: &Scatter) -> (Axis, Axis) {
+    let across = plot.series.iter().flat_map(|series| series.x.iter().copied());
+    let up = plot.series.iter().flat_map(|series| series.y.iter().copied());
+    let across = Extent::of(&plot.x, across).home(&plot.x, 0.02);
+    let up = Extent::of(&plot.y, up).home(&plot.y, 0.04);
+    (Axis::new(&plot.x, across), Axis::new(&plot.y, up))
+}
+
 fn groups(plot: &Scatter, points: Vec<Vec<(f64, f64)>>) -> Vec<Group> {
-    let own = with_own_colours(&points.iter().map(|points| points.len() as f64).collect::<Vec<_>>());
+    let own = if points.len() > palette::SERIES.len() { palette::SERIES.len() - 1 } else { points.len() };
     let mut groups: Vec<Group> = Vec::new();
     let mut others: Vec<(f64, f64)> = Vec::new();
     for (index, (series, points)) in plot.series.iter().zip(points).enumerate() {
-        match own.contains(&index) {
+        match index < own {
             true => {
-                let colour = palette::colour(groups.len());
-                groups.push(Group { name: series.name.clone(), colour, points });
+                let (name, colour) = (series.name.clone(), palette::series(index));
+                groups.push(Group { name, colour, points });
             }
             false => others.extend(points),
         }
     }
-    if !others.is_empty() {
-        groups.push(Group { name: "others".into(), colour: palette::OTHERS, points: others });
+    if plot.series.len() > own {
+        let name = format!("{} others", grouped((plot.series.len() - own) as u64));
+        groups.push(Group { name, colour: palette::OTHERS, points: others });
     }
     groups
 }
 
 fn remark(points: usize, drawn: usize, left_out: usize) -> String {
-    let mut parts = vec![counted(points as u64, "point", "points")];
+    let mut remark = counted(points as u64, "point", "points");
     if drawn < points {
-        parts.push(format!("in {}", counted(drawn as u64, "dot", "dots")));
+        let dots = counted(drawn as u64, "dot", "dots");
+        remark = format!("{remark} in {dots}: those that share a place are drawn once");
     }
     if left_out > 0 {
-        parts.push(format!("{left_out} cannot be drawn"));
+        remark = format!("{remark}; {} more cannot be drawn", grouped(left_out as u64));
     }
-    parts.join(", ")
+    remark
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn svg(plot: impl Into<Plot>) -> String {
     let chart = Chart::new("A title", "straggler x", plot);
-    chart.draw(&chart.heading())
+    chart.draw(&chart.heading()).svg
 }
 
 fn boxes() -> Boxes {
@@ -36,11 +36,191 @@ fn every_box_has_its_parts() {
     // A white ground and a tint a box; thick lines are medians.
     assert_eq!(svg.matches("fill-opacity=\"0.25\"").count(), 20);
     assert_eq!(svg.matches("stroke-width=\"2.6\"").count(), 20);
-    assert_eq!(svg.matches("h0").count(), 2);
-    assert_eq!(svg.matches("stroke-dasharray").count(), 1);
-    for text in [">1M<", ">without noise<", ">allreduce<", ">run time<"] {
+    // Two outliers, and a dot a box on the line without noise.
+    assert_eq!(svg.matches("h0").count(), 22);
+    assert_eq!(svg.matches(palette::REFERENCE).count(), 3);
+    for text in [">65,536<", ">without noise<", ">allreduce<", ">run time<"] {
         assert!(svg.contains(text), "{text}");
     }
+}
+
+/// The x of every thick line, which is a median.
+fn medians(svg: &str) -> Vec<(f64, f64)> {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let ends = |line: &str| {
+        let path = line.split("d=\"M").nth(1)?.split('"').next()?;
+        let (from, to) = path.split_once('L')?;
+        Some((number(from.split(' ').next()?), number(to.split(' ').next()?)))
+    };
+    svg.lines().filter(|line| line.contains("stroke-width=\"2.6\"")).filter_map(ends).collect()
+}
+
+/// Three series at three places: all boxes lie within the axes and meet no neighbour.
+#[test]
+fn boxes_of_several_series_stand_side_by_side() {
+    let mut plot = boxes();
+    let one = plot.series.remove(0);
+    for name in ["a", "b", "c"] {
+        let mut few = BoxSeries { name: name.into(), outlier_x: vec![], outlier_y: vec![], ..one.clone() };
+        few.x = vec![2.0, 1024.0, 1048576.0];
+        plot.series.push(few);
+    }
+    let chart = svg(plot.clone());
+    let mut spans = medians(&chart);
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert_eq!(spans.len(), 9);
+    assert!(spans.windows(2).all(|pair| pair[0].1 < pair[1].0), "{spans:?}");
+    let (x, y) = super::boxes::axes(&plot);
+    let frame = super::Frame::with_axes(&Heading::default(), &[], &x, &y);
+    assert!(spans[0].0 > frame.left && spans[8].1 < frame.right, "{spans:?} {} {}", frame.left, frame.right);
+}
+
+/// A box that shares its place with no other stands on it.
+#[test]
+fn a_box_alone_is_not_shifted() {
+    let mut plot = boxes();
+    let one = plot.series.remove(0);
+    for (name, x) in [("a", [16.0, 256.0]), ("b", [64.0, 256.0])] {
+        let (outlier_x, outlier_y) = (vec![], vec![]);
+        plot.series.push(BoxSeries { name: name.into(), x: x.into(), outlier_x, outlier_y, ..one.clone() });
+    }
+    let spans = medians(&svg(plot.clone()));
+    let middles: Vec<f64> = spans.iter().map(|(from, to)| (from + to) / 2.0).collect();
+    // Equal distances on the axis: 16, 64, 256, where the two boxes are as far from it to either side.
+    let [first, shared, second, other] = middles[..] else { panic!("{middles:?}") };
+    assert!((2.0 * second - first - (shared + other) / 2.0).abs() < 0.1, "{middles:?}");
+}
+
+#[test]
+fn names_of_marks_do_not_meet() {
+    let upright = |x| Mark { x: Some(x), y: None, name: format!("noise dominates from {x} processes") };
+    let dot = |x, y| Mark { x: Some(x), y: Some(y), name: format!("peak at {x}") };
+    let mut marks: Vec<Mark> = (0..6).map(|n| upright(1000.0 + f64::from(n))).collect();
+    marks.extend((0..4).map(|n| dot(30.0 + f64::from(n), 2.0)));
+    marks.push(Mark { x: None, y: Some(2.9), name: "a level".into() });
+    let line = Line { name: "a".into(), x: vec![1.0, 4000.0], y: vec![1.0, 3.0], ..Line::default() };
+    let axis = |name: &str| Axis::linear(name, Unit::Count);
+    let svg = svg(Lines { x: axis("x"), y: axis("y"), series: vec![line], marks });
+    let place = |line: &str, name: &str| -> Option<f64> {
+        line.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
+    };
+    let texts = svg.lines().filter(|line| line.contains("paint-order"));
+    let rooms: Vec<(f64, f64, f64)> = texts
+        .map(|line| {
+            let text = line.split('>').nth(1).unwrap().split('<').next().unwrap();
+            (place(line, "x").unwrap(), place(line, "y").unwrap(), crate::charts::text::width(text, 12.0))
+        })
+        .collect();
+    assert!(rooms.len() >= 9, "{rooms:?}");
+    for (index, (x, y, width)) in rooms.iter().enumerate() {
+        for (other_x, other_y, other) in &rooms[..index] {
+            let apart = x + width <= *other_x || other_x + other <= *x || (y - other_y).abs() >= 12.0;
+            assert!(apart, "{rooms:?}");
+        }
+    }
+}
+
+fn sources(count: usize, points: usize) -> Scatter {
+    let series = (0..count).map(|source| PointSeries {
+        name: format!("source {source}"),
+        x: (0..points).map(|index| index as f64 / points as f64).collect(),
+        y: vec![1e-6 * (1 + source) as f64; points],
+    });
+    let y = Axis::new("duration", Unit::Seconds, Scale::Log10);
+    Scatter { x: Axis::linear("time", Unit::Seconds), y, series: series.collect() }
+}
+
+#[test]
+fn series_beyond_the_colours_share_one() {
+    let chart = svg(sources(31, 3));
+    assert!(chart.contains(">24 others<") && chart.contains(palette::OTHERS), "{chart}");
+    assert!(chart.contains(">source 6<") && !chart.contains(">source 7<"));
+    let chart = svg(sources(8, 3));
+    assert!(chart.contains(">source 7<") && !chart.contains("others"));
+}
+
+#[test]
+fn every_point_with_a_place_of_its_own_is_drawn() {
+    let chart = Chart::new("t", "c", sources(2, 100));
+    let picture = chart.draw(&chart.heading());
+    assert_eq!(picture.dots, Some(200));
+    // One move a dot, and one for the mark of each series in the legend.
+    assert_eq!(picture.svg.matches("h0").count(), 202);
+    let mut few = sources(1, 2);
+    few.series[0].x = vec![0.1, f64::NAN, 0.2, 0.3];
+    few.series[0].y = vec![1e-6, 1e-6, 0.0, -1.0];
+    assert!(svg(few).contains("1 point; 3 more cannot be drawn"));
+}
+
+/// Both lie on one pixel: the rare one is seen.
+#[test]
+fn the_rarest_series_lies_on_top() {
+    let mut plot = sources(2, 9);
+    for (series, count) in plot.series.iter_mut().zip([1, 9]) {
+        (series.x, series.y) = (vec![0.5; count], vec![1e-6; count]);
+    }
+    let chart = Chart::new("t", "c", plot);
+    let picture = chart.draw(&chart.heading());
+    assert_eq!(picture.dots, Some(1));
+    assert!(picture.svg.rfind(palette::SERIES[0]).unwrap() > picture.svg.rfind("h0").unwrap());
+}
+
+#[test]
+fn a_million_points_stay_small_and_are_counted() {
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut plot = sources(1, 0);
+    for _ in 0..1_000_000 {
+        plot.series[0].x.push(10.0 * draw());
+        plot.series[0].y.push(1e-7 * 10f64.powf(5.0 * draw()));
+    }
+    let chart = Chart::new("t", "c", plot);
+    let picture = chart.draw(&chart.heading());
+    let drawn = picture.dots.unwrap();
+    assert!(drawn > 50_000 && drawn <= crate::charts::thinning::MOST_DOTS, "{drawn}");
+    assert!(picture.svg.len() < 1_200_000, "{}", picture.svg.len());
+    let said = format!("1,000,000 points in {} dots", crate::numbers::grouped(drawn as u64));
+    assert!(picture.svg.contains(&said), "{said}");
+}
+
+#[test]
+fn bars_have_whiskers_numbers_and_notes() {
+    let bar = |name: &str, value: f64, note: &str| Bar {
+        name: name.into(),
+        value,
+        low: Some(value - 0.02),
+        high: Some(value + 0.02),
+        note: note.into(),
+    };
+    let bars =
+        vec![bar("timer tick", 0.41, ""), bar("kworker & co", 0.1, "leaves 2 %"), bar("harm", -0.03, "")];
+    let x = Axis::linear("time saved", Unit::Share);
+    let chart = svg(Bars { x: x.clone(), bars });
+    assert_eq!(chart.matches(palette::SERIES[0]).count(), 3);
+    assert_eq!(chart.matches("stroke-width=\"1.4\"").count(), 9);
+    for text in [">41 %<", ">–3 %<", "kworker &amp; co", ">time saved<", ">0 %<", ">leaves 2 %<"] {
+        assert!(chart.contains(text), "{text}: {chart}");
+    }
+    let bars = (0..30).map(|index| bar(&format!("s{index}"), 1.0, "")).collect();
+    let chart = svg(Bars { x, bars });
+    assert!(chart.contains("10 bars not shown") && !chart.contains(">s20<"));
+}
+
+#[test]
+fn a_histogram_has_steps_for_every_series() {
+    let series = |name: &str, counts: Vec<f64>| HistogramSeries {
+        name: name.into(),
+        edges: vec![1e-6, 1e-5, 1e-4, 1e-3],
+        counts,
+    };
+    let (x, y) = (Axis::new("time", Unit::Seconds, Scale::Log10), Axis::new("n", Unit::Count, Scale::Log10));
+    let series = vec![series("all", vec![5.0, 0.0, 1.0]), series("tick", vec![5.0, 0.0, 0.0])];
+    let chart = svg(Histogram { x, y, series });
+    assert_eq!(chart.matches("fill-opacity=\"0.22\"").count(), 2);
+    assert!(chart.contains(">tick<") && chart.contains(">100 µs<"), "{chart}");
 }
 
 #[test]
@@ -88,7 +268,7 @@ fn heat_has_a_cell_a_value_and_a_scale() {
     let value = Axis::linear("slowdown", Unit::Factor);
     let (xs, ys) = (vec![10.0, 100.0, 1000.0], vec![1.6e-5, 2e-4]);
     let svg = svg(Heat { x, y, value, xs, ys, values });
-    assert!(svg.contains("#440154") && svg.contains("#fde725"), "both ends of the scale");
+    assert!(svg.contains("#f4f6f2") && svg.contains("#1b2a55"), "both ends of the scale");
     assert!(svg.contains("1 value cannot be drawn"));
     assert_eq!(svg.matches("<rect ").count(), 1 + 5 + 64);
 }
@@ -141,7 +321,7 @@ fn long_timelines_are_cut_and_say_so() {
     let svg = svg(timeline);
     assert!(svg.contains("64 of 100 rows, 6,000 of 100,000 activities"), "{}", &svg[..900]);
     // The mark in the legend, and six thousand activities.
-    assert_eq!(svg.matches(palette::COLOURS[1]).count(), 6001);
+    assert_eq!(svg.matches(palette::NOISE).count(), 6001);
     assert_eq!(svg.matches(&format!("fill=\"{}\" fill-opacity=\"1\"", palette::FAINT)).count(), 1);
 }
 
@@ -170,7 +350,7 @@ proptest! {
     #[test]
     fn anything_can_be_drawn(plot in plot(), synthetic: bool) {
         let heading = Heading { title: "t".into(), synthetic, ..Heading::default() };
-        let svg = Chart::new("t", "c", plot).draw(&heading);
+        let svg = Chart::new("t", "c", plot).draw(&heading).svg;
         prop_assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
     }
 }
@@ -179,7 +359,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn what_is_drawn_is_an_svg(plot in plot()) {
-        let svg = Chart::new("t", "c", plot).draw(&Heading::default());
+        let svg = Chart::new("t", "c", plot).draw(&Heading::default()).svg;
         prop_assert!(to_png(&svg).is_ok());
     }
 }

@@ -3,14 +3,14 @@
 //! rows and the first stretch of time, and says so.
 
 use super::entry;
-use crate::charts::axis::{Axis, Scale, drawable};
-use crate::charts::canvas::{Anchor, Ink, Place, Stroke};
+use crate::charts::axis::{Axis, Extent, drawable};
+use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark, TICK};
+use crate::charts::number::brief;
 use crate::charts::text::{shortened, width};
-use crate::charts::unit::Unit;
 use crate::charts::{Heading, palette};
 use crate::numbers::{counted, grouped};
-use crate::page::{Activity, ActivityRole, Timeline};
+use crate::page::{self, Activity, ActivityRole, Scale, Timeline, Unit};
 
 const MOST_ROWS: usize = 64;
 const MOST_ACTIVITIES: usize = 6000;
@@ -20,7 +20,8 @@ const SECONDS: f64 = 1e-12;
 
 pub fn draw(plot: &Timeline, heading: &Heading) -> String {
     let shown = Shown::of(plot);
-    let x = Axis::fitting("time", Scale::Linear, Unit::Seconds, shown.times()).with_room(0.0, 0.01);
+    let x = page::Axis::linear("time", Unit::Seconds);
+    let x = Axis::new(&x, Extent::of(&x, shown.times()).padded(0.0));
     let names = plot.rows.iter().take(shown.rows).map(|name| width(name, TICK)).fold(20.0, f64::max);
     let heading = heading.with_remark(&shown.remark(plot));
     let mut frame = Frame::new(&heading, &legend(plot, &shown), names.min(NAME_ROOM) - 18.0);
@@ -79,7 +80,7 @@ impl Shown {
         let all = counted(plot.row.len() as u64, "activity", "activities");
         let mut parts = Vec::new();
         if let Some(cut) = self.cut {
-            parts.push(format!("up to {}", Unit::Seconds.show(cut * SECONDS)));
+            parts.push(format!("up to {}", brief(cut * SECONDS, Unit::Seconds)));
         }
         if self.rows < plot.rows.len() {
             parts.push(format!("{} of {} rows", self.rows, grouped(plot.rows.len() as u64)));
@@ -104,12 +105,12 @@ fn legend(plot: &Timeline, shown: &Shown) -> Vec<Entry> {
 
 fn colour(role: ActivityRole) -> &'static str {
     match role {
-        ActivityRole::Computation => palette::COLOURS[5],
-        ActivityRole::Send => palette::COLOURS[0],
-        ActivityRole::Receive => palette::COLOURS[2],
-        ActivityRole::Noise => palette::COLOURS[1],
-        ActivityRole::Wait => palette::TOTAL,
-        ActivityRole::Other => palette::OTHERS,
+        ActivityRole::Computation => palette::COMPUTATION,
+        ActivityRole::Send => palette::SEND,
+        ActivityRole::Receive => palette::RECEIVE,
+        ActivityRole::Noise => palette::NOISE,
+        ActivityRole::Wait => palette::WAIT,
+        ActivityRole::Other => palette::OTHER_ACTIVITY,
     }
 }
 
@@ -126,7 +127,7 @@ fn draw_rows(frame: &mut Frame, plot: &Timeline, rows: usize, pitch: f64) {
     let every = (14.0 / pitch).ceil().max(1.0) as usize;
     for (row, name) in (0u32..).zip(plot.rows.iter().take(rows)) {
         let y = middle(frame, pitch, row);
-        frame.canvas.line((frame.left, y), (frame.right, y), Stroke::new(palette::TOTAL, 1.0));
+        frame.canvas.line((frame.left, y), (frame.right, y), Stroke::new(palette::GRID, 1.0));
         if (row as usize).is_multiple_of(every) {
             let ink = Ink::new(TICK, palette::TEXT, Anchor::End);
             frame.canvas.text((frame.left - 8.0, y + 4.2), ink, &shortened(name, TICK, NAME_ROOM));
@@ -153,7 +154,7 @@ fn draw_arrows(frame: &mut Frame, plot: &Timeline, shown: &Shown, x: &Axis, pitc
 }
 
 /// The point of an arrow, `size` pixels long.
-fn head((from_x, from_y): Place, (x, y): Place, size: f64) -> [Place; 3] {
+fn head((from_x, from_y): Point, (x, y): Point, size: f64) -> [Point; 3] {
     let length = (x - from_x).hypot(y - from_y).max(1e-9);
     let (along_x, along_y) = ((x - from_x) / length * size, (y - from_y) / length * size);
     let (across_x, across_y) = (-along_y * 0.4, along_x * 0.4);

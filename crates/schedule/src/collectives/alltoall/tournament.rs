@@ -1,6 +1,6 @@
 //! Tournament: ranks are paired as the players of a chess tournament, and exchange their blocks
 //! (Tabe, Hardwick and Stout, *Statistical Analysis of Communication Time on the IBM SP2*, figure 2). Among
-//! an odd number of ranks one sits out every round: it just goes on to its next.
+//! an odd number of ranks one has no partner in each round: it continues with its next round.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name};

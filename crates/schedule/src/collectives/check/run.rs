@@ -55,7 +55,7 @@ struct State {
     stage: u32,
     /// Whether the stage has been entered.
     entered: bool,
-    /// Receives nobody has waited for: the stage they belong to.
+    /// The stages of receives that no step has waited for.
     posted: Vec<(u32, Message)>,
 }
 

@@ -24,7 +24,7 @@ impl Linear {
         rank + 1 == self.processes
     }
 
-    /// The last rank's own data is nobody's business if its result leaves it out.
+    /// In an exclusive scan no rank needs the data of the last one.
     fn combines(&self, rank: Rank) -> bool {
         self.own == Own::Included || !self.is_last(rank)
     }

@@ -21,9 +21,9 @@ pub enum Unit {
 pub enum BoundsFault {
     #[error(transparent)]
     Size(#[from] UnitError),
-    #[error("`{0}` is no whole number")]
+    #[error("`{0}` is not a whole number")]
     Count(String),
-    #[error("nothing lies in it; its end must be above its beginning")]
+    #[error("it is empty; its end must be above its start")]
     Empty,
 }
 

@@ -4,20 +4,21 @@ use super::super::{AlgorithmError, Operation, UnknownOperation};
 use super::Selector;
 use super::bounds::BoundsFault;
 use std::path::PathBuf;
+use straggler_model::toml_file::TomlError;
 use straggler_model::units::Bytes;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SelectorError {
-    #[error("the rules are wrong: {0}")]
-    Toml(#[from] toml::de::Error),
-    #[error("version {found} of the rules is unknown; this program reads version 1")]
+    #[error("the rules are invalid: {0}")]
+    Toml(#[from] TomlError),
+    #[error("the rules have version {found}, but this program reads version 1")]
     Version { found: u32 },
     #[error("line {line}, rule {rule}: {fault}")]
     Rule { line: usize, rule: usize, fault: Box<RuleFault> },
-    #[error("line {line}: the base `{base}` is no preset: known are {}", Selector::PRESETS.join(", "))]
+    #[error("line {line}: the base `{base}` is not a preset (known: {})", Selector::PRESETS.join(", "))]
     Base { line: usize, base: String },
     #[error(
-        "`{name}` is no table of algorithms: give one of {} or a file that ends in .toml",
+        "`{name}` is not a table of algorithms: give one of {} or a .toml file",
         Selector::PRESETS.join(", ")
     )]
     Unknown { name: String },
@@ -29,7 +30,7 @@ pub enum SelectorError {
         "{selector} has no rule for {operation} of {size} over {processes} processes{why}: add one for {operation} \
          without conditions, or base = \"{base}\"",
         size = Bytes(*.bytes),
-        why = if *.inexact { " but such that count contributions twice" } else { "" },
+        why = if *.inexact { ", except algorithms that count contributions twice" } else { "" },
         base = Selector::PRESETS[0]
     )]
     NoRule { selector: String, operation: Operation, bytes: u64, processes: u32, inexact: bool },
@@ -40,13 +41,13 @@ pub enum SelectorError {
 pub enum RuleFault {
     #[error(transparent)]
     Operation(#[from] UnknownOperation),
-    #[error("it names no operation: write operation = \"allreduce\", or several in a list")]
+    #[error("the operation is missing: write operation = \"allreduce\", or a list of several")]
     NoOperation,
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
-    #[error("{key} = \"{text}\" is no range: {fault}; write one like {example}")]
+    #[error("{key} = \"{text}\" is not a range: {fault}; write one like {example}")]
     Bounds { key: &'static str, text: String, fault: BoundsFault, example: &'static str },
-    #[error("idempotent is asked of {operation}, which combines no data: leave it out")]
+    #[error("{operation} combines no data: remove idempotent")]
     CombinesNothing { operation: Operation },
 }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::fmt::{self, Write};
 use std::sync::Arc;
+use straggler_model::toml_file;
 use toml::Spanned;
 
 const VERSION: u32 = 1;
@@ -103,8 +104,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn line<T>(&self, place: &Spanned<T>) -> usize {
-        let before = self.text.as_bytes().iter().take(place.span().start);
-        before.filter(|&&byte| byte == b'\n').count() + 1
+        toml_file::line(self.text, place.span().start)
     }
 
     /// A rule of the file becomes one for each operation it names.
@@ -167,7 +167,7 @@ impl Source<'_> {
 }
 
 pub fn read(text: &str, name: &str) -> Result<Selector, SelectorError> {
-    let file: FileSelector = toml::from_str(text)?;
+    let file: FileSelector = toml_file::read(text)?;
     if let Some(found) = file.version.filter(|&version| version != VERSION) {
         return Err(SelectorError::Version { found });
     }

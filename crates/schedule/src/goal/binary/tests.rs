@@ -51,7 +51,7 @@ fn counts_many_dependencies() {
 fn the_header_is_checked() {
     assert_eq!(
         error(0, &DESTROYED.to_le_bytes()),
-        "magic: 2342 marks a file that a former run has used as its memory and destroyed: convert the schedule again"
+        "magic: 2342 marks a file that another simulator used as its memory and destroyed: convert the schedule again"
     );
     assert_eq!(
         error_u32(0, 7),
@@ -60,15 +60,15 @@ fn the_header_is_checked() {
     assert_eq!(error_u32(8, 0), "number of ranks: a schedule has at least one rank");
     assert_eq!(
         error_u32(8, u32::MAX),
-        "table of schedules: the file ends before it: 68719476726 bytes are needed, 269 are there; the file is cut short"
+        "table of schedules: the file is truncated: 68719476726 bytes are needed, 269 are left"
     );
     assert_eq!(
         parse(&file()[..7]).unwrap_err().to_string(),
-        "magic: the file ends before it: 8 bytes are needed, 7 are there; the file is cut short"
+        "magic: the file is truncated: 8 bytes are needed, 7 are left"
     );
     assert_eq!(
         parse(&file()[..12]).unwrap_err().to_string(),
-        "header: the file ends before it: 6 bytes are needed, 4 are there; the file is cut short"
+        "header: the file is truncated: 6 bytes are needed, 4 are left"
     );
 }
 
@@ -87,8 +87,7 @@ fn the_table_is_checked() {
     );
     assert_eq!(
         error_u32(table, 170),
-        "rank 0, numbers of nodes and roots: the file ends before it: 8 bytes are needed, 5 are there; the file is cut \
-         short"
+        "rank 0, numbers of nodes and roots: the file is truncated: 8 bytes are needed, 5 are left"
     );
 }
 
@@ -96,20 +95,20 @@ fn the_table_is_checked() {
 fn the_counts_are_checked() {
     assert_eq!(
         error_u32(SCHEDULE, 4),
-        "rank 0, nodes: the file ends before it: 168 bytes are needed, 137 are there; the file is cut short"
+        "rank 0, nodes: the file is truncated: 168 bytes are needed, 137 are left"
     );
     assert_eq!(
         error_u32(SCHEDULE + 4, u32::MAX),
-        "rank 0, roots: the file ends before it: 17179869188 bytes are needed, 137 are there; the file is cut short"
+        "rank 0, roots: the file is truncated: 17179869188 bytes are needed, 137 are left"
     );
     assert_eq!(
         error_u32(8 + HEADER + 8, 174),
-        "rank 0, appendix: the file ends before it: 136 bytes are needed, 136 are there; the file is cut short"
+        "rank 0, appendix: the file is truncated: 136 bytes are needed, 136 are left"
     );
     assert_eq!(error_u32(NODES - 4, 9), "rank 0, roots: 9 is out of range: at most 2");
     assert_eq!(
         error_u32(NODES - 4, 1),
-        "rank 0, roots: node 1 states 0, but 1 is right: convert the schedule again"
+        "rank 0, roots: node 1 states 0, but the correct value is 1: convert the schedule again"
     );
 }
 
@@ -118,41 +117,41 @@ fn nodes_are_checked() {
     let node = |index: usize, field: usize| NODES + index * NODE + field;
     assert_eq!(
         error_u32(node(1, 0), 2),
-        "rank 0, dependency count: node 1 states 2, but 1 is right: convert the schedule again"
+        "rank 0, dependency count: node 1 states 2, but the correct value is 1: convert the schedule again"
     );
     assert_eq!(
         error(node(1, 4), &[7]),
         "rank 0, type: node 1 has 7, which is none of 1 (send), 2 (receive) and 3 (computation)"
     );
-    assert_eq!(error_u32(node(1, 5), 2), "rank 0, peer: node 1 has 2, at most 1 is possible");
+    assert_eq!(error_u32(node(1, 5), 2), "rank 0, peer: node 1 has 2, but at most 1 is possible");
     assert_eq!(
         error_u32(node(1, 5), u32::MAX),
-        "rank 0, peer: node 1 is a send to or with a wildcard: only a receive may have one"
+        "rank 0, peer: node 1 is a send with a wildcard: only a receive may have one"
     );
     assert_eq!(
         error_u32(node(1, 17), u32::MAX),
-        "rank 0, tag: node 1 is a send to or with a wildcard: only a receive may have one"
+        "rank 0, tag: node 1 is a send with a wildcard: only a receive may have one"
     );
     assert_eq!(
         error(node(0, 9), &u64::MAX.to_le_bytes()),
-        "rank 0, size: node 0 computes 18446744073709551615 ns, which is more than simulated time can hold (at most \
+        "rank 0, size: node 0 computes 18446744073709551615 ns, which exceeds the range of simulated time (at most \
          18446744073709551 ns)"
     );
-    assert_eq!(error(node(0, 21), &[2]), "rank 0, CPU: node 0 has 2, at most 1 is possible");
-    assert_eq!(error(node(0, 22), &[3]), "rank 0, NIC: node 0 has 3, at most 2 is possible");
+    assert_eq!(error(node(0, 21), &[2]), "rank 0, CPU: node 0 has 2, but at most 1 is possible");
+    assert_eq!(error(node(0, 22), &[3]), "rank 0, NIC: node 0 has 3, but at most 2 is possible");
 }
 
 #[test]
 fn edges_are_checked() {
     let node = |index: usize, field: usize| NODES + index * NODE + field;
-    assert_eq!(error_u32(node(0, 23), 3), "rank 0, requires: node 0 has 3, at most 2 is possible");
+    assert_eq!(error_u32(node(0, 23), 3), "rank 0, requires: node 0 has 3, but at most 2 is possible");
     assert_eq!(
         error_u32(node(0, 27), u32::MAX),
-        "rank 0, requires: node 0 has 4294967296, at most 2 is possible"
+        "rank 0, requires: node 0 has 4294967296, but at most 2 is possible"
     );
-    assert_eq!(error_u32(node(0, 23), 2), "rank 0, irequires: node 1 has 3, at most 2 is possible");
-    assert_eq!(error_u32(node(1, 35), 2), "rank 0, irequires: node 1 has 3, at most 2 is possible");
-    assert_eq!(error_u32(APPENDIX, 3), "rank 0, appendix: node 0 has 3, at most 2 is possible");
+    assert_eq!(error_u32(node(0, 23), 2), "rank 0, irequires: node 1 has 3, but at most 2 is possible");
+    assert_eq!(error_u32(node(1, 35), 2), "rank 0, irequires: node 1 has 3, but at most 2 is possible");
+    assert_eq!(error_u32(APPENDIX, 3), "rank 0, appendix: node 0 has 3, but at most 2 is possible");
     assert_eq!(error_u32(APPENDIX, 0), "rank 0, appendix: node 0 depends on itself: remove this dependency");
 }
 
@@ -164,7 +163,7 @@ fn the_number_of_roots_is_checked() {
     bytes[NODES + NODE] = 0;
     assert_eq!(
         parse(&bytes).unwrap_err().to_string(),
-        "rank 0, number of roots: 1 is stated, but 2 is right: convert the schedule again"
+        "rank 0, number of roots: the file states 1, but the correct value is 2: convert the schedule again"
     );
 }
 
@@ -183,7 +182,7 @@ fn a_circle_of_two_is_named() {
     bytes[node(2) + 27] = 1;
     assert_eq!(
         parse(&bytes).unwrap_err().to_string(),
-        "rank 0, appendix: nodes wait for each other in a circle: operation 1 → operation 2 → operation 1; remove one \
-         of these dependencies"
+        "rank 0, appendix: nodes form a dependency cycle: operation 1 → operation 2 → operation 1; remove one of \
+         these dependencies"
     );
 }

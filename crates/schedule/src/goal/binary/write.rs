@@ -63,7 +63,7 @@ fn length(rank: &RankView<'_>) -> u64 {
     length_of(u64::from(rank.len()), roots as u64, rank.all_edges().count() as u64)
 }
 
-/// Bytes of a schedule with so many operations, operations without dependencies, and dependencies.
+/// Size in bytes of a schedule with these numbers of operations, operations without dependencies, and dependencies.
 pub(in crate::goal) fn length_of(operations: u64, roots: u64, edges: u64) -> u64 {
     COUNTS as u64 + (roots + edges) * INDEX as u64 + operations * NODE as u64
 }

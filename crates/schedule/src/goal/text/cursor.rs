@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
             match (self.peek(), self.bytes.get(self.at + 1)) {
                 (b'}', _) => return Ok(()),
                 (_, Some(b'/' | b'*')) => self.skip_comment()?,
-                // A stray slash: whoever reads the block will say so.
+                // A stray slash: the reader of the block reports it.
                 _ => self.at += 1,
             }
         }

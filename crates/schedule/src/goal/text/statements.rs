@@ -127,7 +127,7 @@ impl<'a> BlockReader<'a> {
         } else {
             return match kind_of(self.cursor.slice(first.start, first.end)) {
                 Some(kind) => self.operation(kind, first.start),
-                None => self.cursor.unexpected("`:`, `requires` or `irequires` behind a label"),
+                None => self.cursor.unexpected("`:`, `requires` or `irequires` after a label"),
             };
         };
         self.cursor.skip_blank()?;
@@ -161,7 +161,7 @@ impl<'a> BlockReader<'a> {
     fn message(&mut self, kind: OperationKind) -> Parsed<Operation> {
         let amount = self.cursor.number("a size in bytes", u64::MAX)?;
         if !self.cursor.take(b"b") {
-            return self.cursor.unexpected("`b` behind the number of bytes");
+            return self.cursor.unexpected("`b` after the number of bytes");
         }
         self.cursor.skip_blank()?;
         let sends = kind == OperationKind::Send;

@@ -122,8 +122,8 @@ fn the_structure_is_checked() {
     assert_eq!(error("num_ranks 0"), "line 1, column 1: `num_ranks` is 0: a schedule has at least one rank");
     assert_eq!(
         error("num_ranks 4000000000"),
-        "line 1, column 1: num_ranks 4000000000 is out of proportion to a file of 20 bytes: at most 1048596 are \
-         accepted, give the number of ranks that take part"
+        "line 1, column 1: num_ranks 4000000000 is too large for a file of 20 bytes, at most 1048596 are accepted: \
+         give the number of ranks that take part"
     );
     assert_eq!(
         error("num_ranks 2\nrank 2 {}"),
@@ -139,7 +139,7 @@ fn the_structure_is_checked() {
     assert_eq!(error("num_ranks 2\nrank {"), "line 2, column 6: expected a rank number, found `{`");
     assert_eq!(
         error("num_ranks 2\nrank 0 {\ncalc 1\n"),
-        "line 2, column 1, rank 0: the block of this rank is not closed: add `}` behind its last operation"
+        "line 2, column 1, rank 0: the block of this rank is not closed: add `}` after its last operation"
     );
     assert_eq!(
         error("num_ranks 2\nrank 0 { /* }"),
@@ -170,7 +170,7 @@ fn statements_are_checked() {
             "send 99999999999999999999b to 1",
             "column 6, rank 2: the size in bytes is too large: at most 18446744073709551615",
         ),
-        ("send 8 to 1", "column 7, rank 2: expected `b` behind the number of bytes, found a blank"),
+        ("send 8 to 1", "column 7, rank 2: expected `b` after the number of bytes, found a blank"),
         ("send 8b from 1", "column 9, rank 2: expected `to`, found `from`"),
         ("recv 8b to 1", "column 9, rank 2: expected `from`, found `to`"),
         (
@@ -195,7 +195,7 @@ fn statements_are_checked() {
         ),
         ("5: calc 1", "column 1, rank 2: expected an operation, a label or `}`, found `5`"),
         ("a: foo", "column 4, rank 2: expected `calc`, `send` or `recv`, found `foo`"),
-        ("a b", "column 3, rank 2: expected `:`, `requires` or `irequires` behind a label, found `b`"),
+        ("a b", "column 3, rank 2: expected `:`, `requires` or `irequires` after a label, found `b`"),
         ("a requires", "column 11, rank 2: expected the label of an operation, found the end of the line"),
         ("calc 1 / 2", "column 8, rank 2: expected a comment, `//` or `/*`, found `/`"),
         (
@@ -225,8 +225,7 @@ fn unknown_labels_come_with_a_guess() {
     );
     assert_eq!(
         statement_error("a: calc 1; a requires elsewhere"),
-        "line 3, column 23, rank 2: unknown label `elsewhere`: define it in this rank, labels do not reach into other \
-         ranks"
+        "line 3, column 23, rank 2: unknown label `elsewhere`: define it in this rank; labels are local to a rank"
     );
 }
 
@@ -234,15 +233,15 @@ fn unknown_labels_come_with_a_guess() {
 fn cycles_name_their_operations() {
     assert_eq!(
         statement_error("a: calc 1; b2: calc 2; c: calc 3; b2 requires a; c irequires b2; a requires c"),
-        "line 2, column 1, rank 2: operations wait for each other in a circle: a → b2 → c → a; remove one of these \
+        "line 2, column 1, rank 2: operations form a dependency cycle: a → b2 → c → a; remove one of these \
          dependencies"
     );
     let mut long = String::from("l0: calc 0; l0 requires l9;");
     (1..10).for_each(|n| long += &format!("l{n}: calc 0; l{n} requires l{};", n - 1));
     assert_eq!(
         statement_error(&long),
-        "line 2, column 1, rank 2: operations wait for each other in a circle: l0 → l1 → l2 → l3 → l4 → l5 → l6 → l7 → \
-         … (10 in all) → l0; remove one of these dependencies"
+        "line 2, column 1, rank 2: operations form a dependency cycle: l0 → l1 → l2 → l3 → l4 → l5 → l6 → l7 → … (10 \
+         in all) → l0; remove one of these dependencies"
     );
 }
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::traced::{Begin, Instruction};
 use crate::workloads::Only;
-use straggler_trace::Repeated;
 use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::{CommId, Repeated};
 
 /// Init leaves at 10, as the first of all ranks.
 pub fn init() -> (Call, Option<Details>) {
@@ -35,27 +35,30 @@ fn computation_is_the_time_between_calls() {
     let recording = record(&trace).unwrap();
     let ends = [0, 1].map(|rank| recording.rank(rank).traced_end());
     assert_eq!(ends, [Time::from_ns(60), Time::from_ns(90)]);
-    assert_eq!(recording.notes(), ["1 × MPI_Abort: no model; the time the calls took counts as computation"]);
+    assert_eq!(recording.notes(), ["1 × MPI_Abort: no model; the time of the calls counts as computation"]);
 }
 
 #[test]
 fn nonblocking_calls_begin_and_are_waited_for() {
     let zero = vec![
         init(),
-        plain(with_request(0, message(Function::Isend, 10, 12, 1, 0, 8))),
-        plain(with_request(1, message(Function::Irecv, 15, 16, 1, 1, 8))),
-        with(call(Function::Waitall, 20, 30), requests(&[0, 1])),
+        plain(with_request(RequestId(0), message(Function::Isend, 10, 12, 1, 0, 8))),
+        plain(with_request(RequestId(1), message(Function::Irecv, 15, 16, 1, 1, 8))),
+        with(call(Function::Waitall, 20, 30), requests(&[RequestId(0), RequestId(1)])),
         finalize(37),
     ];
     let one = vec![
         init(),
-        plain(with_request(0, message(Function::Irecv, 10, 11, 0, 0, 8))),
-        plain(with_request(1, message(Function::Isend, 11, 12, 0, 1, 8))),
+        plain(with_request(RequestId(0), message(Function::Irecv, 10, 11, 0, 0, 8))),
+        plain(with_request(RequestId(1), message(Function::Isend, 11, 12, 0, 1, 8))),
         with(
             call(Function::Waitany, 12, 14),
-            Details { completed: vec![completed(1, None)].into(), ..requests(&[0, 1]) },
+            Details {
+                completed: vec![completed(RequestId(1), None)].into(),
+                ..requests(&[RequestId(0), RequestId(1)])
+            },
         ),
-        with(call(Function::Wait, 17, 18), requests(&[0])),
+        with(call(Function::Wait, 17, 18), requests(&[RequestId(0)])),
         finalize(18),
     ];
     assert_goal(
@@ -90,14 +93,17 @@ fn wildcards_are_whom_they_matched() {
     let matched = Some(Matched { peer: 2, tag: 3 });
     let zero = vec![
         init(),
-        plain(with_request(0, any(Function::Irecv, 10))),
+        plain(with_request(RequestId(0), any(Function::Irecv, 10))),
         with(any(Function::Recv, 11), Details { matched, ..Details::default() }),
         with(
             call(Function::Wait, 12, 13),
-            Details { completed: vec![completed(0, Some((1, 4)))].into(), ..requests(&[0]) },
+            Details {
+                completed: vec![completed(RequestId(0), Some((1, 4)))].into(),
+                ..requests(&[RequestId(0)])
+            },
         ),
         // Never completed, and nobody knows whom it was from.
-        plain(with_request(1, any(Function::Irecv, 13))),
+        plain(with_request(RequestId(1), any(Function::Irecv, 13))),
         plain(message(Function::Send, 14, 14, special::NOBODY, 0, 5)),
     ];
     let one = vec![init(), plain(message(Function::Send, 10, 11, 0, 4, 8))];
@@ -110,7 +116,7 @@ fn wildcards_are_whom_they_matched() {
         rank 1 {\nl1: send 8b to 0 tag 0\n}
         rank 2 {\nl1: send 8b to 0 tag 1\n}",
     );
-    assert!(record(&trace).unwrap().notes()[0].contains("does not say from whom"));
+    assert!(record(&trace).unwrap().notes()[0].contains("whose sender is not recorded"));
 }
 
 #[test]
@@ -143,9 +149,9 @@ fn copies_keep_their_partners_and_collectives_grow() {
 fn smaller_communicators_are_in_every_copy() {
     let barrier = |comm, enter| plain(Call { comm, ..call(Function::Barrier, enter, enter + 1) });
     let mut trace = traced(vec![
-        rank(vec![init(), barrier(1, 10)]),
+        rank(vec![init(), barrier(CommId(1), 10)]),
         rank(vec![init()]),
-        rank(vec![init(), barrier(1, 10)]),
+        rank(vec![init(), barrier(CommId(1), 10)]),
     ]);
     trace.communicators.push(Communicator { members: vec![2, 0], ..Communicator::default() });
     let exchange = |rank: u32, peer: u32| {
@@ -167,8 +173,8 @@ fn synchronous_sends_are_answered() {
     let zero = vec![
         init(),
         plain(message(Function::Ssend, 10, 11, 1, 0, 8)),
-        plain(with_request(0, message(Function::Issend, 11, 12, 1, 0, 9))),
-        with(call(Function::Wait, 12, 13), requests(&[0])),
+        plain(with_request(RequestId(0), message(Function::Issend, 11, 12, 1, 0, 9))),
+        with(call(Function::Wait, 12, 13), requests(&[RequestId(0)])),
         finalize(14),
     ];
     let receive = |enter| plain(message(Function::Recv, enter, enter + 1, 0, 0, 9));
@@ -229,12 +235,16 @@ fn what_is_computed_between_tests_comes_before_their_success() {
     let repeated = Some(Repeated { calls: 2, inside: Time::from_ns(1_000) });
     let one = vec![
         init(),
-        plain(with_request(0, message(Function::Irecv, 10, 10, 0, 0, 8))),
+        plain(with_request(RequestId(0), message(Function::Irecv, 10, 10, 0, 0, 8))),
         with(
             call(Function::Test, 10, 6_010),
-            Details { found: false, rare: Rare { repeated, ..Rare::default() }.into(), ..requests(&[0]) },
+            Details {
+                found: false,
+                rare: Rare { repeated, ..Rare::default() }.into(),
+                ..requests(&[RequestId(0)])
+            },
         ),
-        with(call(Function::Test, 6_010, 6_020), requests(&[0])),
+        with(call(Function::Test, 6_010, 6_020), requests(&[RequestId(0)])),
         finalize(6_027),
     ];
     let zero = rank(vec![init(), plain(message(Function::Send, 10, 12, 1, 0, 8)), finalize(12)]);
@@ -297,12 +307,12 @@ fn waits_for_what_is_not_described_take_their_time() {
     };
     let one = vec![
         init(),
-        unknown(0, 10, 12),
-        with(call(Function::Wait, 20, 3_020), requests(&[0])),
+        unknown(RequestId(0), 10, 12),
+        with(call(Function::Wait, 20, 3_020), requests(&[RequestId(0)])),
         // Beside a message, only that is waited for.
-        unknown(1, 3_020, 3_021),
-        plain(with_request(2, message(Function::Irecv, 3_021, 3_022, 0, 0, 8))),
-        with(call(Function::Waitall, 3_022, 9_000), requests(&[1, 2])),
+        unknown(RequestId(1), 3_020, 3_021),
+        plain(with_request(RequestId(2), message(Function::Irecv, 3_021, 3_022, 0, 0, 8))),
+        with(call(Function::Waitall, 3_022, 9_000), requests(&[RequestId(1), RequestId(2)])),
         // The format knows no requests.
         with(call(Function::Wait, 9_000, 9_040), requests(&[])),
         finalize(9_041),
@@ -320,7 +330,7 @@ fn waits_for_what_is_not_described_take_their_time() {
     );
     let notes = record(&trace).unwrap().notes().join("\n");
     assert!(
-        notes.contains("1 × MPI_Wait: for what has no model") && notes.contains(", 3 µs in all"),
+        notes.contains("1 × MPI_Wait: for operations without a model") && notes.contains(", 3 µs in all"),
         "{notes}"
     );
     assert!(!notes.contains("MPI_Waitall"), "{notes}");
@@ -331,12 +341,16 @@ fn tests_for_what_is_not_described_take_their_time() {
     let repeated = Some(Repeated { calls: 9, inside: Time::from_ns(2_000) });
     let calls = vec![
         init(),
-        plain(with_request(0, Call { comm: NO_COMM, ..call(Function::Ibarrier, 12, 13) })),
+        plain(with_request(RequestId(0), Call { comm: NO_COMM, ..call(Function::Ibarrier, 12, 13) })),
         with(
             call(Function::Test, 15, 4_015),
-            Details { found: false, rare: Rare { repeated, ..Rare::default() }.into(), ..requests(&[0]) },
+            Details {
+                found: false,
+                rare: Rare { repeated, ..Rare::default() }.into(),
+                ..requests(&[RequestId(0)])
+            },
         ),
-        with(call(Function::Test, 4_020, 4_030), requests(&[0])),
+        with(call(Function::Test, 4_020, 4_030), requests(&[RequestId(0)])),
         finalize(4_031),
     ];
     let trace = traced(vec![rank(calls)]);
@@ -344,7 +358,7 @@ fn tests_for_what_is_not_described_take_their_time() {
     assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 4021\n}");
     let notes = record(&trace).unwrap().notes().join("\n");
     assert!(
-        notes.contains("1 × MPI_Test: for what has no model") && notes.contains("4.015 µs in all"),
+        notes.contains("1 × MPI_Test: for operations without a model") && notes.contains("4.015 µs in all"),
         "{notes}"
     );
 }

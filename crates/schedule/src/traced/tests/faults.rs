@@ -3,7 +3,7 @@
 use super::*;
 use crate::validate::Finding;
 use proptest::prelude::*;
-use straggler_trace::Repeated;
+use straggler_trace::{CommId, Repeated};
 
 fn fault(trace: &Trace) -> String {
     record(trace).unwrap_err().to_string()
@@ -19,9 +19,9 @@ fn lonely() -> Trace {
     let zero = vec![start(), send(10), send(12), plain(call(Function::Barrier, 20, 21))];
     let one = vec![
         start(),
-        plain(with_request(0, message(Function::Irecv, 10, 11, 1, 3, 8))),
+        plain(with_request(RequestId(0), message(Function::Irecv, 10, 11, 1, 3, 8))),
         plain(message(Function::Recv, 11, 12, 0, 0, 8)),
-        with(call(Function::Waitall, 15, 16), requests(&[0])),
+        with(call(Function::Waitall, 15, 16), requests(&[RequestId(0)])),
         plain(call(Function::Finalize, 19, 20)),
     ];
     traced(vec![rank(zero), rank(one)])
@@ -29,10 +29,9 @@ fn lonely() -> Trace {
 
 #[test]
 fn all_that_is_unmatched_is_listed() {
-    let expected = "3 unmatched:\
-        \n  rank 0, call 2, MPI_Send: rank 1 does not receive its 8 bytes\
-        \n  rank 0, call 3, MPI_Barrier: 1 members of communicator 0 do not take part\
-        \n  rank 1, call 1, MPI_Irecv: rank 1 does not send what it receives";
+    let expected = "3 unmatched:\n  rank 0, call 2, MPI_Send: rank 1 does not receive its 8 bytes\n  rank 0, call 3, \
+                    MPI_Barrier: 1 members of communicator 0 do not take part\n  rank 1, call 1, MPI_Irecv: rank 1 \
+                    does not send this message";
     assert_eq!(fault(&lonely()), expected);
 }
 
@@ -45,9 +44,9 @@ fn what_is_unmatched_can_be_left_out() {
         rank 0 {\nl1: send 8b to 1 tag 0\nl2: calc 1\nl3: calc 7\nl2 requires l1\nl3 requires l2\n}
         rank 1 {\nl1: recv 8b from 0 tag 0\nl2: calc 3\nl3: calc 3\nl2 requires l1\nl3 requires l2\n}",
     );
-    let recording = Recording::from_trace(&lonely(), &options).unwrap();
+    let recording = TracedRun::from_trace(&lonely(), &options).unwrap();
     assert!(
-        recording.notes().iter().any(|note| note == "1 × MPI_Send: no counterpart in the trace; left out")
+        recording.notes().iter().any(|note| note == "1 × MPI_Send: no counterpart in the trace; ignored")
     );
 }
 
@@ -55,14 +54,14 @@ fn what_is_unmatched_can_be_left_out() {
 fn calls_that_cannot_be() {
     let one = |one: Call| traced(vec![rank(vec![start(), plain(one)]), rank(vec![start()])]);
     let send = message(Function::Send, 10, 11, 5, 0, 8);
-    assert_eq!(fault(&one(send)), "rank 0, call 1, MPI_Send: 5 is no rank of communicator 0");
-    let elsewhere = Call { comm: 9, ..send };
+    assert_eq!(fault(&one(send)), "rank 0, call 1, MPI_Send: 5 is not a rank of communicator 0");
+    let elsewhere = Call { comm: CommId(9), ..send };
     assert_eq!(fault(&one(elsewhere)), "rank 0, call 1, MPI_Send: there is no communicator 9");
     let bcast = message(Function::Bcast, 10, 11, 2, 0, 8);
-    assert_eq!(fault(&one(bcast)), "rank 0, call 1, MPI_Bcast: 2 is no rank of communicator 0");
+    assert_eq!(fault(&one(bcast)), "rank 0, call 1, MPI_Bcast: 2 is not a rank of communicator 0");
     assert_eq!(fault(&Trace::default()), "the trace has no ranks");
 
-    let mut outside = one(Call { comm: 1, ..call(Function::Barrier, 10, 11) });
+    let mut outside = one(Call { comm: CommId(1), ..call(Function::Barrier, 10, 11) });
     outside.communicators.push(Communicator { members: vec![1], ..Communicator::default() });
     assert!(fault(&outside).contains("the rank is not a member of communicator 1"));
     outside.communicators.push(Communicator { members: vec![0, 1, 0], ..Communicator::default() });
@@ -82,7 +81,7 @@ fn copies_that_cannot_be() {
     let trace = traced(vec![rank(vec![start()]); 3]);
     let recording = Arc::new(record(&trace).unwrap());
     let build = |copies| Playback::new(recording.clone(), copies, &Building::default()).map(|_| ());
-    assert!(build(0).unwrap_err().to_string().contains("at least once"));
+    assert!(build(0).unwrap_err().to_string().contains("give at least 1"));
     assert!(build(1 << 30).unwrap_err().to_string().contains("too many"));
     assert_eq!(build(1 << 20), Ok(()));
 }
@@ -98,7 +97,7 @@ fn garbage() -> impl Strategy<Value = Trace> {
         let (function, thread, comm, request, peer, tag) = places;
         let (enter, exit, sent, received) = times;
         let call = Call::new(Function::ALL[function], Time(enter), Time(exit));
-        Call { thread, comm, request, peer, tag, sent, received, ..call }
+        Call { thread, comm: CommId(comm), request: RequestId(request), peer, tag, sent, received, ..call }
     });
     let told =
         (prop::collection::vec(id(), 0..3), prop::collection::vec((id(), number(), any::<bool>()), 0..3));
@@ -113,7 +112,7 @@ fn garbage() -> impl Strategy<Value = Trace> {
             )| {
                 let matched = matched.map(|(peer, tag)| Matched { peer, tag });
                 let completed = completed.into_iter().map(|(request, peer, cancelled)| Completed {
-                    request,
+                    request: RequestId(request),
                     matched: Some(Matched { peer, tag: peer }),
                     cancelled,
                 });
@@ -122,7 +121,7 @@ fn garbage() -> impl Strategy<Value = Trace> {
                 let receive = matched;
                 let more = Details::default();
                 Details {
-                    requests: requests.into(),
+                    requests: requests.into_iter().map(RequestId).collect(),
                     completed,
                     found,
                     matched,
@@ -157,7 +156,7 @@ proptest! {
     #[test]
     fn garbage_is_refused_or_matched(trace in garbage(), copies in 1u32..3) {
         let options = Options { drop_unmatched: true, ..Options::default() };
-        if let Ok(recording) = Recording::from_trace(&trace, &options)
+        if let Ok(recording) = TracedRun::from_trace(&trace, &options)
             && let Ok(playback) = Playback::new(Arc::new(recording), copies, &Building::default())
         {
             let graph = playback.materialise().unwrap();

@@ -3,26 +3,26 @@
 use super::calls::init;
 use super::*;
 use crate::traced::Decisions;
-use straggler_trace::Neighbors;
 use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::{CommId, Neighbors};
 
 #[test]
 fn persistent_cancelled_and_kept() {
     let zero = vec![
         init(),
-        plain(with_request(0, message(Function::Send_init, 10, 10, 1, 0, 8))),
-        with(with_request(1, call(Function::Start, 10, 11)), requests(&[0])),
-        with(call(Function::Wait, 11, 12), requests(&[1])),
-        with(with_request(2, call(Function::Start, 12, 13)), requests(&[0])),
+        plain(with_request(RequestId(0), message(Function::Send_init, 10, 10, 1, 0, 8))),
+        with(with_request(RequestId(1), call(Function::Start, 10, 11)), requests(&[RequestId(0)])),
+        with(call(Function::Wait, 11, 12), requests(&[RequestId(1)])),
+        with(with_request(RequestId(2), call(Function::Start, 12, 13)), requests(&[RequestId(0)])),
         // Traces may name the persistent request itself.
-        with(call(Function::Wait, 13, 14), requests(&[0])),
-        plain(with_request(3, message(Function::Irecv, 14, 15, 1, 77, 8))),
-        with(call(Function::Cancel, 15, 16), requests(&[3])),
+        with(call(Function::Wait, 13, 14), requests(&[RequestId(0)])),
+        plain(with_request(RequestId(3), message(Function::Irecv, 14, 15, 1, 77, 8))),
+        with(call(Function::Cancel, 15, 16), requests(&[RequestId(3)])),
         with(
             call(Function::Wait, 16, 17),
             Details {
-                completed: vec![Completed { request: 3, matched: None, cancelled: true }].into(),
-                ..requests(&[3])
+                completed: vec![Completed { request: RequestId(3), matched: None, cancelled: true }].into(),
+                ..requests(&[RequestId(3)])
             },
         ),
     ];
@@ -59,8 +59,8 @@ fn buffered_sends_are_waited_for_by_nobody() {
         rank(vec![
             init(),
             plain(message(Function::Bsend, 10, 12, peer, 0, bytes)),
-            plain(with_request(0, message(Function::Ibsend, 12, 13, peer, 1, bytes))),
-            with(call(Function::Wait, 13, 14), requests(&[0])),
+            plain(with_request(RequestId(0), message(Function::Ibsend, 12, 13, peer, 1, bytes))),
+            with(call(Function::Wait, 13, 14), requests(&[RequestId(0)])),
             plain(message(Function::Recv, 15, 20, peer, 0, bytes)),
             plain(message(Function::Recv, 20, 21, peer, 1, bytes)),
         ])
@@ -88,7 +88,7 @@ fn messages_of_nobody_are_received_from_nobody() {
     let recording = record(&trace).unwrap();
     let notes = recording.notes();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from anybody"), "{notes:?}");
+    assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from any source"), "{notes:?}");
 }
 
 /// Threads of two ranks use one tag, in another order on either side: a message belongs to the call that received it, whoever
@@ -155,7 +155,7 @@ fn messages_taken_by_probes_may_be_received_in_another_order() {
     }
     // What they take is settled; others may still take what comes.
     let options = Options { decisions: Decisions::Redecide, ..Options::default() };
-    let wild = Recording::from_trace(&trace, &options).unwrap().rank(1).wild().len();
+    let wild = TracedRun::from_trace(&trace, &options).unwrap().rank(1).wild().len();
     assert_eq!(wild, 1);
 }
 
@@ -193,17 +193,36 @@ fn tests_of_nothing_are_looks_at_something_else() {
 fn persistent_collectives_start_in_any_order() {
     let side = |first: RequestId, second: RequestId| {
         let prepared = |request, function| plain(with_request(request, message(function, 10, 10, 0, 0, 8)));
-        let mut calls = vec![init(), prepared(0, Function::Bcast_init), prepared(1, Function::Barrier_init)];
+        let mut calls = vec![
+            init(),
+            prepared(RequestId(0), Function::Bcast_init),
+            prepared(RequestId(1), Function::Barrier_init),
+        ];
         for turn in 0..2 {
             let (made, at) = (2 + 2 * turn, 10 + u64::from(turn));
-            calls.push(with(with_request(made, call(Function::Start, at, at)), requests(&[first])));
-            calls.push(with(with_request(made + 1, call(Function::Start, at, at)), requests(&[second])));
-            calls.push(with(call(Function::Waitall, at, at + 1), requests(&[made, made + 1])));
+            calls
+                .push(with(with_request(RequestId(made), call(Function::Start, at, at)), requests(&[first])));
+            calls.push(with(
+                with_request(RequestId(made + 1), call(Function::Start, at, at)),
+                requests(&[second]),
+            ));
+            calls.push(with(
+                call(Function::Waitall, at, at + 1),
+                requests(&[RequestId(made), RequestId(made + 1)]),
+            ));
         }
         rank(calls)
     };
-    let same = played(&traced(vec![side(0, 1), side(0, 1)]), &Options::default(), 1);
-    let crossed = played(&traced(vec![side(0, 1), side(1, 0)]), &Options::default(), 1);
+    let same = played(
+        &traced(vec![side(RequestId(0), RequestId(1)), side(RequestId(0), RequestId(1))]),
+        &Options::default(),
+        1,
+    );
+    let crossed = played(
+        &traced(vec![side(RequestId(0), RequestId(1)), side(RequestId(1), RequestId(0))]),
+        &Options::default(),
+        1,
+    );
     assert_eq!(crossed.messages(), same.messages());
     assert_eq!(lines(&crossed)[1], lines(&same)[1]);
 }
@@ -211,23 +230,24 @@ fn persistent_collectives_start_in_any_order() {
 #[test]
 fn other_communicators() {
     // Two groups of two; each side has its own number for what lies between them.
-    let send = |peer| plain(Call { comm: 1, ..message(Function::Send, 10, 11, peer, 5, 8) });
-    let receive = |peer| plain(Call { comm: 2, ..message(Function::Recv, 10, 11, peer, 5, 8) });
+    let send = |peer| plain(Call { comm: CommId(1), ..message(Function::Send, 10, 11, peer, 5, 8) });
+    let receive = |peer| plain(Call { comm: CommId(2), ..message(Function::Recv, 10, 11, peer, 5, 8) });
     let window = |function, enter, comm| {
         let details = Details::from(Rare { window: Some(0), ..Rare::default() });
         with(Call { comm, ..call(function, enter, enter + 1) }, details)
     };
-    let ring =
-        |enter| plain(Call { comm: 3, sent: 4, ..call(Function::Neighbor_alltoall, enter, enter + 1) });
+    let ring = |enter| {
+        plain(Call { comm: CommId(3), sent: 4, ..call(Function::Neighbor_alltoall, enter, enter + 1) })
+    };
     let all = |first| {
         rank(vec![
             init(),
             first,
-            window(Function::Win_create, 11, 0),
+            window(Function::Win_create, 11, CommId(0)),
             window(Function::Win_fence, 12, NO_COMM),
             ring(13),
             plain(call(Function::Comm_dup, 14, 15)),
-            plain(Call { comm: 1, ..call(Function::Barrier, 15, 25) }),
+            plain(Call { comm: CommId(1), ..call(Function::Barrier, 15, 25) }),
         ])
     };
     let mut trace = traced(vec![all(send(1)), all(send(0)), all(receive(1)), all(receive(0))]);
@@ -253,7 +273,8 @@ fn other_communicators() {
     assert_eq!(ends, [(3, 0), (2, 0), (1, 0), (0, 0)]);
     assert_eq!(crate::validate::validate(&graph), vec![]);
     let notes = recording.notes().join("\n");
-    for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: a collective between"] {
+    for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: an intercommunicator collective"]
+    {
         assert!(notes.contains(part), "{notes}");
     }
 }
@@ -269,7 +290,7 @@ fn messages_of_collectives_meet_no_receive_from_anyone() {
     let other = |rank: i32| Neighbors { sources: vec![1 - rank], destinations: vec![1 - rank] };
     trace.communicators[0].neighbors = vec![other(0), other(1)];
     let options = Options { decisions: Decisions::Redecide, ..Options::default() };
-    let wild = |options| Recording::from_trace(&trace, &options).unwrap().rank(0).wild().len();
+    let wild = |options| TracedRun::from_trace(&trace, &options).unwrap().rank(0).wild().len();
     assert_eq!(wild(options), 1);
     assert_eq!(wild(Options { decisions: Decisions::RedecideRequests, ..options }), 0);
 }

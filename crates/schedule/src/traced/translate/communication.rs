@@ -2,13 +2,13 @@
 
 use super::{Prepared, RankReader, Site};
 use crate::collectives::Operation;
-use crate::traced::behind::{Behind, Places};
+use crate::traced::behind::{Behind, InstructionPlaces};
 use crate::traced::collective::{Join, Series, operation_of};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
-use crate::traced::reader::WildReceive;
+use crate::traced::reading::{Pattern, WildReceive};
 use crate::traced::recording::{Asked, How, Instruction};
-use crate::traced::wildcards::Pattern;
+
 use crate::workloads::Only;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::call::{NO_COMM, special};
@@ -51,7 +51,7 @@ impl<'a> RankReader<'_, 'a> {
             Class::Sendrecv(_) => self.send_and_receive(by, site, &operation)?,
             Class::Collective(kind, _) => self.collective(by, site, kind, blocking)?,
             Class::Neighbor(kind, _) => self.neighbors(by, site, kind)?,
-            _ => Places::default(),
+            _ => InstructionPlaces::default(),
         };
         match (blocking, site.call.function.class()) {
             (true, Class::Sendrecv(_) | Class::Neighbor(..)) => {
@@ -81,7 +81,7 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// The other end of a message as the schedule names it; nothing where there is nobody.
+    /// The peer of a message as a rank of the schedule; None if there is no peer.
     fn partner(
         &mut self,
         site: &Site<'_>,
@@ -110,7 +110,7 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         mode: Mode,
         blocking: bool,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let reason = match mode {
             Mode::Standard | Mode::Ready => None,
             Mode::Buffered => Some(Reason::Buffered),
@@ -119,14 +119,14 @@ impl<'a> RankReader<'_, 'a> {
         reason.into_iter().for_each(|reason| self.shared.notes.count(reason, site.call.function));
         let Call { comm, peer, tag, sent: bytes, .. } = *site.call;
         let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else {
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         };
-        // A buffered send is over when its bytes are in the buffer, however many they are: nobody waits for it.
+        // A buffered send completes when its bytes are in the buffer, whatever its size: it never waits for the receiver.
         let buffered = mode == Mode::Buffered;
         let how =
             How { blocking: blocking && !buffered, answered: mode == Mode::Synchronous, ..How::default() };
         let place = self.emit(by, Instruction::Send { bytes, to, tag, how });
-        Ok(if buffered { Places::default() } else { place.into() })
+        Ok(if buffered { InstructionPlaces::default() } else { place.into() })
     }
 
     fn receive(
@@ -135,18 +135,18 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         blocking: bool,
         operation: &Traced,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let comm = self.operations.comm(operation).unwrap_or(NO_COMM);
         if comm == NO_COMM {
-            // The message of a probe that found nobody, or that was not seen.
+            // The message of a probe without a source, or one that is not in the trace.
             if operation.source.peer != special::NOBODY {
                 self.shared.notes.count(Reason::NeverMatched, site.call.function);
             }
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         }
-        if self.shared.reaches_out.get(comm as usize) == Some(&true) {
+        if self.shared.reaches_out.get(comm.index()) == Some(&true) {
             self.take_time_for(site, Reason::OtherWorld, site.call.function.name());
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         }
         let call = site.call;
         let own = Matched { peer: call.peer, tag: call.tag };
@@ -164,13 +164,15 @@ impl<'a> RankReader<'_, 'a> {
         comm: CommId,
         Sought { asked, found: from }: Sought,
         blocking: bool,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let is_open = |value: i32| value == special::ANY || value == special::NONE;
         if from.peer != special::NOBODY && (is_open(from.peer) || is_open(from.tag)) {
             self.shared.notes.count(Reason::NeverMatched, site.call.function);
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         }
-        let Some((from, tag)) = self.partner(site, comm, from)? else { return Ok(Places::default()) };
+        let Some((from, tag)) = self.partner(site, comm, from)? else {
+            return Ok(InstructionPlaces::default());
+        };
         let how = How { blocking, ..How::default() };
         let bytes = site.call.received;
         let place = self.emit(by, Instruction::Recv { bytes, from, tag, how });
@@ -192,7 +194,7 @@ impl<'a> RankReader<'_, 'a> {
         by: &Site<'_>,
         site: &Site<'_>,
         operation: &Traced,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let own = Matched { peer: site.call.peer, tag: site.call.tag };
         let sought = Sought { asked: site.details.receive.unwrap_or(own), found: operation.source };
         let mut places = self.receive_from(by, site, site.call.comm, sought, false)?;
@@ -206,7 +208,7 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         kind: Collective,
         blocking: bool,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let operation = operation_of(kind);
         let root = if operation.has_root() { site.call.peer } else { 0 };
         self.join(by, site, site.call.comm, operation, root, blocking)
@@ -220,12 +222,12 @@ impl<'a> RankReader<'_, 'a> {
         operation: Operation,
         root: i32,
         blocking: bool,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let (rank, index, function) = (self.rank, site.index, site.call.function);
         let communicator = self.communicator(site, comm)?;
         if !communicator.remote.is_empty() {
             self.take_time_for(site, Reason::BetweenGroups, function.name());
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         }
         let size = communicator.members.len();
         let root = u32::try_from(root)
@@ -325,13 +327,18 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// A message to and from every neighbour, all begun at once.
-    fn neighbors(&mut self, by: &Site<'_>, site: &Site<'_>, kind: Collective) -> Result<Places, TraceError> {
+    fn neighbors(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        kind: Collective,
+    ) -> Result<InstructionPlaces, TraceError> {
         let comm = site.call.comm;
         let member = self.seat(site, comm)?.member as usize;
         let communicator = self.communicator(site, comm)?;
         let Some(neighbors) = communicator.neighbors.get(member) else {
             self.take_time_for(site, Reason::NoNeighbors, site.call.function.name());
-            return Ok(Places::default());
+            return Ok(InstructionPlaces::default());
         };
         self.exchange(by, site, communicator, neighbors, kind)
     }
@@ -343,10 +350,10 @@ impl<'a> RankReader<'_, 'a> {
         communicator: &Communicator,
         neighbors: &Neighbors,
         kind: Collective,
-    ) -> Result<Places, TraceError> {
+    ) -> Result<InstructionPlaces, TraceError> {
         let tag = self.shared.tag(site.call.comm, NEIGHBORS)?;
         let how = How::default();
-        let mut places = Places::default();
+        let mut places = InstructionPlaces::default();
         for &peer in neighbors.sources.iter().filter(|&&peer| peer != special::NOBODY) {
             let from = self.member(site, communicator, peer)?;
             places.push(self.emit(by, Instruction::Recv { bytes: 0, from, tag, how }));

@@ -1,10 +1,10 @@
 //! Calls that begin, complete or ask about requests.
 
 use super::{Ask, Polls, RankReader, Site};
-use crate::traced::behind::{Behind, Place};
+use crate::traced::behind::{Behind, InstructionPlace};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
-use crate::traced::reader::Decisions;
+use crate::traced::options::Decisions;
 use crate::traced::recording::{Asked, Instruction};
 use straggler_model::Time;
 use straggler_trace::operations::{Acted, Fate, Given, Kind};
@@ -53,7 +53,7 @@ impl<'a> RankReader<'_, 'a> {
                 }
             }
         }
-        // Beside something that is replayed, nobody knows how long it would have been waited for alone.
+        // Together with a replayed operation, the time of the wait for it alone is unknown.
         if untold && places.is_empty() {
             self.wait_untold(site);
         }
@@ -78,7 +78,7 @@ impl<'a> RankReader<'_, 'a> {
 
     /// The operations among which a call chooses, if it does and that can be left to the replay: each must be one
     /// instruction that the program waits for, here or later.
-    fn candidates(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) -> Option<Vec<Place>> {
+    fn candidates(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) -> Option<Vec<InstructionPlace>> {
         let (Class::Wait(how) | Class::Test(how)) = site.call.function.class() else { return None };
         if !matches!(how, HowMany::Any | HowMany::Some) || self.redecides_not() {
             return None;
@@ -99,7 +99,7 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// What the requests of a call stand for. Those that nothing completes are left out; none if one is not one instruction.
-    fn asked_for(&self, acted: &Acted<'_, '_>) -> Option<Vec<Place>> {
+    fn asked_for(&self, acted: &Acted<'_, '_>) -> Option<Vec<InstructionPlace>> {
         let mut found = Vec::new();
         for given in acted.given() {
             let Given::Operation(row) = given else { continue };
@@ -118,7 +118,13 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// What follows waits for as many of the candidates as the traced run took.
-    fn await_some(&mut self, site: &Site<'_>, candidates: Vec<Place>, taken: &[Place], asked: Asked) {
+    fn await_some(
+        &mut self,
+        site: &Site<'_>,
+        candidates: Vec<InstructionPlace>,
+        taken: &[InstructionPlace],
+        asked: Asked,
+    ) {
         if taken.is_empty() {
             return;
         }
@@ -233,7 +239,7 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// What follows waits for these operations.
-    pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<Place>, asked: Asked) {
+    pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<InstructionPlace>, asked: Asked) {
         if places.is_empty() {
             return;
         }

@@ -22,7 +22,7 @@ pub struct Decider {
     /// Tests of the trace, in the order in which they are asked.
     pub polls: VecDeque<Poll>,
     /// Which instructions those are about, one list after the other, and whether each had completed by then.
-    pub polled: Vec<(u32, Answer)>,
+    pub polled: Vec<(u32, PollAnswer)>,
     /// What tests have found that failed in the trace, until the trace completes it.
     found: Vec<u32>,
     pub changes: Vec<Change>,
@@ -58,7 +58,7 @@ pub struct Tested {
 
 /// Whether something had completed when a test asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum PollAnswer {
     Unknown,
     Yes,
     No,
@@ -158,7 +158,7 @@ impl Decider {
             self.polled.clear();
         }
         let first = self.polled.len();
-        self.polled.extend(list.map(|one| (one, Answer::Unknown)));
+        self.polled.extend(list.map(|one| (one, PollAnswer::Unknown)));
         let count = (self.polled.len() - first) as u32;
         self.polls.push_back(Poll { first: first as u32, count, ..poll });
     }
@@ -186,11 +186,11 @@ impl Decider {
                 self.polls.pop_front();
                 continue;
             }
-            if list.iter().any(|(_, answer)| *answer == Answer::Unknown) {
+            if list.iter().any(|(_, answer)| *answer == PollAnswer::Unknown) {
                 return;
             }
             self.polls.pop_front();
-            let completed = list.iter().filter(|(_, answer)| *answer == Answer::Yes);
+            let completed = list.iter().filter(|(_, answer)| *answer == PollAnswer::Yes);
             let count = completed.clone().count();
             if count == 0 || poll.kind == PollKind::All && count < list.len() {
                 continue;

@@ -6,7 +6,7 @@
 //! they complete one after the other, as the CPU gets to them.
 
 use super::Replay;
-use super::decider::{Answer, Changed, Choice, Decider, Poll, PollKind, Tested};
+use super::decider::{Changed, Choice, Decider, Poll, PollAnswer, PollKind, Tested};
 use super::state::{Process, Thread, UnderWay, Wanted};
 use crate::host::Host;
 use crate::release::Release;
@@ -140,7 +140,7 @@ impl<H: Host> Replay<'_, H> {
         release(Release { id, kind: OperationKind::Calc, cpu: at as u8, nic: 0, ready });
     }
 
-    /// Takes what has completed first, and goes on.
+    /// Takes the operation that completed first, and continues.
     fn take(&self, rank: Rank, process: &mut Process, at: usize, choice: &Choice, taken: &[u32], done: Time) {
         let recorded = self.playback.rank(rank);
         let Process { threads, decider, .. } = process;
@@ -291,10 +291,10 @@ fn note_completed(decider: &mut Decider, thread: &Thread) {
     let Decider { polls, polled, .. } = &mut *decider;
     for poll in polls.iter().filter(|poll| poll.anchored && poll.kind != PollKind::Last) {
         let list = &mut polled[poll.first as usize..(poll.first + poll.count) as usize];
-        for (one, answer) in list.iter_mut().filter(|(_, answer)| *answer == Answer::Unknown) {
+        for (one, answer) in list.iter_mut().filter(|(_, answer)| *answer == PollAnswer::Unknown) {
             let entry = thread.find(*one).map(|place| &thread.under_way[place]).filter(|entry| entry.over);
             if let Some(entry) = entry {
-                *answer = if entry.could_be_found() <= poll.at { Answer::Yes } else { Answer::No };
+                *answer = if entry.could_be_found() <= poll.at { PollAnswer::Yes } else { PollAnswer::No };
             }
         }
     }

@@ -5,7 +5,7 @@ use super::log::Replayed;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use straggler_model::{Rank, Time};
-use straggler_schedule::traced::{PLACES, RankRecording};
+use straggler_schedule::traced::{PLACES, TracedRank};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
@@ -53,7 +53,7 @@ pub struct UnderWay {
     pub waits: bool,
     /// Whether a computation follows when nothing is open any more.
     pub after: bool,
-    /// Whether the thread goes on when the first stage has started.
+    /// Whether the thread continues when the first stage has started.
     pub starting: bool,
     /// Whether it has completed.
     pub over: bool,
@@ -86,7 +86,7 @@ const _: () = assert!(size_of::<UnderWay>() == 56);
 const FEW: usize = 32;
 
 impl Process {
-    pub fn new(recorded: &RankRecording, decides: bool, keeps: bool) -> Process {
+    pub fn new(recorded: &TracedRank, decides: bool, keeps: bool) -> Process {
         let thread = |number| {
             let (start, end) = recorded.thread(number);
             Thread {
@@ -148,7 +148,7 @@ impl Thread {
     }
 
     pub fn is_over(&self) -> bool {
-        // What is over and not waited for was chosen by nobody: the trace ends before.
+        // A completed operation that is not waited for was never chosen: the trace ends before that.
         let left = self.live == 0 || self.under_way.iter().all(|entry| entry.gone || entry.over);
         self.cursor == self.end && self.waiting == 0 && left
     }

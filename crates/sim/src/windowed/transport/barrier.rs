@@ -18,7 +18,7 @@ pub(super) struct Barrier {
     /// How often all have met.
     met: AtomicUsize,
     broken: AtomicBool,
-    /// How many sleep; whoever lets them go holds the lock.
+    /// Number of sleeping threads; the thread that wakes them holds the lock.
     sleepers: Mutex<usize>,
     wake: Condvar,
 }
@@ -61,7 +61,7 @@ impl Barrier {
         !self.broken.load(Ordering::Relaxed)
     }
 
-    /// Lets everybody go at once, for good.
+    /// Releases all threads at once, permanently.
     pub fn break_up(&self) {
         self.let_go(|| self.broken.store(true, Ordering::Release));
     }

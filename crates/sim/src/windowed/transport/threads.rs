@@ -215,7 +215,7 @@ impl<M: bytemuck::Pod + Timed> End<'_, M> {
                     self.came.push((block, packed.unpack(chunks)));
                 }
             }
-            assert!(rest.is_empty(), "a parcel from another member of the cluster is cut off");
+            assert!(rest.is_empty(), "a parcel from another member of the cluster is truncated");
         }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_model::philox::Stream;
 use straggler_trace::call::special;
-use straggler_trace::{Call, Communicator, Completed, Details, Function, Matched, RankTrace, Trace};
+use straggler_trace::{
+    Call, CommId, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace,
+};
 
 /// Something a rank does. Requests are numbered on each rank, in order of creation.
 #[derive(Clone, Debug)]
@@ -174,14 +176,14 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
         places.push((usize::MAX, None));
         for (number, act) in acts.iter().enumerate() {
             let call = |function: Function, clock: u64| Call {
-                comm: 0,
+                comm: CommId(0),
                 ..Call::new(function, Time(clock), Time(clock))
             };
             let told = |taken: &[u32], wild: &BTreeMap<u32, Matched>, only_wild: bool| {
                 let one = |&request: &u32| {
                     let matched = wild.get(&request).copied();
                     (!only_wild || matched.is_some()).then_some(Completed {
-                        request,
+                        request: RequestId(request),
                         matched,
                         cancelled: false,
                     })
@@ -196,7 +198,10 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                             (true, _) => Function::Testall,
                             (false, _) => Function::Testany,
                         };
-                        let details = Details { requests: poll.list.clone().into(), ..Details::default() };
+                        let details = Details {
+                            requests: poll.list.iter().copied().map(RequestId).collect(),
+                            ..Details::default()
+                        };
                         rank.push_with(call(function, clock + poll.after), details);
                         places.push((number, Some(place)));
                     }
@@ -205,20 +210,27 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                 }
                 &Act::Send { to, comm, tag, bytes, request } => {
                     let function = if request.is_some() { Function::Isend } else { Function::Send };
-                    let request = request.unwrap_or(Call::NO_REQUEST);
+                    let request = request.unwrap_or(Call::NO_REQUEST.0);
                     let peer = to as i32;
-                    rank.push(Call { comm, peer, tag, sent: bytes, request, ..call(function, clock) });
+                    rank.push(Call {
+                        comm: CommId(comm),
+                        peer,
+                        tag,
+                        sent: bytes,
+                        request: RequestId(request),
+                        ..call(function, clock)
+                    });
                 }
                 &Act::Recv { asked, from, tag, comm, bytes, request } => {
                     let function = if request.is_some() { Function::Irecv } else { Function::Recv };
                     let matched = Matched { peer: from as i32, tag };
                     let is_wild = asked.0.is_none() || asked.1.is_none();
                     let plain = Call {
-                        comm,
+                        comm: CommId(comm),
                         peer: asked.0.map_or(special::ANY, |from| from as i32),
                         tag: asked.1.unwrap_or(special::ANY),
                         received: bytes,
-                        request: request.unwrap_or(Call::NO_REQUEST),
+                        request: RequestId(request.unwrap_or(Call::NO_REQUEST.0)),
                         ..call(function, clock)
                     };
                     match request {
@@ -238,7 +250,7 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                     let function = if *test { Function::Testall } else { Function::Waitall };
                     let completed = told(list, &wild, true);
                     let details = Details {
-                        requests: list.clone().into(),
+                        requests: list.iter().copied().map(RequestId).collect(),
                         completed: completed.into(),
                         found: true,
                         ..Details::default()
@@ -254,7 +266,7 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                     };
                     let completed = told(taken, &wild, false);
                     let details = Details {
-                        requests: list.clone().into(),
+                        requests: list.iter().copied().map(RequestId).collect(),
                         completed: completed.into(),
                         found: true,
                         ..Details::default()

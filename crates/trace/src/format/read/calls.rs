@@ -1,11 +1,11 @@
 //! Records back into calls.
 
-use super::super::block::Block;
+use super::super::block::{Block, BlockKind};
 use super::super::varint::{Cursor, Cut, unzigzag};
 use super::super::write::Last;
-use super::super::{attribute, field};
+use super::super::{attribute, field, local_comm, sites};
 use super::{Made, Stream};
-use crate::call::{Call, Completed, Details, Matched, NO_COMM, Repeated, Requests};
+use crate::call::{Call, CommId, Completed, Details, Matched, Repeated, RequestId, Requests};
 use crate::seldom::Seldom;
 use crate::trace::{Communicator, Neighbors};
 use crate::{Class, Function};
@@ -19,6 +19,7 @@ type Malformed = (usize, &'static str);
 const MOST: u64 = 1 << 26;
 
 struct Record {
+    site: u32,
     call: Call,
     details: Option<Details>,
 }
@@ -26,14 +27,22 @@ struct Record {
 /// Appends the calls of a block to the stream.
 pub(super) fn read_block(block: &Block<'_>, stream: &mut Stream) -> Result<(), Malformed> {
     let mut cursor = Cursor::new(block.payload);
-    let next: u32 = cursor.fitting().map_err(|_| (0, "number of the next request"))?;
-    let mut state = State { last: vec![Last::NOTHING; 256], time: block.header.base, next_request: next };
+    let next = cursor.fitting().map_err(|_| (0, "number of the next request"))?;
+    let with_sites = block.header.kind == BlockKind::CallsWithSites;
+    if with_sites {
+        stream.sites.resize(stream.calls.len(), sites::NONE);
+    }
+    let time = block.header.base;
+    let mut state = State { last: vec![Last::NOTHING; 256], time, next_request: RequestId(next), with_sites };
     while !cursor.is_empty() {
         let at = cursor.position();
         let mut record = state.record(&mut cursor, stream).map_err(|part| (at, part))?;
         record.call.thread = block.header.thread as u16;
         if let Some(details) = record.details {
             record.call.details = stream.marks.place(record.call.function, details, &mut stream.details);
+        }
+        if with_sites {
+            stream.sites.push(record.site);
         }
         stream.calls.push(record.call);
     }
@@ -43,10 +52,8 @@ pub(super) fn read_block(block: &Block<'_>, stream: &mut Stream) -> Result<(), M
 /// Brings the calls into the order of time and finds out, for each communicator, what it was made from and as
 /// which: that is how ranks agree on their communicators.
 pub(super) fn link(stream: &mut Stream) {
-    if !stream.calls.is_sorted_by_key(|call| call.enter) {
-        stream.calls.sort_by_key(|call| call.enter);
-    }
-    let mut children: BTreeMap<(u32, bool), u32> = BTreeMap::new();
+    sort(stream);
+    let mut children: BTreeMap<(CommId, bool), u32> = BTreeMap::new();
     // Programs make communicators by the hundred thousand. A number that comes twice stands for the first.
     let mut places: HashMap<u32, usize> = HashMap::new();
     for (place, made) in stream.made.iter().enumerate() {
@@ -59,18 +66,35 @@ pub(super) fn link(stream: &mut Stream) {
             continue;
         }
         let index = children.entry((call.comm, collective)).or_default();
-        let place = details.and_then(|details| places.get(&details.new_comm?));
+        let place = details.and_then(|details| places.get(&details.new_comm?.0));
         if let Some(made) = place.and_then(|&place| stream.made.get_mut(place)) {
-            (made.parent, made.function, made.index) = (call.comm, call.function, *index);
+            (made.parent, made.function, made.index) = (call.comm.0, call.function, *index);
         }
         *index += 1;
     }
 }
 
+/// Brings the calls, and where they were made, into the order of time.
+fn sort(stream: &mut Stream) {
+    if !stream.sites.is_empty() {
+        stream.sites.resize(stream.calls.len(), sites::NONE);
+    }
+    if stream.calls.is_sorted_by_key(|call| call.enter) {
+        return;
+    }
+    if !stream.sites.is_empty() {
+        let mut order: Vec<u32> = (0..stream.calls.len() as u32).collect();
+        order.sort_by_key(|&call| stream.calls[call as usize].enter);
+        stream.sites = order.iter().map(|&call| stream.sites[call as usize]).collect();
+    }
+    stream.calls.sort_by_key(|call| call.enter);
+}
+
 struct State {
     last: Vec<Last>,
     time: u64,
-    next_request: u32,
+    next_request: RequestId,
+    with_sites: bool,
 }
 
 impl State {
@@ -82,6 +106,8 @@ impl State {
         let unknown =
             (function == Function::Unknown).then(|| entry.map(|entry| entry.name.clone())).flatten();
         let mask = cursor.byte().map_err(|_| "mask of fields")?;
+        let site =
+            if self.with_sites { cursor.fitting().map_err(|_| "place of the call")? } else { sites::NONE };
         let gap = cursor.signed().map_err(|_| "time before")?;
         let duration = cursor.number().map_err(|_| "duration")?;
         let enter = self.time.wrapping_add_signed(gap);
@@ -113,7 +139,7 @@ impl State {
             details.rare.text = unknown;
         }
         let details = (details != Details::default()).then_some(details);
-        Ok(Record { call, details })
+        Ok(Record { site, call, details })
     }
 
     fn fields(
@@ -139,13 +165,13 @@ impl State {
         if mask & field::RECEIVED != 0 {
             last.received = cursor.number().map_err(|_| "bytes received")?;
         }
-        (call.comm, call.peer, call.tag) = (last.comm, last.peer, last.tag);
+        (call.comm, call.peer, call.tag) = (CommId(last.comm), last.peer, last.tag);
         (call.sent, call.received) = (last.sent, last.received);
         Ok(())
     }
 }
 
-fn requests(cursor: &mut Cursor<'_>, next_request: u32) -> Result<Requests, Cut> {
+fn requests(cursor: &mut Cursor<'_>, next_request: RequestId) -> Result<Requests, Cut> {
     let count = cursor.number()?;
     if count > MOST {
         return Err(Cut);
@@ -170,8 +196,8 @@ fn attributes(
     cursor: &mut Cursor<'_>,
     details: &mut Details,
     made: &mut Vec<Made>,
-    expected: u32,
-) -> Result<u32, Cut> {
+    expected: RequestId,
+) -> Result<RequestId, Cut> {
     let mut first = expected;
     for _ in 0..cursor.number()? {
         let (key, length) = (cursor.number()?, cursor.number()?);
@@ -190,13 +216,15 @@ fn attributes(
             attribute::RECEIVED_SIZES => details.rare.received_sizes = value.list(MOST)?,
             attribute::NEW_COMM => {
                 let comm = new_comm(&mut value)?;
-                details.rare.new_comm = Some(comm.local);
+                details.rare.new_comm = Some(CommId(comm.local));
                 made.push(comm);
             }
             attribute::MESSAGE => details.rare.message = Some(value.fitting()?),
             attribute::WINDOW => details.rare.window = Some(value.fitting()?),
             attribute::TEXT => details.rare.text = Some(super::text(bytes)),
-            attribute::REQUEST => first = value.fitting()?,
+            attribute::LENGTHS => details.rare.lengths = lengths(&mut value, &details.requests)?,
+            attribute::RECORDING => details.rare.recording = Some(value.number()? != 0),
+            attribute::REQUEST => first = RequestId(value.fitting()?),
             _ => {}
         }
     }
@@ -207,7 +235,7 @@ fn matched(cursor: &mut Cursor<'_>) -> Result<Matched, Cut> {
     Ok(Matched { peer: cursor.fitting_signed()?, tag: cursor.fitting_signed()? })
 }
 
-fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Seldom<Vec<Completed>>, Cut> {
+fn completed(cursor: &mut Cursor<'_>, requests: &[RequestId]) -> Result<Seldom<Vec<Completed>>, Cut> {
     let count = cursor.number()?;
     let mut found = Vec::new();
     for _ in 0..count {
@@ -220,6 +248,16 @@ fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Seldom<Vec<Com
     Ok(found.into())
 }
 
+fn lengths(cursor: &mut Cursor<'_>, requests: &[RequestId]) -> Result<Vec<(RequestId, u64)>, Cut> {
+    let count = cursor.number()?;
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let place: usize = cursor.fitting()?;
+        found.push((*requests.get(place).ok_or(Cut)?, cursor.number()?));
+    }
+    Ok(found)
+}
+
 fn new_comm(cursor: &mut Cursor<'_>) -> Result<Made, Cut> {
     let local = cursor.fitting()?;
     let (members, remote) = (members(cursor)?, members(cursor)?);
@@ -227,7 +265,7 @@ fn new_comm(cursor: &mut Cursor<'_>) -> Result<Made, Cut> {
     // The call that follows says what it was made from.
     Ok(Made {
         local,
-        parent: NO_COMM,
+        parent: local_comm::NONE,
         function: Function::Unknown,
         index: u32::MAX,
         members,
@@ -267,7 +305,7 @@ pub(super) fn read_communicators(cursor: &mut Cursor<'_>) -> Result<Vec<Communic
         for _ in 0..cursor.number()? {
             topology.push(neighbors(cursor)?);
         }
-        let parent = cursor.fitting::<u32>()?.checked_sub(1);
+        let parent = cursor.fitting::<u32>()?.checked_sub(1).map(CommId);
         let length = cursor.number()?;
         let name = super::text(cursor.slice(length)?);
         found.push(Communicator { members, remote, neighbors: topology, parent, name });

@@ -51,7 +51,7 @@ pub(super) fn unify(logs: &[Log], notes: &mut Vec<String>) -> Result<Unified, Im
     let mut filled = 0;
     for (&(size, occurrence), several) in &groups {
         for (index, members) in several.iter().enumerate() {
-            numbered.insert((size, occurrence, index), unified.communicators.len() as CommId);
+            numbered.insert((size, occurrence, index), CommId(unified.communicators.len() as u32));
             let (communicator, complete) = complete(members, size, ranks);
             filled += u64::from(!complete);
             unified.communicators.push(communicator);
@@ -79,7 +79,7 @@ fn world(log: &Log, rank: Rank, ranks: u32) -> (Option<usize>, bool) {
     (found.map(|(at, _)| at), found.is_none_or(|(_, local)| local.rank == rank))
 }
 
-/// Puts a rank into the first communicator that has nobody with its rank yet.
+/// Puts a rank into the first communicator in which its local rank is still free.
 fn join(several: &mut Vec<Members>, own: u32, world: Rank) -> usize {
     let index = several.iter().position(|members| !members.contains_key(&own)).unwrap_or(several.len());
     if index == several.len() {
@@ -104,18 +104,18 @@ fn complete(members: &Members, size: u32, ranks: u32) -> (Communicator, bool) {
 fn report(groups: &BTreeMap<(u32, u32), Vec<Members>>, filled: u64, strangers: u64, notes: &mut Vec<String>) {
     if strangers > 0 {
         notes.push(format!(
-            "{strangers} files name another rank inside than by their file name; the file names were believed"
+            "{strangers} files contain another rank than their file name; the file name is used"
         ));
     }
     let others: usize = groups.values().map(Vec::len).sum();
     if others > 0 {
         notes.push(format!(
-            "{others} communicators beside the world: their members were told by size, rank and order of first use"
+            "{others} communicators besides the world: their members are derived from size, rank and order of first use"
         ));
     }
     if filled > 0 {
         notes.push(format!(
-            "{filled} communicators were not used by all of their members; the others were guessed"
+            "{filled} communicators were not used by all their members; the others are guessed"
         ));
     }
 }
@@ -146,7 +146,7 @@ mod tests {
         let mut notes = vec![];
         let unified = unify(&logs, &mut notes).unwrap();
         assert_eq!(members(&unified), [vec![0, 1, 2, 3], vec![0, 1], vec![2, 3], vec![0, 2], vec![1, 3]]);
-        assert_eq!(unified.numbers, [[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]);
+        assert_eq!(unified.numbers, [[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]].map(|own| own.map(CommId)));
         assert_eq!(notes.len(), 1);
     }
 
@@ -161,8 +161,8 @@ mod tests {
     fn files_are_ranks_by_their_names() {
         let mut notes = vec![];
         let unified = unify(&[log(&[(0, 0, 2)]), log(&[(0, 0, 2)])], &mut notes).unwrap();
-        assert_eq!(unified.numbers, [[0], [0]]);
-        assert!(notes.iter().any(|note| note.starts_with("1 files name another rank")), "{notes:?}");
+        assert_eq!(unified.numbers, [[WORLD], [WORLD]]);
+        assert!(notes.iter().any(|note| note.starts_with("1 files contain another rank")), "{notes:?}");
     }
 
     #[test]
@@ -170,6 +170,6 @@ mod tests {
         let logs = [log(&[(0, 0, 2), (5, 0, 2)]), log(&[(0, 1, 2), (6, 1, 2)])];
         let unified = unify(&logs, &mut vec![]).unwrap();
         assert_eq!(members(&unified), [[0, 1], [0, 1]]);
-        assert_eq!(unified.numbers, [[0, 1], [0, 1]]);
+        assert_eq!(unified.numbers, [[CommId(0), CommId(1)]; 2]);
     }
 }

@@ -11,7 +11,7 @@ use crate::call::{Call, Completed, Details, NO_COMM};
 use crate::import::arguments::{Arguments, bytes, push};
 use crate::import::requests::{Meant, Requests};
 use crate::import::{ImportError, Source};
-use crate::{Class, Function, HowMany, RankTrace, RequestId, Start};
+use crate::{Class, CommId, Function, HowMany, RankTrace, RequestId, Start};
 use std::collections::{HashMap, HashSet};
 use straggler_model::Time;
 
@@ -77,7 +77,7 @@ struct Given {
 struct Reader<'a> {
     layouts: &'a HashMap<&'static str, (Function, String)>,
     log: Log,
-    places: HashMap<Local, u32>,
+    places: HashMap<Local, CommId>,
     requests: Requests<u64>,
     /// Requests that were tested and are not known to be complete.
     tested: HashSet<RequestId>,
@@ -127,9 +127,9 @@ impl Reader<'_> {
     fn call(&mut self, line: &str) -> Result<(), String> {
         let fields: Vec<&str> = line.split(':').collect();
         let [name, start, given @ .., end] = fields.as_slice() else {
-            return Err("a call is a name, a start, arguments and an end with colons between them".into());
+            return Err("a call is a name, a start, arguments and an end, separated by colons".into());
         };
-        let time = |text: &str| moment(text).ok_or_else(|| format!("'{text}' is no time in microseconds"));
+        let time = |text: &str| moment(text).ok_or_else(|| format!("'{text}' is not a time in microseconds"));
         let (enter, exit) = match (time(start)?, time(end)?) {
             (Some(enter), Some(exit)) => (enter, exit),
             (Some(only), None) | (None, Some(only)) => (only, only),
@@ -137,7 +137,7 @@ impl Reader<'_> {
         };
         let Some((function, layout)) = self.layouts.get(name) else {
             if !name.starts_with("MPI_") && !name.starts_with("NBC_") {
-                return Err(format!("'{name}' is no function of MPI"));
+                return Err(format!("'{name}' is not an MPI function"));
             }
             *self.log.rank.unknown.entry(name.to_string()).or_default() += 1;
             return self.first_communicator(name, given);
@@ -184,11 +184,11 @@ impl Reader<'_> {
         push(&mut self.log.rank, call, details);
     }
 
-    fn place(&mut self, communicator: Local) -> u32 {
+    fn place(&mut self, communicator: Local) -> CommId {
         let list = &mut self.log.communicators;
         *self.places.entry(communicator).or_insert_with(|| {
             list.push(communicator);
-            list.len() as u32 - 1
+            CommId(list.len() as u32 - 1)
         })
     }
 
@@ -292,7 +292,7 @@ impl Reader<'_> {
         found.into_iter().map(|(address, _)| address).collect()
     }
 
-    /// A test succeeded for those of its requests that nobody named again.
+    /// A test succeeded for those of its requests that no later call names.
     fn judge_tests(&mut self) {
         for call in &self.log.rank.calls {
             let Class::Test(how) = call.function.class() else { continue };
@@ -331,7 +331,7 @@ fn assemble(function: Function, parts: &layout::Parts<'_>) -> Result<Given, Stri
     let whole = |letter| parts.get(letter).map(int).transpose();
     let small = |letter| -> Result<Option<i32>, String> {
         whole(letter)?
-            .map(|value| i32::try_from(value).map_err(|_| format!("{value} is no rank and no tag")))
+            .map(|value| i32::try_from(value).map_err(|_| format!("{value} is neither a rank nor a tag")))
             .transpose()
     };
     let size = |letter| parts.get(letter).map(datatype).transpose();
@@ -340,7 +340,7 @@ fn assemble(function: Function, parts: &layout::Parts<'_>) -> Result<Given, Stri
     };
     let sizes = |counts, kind| -> Result<Vec<u64>, String> {
         let (Some(text), Some(size)) = (parts.get(counts), size(kind)?) else { return Ok(vec![]) };
-        let counts = list(text).ok_or_else(|| format!("'{text}' is no list of counts"))?;
+        let counts = list(text).ok_or_else(|| format!("'{text}' is not a list of counts"))?;
         Ok(counts.into_iter().map(|count| bytes(count, size)).collect())
     };
     let sent = amount(b'n', b'd')?.unwrap_or(0);
@@ -369,26 +369,26 @@ fn assemble(function: Function, parts: &layout::Parts<'_>) -> Result<Given, Stri
 /// Microseconds, whatever unit the line names: `sync.c` multiplies by a million before it is printed.
 fn difference(value: &str) -> Result<i128, String> {
     let first = value.split_whitespace().next().unwrap_or_default();
-    picoseconds(first).ok_or_else(|| format!("'{value}' is no difference of clocks in microseconds"))
+    picoseconds(first).ok_or_else(|| format!("'{value}' is not a clock offset in microseconds"))
 }
 
 fn int(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| format!("'{text}' is no whole number"))
+    text.parse().map_err(|_| format!("'{text}' is not a whole number"))
 }
 
 fn handle(text: &str) -> Result<u64, String> {
-    number(text).ok_or_else(|| format!("'{text}' is no address of a request"))
+    number(text).ok_or_else(|| format!("'{text}' is not the address of a request"))
 }
 
 fn datatype(text: &str) -> Result<u64, String> {
     match triple(text) {
         Some([_, size, _]) if size <= i32::MAX as u64 => Ok(size),
-        _ => Err(format!("'{text}' is no datatype (id,size,extent)")),
+        _ => Err(format!("'{text}' is not a datatype (id,size,extent)")),
     }
 }
 
 fn communicator(text: &str) -> Result<Local, String> {
-    let wrong = || format!("'{text}' is no communicator (id,rank,size)");
+    let wrong = || format!("'{text}' is not a communicator (id,rank,size)");
     let [id, rank, size] = triple(text).ok_or_else(wrong)?;
     let [rank, size] = [rank, size].map(|number| u32::try_from(number).ok());
     match (rank, size) {

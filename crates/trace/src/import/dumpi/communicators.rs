@@ -14,8 +14,8 @@ use straggler_model::Rank;
 
 /// DUMPI's numbers of predefined communicators and groups.
 const NULL: i32 = 1;
-const DUMPI_WORLD: CommId = 2;
-const DUMPI_SELF: CommId = 3;
+const DUMPI_WORLD: u32 = 2;
+const DUMPI_SELF: u32 = 3;
 const EMPTY_GROUP: i32 = 2;
 
 /// How far one rank has come.
@@ -23,7 +23,8 @@ const EMPTY_GROUP: i32 = 2;
 struct Progress {
     calls: usize,
     events: usize,
-    numbers: HashMap<CommId, CommId>,
+    /// DUMPI's numbers of its communicators → those of the trace.
+    numbers: HashMap<u32, CommId>,
     groups: HashMap<i32, Vec<Rank>>,
     /// How many communicators were made from each.
     made: HashMap<CommId, u32>,
@@ -37,7 +38,7 @@ pub(super) struct Replay {
     progress: Vec<Progress>,
     /// Who has come to make a communicator: by what it is made from, and the how-many-eth it is.
     pending: HashMap<(CommId, u32), BTreeMap<Rank, Event>>,
-    /// Calls on communicators nobody can tell the members of.
+    /// Calls on communicators whose members are unknown.
     pub lost_calls: u64,
     pub lost_communicators: u64,
 }
@@ -95,8 +96,8 @@ impl Replay {
             if call.comm == NO_COMM {
                 continue;
             }
-            if call.comm == DUMPI_SELF && !progress.numbers.contains_key(&DUMPI_SELF) {
-                progress.numbers.insert(DUMPI_SELF, self.communicators.len() as CommId);
+            if call.comm.0 == DUMPI_SELF && !progress.numbers.contains_key(&DUMPI_SELF) {
+                progress.numbers.insert(DUMPI_SELF, CommId(self.communicators.len() as u32));
                 let name = "self".into();
                 self.communicators.push(Communicator {
                     members: vec![rank],
@@ -104,8 +105,8 @@ impl Replay {
                     ..Communicator::default()
                 });
             }
-            let number = progress.numbers.get(&call.comm).copied();
-            let Some(communicator) = number.and_then(|number| self.communicators.get(number as usize)) else {
+            let number = progress.numbers.get(&call.comm.0).copied();
+            let Some(communicator) = number.and_then(|number| self.communicators.get(number.index())) else {
                 self.lost_calls += 1;
                 *stream.rank.unknown.entry(call.function.name().into()).or_default() += 1;
                 lose(call, &mut stream.rank.details);
@@ -121,10 +122,10 @@ impl Replay {
     fn come(&mut self, rank: Rank, event: Event, streams: &mut [Stream]) {
         let Some(progress) = self.progress.get_mut(rank as usize) else { return };
         let parent =
-            event.record.number(b'c').and_then(|parent| progress.numbers.get(&(parent as CommId)).copied());
+            event.record.number(b'c').and_then(|parent| progress.numbers.get(&(parent as u32)).copied());
         let Some(parent) = parent.filter(|_| understood(&event.record)) else {
             let made = event.record.number(b'C').unwrap_or(NULL);
-            progress.numbers.remove(&(made as CommId));
+            progress.numbers.remove(&(made as u32));
             self.lost_communicators += u64::from(made > NULL);
             return;
         };
@@ -134,19 +135,19 @@ impl Replay {
         progress.waiting = true;
         let come = self.pending.entry(key).or_default();
         come.insert(rank, event);
-        let members = self.communicators.get(parent as usize).map_or(0, |parent| parent.members.len());
+        let members = self.communicators.get(parent.index()).map_or(0, |parent| parent.members.len());
         if come.len() == members {
             let events = self.pending.remove(&key).unwrap_or_default();
             self.make(parent, events, streams);
         }
     }
 
-    /// All have come: makes the communicators and lets them go on.
+    /// All members have arrived: creates the communicators and lets the ranks continue.
     fn make(&mut self, parent: CommId, events: BTreeMap<Rank, Event>, streams: &mut [Stream]) {
         let lists = self.lists(parent, &events);
         let mut mine: HashMap<Rank, CommId> = HashMap::new();
         for (members, dimensions) in lists {
-            let number = self.communicators.len() as CommId;
+            let number = CommId(self.communicators.len() as u32);
             mine.extend(members.iter().map(|rank| (*rank, number)));
             self.communicators.push(Communicator {
                 members,
@@ -163,8 +164,8 @@ impl Replay {
             let made = event.record.number(b'C').unwrap_or(NULL);
             let number = mine.get(&rank).copied().filter(|_| made > NULL);
             match number {
-                Some(number) => progress.numbers.insert(made as CommId, number),
-                None => progress.numbers.remove(&(made as CommId)),
+                Some(number) => progress.numbers.insert(made as u32, number),
+                None => progress.numbers.remove(&(made as u32)),
             };
             self.lost_communicators += u64::from(number.is_none() && made > NULL);
             let stream = streams.get_mut(rank as usize);
@@ -180,7 +181,7 @@ impl Replay {
     /// The members of all communicators that were made at once, and their shape if they are grids.
     fn lists(&mut self, parent: CommId, events: &BTreeMap<Rank, Event>) -> Vec<(Vec<Rank>, Vec<u64>)> {
         let members =
-            self.communicators.get(parent as usize).map(|parent| parent.members.clone()).unwrap_or_default();
+            self.communicators.get(parent.index()).map(|parent| parent.members.clone()).unwrap_or_default();
         let Some(first) = members.first().and_then(|rank| events.get(rank)).map(|event| &event.record) else {
             return vec![];
         };
@@ -246,8 +247,8 @@ impl Replay {
         };
         let list = match record.name() {
             "Comm_group" => record.number(b'c').and_then(|comm| {
-                let number = progress.numbers.get(&(comm as CommId))?;
-                Some(communicators.get(*number as usize)?.members.clone())
+                let number = progress.numbers.get(&(comm as u32))?;
+                Some(communicators.get(number.index())?.members.clone())
             }),
             name => group(b'g').and_then(|first| grouped(name, first, group(b'h'), record)),
         };
@@ -257,7 +258,7 @@ impl Replay {
         };
     }
 
-    /// Lets ranks go on that wait for others that never come; whether there was any.
+    /// Releases ranks that wait for others that never arrive; returns whether there were any.
     fn give_up(&mut self) -> bool {
         let stuck: Vec<BTreeMap<Rank, Event>> = self.pending.drain().map(|(_, events)| events).collect();
         let any = !stuck.is_empty();
@@ -265,14 +266,14 @@ impl Replay {
             let Some(progress) = self.progress.get_mut(rank as usize) else { continue };
             progress.waiting = false;
             let made = event.record.number(b'C').unwrap_or(NULL);
-            progress.numbers.remove(&(made as CommId));
+            progress.numbers.remove(&(made as u32));
             self.lost_communicators += 1;
         }
         any
     }
 }
 
-/// Keeps a call as one that took time, with nobody to talk to.
+/// Keeps a call only for its time, without communication.
 fn lose(call: &mut Call, details: &mut Vec<Details>) {
     let name = call.function.name();
     match details.get_mut(call.details as usize) {

@@ -65,7 +65,7 @@ struct Reader {
 pub(super) fn read(source: &Source) -> Result<Stream, Wrong> {
     let bytes = &source.bytes;
     if !bytes.starts_with(&MAGIC) {
-        return Err(Wrong { offset: 0, what: "a DUMPI file begins otherwise".into() });
+        return Err(Wrong { offset: 0, what: "this is not the start of a DUMPI file".into() });
     }
     let index = Index::of(bytes);
     let place = index.unwrap_or(Index { body: 8, ..Index::default() });
@@ -103,7 +103,7 @@ pub(super) fn read(source: &Source) -> Result<Stream, Wrong> {
     Ok(reader.stream)
 }
 
-/// What a file without header is taken for.
+/// The defaults for a file without a header.
 const LATEST: Header = Header { version: [1, 1, 0], host: String::new() };
 
 impl Reader {
@@ -166,7 +166,7 @@ impl Reader {
         let mut details = Details::default();
         call.thread = record.thread;
         self.arguments(function, record).fill(&mut call, &mut details);
-        call.comm = record.number(b'c').map_or(NO_COMM, |comm| comm as CommId);
+        call.comm = record.number(b'c').map_or(NO_COMM, |comm| CommId(comm as u32));
         if let Some(window) = record.number(b'q').and_then(|window| u32::try_from(window).ok()) {
             details.rare.window = Some(window);
         }

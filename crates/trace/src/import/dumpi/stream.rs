@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
             let left = self.bytes.len().saturating_sub(self.at);
             return Err(Wrong {
                 offset: self.at,
-                what: format!("{length} bytes expected, the file has {left} more"),
+                what: format!("{length} bytes expected, but only {left} are left"),
             });
         };
         self.at += length;
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         if length.saturating_mul(width) > left {
             return Err(Wrong {
                 offset,
-                what: format!("a list of {length} entries, the file has {left} bytes more"),
+                what: format!("a list of {length} entries, but only {left} bytes are left"),
             });
         }
         Ok(length)
@@ -147,7 +147,7 @@ pub(super) fn calls(bytes: &[u8], at: usize) -> Result<Vec<i32>, Wrong> {
     const FOOTER: u64 = 0xf007_fee7;
     let mut cursor = Cursor::new(bytes, at);
     if cursor.u64()? != FOOTER {
-        return Err(Wrong { offset: at, what: "the footer begins otherwise".into() });
+        return Err(Wrong { offset: at, what: "this is not the start of the footer".into() });
     }
     FUNCTIONS.iter().map(|_| cursor.i32()).collect()
 }

@@ -50,7 +50,7 @@ impl Grammar {
 
 /// What an action does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(super) enum ActionKind {
     Init,
     Compute,
     Sleep,
@@ -64,7 +64,7 @@ pub(super) enum What {
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Action {
-    pub what: What,
+    pub what: ActionKind,
     pub arguments: Arguments,
     /// Work of a computation or reduction, or seconds of a sleep.
     pub flops: f64,
@@ -74,34 +74,34 @@ pub(super) struct Action {
 /// Names of actions that do nothing.
 const NOTHING: [&str; 4] = ["comm_size", "comm_split", "comm_dup", "location"];
 
-fn named(name: &str) -> Option<What> {
+fn named(name: &str) -> Option<ActionKind> {
     Some(match name {
-        "init" => What::Init,
-        "compute" => What::Compute,
-        "sleep" => What::Sleep,
-        "send" => What::Message(Function::Send),
-        "isend" => What::Message(Function::Isend),
-        "recv" => What::Message(Function::Recv),
-        "irecv" => What::Message(Function::Irecv),
-        "wait" => What::Wait(Function::Wait),
-        "test" => What::Wait(Function::Test),
-        "waitall" => What::WaitAll,
-        "finalize" => What::Collective(Function::Finalize),
-        "barrier" => What::Collective(Function::Barrier),
-        "bcast" => What::Collective(Function::Bcast),
-        "reduce" => What::Collective(Function::Reduce),
-        "allreduce" => What::Collective(Function::Allreduce),
-        "scan" => What::Collective(Function::Scan),
-        "exscan" => What::Collective(Function::Exscan),
-        "alltoall" => What::Collective(Function::Alltoall),
-        "allgather" => What::Collective(Function::Allgather),
-        "gather" => What::Collective(Function::Gather),
-        "scatter" => What::Collective(Function::Scatter),
-        "gatherv" => What::Collective(Function::Gatherv),
-        "scatterv" => What::Collective(Function::Scatterv),
-        "allgatherv" => What::Collective(Function::Allgatherv),
-        "alltoallv" => What::Collective(Function::Alltoallv),
-        "reducescatter" => What::Collective(Function::Reduce_scatter),
+        "init" => ActionKind::Init,
+        "compute" => ActionKind::Compute,
+        "sleep" => ActionKind::Sleep,
+        "send" => ActionKind::Message(Function::Send),
+        "isend" => ActionKind::Message(Function::Isend),
+        "recv" => ActionKind::Message(Function::Recv),
+        "irecv" => ActionKind::Message(Function::Irecv),
+        "wait" => ActionKind::Wait(Function::Wait),
+        "test" => ActionKind::Wait(Function::Test),
+        "waitall" => ActionKind::WaitAll,
+        "finalize" => ActionKind::Collective(Function::Finalize),
+        "barrier" => ActionKind::Collective(Function::Barrier),
+        "bcast" => ActionKind::Collective(Function::Bcast),
+        "reduce" => ActionKind::Collective(Function::Reduce),
+        "allreduce" => ActionKind::Collective(Function::Allreduce),
+        "scan" => ActionKind::Collective(Function::Scan),
+        "exscan" => ActionKind::Collective(Function::Exscan),
+        "alltoall" => ActionKind::Collective(Function::Alltoall),
+        "allgather" => ActionKind::Collective(Function::Allgather),
+        "gather" => ActionKind::Collective(Function::Gather),
+        "scatter" => ActionKind::Collective(Function::Scatter),
+        "gatherv" => ActionKind::Collective(Function::Gatherv),
+        "scatterv" => ActionKind::Collective(Function::Scatterv),
+        "allgatherv" => ActionKind::Collective(Function::Allgatherv),
+        "alltoallv" => ActionKind::Collective(Function::Alltoallv),
+        "reducescatter" => ActionKind::Collective(Function::Reduce_scatter),
         _ => return None,
     })
 }
@@ -124,15 +124,15 @@ impl Action {
         let parameters = Parameters { name, all: parameters, ranks: ranks as usize, unit };
         let mut action = Action { what, arguments: Arguments::default(), flops: 0.0, key: None };
         match what {
-            What::Init => action.arguments.sent = parameters.all.len() as u64,
-            What::Compute | What::Sleep => action.flops = parameters.real(0)?,
-            What::Message(function) => action.arguments = parameters.message(function, grammar)?,
-            What::Wait(_) if grammar.old && parameters.all.is_empty() => {}
-            What::Wait(_) => {
+            ActionKind::Init => action.arguments.sent = parameters.all.len() as u64,
+            ActionKind::Compute | ActionKind::Sleep => action.flops = parameters.real(0)?,
+            ActionKind::Message(function) => action.arguments = parameters.message(function, grammar)?,
+            ActionKind::Wait(_) if grammar.old && parameters.all.is_empty() => {}
+            ActionKind::Wait(_) => {
                 action.key = Some((parameters.rank(0)?, parameters.rank(1)?, parameters.tag(2)?))
             }
-            What::WaitAll => {}
-            What::Collective(function) => {
+            ActionKind::WaitAll => {}
+            ActionKind::Collective(function) => {
                 (action.arguments, action.flops) = parameters.collective(function)?
             }
         }
@@ -158,8 +158,8 @@ impl Parameters<'_> {
     /// A number that is not negative.
     fn real(&self, at: usize) -> Result<f64, String> {
         let word = self.word(at)?;
-        let value: f64 = word.parse().map_err(|_| format!("'{word}' is no number"))?;
-        if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(format!("'{word}' is no amount")) }
+        let value: f64 = word.parse().map_err(|_| format!("'{word}' is not a number"))?;
+        if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(format!("'{word}' is not an amount")) }
     }
 
     /// A number of elements, maybe written as a real one.
@@ -173,7 +173,7 @@ impl Parameters<'_> {
 
     fn int(&self, at: usize) -> Result<i32, String> {
         let word = self.word(at)?;
-        word.parse().map_err(|_| format!("'{word}' is no rank and no tag"))
+        word.parse().map_err(|_| format!("'{word}' is neither a rank nor a tag"))
     }
 
     /// SMPI's numbers for any source and nobody are −555 and −666.
@@ -182,7 +182,7 @@ impl Parameters<'_> {
             rank @ 0.. if (rank as usize) < self.ranks => Ok(rank),
             -1 | -555 => Ok(special::ANY),
             -666 => Ok(special::NOBODY),
-            other => Err(format!("{other} is no rank of {}", self.ranks)),
+            other => Err(format!("{other} is not a rank of {}", self.ranks)),
         }
     }
 
@@ -206,7 +206,7 @@ impl Parameters<'_> {
     fn size(&self, at: usize) -> Result<u64, String> {
         let Some(word) = self.all.get(at) else { return Ok(self.unit) };
         let id = word.parse::<usize>().ok().and_then(|id| SIZES.get(id));
-        id.copied().map(u64::from).ok_or_else(|| format!("'{word}' is no datatype of SMPI"))
+        id.copied().map(u64::from).ok_or_else(|| format!("'{word}' is not an SMPI datatype"))
     }
 
     fn counts(&self, from: usize, size: u64) -> Result<Vec<u64>, String> {

@@ -102,7 +102,7 @@ pub(super) fn references(trace: &Trace) -> Vec<u32> {
     // A communicator that the next one may be the other side of.
     let mut side: Option<&Communicator> = None;
     let mut next = 0u32;
-    for (comm, own) in trace.communicators.iter().zip(0..) {
+    for (comm, own) in trace.communicators.iter().zip((0..).map(CommId)) {
         let may_be_side = !comm.remote.is_empty() && !whole.contains(&own);
         if may_be_side && side.take().is_some_and(|first| are_sides(first, comm)) {
             references.push(next.saturating_sub(1));
@@ -129,7 +129,7 @@ fn used_by_both(trace: &Trace) -> HashSet<CommId> {
     for (rank, number) in trace.ranks.iter().zip(0..) {
         let mut seen = HashSet::new();
         for comm in rank.calls.iter().map(|call| call.comm).filter(|&comm| seen.insert(comm)) {
-            let of_call = trace.communicators.get(comm as usize);
+            let of_call = trace.communicators.get(comm.index());
             found.extend(of_call.filter(|comm| comm.remote.contains(&number)).map(|_| comm));
         }
     }
@@ -244,7 +244,7 @@ impl Definitions {
             let file = if is_mpi { mpi } else { UNDEFINED };
             self.add(definition::REGION, |body| {
                 [number as u32, region.shown, empty].into_iter().for_each(|value| body.u32(value));
-                // What stood here before version 1.1 nobody reads.
+                // A field from before version 1.1 that readers ignore.
                 body.u8(0);
                 [file, 0, 0, region.canonical].into_iter().for_each(|value| body.u32(value));
                 body.u8(region.owner.role());
@@ -279,12 +279,12 @@ impl Definitions {
     }
 
     fn communicators(&mut self, trace: &Trace, references: &[u32]) {
-        let made: BTreeSet<u32> = {
+        let made: BTreeSet<CommId> = {
             let details = trace.ranks.iter().flat_map(|rank| &rank.details);
             details.filter_map(|details| details.new_comm).collect()
         };
         let (mut groups, mut next) = (1, 0);
-        for ((comm, &reference), own) in trace.communicators.iter().zip(references).zip(0..) {
+        for ((comm, &reference), own) in trace.communicators.iter().zip(references).zip((0..).map(CommId)) {
             if reference != next {
                 continue;
             }
@@ -292,7 +292,7 @@ impl Definitions {
             let parent =
                 comm.parent.filter(|&parent| comm.remote.is_empty() || is_common(trace, comm, parent));
             let parent =
-                parent.and_then(|parent| references.get(parent as usize).copied()).unwrap_or(UNDEFINED);
+                parent.and_then(|parent| references.get(parent.index()).copied()).unwrap_or(UNDEFINED);
             let flags = if made.contains(&own) { CREATED } else { 0 };
             let name = self.names.string(&comm.name);
             let sides =
@@ -337,7 +337,7 @@ impl Definitions {
 
 /// Whether both groups come from the communicator: of MPI_Intercomm_create, a trace has that of one group.
 fn is_common(trace: &Trace, comm: &Communicator, parent: CommId) -> bool {
-    let Some(parent) = trace.communicators.get(parent as usize) else { return false };
+    let Some(parent) = trace.communicators.get(parent.index()) else { return false };
     let all: HashSet<Rank> = parent.members.iter().chain(&parent.remote).copied().collect();
     comm.members.iter().chain(&comm.remote).all(|member| all.contains(member))
 }

@@ -7,7 +7,7 @@ use super::definitions::Names;
 use super::encoder::Encoder;
 use super::regions::Owner;
 use super::requests::{self, Forgotten, Partner};
-use crate::call::{NO_COMM, special};
+use crate::call::{CommId, NO_COMM, special};
 use crate::operations::{Acted, Given, Kind, Operation, Operations};
 use crate::otf2::error::WriteError;
 use crate::otf2::ids::{event, root};
@@ -191,7 +191,7 @@ impl<'a> Writing<'a> {
         }
         if parts.collective.is_some() {
             let mut body = Encoder::body();
-            body.u64(parts.operation.request.into());
+            body.u64(parts.operation.request.0.into());
             self.out.record(event::COLLECTIVE_REQUEST, body);
         }
         Ok(())
@@ -211,10 +211,10 @@ impl<'a> Writing<'a> {
                 return collective.map(|_| Parts { collective, ..parts });
             }
             _ if operation.failed => return None,
-            Kind::Send => Parts { send: Some(request.into()), ..parts },
-            Kind::Receive => Parts { receive: Some(request.into()), ..parts },
+            Kind::Send => Parts { send: Some(request.0.into()), ..parts },
+            Kind::Receive => Parts { receive: Some(request.0.into()), ..parts },
             Kind::Exchange => Parts {
-                send: Some(request.into()),
+                send: Some(request.0.into()),
                 receive: Some(requests::receiving_half(request)),
                 ..parts
             },
@@ -269,7 +269,7 @@ impl<'a> Writing<'a> {
         }
         // Also of a request that a call gives up: no other record names a request that goes on.
         if !(is_over && acted.finishes_all()) {
-            let number = parts.send.or(parts.receive).unwrap_or(parts.operation.request.into());
+            let number = parts.send.or(parts.receive).unwrap_or(parts.operation.request.0.into());
             self.out.short_record(event::REQUEST_TEST, number);
         }
         Ok(())
@@ -366,7 +366,7 @@ impl<'a> Writing<'a> {
         body.u32(root);
         bytes.into_iter().for_each(|bytes| body.u64(bytes));
         if let Some(request) = request {
-            body.u64(request.into());
+            body.u64(request.0.into());
         }
         let id = if request.is_some() { event::COLLECTIVE_COMPLETE } else { event::COLLECTIVE_END };
         self.out.record(id, body);
@@ -376,7 +376,7 @@ impl<'a> Writing<'a> {
     /// The bytes of a collective as Score-P counts them; those among neighbours as they are.
     fn volume(&self, call: &Call, operation: Collective) -> Option<(u64, u64)> {
         let Class::Collective(..) = call.function.class() else { return Some((call.sent, call.received)) };
-        let comm = self.whole.trace.communicators.get(call.comm as usize);
+        let comm = self.whole.trace.communicators.get(call.comm.index());
         let (size, me) = comm.map_or((1, 0), |comm| {
             let is_scan = matches!(operation, Collective::Scan | Collective::Exscan);
             let me = if is_scan { comm.rank_of(self.own.number).unwrap_or_default() } else { 0 };
@@ -399,16 +399,16 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn comm(&mut self, id: u8, comm: u32) -> Result<(), &'static str> {
+    fn comm(&mut self, id: u8, comm: CommId) -> Result<(), &'static str> {
         let mut body = Encoder::body();
         body.u32(self.reference(comm)?);
         self.out.record(id, body);
         Ok(())
     }
 
-    fn reference(&self, comm: u32) -> Result<u32, &'static str> {
-        let reference = self.whole.references.get(comm as usize).copied();
-        reference.ok_or("names a communicator that the trace does not have")
+    fn reference(&self, comm: CommId) -> Result<u32, &'static str> {
+        let reference = self.whole.references.get(comm.index()).copied();
+        reference.ok_or("names a communicator that is not in the trace")
     }
 }
 

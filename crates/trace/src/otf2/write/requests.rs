@@ -21,7 +21,7 @@ impl Partner {
 
 /// The number in an archive of the receiving half of a request that is also a send: above all others.
 pub(super) fn receiving_half(request: RequestId) -> u64 {
-    1 << 32 | u64::from(request)
+    1 << 32 | u64::from(request.0)
 }
 
 /// What nothing ends but MPI_Finalize.

@@ -1,8 +1,8 @@
 use super::*;
-use crate::Details;
 use crate::call::special;
 use crate::profile::Profile;
 use crate::trace::{Communicator, Trace, WORLD};
+use crate::{Details, RequestId};
 use proptest::prelude::*;
 
 /// What a thread does at a moment, in nanoseconds.
@@ -202,10 +202,11 @@ fn nothing_moves_to_nobody() {
     of_rank.push(Call { sent: 0, ..message(Function::Recv, special::NOBODY) });
     of_rank.push_with(message(Function::Sendrecv, special::NOBODY), half(0));
     of_rank.push_with(message(Function::Sendrecv, 0), half(special::NOBODY));
-    let prepared = Call { received: 0, request: 0, ..message(Function::Send_init, special::NOBODY) };
+    let prepared =
+        Call { received: 0, request: RequestId(0), ..message(Function::Send_init, special::NOBODY) };
     of_rank.push(prepared);
-    let begun = Call { request: 1, ..Call::new(Function::Start, Time(5), Time(6)) };
-    of_rank.push_with(begun, Details { requests: vec![0].into(), ..Details::default() });
+    let begun = Call { request: RequestId(1), ..Call::new(Function::Start, Time(5), Time(6)) };
+    of_rank.push_with(begun, Details { requests: vec![RequestId(0)].into(), ..Details::default() });
     let communicators = vec![Communicator::world(1)];
     let found = Profile::of(&Trace { ranks: vec![of_rank], communicators, ..Trace::default() });
     let of = |function| found.ranks[0].functions[&function];

@@ -112,5 +112,5 @@ fn what_we_cannot_read_is_refused_with_the_mend() {
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
     let error = otf2::read(&small().with_extension("def")).unwrap_err();
-    assert!(error.to_string().contains("is no anchor file of OTF2"), "{error}");
+    assert!(error.to_string().contains("is not an OTF2 anchor file"), "{error}");
 }

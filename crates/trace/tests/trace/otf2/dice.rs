@@ -4,7 +4,7 @@ use straggler_model::{Rank, Time};
 use straggler_trace::call::{CommId, NO_COMM, special};
 use straggler_trace::{
     Call, Class, Collective, Communicator, Completed, Details, Function, HowMany, Matched, RankTrace, Rare,
-    RequestId, Start, Trace,
+    RequestId, Start, Trace, WORLD,
 };
 
 /// Numbers that decide.
@@ -74,7 +74,7 @@ fn communicators(dice: &mut Dice<'_>, ranks: u32) -> Vec<Communicator> {
         if dice.below(2) == 0 {
             remote.clear();
         }
-        let (parent, name) = (Some(0), format!("part {number}"));
+        let (parent, name) = (Some(WORLD), format!("part {number}"));
         all.push(Communicator { members, remote, parent, name, ..Communicator::default() });
     }
     all
@@ -130,7 +130,7 @@ impl Making<'_> {
             Class::NewComm { collective } => {
                 let new_comm = self.comm(dice);
                 // What a communicator was made from, its definition says too.
-                let parent = self.comms.get(new_comm as usize).and_then(|comm| comm.parent);
+                let parent = self.comms.get(new_comm.index()).and_then(|comm| comm.parent);
                 let passes = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
                 let comm = match parent {
                     Some(parent) => parent,
@@ -164,7 +164,7 @@ impl Making<'_> {
             comm.1.members.contains(&self.rank) || comm.1.remote.contains(&self.rank)
         };
         let own: Vec<_> =
-            self.comms.iter().enumerate().filter(own).map(|(number, _)| number as CommId).collect();
+            self.comms.iter().enumerate().filter(own).map(|(number, _)| CommId(number as u32)).collect();
         dice.one_of(&own)
     }
 
@@ -178,7 +178,7 @@ impl Making<'_> {
         let comm = self.comm(dice);
         let peer = dice.one_of(&[special::NONE, special::ROOT, special::NOBODY, 0, 3]);
         let (sent, received) = (dice.bytes(), dice.bytes());
-        let here = &self.comms[comm as usize];
+        let here = &self.comms[comm.index()];
         let size = here.members.len().max(here.remote.len());
         let (sent, received) = match operation {
             // Score-P counts nothing of the only process, and between two groups there is no scan.
@@ -194,7 +194,7 @@ impl Making<'_> {
         let mut call = call;
         if start == Start::Nonblocking {
             let made = self.out.calls.iter().filter(|call| call.request != Call::NO_REQUEST);
-            call.request = made.count() as RequestId;
+            call.request = RequestId(made.count() as u32);
             self.open.push((call.request, self.out.calls.len()));
         }
         self.out.push(call);

@@ -6,7 +6,9 @@ use super::small;
 use straggler_model::Time;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::otf2::{self, Options};
-use straggler_trace::{Call, Completed, Details, Function, Matched, Moment, Rare, Trace};
+use straggler_trace::{
+    Call, CommId, Completed, Details, Function, Matched, Moment, Rare, RequestId, Trace, WORLD,
+};
 
 const NONE: i32 = special::NONE;
 
@@ -20,11 +22,11 @@ fn call(function: Function, enter: u64, exit: u64) -> Call {
 }
 
 fn with(call: Call, comm: u32, peer: i32, tag: i32, sent: u64, received: u64) -> Call {
-    Call { comm, peer, tag, sent, received, ..call }
+    Call { comm: CommId(comm), peer, tag, sent, received, ..call }
 }
 
 fn requests(requests: &[u32], found: bool) -> Option<Details> {
-    Some(Details { requests: requests.into(), found, ..Details::default() })
+    Some(Details { requests: requests.iter().copied().map(RequestId).collect(), found, ..Details::default() })
 }
 
 fn read() -> Trace {
@@ -65,18 +67,24 @@ fn assert_calls(trace: &Trace, rank: usize, expected: Vec<(Call, Option<Details>
 
 #[test]
 fn rank_0_sends_waits_and_takes_part() {
-    let new_comm = Some(Details::from(Rare { new_comm: Some(1), ..Rare::default() }));
+    let new_comm = Some(Details::from(Rare { new_comm: Some(CommId(1)), ..Rare::default() }));
     let expected = vec![
         (call(Function::Init, 1001, 1100), None),
         (with(call(Function::Send, 1200, 1300), 0, 1, 7, 1000, 0), None),
-        (Call { request: 0, ..with(call(Function::Isend, 1400, 1500), 1, 0, 8, 70000, 0) }, None),
-        (Call { request: 1, ..with(call(Function::Irecv, 1500, 1520), 0, 2, 9, 0, 5_000_000_000) }, None),
+        (Call { request: RequestId(0), ..with(call(Function::Isend, 1400, 1500), 1, 0, 8, 70000, 0) }, None),
+        (
+            Call {
+                request: RequestId(1),
+                ..with(call(Function::Irecv, 1500, 1520), 0, 2, 9, 0, 5_000_000_000)
+            },
+            None,
+        ),
         (call(Function::Waitall, 1600, 1700), requests(&[0, 1], true)),
         // 24 bytes among three: 8 each. 64 among two: 32 from the root.
         (with(call(Function::Allreduce, 1800, 1900), 0, NONE, NONE, 8, 8), None),
         (with(call(Function::Bcast, 2000, 2100), 1, 1, NONE, 32, 32), None),
         // It has no record of its own: the definition says what it was made from.
-        (Call { comm: 0, ..call(Function::Comm_split, 2200, 2300) }, new_comm),
+        (Call { comm: CommId(0), ..call(Function::Comm_split, 2200, 2300) }, new_comm),
         (with(call(Function::Barrier, 2400, 2450), 3, NONE, NONE, 0, 0), None),
         (with(call(Function::Send, 2460, 2470), 2, 1, 3, 16, 0), None),
         (call(Function::Finalize, 2500, 2600), None),
@@ -88,7 +96,7 @@ fn rank_0_sends_waits_and_takes_part() {
 fn rank_1_has_numbers_and_a_clock_of_its_own() {
     let unknown = Details::named("MPI_Attr_get");
     let first_of_two = Details {
-        completed: vec![Completed { request: 0, matched: None, cancelled: false }].into(),
+        completed: vec![Completed { request: RequestId(0), matched: None, cancelled: false }].into(),
         ..requests(&[0, 1], true).unwrap()
     };
     let expected = vec![
@@ -97,8 +105,8 @@ fn rank_1_has_numbers_and_a_clock_of_its_own() {
         (call(Function::Unknown, 1471, 1472), Some(unknown)),
         (with(call(Function::Allreduce, 1565, 1941), 0, NONE, NONE, 8, 8), None),
         // MPI_Startall of a send and a receive.
-        (Call { request: 0, ..with(call(Function::Isend, 2035, 2054), 0, 2, 4, 8, 0) }, None),
-        (Call { request: 1, ..with(call(Function::Irecv, 2054, 2054), 0, 0, 4, 0, 9) }, None),
+        (Call { request: RequestId(0), ..with(call(Function::Isend, 2035, 2054), 0, 2, 4, 8, 0) }, None),
+        (Call { request: RequestId(1), ..with(call(Function::Irecv, 2054, 2054), 0, 0, 4, 0, 9) }, None),
         (call(Function::Waitsome, 2129, 2139), Some(first_of_two)),
         (call(Function::Waitall, 2224, 2318), requests(&[1], true)),
         (call(Function::Finalize, 2506, 2600), None),
@@ -115,28 +123,32 @@ fn rank_1_has_numbers_and_a_clock_of_its_own() {
 fn rank_2_has_two_threads_and_a_request_that_is_cancelled() {
     let second = |call: Call| Call { thread: 1, ..call };
     let cancelled = Details {
-        completed: vec![Completed { request: 3, matched: None, cancelled: true }].into(),
+        completed: vec![Completed { request: RequestId(3), matched: None, cancelled: true }].into(),
         ..requests(&[3], true).unwrap()
     };
     let receive = Details { receive: Some(Matched { peer: 0, tag: 6 }), ..Details::default() };
-    let isend = Call { request: 2, ..with(call(Function::Isend, 1145, 1147), 0, 0, 9, 5_000_000_000, 0) };
+    let isend =
+        Call { request: RequestId(2), ..with(call(Function::Isend, 1145, 1147), 0, 0, 9, 5_000_000_000, 0) };
     let expected = vec![
         (call(Function::Init, 1000, 1101), None),
-        (Call { request: 0, ..with(call(Function::Ibarrier, 1110, 1120), 1, NONE, NONE, 0, 0) }, None),
-        (Call { request: 1, ..with(call(Function::Irecv, 1130, 1140), 1, 1, 8, 0, 70000) }, None),
+        (
+            Call { request: RequestId(0), ..with(call(Function::Ibarrier, 1110, 1120), 1, NONE, NONE, 0, 0) },
+            None,
+        ),
+        (Call { request: RequestId(1), ..with(call(Function::Irecv, 1130, 1140), 1, 1, 8, 0, 70000) }, None),
         (second(isend), None),
         (call(Function::Test, 1150, 1160), requests(&[1], false)),
         (second(call(Function::Wait, 1152, 1158)), requests(&[2], true)),
         (second(with(call(Function::Barrier, 1160, 1170), 4, NONE, NONE, 0, 0)), None),
         (call(Function::Test, 1170, 1180), requests(&[1], true)),
-        (Call { request: 3, ..call(Function::Irecv, 1190, 1200) }, None),
+        (Call { request: RequestId(3), ..call(Function::Irecv, 1190, 1200) }, None),
         (call(Function::Cancel, 1210, 1220), None),
         (call(Function::Wait, 1230, 1240), Some(cancelled)),
         (call(Function::Wait, 1250, 1260), requests(&[0], true)),
         (with(call(Function::Sendrecv, 1270, 1280), 0, 1, 5, 20, 30), Some(receive)),
         (with(call(Function::Alltoall, 1300, 1350), 1, NONE, NONE, 128, 128), None),
         (with(call(Function::Gather, 1400, 1450), 0, 2, NONE, 40, 40), None),
-        (Call { comm: 1, ..call(Function::Comm_free, 1500, 1510) }, None),
+        (Call { comm: CommId(1), ..call(Function::Comm_free, 1500, 1510) }, None),
         (call(Function::Finalize, 2500, 2600), None),
     ];
     assert_calls(&read(), 2, expected);
@@ -150,8 +162,8 @@ fn communicators_hosts_and_what_is_known_of_the_run() {
     };
     let expected = [
         ("MPI_COMM_WORLD", vec![0, 1, 2], vec![], None),
-        ("pair", vec![2, 0], vec![], Some(0)),
-        ("between", vec![0], vec![1, 2], Some(0)),
+        ("pair", vec![2, 0], vec![], Some(WORLD)),
+        ("between", vec![0], vec![1, 2], Some(WORLD)),
         // Everybody has a "self" of its own; rank 1 has none, as it did nothing with it.
         ("self", vec![0], vec![], None),
         ("self", vec![2], vec![], None),
@@ -163,7 +175,7 @@ fn communicators_hosts_and_what_is_known_of_the_run() {
     assert_eq!((trace.meta.format.as_str(), trace.meta.program.as_str()), ("OTF2 3.0", "iteration"));
     assert_eq!(trace.meta.more.get("creator").map(String::as_str), Some("Score-P by hand"));
     assert_eq!(trace.notes.len(), 1, "{:?}", trace.notes);
-    assert!(trace.notes[0].starts_with("2 prepared operations"), "{:?}", trace.notes);
+    assert!(trace.notes[0].starts_with("2 persistent operations"), "{:?}", trace.notes);
 }
 
 #[test]
@@ -196,16 +208,16 @@ fn requests_of_tau_are_matched_by_their_order() {
     };
     let made = |request, call: Call| Call { request, ..call };
     let expected = vec![
-        (made(0, with(call(Function::Irecv, 20, 21), 0, 1, 6, 0, 200)), None),
-        (made(1, with(call(Function::Irecv, 22, 23), 0, 1, 7, 0, 300)), None),
-        (made(2, with(call(Function::Isend, 24, 26), 0, 1, 5, 100, 0)), None),
+        (made(RequestId(0), with(call(Function::Irecv, 20, 21), 0, 1, 6, 0, 200)), None),
+        (made(RequestId(1), with(call(Function::Irecv, 22, 23), 0, 1, 7, 0, 300)), None),
+        (made(RequestId(2), with(call(Function::Isend, 24, 26), 0, 1, 5, 100, 0)), None),
         (call(Function::Waitall, 30, 40), requests(&[0, 1, 2], true)),
         (call(Function::Allreduce, 50, 60), None),
     ];
     assert_calls(&trace, 0, expected);
     let expected = vec![
-        (made(0, with(call(Function::Isend, 20, 21), 0, 0, 6, 200, 0)), None),
-        (made(1, with(call(Function::Isend, 22, 23), 0, 0, 7, 300, 0)), None),
+        (made(RequestId(0), with(call(Function::Isend, 20, 21), 0, 0, 6, 200, 0)), None),
+        (made(RequestId(1), with(call(Function::Isend, 22, 23), 0, 0, 7, 300, 0)), None),
         (call(Function::Wait, 30, 31), requests(&[0], true)),
         (with(call(Function::Recv, 45, 45), 0, 0, 5, 0, 100), None),
         (call(Function::Allreduce, 50, 50), None),

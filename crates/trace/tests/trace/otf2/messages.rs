@@ -12,7 +12,8 @@ use straggler_trace::check::check;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::messages::{Message, Messages};
 use straggler_trace::{
-    Call, Class, Communicator, Details, Function, Matched, RankTrace, Rare, Trace, collectives, otf2,
+    Call, Class, Communicator, Details, Function, Matched, RankTrace, Rare, RequestId, Trace, WORLD,
+    collectives, otf2,
 };
 
 fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
@@ -84,7 +85,7 @@ fn printed_message(line: &str, sends: bool) -> Key {
     let other = value(line, if sends { "Receiver" } else { "Sender" }) as Rank;
     let (from, to) = if sends { (own, other) } else { (other, own) };
     let tag = value(line, "Tag") as i32;
-    (from, to, value(line, "Communicator") as CommId, tag, value(line, "Length"))
+    (from, to, CommId(value(line, "Communicator") as u32), tag, value(line, "Length"))
 }
 
 const MAKES: [&str; 3] = ["MPI_ISEND", "MPI_IRECV_REQUEST", "NON_BLOCKING_COLLECTIVE_REQUEST"];
@@ -127,7 +128,7 @@ fn otf2_print_sees_every_message_on_both_sides() {
         assert_eq!(sent, messages);
         assert_requests_end_once(&of(&MAKES), &of(&ENDS));
         let ended = of(&["MPI_COLLECTIVE_END", "NON_BLOCKING_COLLECTIVE_COMPLETE"]);
-        let ended = counted(ended.into_iter().map(|line| value(line, "Communicator") as CommId));
+        let ended = counted(ended.into_iter().map(|line| CommId(value(line, "Communicator") as u32)));
         assert_eq!(ended, collectives);
         assert!(messages.len() > 50 && !collectives.is_empty(), "too little to see anything");
     }
@@ -138,9 +139,9 @@ fn a_receive_of_a_probed_message_says_who_sent_it() {
     let at = |function, enter| Call::new(function, Time(enter), Time(enter + 10));
     let mut trace = Trace { communicators: vec![Communicator::world(2)], ..Trace::default() };
     trace.ranks = vec![RankTrace::default(); 2];
-    trace.ranks[0].push(Call { comm: 0, peer: 1, tag: 7, sent: 100, ..at(Function::Send, 0) });
+    trace.ranks[0].push(Call { comm: CommId(0), peer: 1, tag: 7, sent: 100, ..at(Function::Send, 0) });
     let matched = Some(Matched { peer: 0, tag: 7 });
-    let asked = Call { comm: 0, peer: special::ANY, tag: special::ANY, ..at(Function::Improbe, 0) };
+    let asked = Call { comm: CommId(0), peer: special::ANY, tag: special::ANY, ..at(Function::Improbe, 0) };
     let message = Some(3);
     trace.ranks[1].push_with(
         asked,
@@ -151,14 +152,14 @@ fn a_receive_of_a_probed_message_says_who_sent_it() {
             ..Details::default()
         },
     );
-    let receive = Call { received: 400, request: 0, ..at(Function::Imrecv, 20) };
+    let receive = Call { received: 400, request: RequestId(0), ..at(Function::Imrecv, 20) };
     trace.ranks[1].push_with(receive, Details::from(Rare { message, ..Rare::default() }));
-    let wait = Details { requests: vec![0].into(), found: true, ..Details::default() };
+    let wait = Details { requests: vec![RequestId(0)].into(), found: true, ..Details::default() };
     trace.ranks[1].push_with(at(Function::Wait, 40), wait);
     let read = there_and_back(&trace);
     let imrecv = read.ranks[1].calls[1];
-    assert_eq!((imrecv.comm, imrecv.peer, imrecv.tag, imrecv.received), (0, 0, 7, 100));
-    assert_eq!(self::matched(&read), BTreeMap::from([((0, 1, 0, 7, 100), 1)]));
+    assert_eq!((imrecv.comm, imrecv.peer, imrecv.tag, imrecv.received), (CommId(0), 0, 7, 100));
+    assert_eq!(self::matched(&read), BTreeMap::from([((0, 1, WORLD, 7, 100), 1)]));
 }
 
 /// Processes that were started by this run, or met by it, have no place in it.
@@ -168,7 +169,8 @@ fn processes_of_another_world_stay_in_their_communicators() {
     let foreign = vec![Rank::MAX, Rank::MAX];
     let spawned = Communicator { members: vec![0], remote: foreign, ..Communicator::default() };
     trace.communicators.push(spawned);
-    let send = Call { comm: 1, peer: 1, tag: 4, sent: 8, ..Call::new(Function::Send, Time(0), Time(5)) };
+    let send =
+        Call { comm: CommId(1), peer: 1, tag: 4, sent: 8, ..Call::new(Function::Send, Time(0), Time(5)) };
     trace.ranks[0].push(send);
     let read = there_and_back(&trace);
     assert_eq!(read.communicators, trace.communicators);
@@ -184,11 +186,11 @@ fn two_sides_of_a_communicator_become_one() {
     }
     trace.ranks = vec![RankTrace::default(); 3];
     let call = |function, comm, peer| Call { comm, peer, tag: 0, ..Call::new(function, Time(0), Time(9)) };
-    trace.ranks[1].push(Call { sent: 8, ..call(Function::Send, 1, 0) });
-    trace.ranks[2].push(Call { received: 8, ..call(Function::Recv, 2, 1) });
+    trace.ranks[1].push(Call { sent: 8, ..call(Function::Send, CommId(1), 0) });
+    trace.ranks[2].push(Call { received: 8, ..call(Function::Recv, CommId(2), 1) });
     let read = there_and_back(&trace);
     assert_eq!(read.communicators.len(), 2);
-    assert_eq!(matched(&read), BTreeMap::from([((1, 2, 1, 0, 8), 1)]));
+    assert_eq!(matched(&read), BTreeMap::from([((1, 2, CommId(1), 0, 8), 1)]));
 }
 
 /// Cancelled, forgotten and given up: nothing of it becomes a fault when it is read again.

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use straggler_model::Time;
-use straggler_trace::{Call, Class, Communicator, Details, Function, HowMany, Rare, Start, Trace, otf2};
+use straggler_trace::{
+    Call, Class, CommId, Communicator, Details, Function, HowMany, Rare, Start, Trace, otf2,
+};
 
 /// The lines of all events, or nothing where there is no otf2-print.
 pub fn lines(anchor: &Path) -> Option<Vec<String>> {
@@ -142,12 +144,12 @@ fn times_are_those_that_libotf2_sees() {
 #[test]
 fn communicators_are_made_by_an_allreduce_of_all_their_members() {
     let mut trace = plain([]);
-    trace.communicators.push(Communicator { parent: Some(0), ..Communicator::world(1) });
-    let made = Details::from(Rare { new_comm: Some(1), ..Rare::default() });
+    trace.communicators.push(Communicator { parent: Some(CommId(0)), ..Communicator::world(1) });
+    let made = Details::from(Rare { new_comm: Some(CommId(1)), ..Rare::default() });
     for (function, time) in
         [(Function::Comm_split, 0), (Function::Comm_create_group, 20), (Function::Comm_idup, 40)]
     {
-        let call = Call { comm: 0, ..Call::new(function, Time(time), Time(time + 10)) };
+        let call = Call { comm: CommId(0), ..Call::new(function, Time(time), Time(time + 10)) };
         trace.ranks[0].push_with(call, made.clone());
     }
     let directory = tempfile::tempdir().unwrap();

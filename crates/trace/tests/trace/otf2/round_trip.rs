@@ -5,7 +5,9 @@ use super::fixture::calls;
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::otf2::{self, Options, WriteError};
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Rare, Repeated, Trace};
+use straggler_trace::{
+    Call, CommId, Communicator, Details, Function, RankTrace, Rare, Repeated, RequestId, Trace,
+};
 
 pub fn there_and_back(trace: &Trace) -> Trace {
     let directory = tempfile::tempdir().unwrap();
@@ -54,7 +56,7 @@ pub fn plain(functions: impl IntoIterator<Item = Call>) -> Trace {
 }
 
 pub fn send(tag: i32) -> Call {
-    Call { comm: 0, peer: 0, tag, sent: 8, ..Call::new(Function::Send, Time::ZERO, Time::ZERO) }
+    Call { comm: CommId(0), peer: 0, tag, sent: 8, ..Call::new(Function::Send, Time::ZERO, Time::ZERO) }
 }
 
 #[test]
@@ -103,23 +105,43 @@ fn prepared_operations_come_back_as_nonblocking_ones() {
     let mut trace = plain([]);
     let rank = &mut trace.ranks[0];
     let details =
-        |requests: &[u32], found| Details { requests: requests.into(), found, ..Details::default() };
+        |requests: &[RequestId], found| Details { requests: requests.into(), found, ..Details::default() };
     let call = |function, enter| Call::new(function, Time(enter), Time(enter + 5));
-    rank.push(Call { request: 0, sent: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Send_init, 0) });
-    rank.push(Call { request: 1, received: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Recv_init, 10) });
+    rank.push(Call {
+        request: RequestId(0),
+        sent: 64,
+        comm: CommId(0),
+        peer: 0,
+        tag: 3,
+        ..call(Function::Send_init, 0)
+    });
+    rank.push(Call {
+        request: RequestId(1),
+        received: 64,
+        comm: CommId(0),
+        peer: 0,
+        tag: 3,
+        ..call(Function::Recv_init, 10)
+    });
     for (first, time) in [(2, 20), (4, 40)] {
-        rank.push_with(Call { request: first, ..call(Function::Startall, time) }, details(&[0, 1], false));
-        rank.push_with(call(Function::Waitall, time + 10), details(&[first, first + 1], true));
+        rank.push_with(
+            Call { request: RequestId(first), ..call(Function::Startall, time) },
+            details(&[RequestId(0), RequestId(1)], false),
+        );
+        rank.push_with(
+            call(Function::Waitall, time + 10),
+            details(&[RequestId(first), RequestId(first + 1)], true),
+        );
     }
     let read = there_and_back(&trace);
     let names: Vec<_> = read.ranks[0].calls.iter().map(|call| call.function.name()).collect();
     let round = ["MPI_Isend", "MPI_Irecv", "MPI_Waitall"];
     assert_eq!(names, [&["MPI_Send_init", "MPI_Recv_init"][..], &round, &round].concat());
     let (isend, irecv) = (read.ranks[0].calls[5], read.ranks[0].calls[6]);
-    assert_eq!((isend.enter, isend.exit, isend.request), (Time(40), Time(45), 2));
+    assert_eq!((isend.enter, isend.exit, isend.request), (Time(40), Time(45), RequestId(2)));
     assert_eq!((isend.peer, isend.tag, isend.sent), (0, 3, 64));
-    assert_eq!((irecv.enter, irecv.request, irecv.received), (Time(45), 3, 64));
-    assert_eq!(calls(&read, 0)[7].1, Some(details(&[2, 3], true)));
+    assert_eq!((irecv.enter, irecv.request, irecv.received), (Time(45), RequestId(3), 64));
+    assert_eq!(calls(&read, 0)[7].1, Some(details(&[RequestId(2), RequestId(3)], true)));
 }
 
 #[test]
@@ -140,9 +162,9 @@ fn what_otf2_cannot_hold_is_named() {
     let mut overlap = plain([send(1), send(2)]);
     overlap.ranks[0].calls[1].enter = Time(500);
     assert!(matches!(error(&overlap, "run"), WriteError::Overlap { rank: 0, call: 1, .. }));
-    let foreign = plain([Call { comm: 5, ..send(1) }]);
+    let foreign = plain([Call { comm: CommId(5), ..send(1) }]);
     let text = error(&foreign, "run").to_string();
-    assert_eq!(text, "rank 0, call 0 (MPI_Send): names a communicator that the trace does not have");
+    assert_eq!(text, "rank 0, call 0 (MPI_Send): names a communicator that is not in the trace");
     for name in ["", "..", "a/b"] {
         assert!(matches!(error(&plain([]), name), WriteError::Name(_)), "{name}");
     }
@@ -159,7 +181,7 @@ fn polls_that_were_counted_side_by_side_follow_one_another() {
     rank.push_with(call(Function::Iprobe, 0, 50), Details::from(Rare { repeated, ..Rare::default() }));
     rank.push(call(Function::Test, 20, 30));
     rank.push(call(Function::Win_test, 25, 60));
-    rank.push(Call { comm: 0, peer: 0, tag: 1, sent: 8, ..call(Function::Send, 70, 80) });
+    rank.push(Call { comm: CommId(0), peer: 0, tag: 1, sent: 8, ..call(Function::Send, 70, 80) });
     let read = there_and_back(&trace);
     let times: Vec<_> = read.ranks[0].calls.iter().map(|call| (call.enter.ps(), call.exit.ps())).collect();
     assert_eq!(times, [(0, 50), (50, 50), (50, 60), (70, 80)]);

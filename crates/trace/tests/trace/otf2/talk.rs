@@ -87,26 +87,27 @@ pub fn talk(numbers: &[u32], ranks: u32, steps: usize) -> Talk {
 impl Talk {
     /// One request at least: archives without any are read as those of TAU, which has none.
     fn greet(&mut self) {
-        let line = Line { comm: 0, from: 0, to: 1, source: 0, destination: 1, tag: 2, bytes: 5, room: 5 };
+        let line =
+            Line { comm: CommId(0), from: 0, to: 1, source: 0, destination: 1, tag: 2, bytes: 5, room: 5 };
         let request = self.request(0);
         self.push(0, Call { request, ..Self::outgoing(line, Function::Isend) }, Details::default());
         self.push(0, plain(Function::Wait), Details { found: true, ..given(&[request]) });
-        let receive = Call { comm: 0, peer: 0, tag: 2, received: 5, ..plain(Function::Recv) };
+        let receive = Call { comm: CommId(0), peer: 0, tag: 2, received: 5, ..plain(Function::Recv) };
         self.push(1, receive, Details::default());
         self.note(line);
     }
 
     fn line(&self, dice: &mut Dice<'_>) -> Line {
         let ranks = self.trace.ranks.len();
-        let comm = dice.below(self.trace.communicators.len()) as CommId;
-        let of_comm = &self.trace.communicators[comm as usize];
+        let comm = CommId(dice.below(self.trace.communicators.len()) as u32);
+        let of_comm = &self.trace.communicators[comm.index()];
         let from = dice.below(ranks) as Rank;
         let is_in = |rank: Rank| of_comm.members.contains(&rank) || of_comm.remote.contains(&rank);
-        let comm = if is_in(from) { comm } else { 0 };
-        let peers = self.trace.communicators[comm as usize].peers(from);
+        let comm = if is_in(from) { comm } else { CommId(0) };
+        let peers = self.trace.communicators[comm.index()].peers(from);
         let destination = dice.below(peers.len());
         let to = peers[destination];
-        let back = self.trace.communicators[comm as usize].peers(to);
+        let back = self.trace.communicators[comm.index()].peers(to);
         let source = back.iter().position(|&rank| rank == from).unwrap() as i32;
         let bytes = dice.below(100) as u64;
         let room = bytes + dice.below(2) as u64 * 50;
@@ -126,8 +127,10 @@ impl Talk {
     }
 
     fn request(&mut self, rank: Rank) -> RequestId {
-        self.speakers[rank as usize].requests += 1;
-        self.speakers[rank as usize].requests - 1
+        let speaker = &mut self.speakers[rank as usize];
+        let request = speaker.requests;
+        speaker.requests = request.wrapping_add(1);
+        request
     }
 
     fn outgoing(line: Line, function: Function) -> Call {
@@ -342,8 +345,8 @@ impl Talk {
     }
 
     fn collective(&mut self, dice: &mut Dice<'_>) {
-        let comm = dice.below(self.trace.communicators.len()) as CommId;
-        let of_comm = &self.trace.communicators[comm as usize];
+        let comm = CommId(dice.below(self.trace.communicators.len()) as u32);
+        let of_comm = &self.trace.communicators[comm.index()];
         let members: Vec<Rank> = of_comm.members.iter().chain(&of_comm.remote).copied().collect();
         *self.collectives.entry(comm).or_default() += members.len();
         let way = dice.below(4);

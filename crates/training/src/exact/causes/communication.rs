@@ -1,5 +1,5 @@
-//! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
-//! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
+//! Transfers that take longer than usual, and their links. All members of a transfer end it together, so its times only point to
+//! a link: two ranks, or a whole group. A single rank is named only if all slow links share it.
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::{At, Replays};
@@ -10,36 +10,36 @@ use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More slow links than this share are the rule, not the exception.
+/// If more than this share of the links is slow, slow links are the norm.
 const EXCEPTION: f64 = 2.0 / 3.0;
-/// Links are alike if the slowest takes less than so many times the usual.
+/// Links are alike if the slowest takes less than this many times the usual time.
 const ALIKE: f64 = 1.05;
-/// Links that are told as evidence.
+/// The number of links listed as evidence.
 const TOLD: usize = 5;
-/// Slow links that have names; of more, the number is told.
+/// The number of slow links that are named; if there are more, they are only counted.
 const NAMED: usize = 3;
 
 /// A link that is slow in a class of operations.
 struct Slow<'a> {
     class: &'a str,
     link: usize,
-    /// Which of its transfers take so long, how long, and what is usual, in picoseconds.
+    /// What part of its transfers is slow; how long they take at least and what is usual, in picoseconds.
     part: &'static str,
     takes: i64,
     usual: i64,
-    /// The place of the step that it is slow since, where that is not the first.
+    /// The index of the step since which it is slow; `None` if it always was.
     since: Option<usize>,
 }
 
-/// What a transfer of a kind usually takes.
+/// The usual duration of a transfer of a kind.
 #[derive(Clone, Copy, Default)]
 pub struct Usual {
     pub takes: i64,
-    /// Where transfers take longer on all links since a step: that step, and what they take.
+    /// If transfers take longer on all links since some step: that step, and the durations before and after.
     since: Option<Rise>,
 }
 
-/// By kind: the ideal, unless half of all transfers are slow, or all are since a step.
+/// By kind: the ideal, unless half of all transfers are slow, or all are slow since some step.
 pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
     let of_kind = |kind: usize| {
         if replays.job.kinds[kind].role != Role::Communication {
@@ -54,7 +54,7 @@ pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
     (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
 }
 
-/// Since when half of all links and more take longer for a kind.
+/// The step since which at least half of the transfers of a kind take longer.
 fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
     let all = (0..replays.links.members.len()).collect();
     let by_link = replays.transfers_by_step(kind, &all);
@@ -71,16 +71,9 @@ fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
 
 impl Looking<'_> {
     pub fn communication(&self) -> Vec<Candidate<'_>> {
-        let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (place, kind) in self.replays.job.kinds.iter().enumerate() {
-            if kind.role == Role::Communication {
-                classes.entry(kind.class.as_str()).or_default().push(place);
-            }
-        }
-        let slow: Vec<Slow<'_>> =
-            classes.par_iter().flat_map_iter(|(class, kinds)| self.slow_links(class, kinds)).collect();
+        let (mut classes, slow) = (self.classes(), self.all_slow_links());
         let of_slow: BTreeSet<&str> = slow.iter().map(|slow| slow.class).collect();
-        // One cause where all slow links have something in common, else one for all classes that are slow on the same links.
+        // One cause if all slow links have a member in common, else one for each set of classes that share slow links.
         let told: Vec<(Vec<&str>, Vec<u32>, String)> = match self.blamed(&slow) {
             Some((ranks, says)) => vec![(of_slow.iter().copied().collect(), ranks, says)],
             None => on_same_links(&slow)
@@ -104,7 +97,7 @@ impl Looking<'_> {
                 _ => "Check the links of these ranks, and what else uses the network.",
             };
             let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
-            // What began with all slow links, where none was slow before.
+            // The step in which the first link became slow, if none was slow before.
             let since = own.iter().map(|slow| slow.since).min().flatten();
             let since_step = since.map(|step| self.replays.job.steps[step].number);
             let cause = &mut candidate.cause;
@@ -120,7 +113,36 @@ impl Looking<'_> {
         causes
     }
 
-    /// Classes in which no link stands out; those that became slow with the same step are one cause.
+    /// Classes of transfers, and their kinds.
+    fn classes(&self) -> BTreeMap<&str, Vec<usize>> {
+        let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (place, kind) in self.replays.job.kinds.iter().enumerate() {
+            if kind.role == Role::Communication {
+                classes.entry(kind.class.as_str()).or_default().push(place);
+            }
+        }
+        classes
+    }
+
+    fn all_slow_links(&self) -> Vec<Slow<'_>> {
+        let classes = self.classes();
+        classes.par_iter().flat_map_iter(|(class, kinds)| self.slow_links(class, kinds)).collect()
+    }
+
+    /// By worker: whether all its point-to-point links are slow. Then it is the slow member of its collectives, too.
+    pub fn slow_with_all(&self) -> Vec<bool> {
+        let slow: BTreeSet<usize> = self.all_slow_links().iter().map(|slow| slow.link).collect();
+        let mut links = vec![(0, 0); self.replays.job.workers.len()];
+        for (link, members) in self.replays.links.members.iter().enumerate().filter(|(_, of)| of.len() == 2) {
+            for &member in members {
+                let (all, slow_ones) = &mut links[member as usize];
+                (*all, *slow_ones) = (*all + 1, *slow_ones + usize::from(slow.contains(&link)));
+            }
+        }
+        links.into_iter().map(|(all, slow)| all > 0 && slow == all).collect()
+    }
+
+    /// Classes in which no link stands out. Those that became slow in the same step are one cause.
     fn slow_everywhere(&self, classes: &BTreeMap<&str, Vec<usize>>) -> Vec<Candidate<'_>> {
         let mut together: BTreeMap<(Option<usize>, &str), Vec<&str>> = BTreeMap::new();
         for (&class, kinds) in classes {
@@ -145,7 +167,7 @@ impl Looking<'_> {
         together.into_iter().map(one).collect()
     }
 
-    /// What transfers took before a step and since.
+    /// How long transfers took before a step, and since.
     fn levels(&self, kinds: &[usize], step: usize) -> Vec<String> {
         let job = self.replays.job;
         let (last, first) = (job.steps[step.saturating_sub(1)].number, job.steps[step].number);
@@ -163,7 +185,7 @@ impl Looking<'_> {
         told.into_iter().map(line).take(TOLD).collect()
     }
 
-    /// What there is to say of links that are all much the same: the one with the longest transfers, as a rule.
+    /// A sentence about links that are all similar, usually naming the one with the longest transfers.
     fn no_link_stands_out(&self, kinds: &[usize]) -> Option<String> {
         let of_kind = |&kind: &usize| {
             let mut transfers = self.replays.transfers(kind);
@@ -179,17 +201,18 @@ impl Looking<'_> {
         let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
         Some(match slowest.factor() < ALIKE {
             true => {
-                format!("They are alike on all links: {usual} as a rule, and now and then up to {longest}.")
+                format!("They are alike on all links: typically {usual}, occasionally up to {longest}.")
             }
             false => format!(
-                "No link stands out: usual is {usual}, on the slowest link, {}, {} as a rule; the longest takes {longest}.",
+                "No link stands out: transfers typically take {usual}; on the slowest link, {}, they typically take {}; the \
+                 longest takes {longest}.",
                 self.between(&self.replays.links.members[slowest.link]),
                 time(slowest.takes as f64)
             ),
         })
     }
 
-    /// What is won if transfers of some kinds take no longer than usual.
+    /// The gain if transfers of some kinds take no longer than usual.
     fn usual_transfers(&self, kinds: &[usize], says: String) -> Candidate<'_> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
@@ -211,7 +234,7 @@ impl Looking<'_> {
         candidate
     }
 
-    /// Who is common to all slow links, and that in words: a link that is in all of them, or one worker.
+    /// The link or the worker that all slow links have in common, and a sentence about it.
     fn blamed(&self, slow: &[Slow<'_>]) -> Option<(Vec<u32>, String)> {
         let links = &self.replays.links.members;
         let mut common: BTreeSet<u32> = slow.first()?.members(links).collect();
@@ -220,7 +243,7 @@ impl Looking<'_> {
         let ranks = self.ranks(common.iter().copied());
         let is_link = slow.iter().any(|slow| links[slow.link].len() == common.len());
         let says = match &ranks[..] {
-            [rank] => format!("Transfers that rank {rank} takes part in are slow"),
+            [rank] => format!("Transfers involving rank {rank} are slow"),
             [one, other] if is_link => format!("The link between ranks {one} and {other} is slow"),
             [_, _, ..] if is_link => {
                 format!("The collectives of ranks {} are slow", words::list_up_to(6, &ranks))
@@ -230,7 +253,7 @@ impl Looking<'_> {
         Some((ranks, says))
     }
 
-    /// Several slow links in words, named where they are few.
+    /// A sentence about several slow links. Names them if they are few.
     fn some_links(&self, links: &BTreeSet<usize>, classes: &[&str]) -> String {
         let members = &self.replays.links.members;
         let named: Vec<String> =
@@ -241,8 +264,8 @@ impl Looking<'_> {
         }
     }
 
-    /// The links that stand out in a class: as a rule, or in a quarter of their transfers. Where all are slower since a step, those
-    /// that stand out from that, too.
+    /// The links that stand out in a class: by their median, or by their slowest quarter. If none does because all became slower
+    /// in some step, the links that stand out from that new level.
     fn slow_links<'a>(&self, class: &'a str, kinds: &[usize]) -> Vec<Slow<'a>> {
         let all = self.links_above(class, kinds, |usual| usual.takes);
         let rose = kinds.iter().any(|&kind| self.usual[kind].since.is_some());
@@ -296,8 +319,8 @@ impl Looking<'_> {
         slow.members(&self.replays.links.members)
     }
 
-    /// Ranks of places, ascending.
-    fn ranks(&self, places: impl Iterator<Item = u32>) -> Vec<u32> {
+    /// The ranks of workers given by index, ascending.
+    pub fn ranks(&self, places: impl Iterator<Item = u32>) -> Vec<u32> {
         let ranks: BTreeSet<u32> =
             places.map(|place| self.replays.job.workers[place as usize].rank).collect();
         ranks.into_iter().collect()
@@ -307,7 +330,7 @@ impl Looking<'_> {
     fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<String> {
         let mut sorted = slow.to_vec();
         sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
-        // Each link once, then again in what else it is slow.
+        // The worst entry of each link first, then its other classes.
         let mut seen = BTreeSet::new();
         let (first, again): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|slow| seen.insert(slow.link));
         let sorted = [first, again].concat();
@@ -319,8 +342,8 @@ impl Looking<'_> {
         }
         if slow.iter().any(|slow| self.members(slow).count() > 2) {
             lines.push(
-                "All members of a collective end together: its times do not tell whose link is slow. One that moves more data \
-                 than the others looks the same."
+                "All members of a collective end together, so its times do not show whose link is slow. A collective that moves \
+                 more data than the others looks the same."
                     .into(),
             );
         }
@@ -330,7 +353,7 @@ impl Looking<'_> {
     fn told(&self, slow: &Slow<'_>) -> String {
         let since = slow.since.map(|step| format!("since step {}, ", self.replays.job.steps[step].number));
         let line = format!(
-            "{}{} of the transfers of {} {} take {} or more; usual is {}.",
+            "{}{} of the transfers of {} {} take {} or more; the usual time is {}.",
             since.unwrap_or_default(),
             slow.part,
             slow.class,
@@ -348,7 +371,7 @@ impl Looking<'_> {
     }
 }
 
-/// Slow links and the classes of operations that they are slow in; those of classes that have a slow link in common are together.
+/// Sets of slow links, with the classes in which they are slow. Classes that share a slow link are in one set.
 fn on_same_links<'a>(slow: &[Slow<'a>]) -> Vec<(BTreeSet<usize>, Vec<&'a str>)> {
     let mut by_class: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for slow in slow {
@@ -371,7 +394,7 @@ fn on_same_links<'a>(slow: &[Slow<'a>]) -> Vec<(BTreeSet<usize>, Vec<&'a str>)> 
 }
 
 impl<'a> Slow<'a> {
-    /// A link that becomes slow with a step and stays so, with what its transfers take from then on.
+    /// The same link, if it became slow in some step and stayed slow, with the duration of its transfers from then on.
     fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
@@ -388,7 +411,7 @@ impl<'a> Slow<'a> {
 }
 
 impl Slow<'_> {
-    /// How many times the usual.
+    /// The duration as a multiple of the usual.
     fn factor(&self) -> f64 {
         self.takes as f64 / self.usual.max(1) as f64
     }
@@ -402,7 +425,7 @@ fn is_long(takes: i64, usual: i64) -> bool {
     takes > 0 && takes as f64 >= STANDS_OUT * usual as f64
 }
 
-/// A quarter of the values is as large or larger. 0 for none.
+/// A quarter of the values is as large or larger. 0 if there are none.
 fn upper_quartile(values: &mut [i64]) -> i64 {
     match values.len() {
         0 => 0,

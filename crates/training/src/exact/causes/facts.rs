@@ -1,32 +1,32 @@
-//! What is known of workers and kinds, before anything is replayed.
+//! Statistics of workers and kinds, computed before any replay.
 
 use super::super::Replays;
 use super::lengths::Spread;
 use super::since::Rise;
-use crate::median::{Value, lower_median, median};
+use crate::median::{Value, lower_median, mean, median};
 use crate::{Job, Role};
 use rayon::prelude::*;
 
-/// Workers of a stage are of two kinds if those of one take so many times as long as those of the other.
+/// The workers of a stage fall into a fast and a slow group if the slow ones take this many times as long.
 const APART: f64 = 1.1;
-/// The fast ones are typical if they are one of so many, or more.
+/// The fast group is typical if it is at least one worker in this many.
 const TYPICAL: usize = 4;
 
 pub struct Facts {
     pub kinds: usize,
-    /// By worker and kind: the mean that it takes, in picoseconds, and how often it occurs.
+    /// By worker and kind: the mean duration in picoseconds, and the count.
     means: Vec<(f64, u64)>,
-    /// By step, then by worker and kind: what it takes altogether, in picoseconds, and how often it occurs.
+    /// By step, then by worker and kind: the total duration in picoseconds, and the count.
     by_step: Vec<Vec<(i64, u64)>>,
-    /// By step and worker: what it computed altogether, in picoseconds.
+    /// By step and worker: the total computing time in picoseconds.
     pub computed: Vec<Vec<i64>>,
     /// By step and worker: whether it was recorded.
     takes_part: Vec<Vec<bool>>,
-    /// By worker: its stage, and whether it stands for it. None computes faster than it can: where most workers of a stage take
-    /// clearly longer than the rest, the rest is typical.
+    /// By worker: its stage, and whether it is typical of it. No worker computes faster than possible: if most workers of a stage
+    /// take clearly longer than the rest, the rest is typical.
     stages: Vec<usize>,
     typical: Vec<bool>,
-    /// By step and stage: what its typical workers computed, sorted.
+    /// By step and stage: the computing times of its typical workers, sorted.
     sorted: Vec<Vec<Vec<i64>>>,
 }
 
@@ -38,7 +38,7 @@ impl Facts {
             let per_column = job.workers.len() / columns;
             let mut sums = vec![(0i64, 0u64); job.workers.len() * kinds];
             for (place, op) in shape.ops.iter().enumerate() {
-                let takes = &replays.times[step].takes[place * columns..(place + 1) * columns];
+                let takes = &replays.times[step].steady()[place * columns..(place + 1) * columns];
                 for (column, takes) in takes.iter().enumerate() {
                     if job.is_filler(job.instance(step, column, place)) {
                         continue;
@@ -89,7 +89,7 @@ impl Facts {
         }
     }
 
-    /// Lets workers no longer stand for their stage, unless hardly any other does.
+    /// Marks workers as not typical of their stage, unless too few typical ones would be left.
     pub fn set_apart(&mut self, job: &Job, workers: &[usize]) {
         for &worker in workers {
             let of_stage =
@@ -104,13 +104,13 @@ impl Facts {
             steps.map(|(computed, takes_part)| by_stage(job, computed, takes_part, typical)).collect();
     }
 
-    /// What a worker takes for a kind in the mean, where it has any.
+    /// The mean duration of a kind on a worker. `None` if the worker has no such operation.
     pub fn mean(&self, worker: usize, kind: usize) -> Option<f64> {
         let (mean, count) = self.means[worker * self.kinds + kind];
         (count > 0).then_some(mean)
     }
 
-    /// What a worker takes for a kind altogether, in the mean of its steps.
+    /// The mean time per step that a worker spends in a kind.
     pub fn a_step(&self, worker: usize, kind: usize) -> f64 {
         let steps = self.by_step.iter().zip(&self.takes_part).filter(|(_, there)| there[worker]);
         let (sum, count) = steps.fold((0i128, 0u32), |(sum, count), (sums, _)| {
@@ -125,7 +125,8 @@ impl Facts {
         (count > 0).then(|| sum as f64 / count as f64)
     }
 
-    /// By step, then by stage and kind: what the worker in the middle takes in the mean; of an even number, the faster one.
+    /// By step, then by stage and kind: the mean duration on the median worker; of an even number of workers, on the faster of
+    /// the two in the middle.
     pub fn typical_by_step(&self, job: &Job) -> Vec<Vec<f64>> {
         let of_step = |step: usize| {
             let mut means = vec![Vec::new(); job.stages() * self.kinds];
@@ -140,7 +141,16 @@ impl Facts {
         (0..self.computed.len()).into_par_iter().map(of_step).collect()
     }
 
-    /// What a worker computes in a step, as a multiple of what it computes in the mean of its steps.
+    /// How many times as long a kind takes on a worker as on a typical worker of its stage, in the same step: 1 or more. The mean
+    /// over all steps would not do, because workers that are slow one after another all raise it. `typical` comes from
+    /// [`Facts::typical_by_step`].
+    pub fn times_typical(&self, typical: &[Vec<f64>], step: usize, worker: usize, kind: usize) -> f64 {
+        let usual = typical[step][self.stages[worker] * self.kinds + kind];
+        let own = self.mean_in(step, worker, kind).unwrap_or(usual);
+        if usual > 0.0 { (own / usual).max(1.0) } else { 1.0 }
+    }
+
+    /// By step: the computing time of a worker, as a multiple of its mean over its steps.
     pub fn against_itself(&self, worker: usize) -> Vec<f64> {
         let own = |step: usize| self.computed[step][worker] as f64;
         let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
@@ -149,7 +159,8 @@ impl Facts {
         (0..self.computed.len()).map(relative).collect()
     }
 
-    /// How much longer a worker computes than the one in the middle of the others of its stage, by step in which it was recorded.
+    /// The computing time of a worker as a multiple of the median of the other workers of its stage, for each step in which it
+    /// was recorded.
     pub fn against(&self, worker: usize) -> Vec<(usize, f64)> {
         let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
         there.map(|step| (step, self.against_in(step, worker))).collect()
@@ -165,7 +176,8 @@ impl Facts {
         if middle > 0 { own as f64 / middle as f64 } else { 1.0 }
     }
 
-    /// What the worker in the middle of a stage computes, by step; of two, the faster. Empty where a step does not tell.
+    /// The computing time of the median worker of a stage, by step; of two, the faster. Empty if any step has no typical worker
+    /// of the stage.
     pub fn levels(&self, stage: usize) -> Vec<f64> {
         let of_step = |stages: &Vec<Vec<i64>>| {
             let sorted = &stages[stage];
@@ -174,24 +186,24 @@ impl Facts {
         self.sorted.iter().map(of_step).collect::<Option<Vec<f64>>>().unwrap_or_default()
     }
 
-    /// By stage: since when the worker in its middle computes longer.
+    /// By stage: the step since which its median worker computes longer.
     pub fn rises(&self) -> Vec<Option<Rise>> {
         let stages = self.sorted.first().map_or(0, Vec::len);
         (0..stages).map(|stage| Rise::of(&self.levels(stage))).collect()
     }
 
-    /// What a worker takes for a kind altogether, by step; 0 where it was not recorded.
+    /// The total time of a kind on a worker, by step; 0 if the worker was not recorded.
     pub fn each_step(&self, worker: usize, kind: usize) -> Vec<f64> {
         self.by_step.iter().map(|sums| sums[worker * self.kinds + kind].0 as f64).collect()
     }
 
-    /// Whether a worker stands for its stage.
+    /// Whether a worker is typical of its stage.
     pub fn is_typical(&self, worker: usize) -> bool {
         self.typical[worker]
     }
 
-    /// How much longer a worker computes than others of its stage, where some other workers computed the same data: by how much these
-    /// took longer is the data's doing. By step in which all were recorded.
+    /// Like [`Facts::against`], divided by the same ratio of workers of other stages that computed the same data: their ratio
+    /// shows the effect of the data. Steps in which none of them was recorded are left out.
     pub fn against_data(&self, worker: usize, same_data: &[usize]) -> Vec<(usize, f64)> {
         let of_data = |step: usize| {
             let there = same_data.iter().filter(|&&other| self.takes_part[step][other]);
@@ -203,7 +215,7 @@ impl Facts {
     }
 }
 
-/// Which workers stand for their stage: all, or the fast ones where most are clearly slower.
+/// Which workers are typical of their stage: all, or only the fast ones if most are clearly slower, and slower than other stages.
 fn typical(
     job: &Job,
     computed: &[Vec<i64>],
@@ -211,7 +223,7 @@ fn typical(
     sorted: &[Vec<Vec<i64>>],
     spread: &Spread,
 ) -> Vec<bool> {
-    // The mean over the steps of what a worker computes, as a multiple of what the one in the middle does.
+    // The mean over the steps of a worker's computing time, as a multiple of the median worker's.
     let level = |worker: usize| {
         let there = (0..computed.len()).filter(|&step| takes_part[step][worker]);
         let ratio = |step: usize| {
@@ -225,22 +237,45 @@ fn typical(
     for (worker, of) in job.workers.iter().enumerate() {
         stages[of.stage as usize].extend(level(worker).map(|level| (level, worker)));
     }
+    // The mean computing time of a worker, and that of the fastest of each stage. The fastest, because half of all may be slow.
+    let computes = |worker: usize| {
+        let there = (0..computed.len()).filter(|&step| takes_part[step][worker]);
+        mean(&there.map(|step| computed[step][worker] as f64).collect::<Vec<f64>>())
+    };
+    let middle_of = |levels: &[(f64, usize)]| {
+        median(&mut levels.iter().map(|(_, worker)| computes(*worker)).collect::<Vec<f64>>())
+    };
+    let lowest = |levels: &[(f64, usize)]| {
+        let least = levels.iter().min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        least.map_or(0.0, |(_, worker)| computes(*worker))
+    };
+    let fastest: Vec<f64> = stages.iter().map(|levels| lowest(levels)).collect();
     let mut typical = vec![true; job.workers.len()];
-    for levels in &mut stages {
+    for (stage, levels) in stages.iter_mut().enumerate() {
         levels.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // If the other stages agree with each other and the slow group is closer to them, the fast group is the exception.
+        let mut others: Vec<f64> =
+            (0..fastest.len()).filter(|&other| other != stage).map(|other| fastest[other]).collect();
+        let agree = others.iter().copied().fold(0.0, f64::max)
+            <= APART * others.iter().copied().fold(f64::INFINITY, f64::min);
+        let usual = if others.len() > 1 && agree { median(&mut others) } else { 0.0 };
+        let are_fast = |fast: usize| {
+            let off = |levels: &[(f64, usize)]| (middle_of(levels) / usual).ln().abs();
+            usual > 0.0 && off(&levels[fast..]) < off(&levels[..fast])
+        };
         let count = levels.len();
         let apart = |fast: &usize| levels[*fast].0 / levels[fast - 1].0.max(f64::MIN_POSITIVE);
         let fast = (count.div_ceil(TYPICAL).max(1)..count.div_ceil(2))
             .max_by(|a, b| apart(a).total_cmp(&apart(b)).then(b.cmp(a)));
         let least = APART.max(1.0 + spread.by_chance(count.saturating_sub(1), computed.len()));
-        if let Some(fast) = fast.filter(|fast| apart(fast) >= least) {
+        if let Some(fast) = fast.filter(|fast| apart(fast) >= least && !are_fast(*fast)) {
             levels[fast..].iter().for_each(|(_, worker)| typical[*worker] = false);
         }
     }
     typical
 }
 
-/// What some of the recorded workers computed, by stage, sorted.
+/// The computing times of some of the recorded workers, by stage, sorted.
 fn by_stage(job: &Job, computed: &[i64], takes_part: &[bool], some: &[bool]) -> Vec<Vec<i64>> {
     let mut stages = vec![Vec::new(); job.stages()];
     let counts = |worker: usize| takes_part[worker] && some[worker];
@@ -251,7 +286,7 @@ fn by_stage(job: &Job, computed: &[i64], takes_part: &[bool], some: &[bool]) -> 
     stages
 }
 
-/// The median of sorted values, but for one of them where that is given; 0 for none.
+/// The median of sorted values without `one` of them, if given. 0 if no value is left.
 fn median_without(sorted: &[i64], one: Option<i64>) -> i64 {
     let place = one.map_or(sorted.len(), |one| sorted.partition_point(|&value| value < one));
     let at = |number: usize| sorted[if number < place { number } else { number + 1 }];

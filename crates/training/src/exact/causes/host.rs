@@ -1,23 +1,26 @@
-//! The host: operations that start late, data that come late, garbage that is collected.
+//! Causes on the host: late launches, slow data loading, garbage collection.
 
 use super::super::At;
 use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, percent, time};
 use crate::median::lower_median;
-use crate::{KindInfo, Op, Role};
+use crate::{KindInfo, Op, Role, words};
 
-/// Loading that all workers do alike, as ever, is no cause where it wins less than this part of a step.
+/// Data loading that is the same on all workers in all steps is not a cause if its gain is below this share of a step.
 const NORMAL_LOADING: f64 = 0.05;
-/// Ranks stall alike if the worst takes less than so many times as long as a typical one.
+/// Ranks stall alike if the worst takes less than this many times as long as a typical one.
 const ALIKE: f64 = 1.05;
 
-/// A launch delay as it was found.
+/// Ranks are named if together they have at least this share of all delays, and each has at least half as much as the worst.
+const MAINLY: f64 = 0.5;
+
+/// An unusually long launch delay.
 struct Late<'a> {
     step: usize,
     worker: usize,
     place: usize,
     op: &'a Op,
-    /// Beyond what is usual, in picoseconds.
+    /// The excess over the usual delay, in picoseconds.
     by: i64,
 }
 
@@ -70,41 +73,44 @@ impl Looking<'_> {
                 job.steps[worst.step].number,
                 time(worst.by as f64),
                 job.kinds[worst.op.kind as usize].name,
-                // Names of kernels have numbers of their own.
+                // Kernel names contain their own numbers.
                 if job.is_table() { format!(" {}", worst.op.seq) } else { String::new() }
             ));
         }
         if share(at_begin) >= 0.5 {
             cause.evidence.push(format!(
-                "{} of them are at the beginning of steps: the worker came late, or waited for data.",
+                "{} of them are at the beginning of steps: the worker was late, or waited for data.",
                 percent(share(at_begin))
             ));
         }
-        let alone = share(by_worker[worker]) >= 0.5 && job.workers.len() > 1;
-        if alone {
-            let rank = job.workers[worker].rank;
-            cause.ranks = vec![rank];
-            cause.says = format!("Operations start later than they could, most of all on rank {rank}");
-            let late: Vec<f64> = by_step[worker].iter().map(|by| *by as f64).collect();
-            if let Some(rise) = Rise::of(&late) {
+        let late_ones = late_ones(&by_worker);
+        if !late_ones.is_empty() {
+            cause.ranks = self.ranks(late_ones.iter().map(|&worker| worker as u32));
+            let named = words::of("rank", &cause.ranks);
+            cause.says = format!("Operations start later than they could, mainly on {named}");
+            let late = |step: usize| late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum();
+            if let Some(rise) = Rise::of(&(0..job.steps.len()).map(late).collect::<Vec<f64>>()) {
                 let step = job.steps[rise.at].number;
                 cause.since_step = Some(step);
                 cause.says = format!("{} since step {step}", cause.says);
                 cause.evidence.push(format!(
-                    "Rank {rank} is late by {} a step since step {step}, and by {} before.",
+                    "{} late by {} a step since step {step}, and by {} before.",
+                    words::plural(late_ones.len(), "This rank is", "Together they are"),
                     time(rise.after),
                     time(rise.before)
                 ));
             }
         }
-        let whose = if alone { "that rank" } else { "the ranks" };
-        cause.fix =
-            format!("Look at data loading, garbage collection and other work of the host on {whose}.");
+        let whose = match late_ones.len() {
+            0 => "the ranks",
+            1 => "that rank",
+            _ => "these ranks",
+        };
+        cause.fix = format!("Check data loading, garbage collection and other host work on {whose}.");
         candidate
     }
 
-    /// By kind: whether its host is to blame where it starts late. Nobody is where operations are there that are not known: they may
-    /// fill the gaps.
+    /// By kind: whether the host is to blame if it starts late. Never if the job has unknown operations: they may fill the gaps.
     fn blamed_delays(&self) -> Vec<bool> {
         let job = self.replays.job;
         let waits = job.lacks_transfers();
@@ -112,7 +118,7 @@ impl Looking<'_> {
         job.kinds.iter().map(blamed).collect()
     }
 
-    /// All delays beyond what is usual.
+    /// All delays longer than usual.
     fn late(&self) -> impl Iterator<Item = Late<'_>> {
         let (job, replays) = (self.replays.job, self.replays);
         (0..job.steps.len()).flat_map(move |step| {
@@ -135,18 +141,18 @@ impl Looking<'_> {
         self.replays.job.shape(step).begins(&self.replays.job.kinds, place)
     }
 
-    /// Data loading and garbage collection, where they are recorded: without them altogether.
+    /// Data loading and garbage collection, if recorded. The gain is that of removing them completely.
     pub fn stalls(&self) -> Vec<Candidate<'_>> {
         let list = [
             (
                 "dataload",
                 CauseKind::DataLoading,
-                "Load batches ahead: more loader processes, a larger prefetch, faster storage.",
+                "Load batches ahead: use more loader processes, a larger prefetch or faster storage.",
             ),
             (
                 "gc",
                 CauseKind::GarbageCollection,
-                "Collect by hand, on all ranks in the same step, and switch the automatic collection off.",
+                "Disable automatic collection and collect manually, in the same step on all ranks.",
             ),
         ];
         list.into_iter().filter_map(|(name, kind, fix)| self.stall(name, kind, fix)).collect()
@@ -165,14 +171,27 @@ impl Looking<'_> {
         }
         let typical = lower_median(&mut means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
         let rank = job.workers[worst].rank;
-        let alone = takes >= 2.0 * typical && means.len() > 1;
-        let who = if alone { format!("Rank {rank} waits") } else { "Workers wait".into() };
-        let whom = if alone { format!("rank {rank}") } else { "workers".into() };
+        let some = means.iter().filter(|(_, mean)| *mean >= (takes / 2.0).max(2.0 * typical));
+        let some: Vec<usize> = some.map(|(worker, _)| *worker).collect();
+        let alone = !some.is_empty() && 2 * some.len() <= means.len();
+        let ranks = self.ranks(some.iter().map(|&worker| worker as u32));
+        let named = words::of("rank", &ranks);
+        let waits = words::plural(ranks.len(), "waits", "wait");
+        let who = if alone { format!("R{} {waits}", &named[1..]) } else { "Workers wait".into() };
+        let whom = if alone { named } else { "workers".into() };
         let mut says = match kind {
             CauseKind::DataLoading => format!("{who} for data"),
             _ => format!("Garbage collection stops {whom}"),
         };
-        let rise = Rise::of(&self.facts.each_step(worst, number));
+        let waited = |of: &[usize]| {
+            let mut sums = vec![0.0; job.steps.len()];
+            for &worker in of {
+                let steps = self.facts.each_step(worker, number);
+                sums.iter_mut().zip(steps).for_each(|(sum, takes)| *sum += takes / of.len() as f64);
+            }
+            sums
+        };
+        let rise = Rise::of(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
         if let Some(rise) = rise {
             let (since, before) = (time(rise.after), time(rise.before));
             let step = job.steps[rise.at].number;
@@ -184,22 +203,58 @@ impl Looking<'_> {
         };
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;
-        if kind == CauseKind::DataLoading && !alone && rise.is_none() && cause.gain < NORMAL_LOADING {
+        if kind == CauseKind::DataLoading
+            && !alone
+            && rise.is_none()
+            && self.worth(1e12 * cause.seconds) < NORMAL_LOADING
+        {
             return None;
         }
         cause.since_step = rise.map(|rise| job.steps[rise.at].number);
         cause.evidence.push(match takes < ALIKE * typical {
-            true => format!("This takes {} a step in the mean, on all ranks.", time(typical)),
+            true => format!("This takes {} a step on average, on all ranks.", time(typical)),
             false => format!(
-                "This takes {} a step in the mean on rank {rank}, and {} on a typical rank.",
+                "This takes {} a step on average on rank {rank}, and {} on a typical rank.",
                 time(takes),
                 time(typical)
             ),
         });
         if alone {
-            cause.ranks = vec![rank];
+            cause.ranks = ranks;
         }
         cause.fix = fix.into();
         Some(candidate)
+    }
+}
+
+/// The workers with most of the delays. Empty if these would be more than half of all workers.
+fn late_ones(by_worker: &[i64]) -> Vec<usize> {
+    let sum = |of: &mut dyn Iterator<Item = i64>| of.fold(0i64, i64::saturating_add);
+    let worst = by_worker.iter().copied().max().unwrap_or(0);
+    let all = sum(&mut by_worker.iter().copied());
+    // If too many workers have half as much as the worst, only the worst is considered.
+    let at_least = |least: i64| -> Option<Vec<usize>> {
+        let late: Vec<usize> =
+            (0..by_worker.len()).filter(|&worker| worst > 0 && by_worker[worker] >= least).collect();
+        let theirs = sum(&mut late.iter().map(|&worker| by_worker[worker]));
+        (theirs as f64 >= MAINLY * all as f64 && 2 * late.len() <= by_worker.len()).then_some(late)
+    };
+    at_least(worst / 2).or_else(|| at_least(worst)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_are_late_are_told_from_the_others() {
+        assert_eq!(late_ones(&[0, 90, 1, 0]), [1]);
+        assert_eq!(late_ones(&[3, 90, 80, 2]), [1, 2]);
+        assert_eq!(late_ones(&[60, 31, 9]), [0]);
+        assert!(late_ones(&[10, 11, 12, 10]).is_empty());
+        assert!(late_ones(&[0, 0]).is_empty());
+        assert!(late_ones(&[7]).is_empty());
+        // Many small delays outweigh a large one.
+        assert!(late_ones(&[100, 40, 40, 40, 40, 40]).is_empty());
     }
 }

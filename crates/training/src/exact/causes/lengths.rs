@@ -1,7 +1,7 @@
-//! Microbatches that take now longer and now shorter: sequences of unequal length, if forward and backward go together.
+//! Microbatches of varying duration: sequences of unequal length, if forward and backward times are correlated.
 //!
-//! Lengths differ among the microbatches of a step. A worker that is slow takes longer for all microbatches of a step, which is
-//! told apart by comparing each microbatch with the others of its worker and step.
+//! Lengths differ among the microbatches of a step, while a slow worker takes longer for all of them. So each microbatch is
+//! compared only with the others of its worker and step.
 
 use super::super::{At, Replays};
 use super::workers::MANY;
@@ -11,17 +11,18 @@ use crate::{Job, Role};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Forward and backward go together from this correlation on.
+/// Forward and backward times are correlated if the coefficient is at least this.
 const TOGETHER: f64 = 0.7;
-/// A step in which a worker takes longer for all microbatches, by so many times what their lengths explain, is one of a slow worker.
+/// If all microbatches of a worker in a step take longer by more than this many standard deviations of lengths, the worker is
+/// slow.
 const BEYOND_CHANCE: f64 = 5.0;
-/// Two steps of a worker that differ by so many times as much as usual differ by more than lengths.
+/// If two steps of a worker differ by more than this many times the usual difference, lengths do not explain it.
 const FAR_APART: f64 = 5.0;
 
-/// How microbatches of a worker differ within a step, over all of them: sums of squares, relative to the means.
+/// How the microbatches of a worker vary within a step: sums of squares relative to the means, over all workers and steps.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spread {
-    /// Microbatches, what they were compared within, and steps of workers.
+    /// The number of microbatches, of sets that were compared, and of steps of workers.
     count: f64,
     parts: f64,
     steps: f64,
@@ -45,7 +46,7 @@ impl Spread {
         }
     }
 
-    /// Adds forwards and backwards of a worker that are compared with each other: those of a step, or of as many as there are steps.
+    /// Adds a set of forward and backward times of a worker. They come from this many steps.
     fn add(&mut self, times: &[(f64, f64)], steps: usize) {
         let mean = |of: fn(&(f64, f64)) -> f64| times.iter().map(of).sum::<f64>() / times.len() as f64;
         let (forward, backward) = (mean(|of| of.0), mean(|of| of.1));
@@ -65,7 +66,7 @@ impl Spread {
         }
     }
 
-    /// Microbatches of all steps, as deviations from their own mean.
+    /// The variation over all steps.
     pub fn of(replays: &Replays<'_>) -> Spread {
         let job = replays.job;
         let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
@@ -73,7 +74,7 @@ impl Spread {
         let times_of = |step: usize| {
             let Some((forward, backward)) = kinds else { return of_kernels(replays, step) };
             let columns = job.steps[step].columns as usize;
-            let takes = &replays.times[step].takes;
+            let takes = replays.times[step].steady();
             let mut all: BTreeMap<(u32, usize), Vec<(f64, f64)>> = BTreeMap::new();
             for (worker, pairs) in pairs(job, step, forward, backward) {
                 for column in 0..columns {
@@ -94,7 +95,7 @@ impl Spread {
         if within.parts > 0.0 {
             return within;
         }
-        // One microbatch a step is compared with that of the next step.
+        // With one microbatch a step, it is compared with that of the next step.
         let of_two = |pair: usize| -> Vec<Spread> {
             let (first, second) = (times_of(2 * pair), times_of(2 * pair + 1));
             let mut spreads = Vec::new();
@@ -109,13 +110,13 @@ impl Spread {
             spreads
         };
         let mut pairs: Vec<Spread> = (0..job.steps.len() / 2).into_par_iter().flat_map_iter(of_two).collect();
-        // A step in which a worker became slow is no matter of lengths.
+        // If a worker became slow between the two, lengths are not the reason.
         let usual = median(&mut pairs.iter().map(|pair| pair.whole).collect::<Vec<f64>>());
         pairs.retain(|pair| pair.whole <= FAR_APART * FAR_APART * usual);
         sum(pairs)
     }
 
-    /// Whether steps were compared with each other, as a worker has one microbatch in each.
+    /// Whether pairs of steps were compared, because a worker has only one microbatch in each.
     fn is_of_steps(&self) -> bool {
         self.steps > self.parts
     }
@@ -125,27 +126,28 @@ impl Spread {
         (squares > 0.0).then(|| self.both / squares.sqrt())
     }
 
-    /// What a worker computes longer than others by chance, in the mean of so many steps, at most: so many standard deviations of
-    /// lengths. The others are as many workers of its stage, of which the one in the middle counts.
+    /// The most that a worker computes longer than the median of `others` workers of its stage by chance, in the mean of `steps`
+    /// steps: `BEYOND_CHANCE` standard deviations of lengths.
     pub fn by_chance(&self, others: usize, steps: usize) -> f64 {
         // The variance of a median is that of a mean times π/2; of a single value, its own.
         let of_others = (std::f64::consts::FRAC_PI_2 / others.max(1) as f64).min(1.0);
         let deviations = BEYOND_CHANCE * self.of_a_step() * ((1.0 + of_others) / steps.max(1) as f64).sqrt();
-        // In a few steps tails are long: then half as long is as far from usual as twice as long.
+        // With few steps the tails are long. Then deviations count on a logarithmic scale: half as long is as unusual as twice as
+        // long.
         if steps < MANY { deviations.exp_m1() } else { deviations }
     }
 
-    /// The standard deviation that lengths give to what a worker computes in a step, as a share of it.
+    /// The standard deviation of a worker's computing time per step that lengths cause, as a share of that time.
     pub fn of_a_step(&self) -> f64 {
         let degrees = self.count - self.parts;
         if degrees > 0.0 { (self.whole / degrees * self.steps / self.count).sqrt() } else { 0.0 }
     }
 }
 
-/// By worker: what it computes in a step before the backward pass and from then on, where kernels are known but no microbatches. Where no
-/// annotation tells, the first and the second half of its runs.
+/// By worker, if kernels are known but not microbatches: its computing time in a step before the backward pass, and from then on.
+/// Without annotations, that of the first and the second half of its runs.
 fn of_kernels(replays: &Replays<'_>, step: usize) -> BTreeMap<(u32, usize), Vec<(f64, f64)>> {
-    let (job, takes) = (replays.job, &replays.times[step].takes);
+    let (job, takes) = (replays.job, replays.times[step].steady());
     let mut runs: BTreeMap<u32, Vec<(bool, f64)>> = BTreeMap::new();
     if job.steps[step].columns > 1 {
         return BTreeMap::new();
@@ -167,7 +169,7 @@ fn of_kernels(replays: &Replays<'_>, step: usize) -> BTreeMap<(u32, usize), Vec<
     runs.into_iter().map(|(worker, runs)| ((worker, 0), vec![pair(&runs)])).collect()
 }
 
-/// By worker of a column: where the forwards and backwards of its microbatches are.
+/// By worker of a column: indices of the forward and backward operations of its microbatches.
 fn pairs(job: &Job, step: usize, forward: usize, backward: usize) -> BTreeMap<u32, Vec<(usize, usize)>> {
     let mut of_microbatch: BTreeMap<(u32, i32, i32), [Option<usize>; 2]> = BTreeMap::new();
     for (place, op) in job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.microbatch >= 0) {
@@ -190,7 +192,7 @@ impl Looking<'_> {
         let job = self.replays.job;
         let is_compute: Vec<bool> = job.kinds.iter().map(|kind| kind.role == Role::Compute).collect();
         let beyond = BEYOND_CHANCE * self.spread.of_a_step();
-        // By worker and step: what it takes longer for all microbatches, where that is more than lengths explain.
+        // By worker and step: how many times as long all microbatches take, if lengths do not explain it; else 1.
         let slow: Vec<Vec<f64>> = (0..job.workers.len())
             .into_par_iter()
             .map(|worker| {
@@ -216,17 +218,17 @@ impl Looking<'_> {
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;
         if let Some(r) = correlation {
-            let goes = if r >= TOGETHER { "go together" } else { "do not go together" };
+            let goes = if r >= TOGETHER { "are correlated" } else { "are not correlated" };
             let (one, all) =
                 if job.is_table() { ("microbatch", "microbatches") } else { ("step", "steps of workers") };
             cause.evidence.push(format!(
-                "Forward and backward of a {one} {goes}: their correlation is {r:.2} over {} {all}.",
+                "Forward and backward times of a {one} {goes}: their correlation is {r:.2} over {} {all}.",
                 self.spread.count
             ));
             let spread = (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt();
             cause.evidence.push(format!(
-                "The forwards of a worker {} differ by {} of their mean (standard deviation).",
-                if self.spread.is_of_steps() { "from step to step" } else { "in a step" },
+                "The forward times of a worker vary {} by {} of their mean (standard deviation).",
+                if self.spread.is_of_steps() { "from step to step" } else { "within a step" },
                 percent(spread)
             ));
         }
@@ -234,7 +236,7 @@ impl Looking<'_> {
             CauseKind::SequenceLengths => {
                 "Give microbatches the same amount of attention work: pack or sort sequences by length across ranks."
             }
-            _ => "Look for other programs on the nodes, and for clocks that change.",
+            _ => "Check for other programs on the nodes, and for changing clock frequencies.",
         }
         .into();
         candidate

@@ -2,15 +2,15 @@
 
 use super::super::At;
 use super::{Candidate, CauseKind, Looking, time};
-use crate::median::lower_median;
+use crate::median::{lower_median, mean};
 use crate::{Role, words};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 impl Looking<'_> {
-    /// What a stage computes for a microbatch, typically: all its kinds together. Of two workers the faster is typical, in every step
-    /// anew: workers that are slow one after another have no more work.
+    /// By stage: the typical computing time of a microbatch, all kinds together. The typical worker is chosen in each step, the
+    /// faster of two: workers that are slow one after another do not have more work.
     fn stage_work(&self) -> Vec<f64> {
         let job = self.replays.job;
         let kinds: Vec<usize> =
@@ -22,7 +22,7 @@ impl Looking<'_> {
             for (place, worker) in typical {
                 let means = kinds.iter().filter_map(|&kind| self.facts.mean_in(step, place, kind));
                 let stage = worker.stage as usize;
-                // Workers that became slow have no more work.
+                // Workers that became slow do not have more work.
                 let work = means.sum::<f64>() * chunks[stage] / self.risen(step, stage);
                 workers[worker.stage as usize].extend((work > 0.0).then_some(work));
             }
@@ -31,7 +31,7 @@ impl Looking<'_> {
         let steps: Vec<Vec<Option<f64>>> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
         let over_steps = |stage: usize| {
             let known: Vec<f64> = steps.iter().filter_map(|of_step| of_step[stage]).collect();
-            known.iter().sum::<f64>() / known.len().max(1) as f64
+            mean(&known)
         };
         (0..job.stages()).map(over_steps).collect()
     }
@@ -50,7 +50,7 @@ impl Looking<'_> {
     pub fn partition(&self, split: Option<&Split>) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let work = self.stage_work();
-        let even = work.iter().sum::<f64>() / work.len() as f64;
+        let even = mean(&work);
         if work.len() < 2 || even <= 0.0 || work.iter().any(|work| *work <= 0.0) {
             return None;
         }
@@ -72,12 +72,12 @@ impl Looking<'_> {
         let list: Vec<String> = work.iter().map(|work| time(*work)).collect();
         let per_rank = job.workers.len() / work.len();
         cause.evidence = vec![
-            format!("A microbatch computes {} on stages 0 to {}.", list.join(", "), work.len() - 1),
+            format!("A microbatch takes {} to compute on stages 0 to {}.", list.join(", "), work.len() - 1),
             format!("Stage {longest} takes {:.2} times the mean of all stages.", takes / even),
         ];
         if per_rank < 2 {
             cause.evidence.push(
-                "There is one worker a stage: a slow worker would look the same. Swap two workers to tell."
+                "Each stage has only one worker, so a slow worker would look the same. Swap two workers to find out."
                     .into(),
             );
         }
@@ -88,21 +88,21 @@ impl Looking<'_> {
                 time(self.real - self.won(wanted(split.work.clone())))
             ),
             None => format!(
-                "Move {:.0} % of the work of stage {longest} to the others; --layers says which split is best.",
+                "Move {:.0} % of the work of stage {longest} to the others; --layers finds the best split.",
                 100.0 * (1.0 - even / takes)
             ),
         };
         Some(candidate)
     }
 
-    /// The best split of the layers, where it is known how many the stages have.
+    /// The best split of the layers. `layers` has the present number of each stage.
     pub fn split(&self, layers: &[u32]) -> Option<Split> {
         let work = self.stage_work();
         (work.len() == layers.len()).then(|| best_split(&work, layers)).flatten()
     }
 }
 
-/// Whether it is done once for every microbatch.
+/// Whether an operation runs once for every microbatch.
 fn is_microbatch(kind: &crate::KindInfo) -> bool {
     kind.role == Role::Compute && kind.name != "optimizer"
 }
@@ -110,21 +110,21 @@ fn is_microbatch(kind: &crate::KindInfo) -> bool {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Split {
     pub layers: Vec<u32>,
-    /// What the longest stage takes for a microbatch now, and then.
+    /// The time of a microbatch on the slowest stage: now, and with this split.
     pub now_seconds: f64,
     pub then_seconds: f64,
-    /// What each stage would compute for a microbatch then, in picoseconds.
+    /// By stage: the computing time of a microbatch with this split, in picoseconds.
     #[serde(skip)]
     pub work: Vec<f64>,
 }
 
-/// Layers are alike; what a stage takes beyond them (the embedding, the loss) stays where it is. The split whose longest stage
-/// is shortest: layers go one by one to the stage that is shortest with it.
+/// The split that minimises the time of the slowest stage. All layers cost the same; other work of a stage (embedding, loss)
+/// stays where it is. Layers are assigned one by one to the stage that is fastest with one more.
 pub fn best_split(work: &[f64], layers: &[u32]) -> Option<Split> {
     if layers.contains(&0) || layers.len() < 2 {
         return None;
     }
-    // The stage with the least per layer has nothing beyond its layers.
+    // The stage with the least time per layer is taken to have no other work.
     let per_layer =
         work.iter().zip(layers).map(|(work, &layers)| work / f64::from(layers)).fold(f64::MAX, f64::min);
     let beyond: Vec<f64> =
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(split.layers, [9, 9, 8, 6]);
         assert_eq!((split.now_seconds * 1e12, split.then_seconds * 1e12), (105.0, 90.0));
         assert_eq!(best_split(&[1.0, 2.0], &[0, 2]), None);
-        // Nothing is shorter than every other split, tried one by one.
+        // No other split is faster: all are tried.
         let mut least = f64::MAX;
         for a in 0..=32u32 {
             for b in 0..=32 - a {

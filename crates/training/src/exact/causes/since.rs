@@ -1,16 +1,16 @@
-//! Since when: a level that rises at a step and stays there. Workers, stages, links, data loading and delays are all asked so.
+//! Detects a series that rises at some step and stays high. Used for workers, stages, links, data loading and delays.
 
-use crate::median::median;
+use crate::median::{mean, median};
 
-/// A change is one if the levels differ by this share of the mean.
+/// The minimum change, as a share of the mean.
 const CHANGE: f64 = 0.05;
-/// And by so many standard errors.
+/// The minimum change, in standard errors.
 const SURE: f64 = 6.0;
 
-/// A level that rises for good.
+/// A permanent rise of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rise {
-    /// The place of the first value that is higher.
+    /// The index of the first higher value.
     pub at: usize,
     /// The mean before and from then on.
     pub before: f64,
@@ -18,7 +18,7 @@ pub struct Rise {
 }
 
 impl Rise {
-    /// Where values rise for good, beyond doubt.
+    /// The permanent rise of a series, if it has a significant one.
     pub fn of(values: &[f64]) -> Option<Rise> {
         let scale = mean(values);
         if scale <= 0.0 {
@@ -30,17 +30,13 @@ impl Rise {
         rises.then(|| Rise { at, before: mean(&values[..at]), after: mean(&values[at..]) })
     }
 
-    /// How many times as high it is.
+    /// The mean after the rise, as a multiple of that before.
     pub fn factor(&self) -> f64 {
         if self.before > 0.0 { self.after / self.before } else { f64::INFINITY }
     }
 }
 
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Where a series changes its level for good, if it does: the split with the largest gap in standard errors.
+/// Where a series changes its level permanently, if it does: the split with the largest gap in standard errors.
 fn change(values: &[f64]) -> Option<usize> {
     let mut sums = Vec::with_capacity(values.len() + 1);
     sums.push((0.0, 0.0));
@@ -61,7 +57,7 @@ fn change(values: &[f64]) -> Option<usize> {
         let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
         (split, gap, sure)
     };
-    // Two steps at each side at least: a single one is no level.
+    // At least two steps on each side: a single one is not a level.
     (2..values.len().saturating_sub(1))
         .map(at)
         .filter(|(_, gap, sure)| *gap >= CHANGE && *sure >= SURE)

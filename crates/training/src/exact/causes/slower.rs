@@ -1,22 +1,22 @@
-//! Stages, or the whole job, that compute longer since a step: no worker stands out among those that do the same.
+//! Stages, or the whole job, that compute longer since some step, while no worker of a stage stands out.
 
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 use crate::{Role, words};
 use std::collections::BTreeMap;
 
-/// Stages are alike if they take less than this share of the mean more or less.
+/// Stages are alike if they differ from the mean by at most this share of it.
 const ALIKE: f64 = 0.05;
 
 impl Looking<'_> {
-    /// By how much a stage computes longer in a step than before it rose: 1 where it did not.
+    /// How many times as long a stage computes in a step as before it became slower. 1 if it did not.
     pub fn risen(&self, step: usize, stage: usize) -> f64 {
         self.rises[stage]
             .filter(|rise| step >= rise.at && rise.before > 0.0)
             .map_or(1.0, |rise| rise.factor())
     }
 
-    /// What rose with the same step is one cause.
+    /// Stages that became slower in the same step are one cause.
     pub fn became_slower(&self, steps: &[i64]) -> Vec<Candidate<'_>> {
         let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (stage, rise) in
@@ -40,7 +40,7 @@ impl Looking<'_> {
         } else {
             let is = words::plural(stages.len(), "is", "are");
             let named = words::of("Stage", &stages);
-            let before = if self.was_alike(&stages) { " (as fast as the others before)" } else { "" };
+            let before = if self.was_alike(&stages) { " (before that, as fast as the others)" } else { "" };
             let says = format!("{named} {is} slow since step {number}{before}");
             (CauseKind::Workers, says)
         };
@@ -52,7 +52,7 @@ impl Looking<'_> {
                 time(rise.before)
             ))
         });
-        let partition = "Workers became slow: this is not the partition.".to_string();
+        let partition = "The workers became slow: the partition is not the cause.".to_string();
         let evidence = evidence.take(5).chain((!all).then_some(partition)).collect();
         let ranks = job.workers.iter().filter(|worker| worker.recorded && !all);
         let ranks =
@@ -71,16 +71,17 @@ impl Looking<'_> {
         candidate.cause.since_step = Some(number);
         candidate.cause.fix = match kind {
             CauseKind::WholeJob => format!(
-                "Look for what changed at step {number}: power or temperature limits of all nodes, longer sequences, another program."
+                "Check what changed at step {number}: power or temperature limits of all nodes, longer sequences, another \
+                 program."
             ),
             _ => format!(
-                "Look at the nodes of these workers: clocks, temperatures, and what changed at step {number}."
+                "Check the nodes of these workers: clocks, temperatures, and what changed at step {number}."
             ),
         };
         candidate
     }
 
-    /// Whether stages computed as long as the others before they became slow.
+    /// Whether stages computed as fast as the others before they became slow.
     fn was_alike(&self, stages: &[usize]) -> bool {
         let usual: Vec<f64> = (0..self.rises.len())
             .map(|stage| {

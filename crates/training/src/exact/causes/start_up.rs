@@ -4,20 +4,20 @@ use super::super::At;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 
-/// A step is one of them if it takes so many times as long as usual.
+/// A start-up step takes at least this many times as long as usual.
 const LONG: f64 = 1.2;
-/// And if it takes so many times as long as any step later on.
+/// It takes at least this many times as long as any later step.
 const LONGER: f64 = 1.1;
-/// More than this share of the steps is no beginning.
+/// If more than this share of the steps is slow, it is not start-up.
 const BEGINNING: f64 = 0.2;
 
 impl Looking<'_> {
-    /// From the times of all steps.
+    /// `steps` has the times of all steps.
     pub fn start_up(&self, steps: &[i64]) -> Option<Candidate<'_>> {
         let usual = median(&mut steps.to_vec()) as f64;
         let is_long = |step: &&i64| **step as f64 >= LONG * usual;
         let long = steps.iter().take_while(is_long).count();
-        // Steps that are as long later on are no matter of the beginning.
+        // If later steps are as slow, it is not start-up.
         let later = steps[long..].iter().copied().max().unwrap_or(0) as f64;
         let long = steps[..long].iter().take_while(|&&step| step as f64 >= LONGER * later).count();
         if long == 0 || long as f64 > BEGINNING * steps.len() as f64 {
@@ -26,9 +26,9 @@ impl Looking<'_> {
         let lost: f64 = steps[..long].iter().map(|&step| step as f64 - usual).sum();
         let number = |place: usize| self.replays.job.steps[place].number;
         let says = match long {
-            1 => format!("The first step ({}) is slower than the others", number(0)),
+            1 => format!("Start-up makes the first step ({}) slower than all later ones", number(0)),
             _ => format!(
-                "The first {long} steps ({} to {}) are slower than the others",
+                "Start-up makes the first {long} steps ({} to {}) slower than all later ones",
                 number(0),
                 number(long - 1)
             ),
@@ -49,9 +49,7 @@ impl Looking<'_> {
             time(steps[..long].iter().copied().max().unwrap_or(0) as f64),
             time(usual)
         )];
-        let them = if long == 1 { ["it", "it does"] } else { ["them", "they do"] };
-        cause.fix =
-            format!("Leave {} out of the measurement; in a long job {} not matter.", them[0], them[1]);
+        cause.fix = "Record later steps; in a long job start-up does not matter.".into();
         Some(candidate)
     }
 }

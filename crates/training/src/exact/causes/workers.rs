@@ -1,42 +1,44 @@
 //! Workers that take longer than others of their stage, and since when.
 
 use super::super::At;
-use super::since::{Rise, mean};
+use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, time};
-use crate::median::median;
+use crate::median::{mean, median};
 use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// A worker is slow if it computes so many times as long as the one in the middle.
+/// A worker is slow if it computes at least this many times as long as the median of its stage.
 const SLOW: f64 = 1.05;
-/// More slow workers than this share are the rule, not the exception.
+/// If more than this share of the workers is slow, slow workers are the norm.
 const EXCEPTION: f64 = 0.75;
-/// A worker that is slow in some steps only computes so many times as long in each of them, and in a few of them so many times.
+/// A worker that is slow only in some steps computes at least this many times as long in each of them. If these are fewer than
+/// `FEW`, it computes at least `SLOW_IN_A_FEW` times as long.
 const SLOW_IN_A_STEP: f64 = 1.1;
 const FEW: usize = 3;
 const SLOW_IN_A_FEW: f64 = 1.25;
 pub const MANY: usize = 10;
-/// Less than that is told of a worker that computes so many times as long, and stands out among so many workers or more.
+/// A worker below `SLOW` is still reported if it computes at least this many times as long, and stands out among at least
+/// `TO_STAND_OUT` workers.
 const SLIGHTLY_SLOW: f64 = 1.02;
 const TO_STAND_OUT: usize = 4;
-/// Data that others compute, too, do not explain a worker that takes longer by so many times what workers usually differ by.
+/// A worker is slow beyond chance if it takes longer by this many standard deviations of the usual differences between workers.
 const BEYOND_CHANCE: f64 = 5.0;
 
 pub struct Slow {
     worker: usize,
-    /// How many times as long it computes in the steps in which it is slow.
+    /// Its slowdown in the steps in which it is slow.
     factor: f64,
-    /// The places of these steps, ascending, and how many times as long it computes in each.
+    /// The indices of these steps, ascending, and its slowdown in each.
     steps: Vec<(usize, f64)>,
-    /// In how many steps it was compared.
+    /// The number of steps in which it was compared with others.
     compared: usize,
-    /// Whether these are factors for the same data: those of a step hold what lengths do, too.
+    /// Whether it was compared on the same data, so that the slowdown does not include the effect of lengths.
     for_same_data: bool,
 }
 
 impl Slow {
-    /// Whether it is slow in a step, by its place.
+    /// Whether it is slow in a step, given by index.
     fn holds(&self, step: usize) -> bool {
         self.steps.binary_search_by_key(&step, |(step, _)| *step).is_ok()
     }
@@ -49,15 +51,15 @@ impl Slow {
         self.steps.last().map_or(0, |(step, _)| *step)
     }
 
-    /// Whether it is slow in every step from the first to the last of them.
+    /// Whether its slow steps are consecutive.
     fn is_one_stretch(&self) -> bool {
         self.until() - self.since() + 1 == self.steps.len()
     }
 }
 
 impl Looking<'_> {
-    /// The workers that are slow, the slowest first. Where data explain what others take, one that is clearly slow moves the middle of
-    /// its stage, and whoever computes with the others of it seems slow or fast: it is set apart, and all are compared again.
+    /// The slow workers, the slowest first. Where workers are compared on the same data, a clearly slow one shifts the median of
+    /// its stage, which distorts the comparison of all others. So it is excluded from the median, and all are compared again.
     pub fn slow_ones(&mut self, order: &[usize]) -> Vec<Slow> {
         let slow = self.slow_of(order);
         if slow.len() < 2 || !slow.iter().any(|slow| slow.for_same_data) {
@@ -107,8 +109,9 @@ impl Looking<'_> {
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
         let says = match &ranks[..] {
             [rank] if slow[0].factor < SLOW => format!(
-                "Rank {rank} computes {:.1} % longer than others of its stage{}",
+                "Rank {rank} computes {:.1} % longer than {}{}",
                 100.0 * (slow[0].factor - 1.0),
+                self.others(),
                 self.since_words(&slow[0])
             ),
             [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
@@ -125,7 +128,7 @@ impl Looking<'_> {
             ),
         };
         let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
-        // A single step is no change.
+        // One slow step is not a change.
         let lasts = slow.iter().any(|slow| slow.steps.len() > 1);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
         let mend = move |step: usize, at: &At<'_>| {
@@ -138,7 +141,7 @@ impl Looking<'_> {
             let takes = match (job.kinds[kind].role, own) {
                 (Role::Compute, Some(slow)) => (at.takes as f64 / slow.factor) as i64,
                 (Role::Compute, None) => {
-                    (at.takes as f64 / self.times_typical(&typical, step, at.worker, kind)) as i64
+                    (at.takes as f64 / self.facts.times_typical(&typical, step, at.worker, kind)) as i64
                 }
                 _ => ideal.takes(stage, at.op),
             };
@@ -148,21 +151,12 @@ impl Looking<'_> {
         let cause = &mut candidate.cause;
         cause.evidence = evidence;
         cause.fix = match ranks.len() {
-            1 => "Look at its clock, temperature, memory errors and neighbours, or replace it.".into(),
-            _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
+            1 => "Check its clock, temperature, memory errors and neighbours, or replace it.".into(),
+            _ => "Check their clocks, temperatures, memory errors and neighbours.".into(),
         };
         cause.ranks = ranks;
         cause.since_step = first.map(|since| job.steps[since].number);
         Some(candidate)
-    }
-
-    /// How many times as long a worker takes for a kind in a step as the others of its stage do in the same step: 1 or more. The
-    /// mean over all steps is no measure, as workers that are slow one after another all raise it.
-    fn times_typical(&self, typical: &[Vec<f64>], step: usize, worker: usize, kind: usize) -> f64 {
-        let stage = self.replays.job.workers[worker].stage as usize;
-        let usual = typical[step][stage * self.facts.kinds + kind];
-        let own = self.facts.mean_in(step, worker, kind).unwrap_or(usual);
-        if usual > 0.0 { (own / usual).max(1.0) } else { 1.0 }
     }
 
     fn since_words(&self, slow: &Slow) -> String {
@@ -182,15 +176,15 @@ impl Looking<'_> {
         }
     }
 
-    /// A worker that is slow, in all steps or in some: lengths of microbatches do not explain it.
+    /// The worker, if it is slow in all or some steps by more than lengths of microbatches explain.
     fn slow(&self, worker: usize, others: usize, least: f64) -> Option<Slow> {
-        // Lengths have long tails, which the mean of many steps evens out: of a few, the others count as one.
+        // Lengths have long tails, which average out only over many steps. With few steps, the others count as one worker.
         let others = |steps: usize| if steps < MANY { 1 } else { others };
         let by_chance = |steps: usize| self.spread.by_chance(others(steps), steps);
         slow_in(worker, self.facts.against(worker), &by_chance, least)
     }
 
-    /// How many times as long a worker computes at least if it is slow: what sets it apart from how workers differ by chance.
+    /// The minimum slowdown of a slow worker: more than workers differ by chance.
     fn least(&self, order: &[usize]) -> f64 {
         if order.len() < TO_STAND_OUT {
             return SLOW;
@@ -204,22 +198,23 @@ impl Looking<'_> {
         (1.0 + BEYOND_CHANCE * median(&mut distances) / 0.6745).clamp(SLIGHTLY_SLOW, SLOW)
     }
 
-    /// A worker that is slow with the same data that other stages of its data-parallel rank compute fast.
+    /// The worker, if it is slow on data that the other stages of its data-parallel rank compute at the usual speed.
     fn slow_for_same_data(&self, worker: usize, same_data: &SameData) -> Option<Slow> {
         let others = same_data.by_dp_rank.get(&self.replays.job.workers[worker].dp_rank)?;
         let others: Vec<usize> = others.iter().copied().filter(|&other| other != worker).collect();
         let by_chance = |steps: usize| BEYOND_CHANCE * same_data.spread / (steps.max(1) as f64).sqrt();
         let against = self.facts.against_data(worker, &others);
-        // A few other stages are too few to pick single steps by.
+        // The other stages are too few for a judgement on single steps.
         let slow = slow_by(worker, for_good(&against, &by_chance), against.len(), &by_chance, SLOW)?;
-        // Where a stage has few workers, a slow one makes the others look fast, and with them whoever computes the same data slow.
+        // If a stage has few workers, a slow one makes the others look fast, and so makes the workers with the same data look
+        // slow.
         let direct = self.facts.against(worker).into_iter().filter(|(step, _)| slow.holds(*step));
         let direct: Vec<f64> = direct.map(|(_, factor)| factor).collect();
         let stands_out = 2.0 * (mean(&direct) - 1.0) >= slow.factor - 1.0;
         stands_out.then_some(Slow { for_same_data: true, ..slow })
     }
 
-    /// Who computes the same data, where that explains what workers differ by.
+    /// Which workers compute the same data, if that explains how workers differ.
     fn same_data(&self, order: &[usize]) -> SameData {
         let (job, lengths) = (self.replays.job, self.spread.of_a_step());
         let mut by_dp_rank: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -238,12 +233,17 @@ impl Looking<'_> {
         };
         let mut all: Vec<f64> =
             by_dp_rank.par_iter().flat_map_iter(|(_, workers)| distances(workers)).collect();
-        // The median distance of normal deviates is 0.67 of their standard deviation.
+        // The median absolute deviation of a normal distribution is 0.6745 standard deviations.
         let spread = median(&mut all) / 0.6745;
         if spread >= lengths / 2.0 {
             by_dp_rank.clear();
         }
         SameData { by_dp_rank, spread }
+    }
+
+    /// The workers that a worker is compared with, in words.
+    fn others(&self) -> &'static str {
+        if self.replays.job.stages() == 1 { "the others" } else { "others of its stage" }
     }
 
     fn evidence(&self, slow: &Slow) -> Vec<String> {
@@ -257,13 +257,18 @@ impl Looking<'_> {
             sum / slow.steps.len() as f64
         };
         let (takes, usual) = (mean(&|takes, _| takes as f64), mean(&|takes, factor| takes as f64 / factor));
+        let job = self.replays.job;
+        let place = match (job.stages(), own.dp_rank == own.rank) {
+            (1, true) => String::new(),
+            (1, false) => format!(" (data-parallel rank {})", own.dp_rank),
+            _ => format!(" (data-parallel rank {}, stage {})", own.dp_rank, own.stage),
+        };
         let whole = format!(
-            "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {} a step \
-             against {}.",
+            "Rank {}{} computes {:.2} times as long as {}{}: {} a step against {}.",
             own.rank,
-            own.dp_rank,
-            own.stage,
+            place,
             takes / usual,
+            self.others(),
             self.since_words(slow),
             time(takes),
             time(usual),
@@ -271,7 +276,7 @@ impl Looking<'_> {
         [Some(whole), self.slow_kinds(slow)].into_iter().flatten().collect()
     }
 
-    /// Which operations of a slow worker take longer, where not all do.
+    /// A sentence about the operations of a slow worker that take longer, if only some do.
     fn slow_kinds(&self, slow: &Slow) -> Option<String> {
         let job = self.replays.job;
         let of_kind = |kind: usize| {
@@ -281,7 +286,7 @@ impl Looking<'_> {
             let mean = |worker: usize| {
                 let known = slow.steps.iter().filter_map(|(step, _)| self.facts.mean_in(*step, worker, kind));
                 let known: Vec<f64> = known.collect();
-                (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+                (!known.is_empty()).then(|| crate::median::mean(&known))
             };
             let usual = median(&mut others.filter_map(mean).collect::<Vec<f64>>());
             Some((&job.kinds[kind].name, mean(slow.worker)?, usual)).filter(|_| usual > 0.0)
@@ -297,20 +302,19 @@ impl Looking<'_> {
         let told = job.is_table() && !long.is_empty() && !usual.is_empty();
         told.then(|| {
             let are = words::plural(usual.len(), "is", "are");
-            format!("Its {}; {} {are} usual.", words::list(&long), words::list(&usual))
+            format!("Its {}; {} {are} as usual.", words::list(&long), words::list(&usual))
         })
     }
 }
 
-/// Workers of all stages that compute the same data, by data-parallel rank; empty where nothing is to be learned from that.
+/// Workers of all stages that compute the same data, by data-parallel rank. Empty if the data do not explain how workers differ.
 struct SameData {
     by_dp_rank: BTreeMap<u32, Vec<usize>>,
-    /// By how much they still differ in a step, as a share: a standard deviation.
+    /// The standard deviation that is left in a step, as a share.
     spread: f64,
 }
 
-/// A worker whose factors, by step, are beyond what chance explains in the mean of so many steps: in some steps, or for good,
-/// whichever is farther beyond it.
+/// The worker, if its slowdowns are more than chance explains: in some steps, or permanently, whichever is more significant.
 fn slow_in(
     worker: usize,
     against: Vec<(usize, f64)>,
@@ -330,11 +334,11 @@ fn slow_in(
     }
 }
 
-/// All steps, or those since the worker became slow. Where chance does not let that step stand out, it is the one since which the
-/// worker is farthest beyond chance, if before it was half as slow at most.
+/// All steps, or those since the worker became slow. If no significant rise is found, this is the step since which its slowdown
+/// exceeds chance the most, provided that it was at most half as slow before.
 fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> Vec<(usize, f64)> {
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-    // By step: the factors from it on, summed up.
+    // By step: the sum of the factors from it on.
     let mut sums = vec![0.0; factors.len() + 1];
     for (at, factor) in factors.iter().enumerate().rev() {
         sums[at] = sums[at + 1] + factor;
@@ -367,8 +371,8 @@ fn slow_by(
     is_slow.then_some(Slow { worker, factor, steps, compared, for_same_data: false })
 }
 
-/// The places of slow steps, where the worker is not slow in the others. Steps that are neighbours speak for each other; each of
-/// those that are picked here and there has to be slower than `chance` by itself.
+/// The indices of slow steps, if the worker is not slow in the others. Consecutive steps support each other; scattered steps must
+/// each be slower than `chance`.
 fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
     let middle =
         |places: &[usize]| median(&mut places.iter().map(|&place| factors[place]).collect::<Vec<f64>>());
@@ -404,9 +408,9 @@ mod tests {
         assert_eq!(slow_places(&[1.6; 20], 1.0), None);
         assert_eq!(slow_places(&[1.0, 2.0], 1.0), Some(vec![1]));
         assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 1.0), Some(vec![0, 2, 4]));
-        // A little more in a single step is chance.
+        // A small slowdown in a single step is chance.
         assert_eq!(slow_places(&[1.0, 1.15, 1.0], 1.0), None);
-        // So is what others vary by.
+        // So are slowdowns below `chance`.
         assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 2.5), None);
     }
 }

@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-/// Attributes that are used; the others would only take memory.
+/// The attributes that are used. The others are dropped to save memory.
 const USED: [&str; 9] = [
     "is_cpu_op",
     "tid",
@@ -81,11 +81,11 @@ const USED: [&str; 9] = [
 
 pub struct Nodes {
     pub nodes: Vec<Node>,
-    /// Where the file breaks off or cannot be decoded.
+    /// Where the file is truncated or cannot be decoded.
     pub broken_at: Option<u64>,
 }
 
-/// Whether the text begins with a length, and a message that describes a trace. The message may go on behind `head`.
+/// Whether the file begins with a length and a message that describes a trace. The message may continue beyond `head`.
 pub fn begins(head: &[u8]) -> bool {
     let mut rest = head;
     let Some(length) = length(&mut rest).ok().flatten() else { return false };
@@ -93,7 +93,7 @@ pub fn begins(head: &[u8]) -> bool {
         Some(message) => {
             length > 0 && Metadata::decode(message).is_ok_and(|found| found != Metadata::default())
         }
-        // Field 1 or 2, both of known length.
+        // Field 1 or 2, both length-delimited.
         None => length < 1 << 28 && matches!(rest.first(), Some(0x0a | 0x12)),
     }
 }

@@ -1,9 +1,9 @@
-//! What the host knew of a communication when it launched the kernel, and where that meets other ranks.
+//! What the host recorded about a communication when it launched the kernel, and the channel on which it meets other ranks.
 
 use super::super::recorded::{Channel, collective_name, ends_together};
 use super::events::{Communication, Span};
 
-/// Spans of the host, by thread and begin.
+/// Communication spans of the host, by thread and start.
 #[derive(Debug)]
 pub struct HostCommunications {
     spans: Vec<Span<Communication>>,
@@ -15,8 +15,8 @@ impl HostCommunications {
         HostCommunications { spans }
     }
 
-    /// Completes what the kernel says by what the host says that launched it. `nccl:all_reduce` lies within
-    /// `record_param_comms`, so a launch is in two spans at most, apart from what surrounds them.
+    /// Adds what the host recorded around the launch to what is known from the kernel. `nccl:all_reduce` lies within
+    /// `record_param_comms`, so a launch is in at most two such spans.
     pub fn complete(&self, known: &Communication, thread: i64, launch_ps: i64) -> Communication {
         const ENCLOSING: usize = 4;
         let mut known = known.clone();
@@ -56,12 +56,12 @@ impl Communication {
         }
     }
 
-    /// The bytes that go in, where the trace says.
+    /// The input size in bytes, if recorded.
     pub fn bytes(&self) -> Option<u64> {
         self.elements?.checked_mul(width(self.dtype.as_deref()?)?)
     }
 
-    /// Where it meets its partners. `place` tells streams without process groups apart.
+    /// The channel on which it meets its partners. `place` distinguishes streams without process groups.
     pub fn channel(&self, rank: Option<u32>, place: usize) -> Channel {
         let collective = self.collective();
         if let Some((from, to)) = self.pair(rank) {
@@ -71,12 +71,14 @@ impl Communication {
                 label: format!("the messages from rank {from} to rank {to}"),
                 size: Some(2),
                 by_order: false,
+                numbered: false,
                 ends_together: false,
                 one_way: false,
             };
         }
-        // Numbers count all collectives of a group. Without them, a missing one shifts only those of its name.
-        let by_order = self.seq.is_none();
+        // Sequence numbers count all collectives of a group. Without them, collectives are counted by name, so that a missing one
+        // shifts only those of its name. Each rank counts messages that are launched together on its own.
+        let by_order = self.seq.is_none() || self.is_message();
         let name = if by_order { collective } else { "" };
         let (group, label) = match (&self.group, &self.description) {
             (Some(group), Some(text)) => (format!("group {group}"), format!("group {group} ({text})")),
@@ -88,15 +90,21 @@ impl Communication {
             label,
             size: self.size,
             by_order,
+            numbered: !by_order,
             ends_together: ends_together(collective),
             one_way: false,
         }
     }
 
-    /// The number that partners share. Messages have none: PyTorch counts those of a rank, whoever they go to or come
-    /// from, but they do not overtake each other.
+    /// The sequence number that partners share. Messages have none: PyTorch counts all messages of a rank, whatever the partner.
+    /// But messages do not overtake each other.
     pub fn shared_number(&self, rank: Option<u32>) -> Option<u64> {
-        self.seq.filter(|_| self.pair(rank).is_none())
+        self.seq.filter(|_| !self.is_message() && self.pair(rank).is_none())
+    }
+
+    /// Whether it is point-to-point rather than a collective.
+    pub fn is_message(&self) -> bool {
+        matches!(self.collective(), "send" | "recv" | "send_recv")
     }
 
     /// Sender and receiver of a single message.
@@ -119,4 +127,27 @@ fn width(dtype: &str) -> Option<u64> {
         _ if dtype.starts_with("Float8") => 1,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages that are launched together name no partner, and each rank counts them on its own. So partners do not share their
+    /// numbers, and the numbers do not show whether files belong together.
+    #[test]
+    fn only_collectives_have_numbers_in_common() {
+        let named = |name: &str| Communication {
+            name: Some(name.into()),
+            group: Some("7".into()),
+            seq: Some(12),
+            ..Communication::default()
+        };
+        for (name, number) in [("allreduce", Some(12)), ("coalesced", Some(12)), ("send_recv", None)] {
+            let of = named(name);
+            let channel = of.channel(Some(0), 0);
+            assert_eq!(of.shared_number(Some(0)), number, "{name}");
+            assert_eq!((channel.numbered, channel.by_order), (number.is_some(), number.is_none()), "{name}");
+        }
+    }
 }

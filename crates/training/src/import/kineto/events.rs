@@ -1,4 +1,4 @@
-//! The events of a trace that are needed, and nothing else of them.
+//! The events of a trace that the analysis needs, and only the needed fields.
 
 use super::super::json::Sink;
 use super::super::recorded::{Distinct, collective_name};
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value};
 use std::rc::Rc;
 
-/// What ran on the GPU.
+/// An operation on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
     pub start_ps: i64,
     pub duration_ps: i64,
-    /// The place in [`Events::streams`].
+    /// The index in [`Events::streams`].
     pub stream: u32,
     pub correlation: u64,
-    /// The place in [`Events::communications`], or [`Kernel::COMPUTE`].
+    /// The index in [`Events::communications`], or [`Kernel::COMPUTE`].
     pub communication: u32,
 }
 
@@ -39,7 +39,7 @@ impl Kernel {
 pub struct Launch {
     pub correlation: u64,
     pub at_ps: i64,
-    /// Where it has an end.
+    /// `None` if it has no end.
     pub takes_ps: Option<i64>,
     pub thread: i64,
 }
@@ -53,10 +53,10 @@ pub struct Span<T> {
     pub what: T,
 }
 
-/// What is known of a communication kernel; most traces have many that are alike.
+/// What is known of a communication kernel. Most traces have many equal ones.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Communication {
-    /// What the kernel is called, and what PyTorch calls the collective.
+    /// The collective as named by the kernel, and by PyTorch.
     pub kernel: Option<&'static str>,
     pub name: Option<Rc<str>>,
     pub group: Option<Rc<str>>,
@@ -70,7 +70,7 @@ pub struct Communication {
     pub target: Option<u32>,
 }
 
-/// `stream` goes on when what was launched on `on_stream` before `record` is done.
+/// `stream` continues when the work launched on `on_stream` before `record` is done.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamWait {
     pub stream: u32,
@@ -90,12 +90,15 @@ pub struct ProfilerStep {
 pub struct Events {
     pub count: usize,
     pub unreadable: usize,
+    /// The number of places with invalid JSON, and the byte at which the first begins.
+    pub damaged: usize,
+    pub first_damaged: Option<u64>,
     pub rank: Option<u32>,
     pub world: Option<u32>,
     pub groups: Value,
     pub base_ns: i64,
     pub synthetic: bool,
-    /// The time of the first event, from which the others count.
+    /// The time of the first event. The others are relative to it.
     pub origin_ps: Option<i128>,
     /// Device and stream.
     pub streams: Distinct<(i64, i64)>,
@@ -106,10 +109,10 @@ pub struct Events {
     /// `record_param_comms`, and annotations like `nccl:all_reduce`.
     pub host_communications: Vec<Span<Communication>>,
     pub annotations: Vec<Span<Pass>>,
-    /// What the host did itself: loading data, collecting garbage.
+    /// Work of the host itself: data loading, garbage collection.
     pub host_work: Vec<Span<Kind>>,
     pub steps: Vec<ProfilerStep>,
-    /// As seen by the GPU; for traces without those of the host.
+    /// As seen by the GPU, for traces without steps of the host.
     pub gpu_steps: Vec<ProfilerStep>,
     pub waits: Vec<StreamWait>,
 }
@@ -186,11 +189,11 @@ impl Args<'_> {
 }
 
 pub fn is_nccl(name: &str) -> bool {
-    // The old and the new scheme of names.
+    // The old and the new naming scheme.
     name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel")
 }
 
-/// PyTorch names the loader itself; garbage collections have to be annotated by the program.
+/// PyTorch annotates the data loader; the program must annotate garbage collections.
 fn host_work(annotation: &str) -> Option<Kind> {
     let name = annotation.to_ascii_lowercase();
     if name.starts_with("enumerate(dataloader)") {
@@ -240,10 +243,25 @@ impl Sink for Events {
         self.count += 1;
         self.unreadable += 1;
     }
+
+    fn may_begin(&self, text: &[u8]) -> bool {
+        // Keys that begin events: arguments may also contain lists of objects.
+        const KEYS: [&str; 8] = ["ph", "cat", "name", "pid", "tid", "ts", "id", "dur"];
+        let key = text[1..].trim_ascii_start().strip_prefix(b"\"");
+        key.is_some_and(|key| {
+            KEYS.iter()
+                .any(|known| key.strip_prefix(known.as_bytes()).is_some_and(|rest| rest.starts_with(b"\"")))
+        })
+    }
+
+    fn damaged(&mut self, at: u64) {
+        self.damaged += 1;
+        self.first_damaged.get_or_insert(at);
+    }
 }
 
 impl Events {
-    /// Keeps an event if it is needed; `None` if it is needed but cannot be used.
+    /// Keeps an event if it is needed. `None` if it is needed but invalid.
     fn take(&mut self, event: &Event) -> Option<()> {
         let category = bare(event.cat);
         let name = bare(event.name);
@@ -257,7 +275,7 @@ impl Events {
         }
     }
 
-    /// The begin of an event, and its end where it has one.
+    /// The start of an event, and its end if it has one.
     fn times(&mut self, event: &Event) -> Option<(i64, Option<i64>)> {
         let at = picoseconds(event.ts)?;
         let origin = *self.origin_ps.get_or_insert(at);

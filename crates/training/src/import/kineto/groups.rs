@@ -1,10 +1,10 @@
-//! What process groups are for, and which place a rank has in them.
+//! The purpose of process groups, and a rank's position in them.
 
 use super::events::Communication;
 use serde_json::Value;
 
-/// What the ranks of a group have in common, as descriptions name it: `DATA_PARALLEL_GROUP` and the like are Megatron's
-/// names, `mesh_dp` PyTorch's, `default_pg` is the group of all ranks.
+/// The purpose of a group, according to its description. `DATA_PARALLEL_GROUP` and the like come from Megatron, `mesh_dp` from
+/// PyTorch. `default_pg` is the group of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     Data,
@@ -23,7 +23,7 @@ pub fn purpose(description: &str) -> Purpose {
     let data = has(&["dp", "ddp", "fsdp", "data"]);
     let pipeline = has(&["pp", "pipeline"]);
     let tensor = has(&["tp", "tensor"]);
-    // Groups over several dimensions, as TENSOR_AND_DATA_PARALLEL_GROUP, are none of them.
+    // Groups over several dimensions, such as TENSOR_AND_DATA_PARALLEL_GROUP, are none of these.
     if has(&["ep", "expert", "moe", "partial"]) || u8::from(data) + u8::from(pipeline) + u8::from(tensor) > 1
     {
         return Purpose::Other;
@@ -39,11 +39,14 @@ pub fn purpose(description: &str) -> Purpose {
     }
 }
 
+/// No job has more ranks than this.
+const MOST_RANKS: u32 = 1 << 20;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Group {
     name: String,
     purpose: Purpose,
-    /// Whether the program described it at all.
+    /// Whether the program gave a description.
     described: bool,
     ranks: Vec<u32>,
 }
@@ -71,7 +74,7 @@ impl Groups {
         Groups { groups: list.iter().filter_map(group).collect(), rank }
     }
 
-    /// The members of the largest group for a purpose: with context parallelism there are two for data.
+    /// The members of the largest group with a purpose. With context parallelism there are two data-parallel groups.
     pub fn members(&self, purpose: Purpose) -> Option<&[u32]> {
         let fitting = self.groups.iter().filter(|group| group.purpose == purpose);
         let largest =
@@ -79,12 +82,21 @@ impl Groups {
         largest.map(|group| &group.ranks[..])
     }
 
-    /// This rank's place among the members.
+    /// Whether every group has either all ranks or only this one, as in plain data parallelism. Then groups do not tell ranks
+    /// apart.
+    pub fn all_alike(&self, world: Option<u32>) -> bool {
+        let Some(world) = world.filter(|&world| self.rank < world && world <= MOST_RANKS) else {
+            return false;
+        };
+        self.groups.iter().all(|group| group.ranks.len() == 1 || group.ranks.len() == world as usize)
+    }
+
+    /// This rank's position among the members.
     pub fn place(&self, purpose: Purpose) -> Option<u32> {
         place_in(self.members(purpose)?, self.rank)
     }
 
-    /// What the group of a communication is for.
+    /// The purpose of a communication's group.
     pub fn purpose_of(&self, known: &Communication) -> Purpose {
         let listed =
             known.group.as_deref().and_then(|name| self.groups.iter().find(|group| group.name == name));
@@ -95,9 +107,9 @@ impl Groups {
         }
     }
 
-    /// Gives groups without a description a purpose by what happens on them: messages go along the pipeline, and the
-    /// group that gathers parameters or reduces gradients, and has but this rank in common with the pipeline, is that
-    /// of data. True if anything was found so.
+    /// Infers the purpose of groups without a description from their use. The group with messages is the pipeline. The group that
+    /// gathers parameters or reduces gradients, and shares only this rank with the pipeline, is data parallel. True if any
+    /// purpose was inferred.
     pub fn infer<'a>(&mut self, communications: impl Iterator<Item = &'a Communication> + Clone) -> bool {
         let mut found = false;
         for (purpose, names) in [
@@ -176,7 +188,7 @@ mod tests {
         assert!(groups.infer(used.iter()));
         assert_eq!(groups.members(Purpose::Pipeline), Some(&[1, 3][..]));
         assert_eq!(groups.members(Purpose::Data), Some(&[2, 3][..]));
-        // Two groups that could be it: neither is.
+        // If two groups fit, neither is chosen.
         let mut groups = Groups::new(&config, Some(3));
         let used = [on("4", "_reduce_scatter_base"), on("2", "_reduce_scatter_base")];
         assert!(!groups.infer(used.iter()));

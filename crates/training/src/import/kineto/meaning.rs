@@ -1,4 +1,4 @@
-//! What kinds of operations there are, and which of them meet operations of other ranks.
+//! The kinds of operations, and the channels on which they meet operations of other ranks.
 
 use super::super::recorded::{Channel, Counter, Distinct, Meeting, communication};
 use super::collectives::HostCommunications;
@@ -11,13 +11,13 @@ use std::collections::HashMap;
 pub struct Meaning {
     kinds: Distinct<KindInfo>,
     channels: Distinct<Channel>,
-    /// Meetings that have no number.
+    /// Counts meetings without a sequence number.
     meetings: Counter,
     runs: Counter,
     host: HostCommunications,
     /// By kernel.
     launches: HashMap<usize, Launch>,
-    /// By stream: which of the streams with communication it is.
+    /// By stream: its index among the streams with communication.
     places: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ impl Meaning {
         (self.kinds.items, self.channels.items)
     }
 
-    /// Runs are alike where they have the same place in the step.
+    /// Runs at the same position of the step are of the same kind.
     pub fn compute(&mut self, step: i64, phase: u8, stream: u32) -> u32 {
         let number = self.runs.next(step, stream * 4 + u32::from(phase));
         let class = PHASES[phase as usize];
@@ -46,12 +46,12 @@ impl Meaning {
         self.kinds.place(KindInfo::launched(name, class, Role::Compute))
     }
 
-    /// What the host does itself.
+    /// Work of the host itself.
     pub fn stall(&mut self, kind: Kind) -> u32 {
         self.kinds.place(KindInfo::launched(kind.name(), kind.class(), Role::Other))
     }
 
-    /// What kernel and host know of a communication.
+    /// What the kernel and the host recorded about a communication.
     pub fn known(&self, events: &Events, kernel: usize) -> Communication {
         let place = events.kernels[kernel].communication as usize;
         let known = events.communications.items.get(place).cloned().unwrap_or_default();
@@ -72,12 +72,13 @@ impl Meaning {
         let known = self.known(events, kernel);
         let channel = self.channels.place(known.channel(rank, self.places[of.stream as usize]));
         let number = known.shared_number(rank).unwrap_or_else(|| self.meetings.next(step, channel));
-        let kind = self.kinds.place(communication(known.collective(), &detail(&known, number)));
+        let kind =
+            self.kinds.place(communication(known.collective(), &detail(&known, number), known.bytes()));
         (kind, Some(Meeting { channel, number }))
     }
 }
 
-/// Communications are alike where group and size are the same; without a size, where they have the same place.
+/// Communications with the same group and size are of the same kind; without a size, those at the same position.
 fn detail(known: &Communication, number: u64) -> String {
     let group = known.description.as_ref().or(known.group.as_ref());
     let group = group.map_or(String::new(), |group| format!("({group}) "));
@@ -92,5 +93,11 @@ fn places(events: &Events) -> Vec<usize> {
     let mut has = vec![false; events.streams.items.len()];
     let communications = events.kernels.iter().filter(|kernel| !kernel.is_compute());
     communications.for_each(|kernel| has[kernel.stream as usize] = true);
-    (0..has.len()).map(|stream| has[..stream].iter().filter(|&&has| has).count()).collect()
+    let mut before = 0;
+    let place = |has: bool| {
+        let place = before;
+        before += usize::from(has);
+        place
+    };
+    has.into_iter().map(place).collect()
 }

@@ -1,10 +1,10 @@
-//! From kernels to operations.
+//! Combines kernels into operations.
 //!
-//! A communication kernel is an operation. Compute kernels of a stream that follow each other make up one operation,
-//! a *run*, unless something else waits for one of them, or one of them waits for another stream, or the step or the
-//! phase changes. So all ranks have the same runs in all steps, however their gaps lie. The duration of a run is the
-//! time that its kernels were busy. It is placed at the end of the run: the gaps within a run lie before it and count
-//! as its launch delay, and what waits for it waits until its true end.
+//! A communication kernel is an operation. Compute kernels of a stream that follow each other make up one operation, a *run*,
+//! unless something else waits for one of them, or one of them waits for another stream, or the step or the phase changes. So all
+//! ranks have the same runs in all steps, wherever their gaps are. The duration of a run is the time that its kernels were busy.
+//! It is placed at the end of the run: the gaps of the run come before it and count as its launch delay, and operations that wait
+//! for it wait until its true end.
 
 use super::super::recorded::{Recorded, RecordedOp};
 use super::super::words;
@@ -13,10 +13,10 @@ use super::meaning::Meaning;
 use super::phases::{Pass, Phases};
 use super::waits::{Streams, waits};
 use super::{stalls, table};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Step and phase in which the host launched a kernel; none outside the steps that are used.
+/// The step and phase in which the host launched a kernel. `None` outside the used steps.
 type Label = Option<(u32, u8)>;
 
 pub fn build(mut events: Events, recorded: &mut Recorded) {
@@ -47,7 +47,7 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     (recorded.kinds, recorded.channels) = meaning.lists();
 }
 
-/// Numbers streams in order of their ids, which ranks share; not in order of the file.
+/// Numbers streams by id, which is the same on all ranks, and not by their order in the file.
 fn number_streams(events: &mut Events) {
     let count = events.streams.items.len();
     let mut used = vec![false; count];
@@ -64,7 +64,7 @@ fn number_streams(events: &mut Events) {
     }
 }
 
-/// When each kernel was launched, or else began; and the whole launch of communications. Frees the list.
+/// The launch time of each kernel, or its start if unknown, and the launches of communications. Frees the list.
 fn launches(events: &mut Events) -> (Vec<i64>, HashMap<usize, Launch>) {
     let mut launches = std::mem::take(&mut events.launches);
     launches.sort_by_key(|launch| launch.correlation);
@@ -91,7 +91,7 @@ fn ranges(kernels: &[Kernel], streams: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The begin of each step, and its number; those without an end, or recorded twice, without one.
+/// The start of each step, and its number. `None` if the step has no end or was recorded twice.
 fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)> {
     let mut found: Vec<ProfilerStep> = std::mem::take(&mut events.steps);
     if found.is_empty() {
@@ -108,8 +108,9 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)
     }
     found.sort_by_key(|step| (step.start_ps, step.number));
     let mut steps = Vec::with_capacity(found.len());
+    let mut seen: BTreeSet<i64> = recorded.steps.iter().copied().collect();
     for step in found {
-        let twice = recorded.steps.contains(&step.number);
+        let twice = seen.contains(&step.number);
         let why = match (twice, step.end_ps) {
             (true, _) => Some("it was recorded twice"),
             (_, None) => Some("it has no end"),
@@ -117,7 +118,10 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)
         };
         match why {
             Some(why) => recorded.left_out.push((step.number, why)),
-            None => recorded.steps.push(step.number),
+            None => {
+                seen.insert(step.number);
+                recorded.steps.push(step.number);
+            }
         }
         steps.push((step.start_ps, why.is_none().then_some(step.number)));
     }
@@ -125,7 +129,7 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)
     steps
 }
 
-/// The step that began last before the launch, if it is used: a place in `steps`.
+/// The index in `steps` of the last step that began before the launch. `None` if that step is not used.
 fn step_at(steps: &[(i64, Option<i64>)], at_ps: i64) -> Option<u32> {
     let place = steps.partition_point(|&(begin, _)| begin <= at_ps).checked_sub(1)?;
     steps[place].1.map(|_| place as u32)
@@ -141,7 +145,7 @@ fn note_outside(labels: &[Label], recorded: &mut Recorded) {
     }
 }
 
-/// Kernels of each operation, and the operation of each kernel, or `u32::MAX`.
+/// The kernels of each operation, and the operation of each kernel, or `u32::MAX`.
 fn runs(streams: &Streams, waits: &[(usize, usize)], labels: &[Label]) -> (Vec<Range<usize>>, Vec<u32>) {
     let kernels = streams.kernels;
     let mut begins = vec![false; kernels.len() + 1];
@@ -204,7 +208,7 @@ fn operations(
     }
 }
 
-/// Order of streams, and waits across them; within steps.
+/// The order within streams, and waits across streams; both within a step.
 fn edges(
     kernels: &[Kernel],
     runs: &[Range<usize>],

@@ -1,13 +1,13 @@
-//! Which part of the step the host was in when it launched a kernel.
+//! The phase of the step in which the host launched a kernel.
 
 use super::events::Span;
 
-/// Parts of a step, as annotations name them.
+/// Phases of a step, as named by annotations.
 pub const PHASES: [&str; 4] = ["forward", "backward", "optimizer", "compute"];
 pub const FORWARD: u8 = 0;
 pub const BACKWARD: u8 = 1;
 pub const OPTIMIZER: u8 = 2;
-/// No annotation tells.
+/// The phase without an annotation.
 pub const UNKNOWN: u8 = 3;
 
 /// A phase, and the microbatch and the chunk of the model where the annotation names them.
@@ -21,8 +21,8 @@ pub struct Pass {
 impl Pass {
     const NONE: Pass = Pass { phase: UNKNOWN, microbatch: None, chunk: None };
 
-    /// What an annotation names: `## forward ##`, `Optimizer.step#SGD.step`, and as PyTorch's pipelines do,
-    /// `Forward 3` or `PP:1B3`, which is microbatch 3 backward through chunk 1 of the model.
+    /// Parses an annotation: `## forward ##`, `Optimizer.step#SGD.step`, and those of PyTorch's pipelines, `Forward 3` or
+    /// `PP:1B3`, which is microbatch 3 backward through chunk 1 of the model.
     pub fn named(annotation: &str) -> Option<Pass> {
         if let Some(action) = annotation.strip_prefix("PP:") {
             return Pass::of_action(action);
@@ -39,14 +39,14 @@ impl Pass {
         Some(Pass { phase, microbatch, chunk: None })
     }
 
-    /// An action of a pipeline's schedule: chunk, what is done, microbatch. Sends and receives are no phase.
+    /// Parses an action of a pipeline schedule: chunk, action, microbatch. Sends and receives are not a phase.
     fn of_action(action: &str) -> Option<Pass> {
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let (chunk, rest) = action.split_at(digits(action));
         let (what, microbatch) = rest.split_at(rest.len() - digits_behind(rest));
         let phase = match what {
             "F" => FORWARD,
-            // Gradients of inputs and of weights apart are two operations; a table has room for one.
+            // Separate gradients of inputs and weights are two operations; a table has room for one.
             "B" | "I" | "W" => BACKWARD,
             _ => return None,
         };
@@ -60,8 +60,8 @@ fn digits_behind(text: &str) -> usize {
     text.bytes().rev().take_while(u8::is_ascii_digit).count()
 }
 
-/// When each phase began, by time; the innermost annotation counts, whichever thread it is on: the main thread
-/// waits in the annotation of the backward pass while another one launches its kernels.
+/// When each phase began, by time. The innermost annotation counts, on whatever thread: the main thread waits in the annotation
+/// of the backward pass while another thread launches its kernels.
 #[derive(Debug)]
 pub struct Phases {
     since: Vec<(i64, Pass)>,
@@ -92,7 +92,7 @@ impl Phases {
     }
 }
 
-/// Ends the annotations that are over by `now`; what encloses them goes on.
+/// Closes the annotations that have ended by `now`. The enclosing ones continue.
 fn close(open: &mut Vec<(i64, Pass)>, since: &mut Vec<(i64, Pass)>, now: i64) {
     while let Some(&(end, _)) = open.last().filter(|&&(end, _)| end <= now) {
         open.pop();

@@ -1,11 +1,11 @@
-//! What the host did itself while the GPU had nothing to compute, where kernels are analysed one by one: loading data and collecting
-//! garbage become operations before the run that they delayed.
+//! Host work while the GPU was idle, if kernels are analysed one by one: data loading and garbage collection become operations
+//! before the run that they delayed.
 
 use super::super::recorded::{Recorded, RecordedOp};
 use super::events::{Events, Kernel};
 use super::meaning::Meaning;
 use crate::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds the operations. `run_of` has the operation of each kernel, or `u32::MAX`.
 pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mut Recorded) {
@@ -19,7 +19,7 @@ pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mu
     let mut lasts: BTreeMap<(u32, Kind), i64> = BTreeMap::new();
     let mut until = i64::MIN;
     for (start, end, kind) in spans {
-        // Kernels of a stream follow each other: the GPU is idle from the end of the last that has begun.
+        // Kernels of a stream run one after the other, so the GPU is idle from the end of the last one that has begun.
         let next = kernels.partition_point(|&kernel| events.kernels[kernel].start_ps < end);
         let busy = next.checked_sub(1).map_or(i64::MIN, |last| events.kernels[kernels[last]].end_ps());
         let idle = end.saturating_sub(start.max(busy).max(until));
@@ -30,16 +30,20 @@ pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mu
             *sum = sum.saturating_add(idle);
         }
     }
-    // From the last to the first, so that each comes right before what is behind it.
+    let runs: BTreeSet<u32> = lasts.keys().map(|(run, _)| *run).collect();
+    let mut waits: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (after, before) in recorded.edges.iter().filter(|(after, _)| runs.contains(after)) {
+        waits.entry(*after).or_default().push(*before);
+    }
+    // In reverse order, so that each is inserted right before its successor.
     let mut behind: Option<(u32, u32)> = None;
     for ((run, kind), lasts) in lasts.into_iter().rev() {
         let next = behind.filter(|(of, _)| *of == run).map_or(run, |(_, stall)| stall);
         let (RecordedOp { step, stream, start_ps, .. }, place) =
             (recorded.ops[next as usize], recorded.ops.len() as u32);
-        let waits =
-            recorded.edges.iter().filter(|(after, _)| *after == next).map(|&(_, before)| (place, before));
-        let waits: Vec<(u32, u32)> = waits.collect();
-        recorded.edges.extend(waits);
+        // It waits for what the run waits for.
+        let before = waits.get(&run).into_iter().flatten();
+        recorded.edges.extend(before.map(|&before| (place, before)));
         recorded.edges.push((next, place));
         recorded.ops.push(RecordedOp {
             step,
@@ -54,7 +58,7 @@ pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mu
     recorded.edges.sort_unstable();
 }
 
-/// The stream on which most is computed; what others do beside it, such as copies, delays nothing by itself.
+/// The stream with the most computing time. Work on other streams, such as copies, delays nothing by itself.
 pub fn compute_stream(kernels: &[Kernel]) -> Option<u32> {
     let mut busy: BTreeMap<u32, i64> = BTreeMap::new();
     for kernel in kernels.iter().filter(|kernel| kernel.is_compute()) {

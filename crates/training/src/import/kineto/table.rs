@@ -1,9 +1,8 @@
-//! Kernels as the operations of a table: one for every microbatch through every chunk, and those that ranks meet in.
+//! Turns kernels into the operations of a table: one for each pass of a microbatch through a chunk, and the communications.
 //!
-//! That needs annotations that name microbatches, and process groups that tell data from pipeline parallelism. Without
-//! them the job is analysed kernel by kernel. What is computed for a microbatch lasts from the first to the last kernel
-//! of the compute stream that the host launched in its annotation, with everything between, such as tensor-parallel
-//! communication.
+//! This needs annotations that name microbatches, and process groups that distinguish data from pipeline parallelism. Without
+//! them the job is analysed kernel by kernel. A computation lasts from the first to the last kernel of the compute stream that
+//! the host launched within its annotation, including everything between, such as tensor-parallel communication.
 
 use super::super::recorded::{Recorded, TableOp};
 use super::events::{Communication, Events};
@@ -14,16 +13,16 @@ use super::stalls::compute_stream;
 use crate::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Kernels with what the host was at when it launched them.
+/// Kernels, and the phases in which the host launched them.
 pub struct Kernels<'a> {
     pub events: &'a Events,
     pub launch_ps: &'a [i64],
     pub passes: &'a [Pass],
-    /// The number of the step at a time of the host, if it is used.
+    /// The number of the step at a host time, if the step is used.
     pub step_of: &'a dyn Fn(i64) -> Option<i64>,
 }
 
-/// Finds the rank's place in the job, and its operations where that can be done.
+/// Finds the rank's place in the job, and its table operations if possible.
 pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
     let mut groups = Groups::new(&kernels.events.groups, recorded.rank);
     let communications: BTreeMap<usize, Communication> = (0..kernels.events.kernels.len())
@@ -32,21 +31,30 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
         .collect();
     if groups.infer(communications.values()) {
         recorded.common_notes.push(
-            "Process groups have no description: the one that messages go through was taken for the pipeline, the one \
-             that gathers parameters or reduces gradients for that of data-parallel ranks."
+            "Process groups have no description: the group that exchanges messages is assumed to be the pipeline, and the group \
+             that gathers parameters or reduces gradients to be data parallel."
                 .into(),
         );
     }
     let (data, pipeline) = (groups.place(Purpose::Data), groups.place(Purpose::Pipeline));
     (recorded.dp_rank, recorded.stage) = (data.unwrap_or(0), pipeline.unwrap_or(0));
+    let all_alike =
+        groups.all_alike(recorded.world) && !communications.values().any(Communication::is_message);
     let members = |purpose| groups.members(purpose).map_or(0, <[u32]>::len) as u32;
     recorded.size = (members(Purpose::Data), members(Purpose::Pipeline));
     let named = kernels.passes.iter().any(|pass| pass.microbatch.is_some());
     let of_many = recorded.world.is_some_and(|world| world > 1);
-    if of_many && data.is_none() && pipeline.is_none() {
+    if let (true, true, None, None, Some(rank)) = (of_many, all_alike, data, pipeline, recorded.rank) {
+        recorded.dp_rank = rank;
+        recorded.remarks.push(
+            "Ranks communicate only in groups of all ranks: each is treated as a data-parallel rank, and kernels are analysed \
+             one by one."
+                .into(),
+        );
+    } else if of_many && data.is_none() && pipeline.is_none() {
         recorded.common_notes.push(
-            "No process group tells which ranks are data parallel and which are stages of a pipeline: all are taken for \
-             stage 0 of data-parallel rank 0, and kernels are analysed one by one."
+            "No process group shows which ranks are data parallel and which are stages of a pipeline: all are treated as stage \
+             0 of data-parallel rank 0, and kernels are analysed one by one."
                 .into(),
         );
     } else if named {
@@ -57,7 +65,7 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
         }
     } else {
         recorded.remarks.push(
-            "Kernels are analysed one by one: no annotation, such as `PP:1F3` or `Forward 3`, tells microbatches.".into(),
+            "Kernels are analysed one by one: no annotation, such as `PP:1F3` or `Forward 3`, identifies microbatches.".into(),
         );
     }
 }
@@ -85,7 +93,7 @@ impl Reading<'_> {
             let Some(kind) = self.kind(kernel, known, recorded.rank, chunks.len() > 1, scatters)? else {
                 continue;
             };
-            // A hundredth of it is rounding.
+            // An overlap of 1 % is rounding.
             let ends = of.end_ps().saturating_sub(of.duration_ps / 100);
             let late = firsts.get(&step).is_some_and(|&first| ends > first);
             if kind == Kind::ParamsAllGather && late {
@@ -120,7 +128,7 @@ impl Reading<'_> {
             .filter(move |&kernel| kernels[kernel].is_compute() && Some(kernels[kernel].stream) == stream)
     }
 
-    /// Passes of microbatches, and the optimizer behind them.
+    /// The passes of microbatches, and the optimizer after them.
     fn computed(&self, stage: u32) -> Result<Vec<TableOp>, &'static str> {
         let mut spans: BTreeMap<(i64, Pass), (i64, i64)> = BTreeMap::new();
         let mut last: BTreeMap<i64, i64> = BTreeMap::new();
@@ -131,7 +139,7 @@ impl Reading<'_> {
                 continue;
             };
             if pass.microbatch.is_none() {
-                return Err("Not all that is computed belongs to a microbatch");
+                return Err("Some computation belongs to no microbatch");
             }
             widen(
                 spans.entry((step, pass)).or_insert((of.start_ps, of.end_ps())),
@@ -140,7 +148,7 @@ impl Reading<'_> {
             let end = last.entry(step).or_insert(of.end_ps());
             *end = of.end_ps().max(*end);
         }
-        // What the optimizer does before that, such as clearing gradients, does not end the step.
+        // Earlier work of the optimizer, such as clearing gradients, does not end the step.
         for kernel in self.compute_kernels() {
             let (of, pass) = (&self.kernels.events.kernels[kernel], self.kernels.passes[kernel]);
             let Some(step) = self.step(kernel).filter(|_| pass.phase == OPTIMIZER) else { continue };
@@ -174,7 +182,7 @@ impl Reading<'_> {
         Ok(spans.into_iter().map(op).collect())
     }
 
-    /// What a communication is in a table; none for what belongs to computing or is not modelled.
+    /// The kind of a communication in a table. `None` if it is part of computing or not modelled.
     fn kind(
         &self,
         kernel: usize,
@@ -205,15 +213,15 @@ impl Reading<'_> {
         Ok(Some(kind))
     }
 
-    /// Activations go to the next stage, gradients to the one before.
+    /// Activations go to the next stage, gradients to the previous one.
     fn message(&self, known: &Communication, rank: Option<u32>, chunks: bool) -> Result<Kind, &'static str> {
         let members = self.groups.members(Purpose::Pipeline).unwrap_or_default();
-        let (from, to) = known.pair(rank).ok_or("Messages do not say where they go")?;
+        let (from, to) = known.pair(rank).ok_or("Messages do not name their destination")?;
         let peer = if Some(from) == rank { to } else { from };
         let place = |of: u32| place_in(members, of).ok_or("Messages go to ranks outside of the pipeline");
         let (own, other) = (place(rank.unwrap_or(0))?, place(peer)?);
         let stages = members.len() as u32;
-        // With several chunks a stage, the last one is followed by the first.
+        // With several chunks per stage, the first stage follows the last.
         let next = other == own + 1 || chunks && own + 1 == stages && other == 0;
         let before = own == other + 1 || chunks && other + 1 == stages && own == 0;
         match (next, before, known.collective() == "send") {
@@ -221,17 +229,19 @@ impl Reading<'_> {
             (true, false, false) => Ok(Kind::BackwardRecv),
             (false, true, true) => Ok(Kind::BackwardSend),
             (false, true, false) => Ok(Kind::ForwardRecv),
-            (true, true, _) => Err("With two stages of several chunks, messages do not tell their direction"),
+            (true, true, _) => {
+                Err("With two stages of several chunks, the direction of messages is ambiguous")
+            }
             (false, false, _) => Err("Messages skip stages of the pipeline"),
         }
     }
 
-    /// Loading and collecting garbage, where the GPU had nothing to compute meanwhile: else it delayed nothing.
+    /// Data loading and garbage collection while the GPU was idle. Otherwise they delayed nothing.
     fn host_work(&self) -> Vec<TableOp> {
         let kernels: Vec<usize> = self.compute_kernels().collect();
         let of = |place: usize| &self.kernels.events.kernels[kernels[place]];
         let idle = |start: i64, end: i64| {
-            // Kernels of a stream follow each other, so that the last one that begins before the end decides.
+            // Kernels of a stream run one after the other, so the last one that begins before the end decides.
             let begun = kernels.partition_point(|&kernel| self.kernels.events.kernels[kernel].start_ps < end);
             begun == 0 || of(begun - 1).end_ps() <= start
         };

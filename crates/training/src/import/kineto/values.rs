@@ -1,10 +1,10 @@
-//! Values of events, whether they are written as numbers or as text.
+//! Values of events, written as numbers or as strings.
 
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What lies between the quotes, as it is written.
+/// The text between the quotes, unparsed.
 pub fn bare(raw: Option<&RawValue>) -> &str {
     raw.map_or("", |raw| raw.get().trim_matches('"'))
 }
@@ -13,15 +13,15 @@ pub fn number<T: std::str::FromStr>(raw: Option<&RawValue>) -> Option<T> {
     bare(raw).parse().ok()
 }
 
-/// Texts that occur again and again: names of groups, lists of ranks. Each is kept once.
+/// Interns repeated strings: names of groups, lists of ranks.
 #[derive(Debug, Default)]
 pub struct Texts {
-    /// By how it is written.
+    /// By raw text.
     known: HashMap<Box<str>, Option<Rc<str>>>,
 }
 
 impl Texts {
-    /// Anything but an empty text; lists are kept as they are written.
+    /// The string, unless it is empty. Lists stay unparsed.
     pub fn of(&mut self, raw: Option<&RawValue>) -> Option<Rc<str>> {
         let written = raw?.get();
         if let Some(known) = self.known.get(written) {
@@ -41,7 +41,7 @@ pub fn picoseconds(raw: Option<&RawValue>) -> Option<i128> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || whole.len() > 20 || !plain(whole) || !plain(fraction) {
-        // An exponent: rare, and then to the precision of a double.
+        // Exponents are rare, and parsed with the precision of a double.
         let value: f64 = text.parse().ok()?;
         return (value.abs() < 1e20).then_some((value * 1e6) as i128);
     }

@@ -1,20 +1,20 @@
 //! Which kernels of other streams a kernel waited for.
 //!
-//! Kernels of a stream come one after the other; that needs no rule. Across streams, "Stream Wait Event" records
-//! say it. Where a trace has none, two rules stand in for them:
+//! Kernels of a stream run one after the other. Across streams, "Stream Wait Event" records show the waits. If a trace has none,
+//! two rules replace them:
 //! * A communication waits for the last kernel of every other stream that was launched before it and had ended by
 //!   its start: PyTorch makes the stream of NCCL wait for the current one.
-//! * A kernel waits for a communication of another stream if it was launched after it, starts within [`PROMPT_PS`]
-//!   after its end, and its stream was idle by then. Either it was launched [`PROMPT_PS`] or more before that end, or
-//!   its stream had been idle for [`LONG_PS`]: that its launch came just then is no chance, the host waited, too. Else
-//!   the latency of the launch alone would explain when it started. A communication waits for another one in the same way: PyTorch makes the current stream wait for
-//!   the first, and the stream of the second for the current one.
+//! * A kernel waits for a communication of another stream if it was launched after it, starts within [`PROMPT_PS`] after its end,
+//!   and its stream was idle by then. Either it was launched [`PROMPT_PS`] or more before that end, or its stream had been idle
+//!   for [`LONG_PS`]: then the launch did not come at that moment by chance, because the host waited, too. Otherwise the launch
+//!   latency alone would explain its start. A communication waits for another one in the same way: PyTorch makes the current
+//!   stream wait for the first, and the stream of the second for the current one.
 
 use super::events::{Kernel, StreamWait};
 
 /// A kernel that can start does so within this time, after its launch or after what it waited for.
 const PROMPT_PS: i64 = 20_000_000;
-/// Streams that wait for their host are idle for up to some hundreds of microseconds.
+/// Streams that wait for their host are idle for up to several hundred microseconds.
 const LONG_PS: i64 = 100 * PROMPT_PS;
 
 /// Kernels in order of stream and start, with the time of their launch.
@@ -37,8 +37,8 @@ pub fn waits(streams: &Streams, recorded: &[StreamWait]) -> Vec<(usize, usize)> 
     waits
 }
 
-/// The next kernel of the stream waits for the last one before the event of the other stream. Correlation numbers
-/// count the calls of the host.
+/// The next kernel of the stream waits for the last kernel before the event on the other stream. Correlation numbers are in the
+/// order of host calls.
 fn found(streams: &Streams, wait: &StreamWait) -> Option<(usize, usize)> {
     let of = |stream: u32| streams.ranges.get(stream as usize).cloned().unwrap_or(0..0);
     let (waiting, on) = (of(wait.stream), of(wait.on_stream));
@@ -64,7 +64,7 @@ fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
                 if streams.kernels[kernel].is_compute() {
                     continue;
                 }
-                // What an earlier communication of the stream has waited for is done.
+                // Skips a kernel that an earlier communication of the stream has already waited for.
                 let computed = computes[other]
                     .last_before(streams, kernel)
                     .filter(|&before| waited[other].replace(before) != Some(before));
@@ -75,10 +75,10 @@ fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
     waits
 }
 
-/// The compute kernels of a stream, which is as a rule one for computing or one for communication.
+/// The compute kernels of a stream. Usually a stream has either computing or communication.
 struct Computes {
     kernels: Vec<usize>,
-    /// The first launch of each and of all after it: ascending, whatever the launches are.
+    /// By kernel: the earliest launch of it and all later ones. Ascending even if launches are out of order.
     launched_from: Vec<i64>,
 }
 
@@ -92,8 +92,8 @@ impl Computes {
         Computes { kernels, launched_from }
     }
 
-    /// The last that was launched before a communication and has ended by its start. Streams run in the order of launches, so that
-    /// what is left to look at after both searches is one kernel or two.
+    /// The last kernel that was launched before a communication and had ended by its start. Streams run in launch order, so only
+    /// one or two kernels are left to check after both searches.
     fn last_before(&self, streams: &Streams, communication: usize) -> Option<usize> {
         let (start, launch) = (streams.kernels[communication].start_ps, streams.launch_ps[communication]);
         let begun = self.kernels.partition_point(|&kernel| streams.kernels[kernel].start_ps <= start);
@@ -135,7 +135,7 @@ mod tests {
         Kernel { start_ps, duration_ps: 7, stream, correlation: 0, communication }
     }
 
-    /// Streams of so many kernels, which start in order and were launched at most `before` earlier.
+    /// Random streams whose kernels start in order and were launched at most `before` earlier.
     fn drawn(
         random: &mut Stream,
         sizes: &[usize],
@@ -156,7 +156,7 @@ mod tests {
         (kernels, launch_ps, ranges)
     }
 
-    /// Whatever the order of launches is.
+    /// Holds for any order of launches.
     #[test]
     fn the_last_before_is_that_of_a_walk() {
         let mut random = Stream::new(1, 0, 0, 0);
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    /// Streams with nothing but communication are not walked through for every communication of another one: a hundred thousand
-    /// millions of steps would take minutes.
+    /// Streams with only communication are not scanned for every communication of another stream: a hundred billion steps would
+    /// take minutes.
     #[test]
     fn streams_of_communication_are_not_walked_through() {
         let mut random = Stream::new(2, 0, 0, 0);

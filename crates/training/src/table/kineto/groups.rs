@@ -1,9 +1,9 @@
-//! Process groups of a job, as Megatron makes and describes them.
+//! The process groups of a job, as Megatron creates and describes them.
 
 use crate::{Kind, Row};
 use std::collections::BTreeMap;
 
-/// Which rank is where.
+/// The places of ranks in the job.
 #[derive(Debug)]
 pub struct Layout {
     /// By data-parallel rank and stage.
@@ -13,20 +13,20 @@ pub struct Layout {
     world: u32,
 }
 
-/// What communications of a kind run in on a rank.
+/// The process group in which communications of a kind run on a rank.
 #[derive(Clone)]
 pub struct Group {
-    /// PyTorch's name for it is a number.
+    /// In PyTorch the name is a number.
     pub name: u32,
     pub stream: u32,
     pub kernel: &'static str,
     pub is_message: bool,
-    /// As arguments of an event.
+    /// The description as arguments of an event.
     pub described: String,
 }
 
-/// How communications of a kind look: which of the rank's groups, stream, collective, kernel, type, elements that go in
-/// and come out.
+/// The form of communications of a kind: the rank's group, stream, collective, kernel, data type, and numbers of input and output
+/// elements.
 struct Form {
     group: usize,
     stream: u32,
@@ -42,7 +42,7 @@ const SEND_RECV: &str = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>
 const ALL_GATHER: &str = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 const REDUCE_SCATTER: &str = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 const ALL_REDUCE: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-/// Elements of a microbatch between stages, and of the parameters of a stage: the table does not say.
+/// Assumed elements of a microbatch between stages, and of the parameters of a stage. The table does not contain them.
 const ACTIVATIONS: u64 = 1 << 24;
 const PARAMETERS: u64 = 1 << 29;
 
@@ -58,7 +58,7 @@ impl Layout {
         self.ranks.iter().find(|(_, of)| **of == rank).map_or((0, 0), |(place, _)| *place)
     }
 
-    /// The groups that a rank is in: name, description, ranks. All ranks make all groups in the same order.
+    /// The groups of a rank: name, description, ranks. All ranks create all groups in the same order.
     fn groups(&self, rank: u32) -> Vec<(u32, &'static str, Vec<u32>)> {
         let (dp_rank, stage) = self.place(rank);
         let at = |dp_rank: u32, stage: u32| self.ranks.get(&(dp_rank, stage)).copied();
@@ -98,7 +98,7 @@ impl Layout {
         )
     }
 
-    /// What an operation runs in; none for computing.
+    /// The process group of an operation. `None` for computing.
     pub fn group(&self, row: &Row) -> Option<Group> {
         let form = self.form(row)?;
         let (name, description, ranks) = self.groups(row.rank).into_iter().nth(form.group)?;

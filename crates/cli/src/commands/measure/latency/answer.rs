@@ -1,11 +1,11 @@
-//! What a measurement of latencies says, for programs.
+//! The JSON answer of a latency measurement.
 
 use serde::Serialize;
 use straggler_model::latency::{Histogram, Labels, Measurement, Outside, Process, Series};
 use straggler_model::noise::recording::{Machine, Timer};
 
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct MeasureLatencyAnswer<'a> {
     pub kernel: &'a str,
     pub finished: bool,
     pub interruptions: &'a [String],
@@ -21,36 +21,36 @@ pub struct SeriesAnswer<'a> {
     #[serde(flatten)]
     pub labels: &'a Labels,
     pub count: u64,
-    /// Trials shorter than what was taken off, and longer than the last bin.
+    /// Trials shorter than the subtracted timer cost, and trials beyond the last bin.
     pub underflow: u64,
     pub overflow: u64,
     pub min_ps: u64,
     pub max_ps: u64,
     pub mean_ps: f64,
     pub sd_ps: Option<f64>,
-    /// As deep as at least ten trials lie beyond.
+    /// Quantiles with at least ten trials beyond them.
     pub quantiles: Vec<QuantileAnswer>,
     pub cycle_minima_ps: Vec<u64>,
-    /// The cost of the timer that was taken off, and what it was during the run.
+    /// The subtracted cost of the timer, and its cost during the run.
     pub timer_subtracted_ps: Option<u64>,
     pub timer_median_ps: Option<u64>,
     pub timer_max_ps: Option<u64>,
 }
 
-/// The quantile lies between the two.
+/// A quantile and its bounds.
 #[derive(Debug, Serialize)]
 pub struct QuantileAnswer {
     pub quantile: f64,
     pub low_ps: u64,
     pub high_ps: u64,
-    /// Its bound where it lies outside the bins.
+    /// Its bound if it lies outside the bins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
 }
 
-impl<'a> Answer<'a> {
-    pub fn new(measurement: &'a Measurement) -> Answer<'a> {
-        Answer {
+impl<'a> MeasureLatencyAnswer<'a> {
+    pub fn new(measurement: &'a Measurement) -> MeasureLatencyAnswer<'a> {
+        MeasureLatencyAnswer {
             kernel: &measurement.kernel,
             finished: measurement.is_finished(),
             interruptions: &measurement.interruptions,
@@ -96,13 +96,13 @@ impl QuantileAnswer {
     }
 }
 
-/// Those that are told where there are enough trials.
+/// Quantiles reported if there are enough trials.
 pub const QUANTILES: [f64; 8] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999];
 
 /// A quantile with fewer trials beyond it is mostly chance.
 const BEYOND: f64 = 10.0;
 
 pub fn is_supported(count: u64, quantile: f64) -> bool {
-    // A little less, for the rounding of 1 - 0.99.
+    // Slightly less, to allow for the rounding of 1 - 0.99.
     count as f64 * (1.0 - quantile) >= BEYOND * (1.0 - 1e-6)
 }

@@ -1,21 +1,21 @@
-//! What a measurement of latencies says, for people.
+//! A latency measurement as text.
 
 use super::answer::{QUANTILES, is_supported};
-use crate::commands::compare::words::time;
+use crate::answers::latency::time;
 use straggler_analysis::latency::Distribution;
 use straggler_model::Time;
 use straggler_model::latency::{Histogram, Kind, Measurement, Outside, Series};
-use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped};
+use straggler_report::{Cell, Columns, Table};
 
-/// Rows of the table.
+/// Most rows of the table.
 const MOST_ROWS: usize = 40;
 
 pub fn say(measurement: &Measurement) -> String {
     let mut text = format!("{}\n\n{}", headline(measurement), table(measurement));
     let rest = measurement.series.len().saturating_sub(MOST_ROWS);
     if rest > 0 {
-        text += &format!("  and {} more; --json and the file have all\n", grouped(rest as u64));
+        text += &format!("  and {} more; --json and the file list all\n", grouped(rest as u64));
     }
     text.push('\n');
     for line in outside(measurement).into_iter().chain(timer(measurement)).chain(measurement.notes.clone()) {
@@ -24,9 +24,9 @@ pub fn say(measurement: &Measurement) -> String {
     text
 }
 
-/// A quantile, or its bound where it lies outside the bins: "> 2 ms".
+/// A quantile, or its bound if it lies outside the bins: "> 2 ms".
 fn told(trials: &Histogram, quantile: f64) -> Option<String> {
-    // The same numbers as those of `diagnose` and `compare`.
+    // The same numbers as in `diagnose` and `compare`.
     let known = || Distribution::of(trials).map(|distribution| time(distribution.quantile(quantile)));
     trials.outside(quantile).map(|outside| outside.to_string()).or_else(known)
 }
@@ -66,7 +66,7 @@ fn one(series: &Series) -> String {
             let beyond = share(trials.overflow(), trials.count());
             return Some(format!(" {beyond} took longer than {bound}, where the last bin ends."));
         }
-        // Where the longest lies in the same bin, nobody knows how many took longer.
+        // If the longest trial is in the same bin, the number of longer trials is unknown.
         let longest = trials.max().unwrap_or_default();
         trials.quantile(quantile).filter(|bounds| bounds.high < longest)?;
         let one_in = (1.0 / (1.0 - quantile)).round() as u64;
@@ -84,19 +84,19 @@ fn table(measurement: &Measurement) -> Table {
     let most = measurement.series.iter().map(|series| series.trials.count()).max().unwrap_or(0);
     let quantiles: Vec<f64> =
         QUANTILES.into_iter().filter(|&quantile| is_supported(most, quantile)).collect();
-    let names = quantiles.iter().map(|&quantile| name(quantile));
-    let header = ["", "trials", "min"].map(String::from).into_iter().chain(names).chain(["max".to_string()]);
-    let mut table = Table::with_header(header);
-    for series in measurement.series.iter().take(MOST_ROWS) {
-        let trials = &series.trials;
-        let cell = |&quantile: &f64| match told(trials, quantile) {
-            Some(text) if is_supported(trials.count(), quantile) => text,
-            _ => "–".into(),
-        };
-        let first = [series.labels.to_string(), grouped(trials.count()), shown(trials.min())];
-        table.row(first.into_iter().chain(quantiles.iter().map(cell)).chain([shown(trials.max())]));
-    }
-    table
+    let cell = |trials: &Histogram, quantile: f64| match told(trials, quantile) {
+        Some(text) if is_supported(trials.count(), quantile) => text,
+        _ => "–".into(),
+    };
+    Columns::over(measurement.series.iter().take(MOST_ROWS))
+        .text("", |row| row.labels.to_string())
+        .number("trials", |row| Cell::count(row.trials.count()))
+        .number("min", |row| shown(row.trials.min()))
+        .each(quantiles, |columns, quantile| {
+            columns.number(name(quantile), |row| cell(&row.trials, quantile))
+        })
+        .number("max", |row| shown(row.trials.max()))
+        .build()
 }
 
 fn shown(time: Option<Time>) -> String {
@@ -107,14 +107,13 @@ fn name(quantile: f64) -> String {
     if quantile == 0.5 { "median".into() } else { format!("{} %", (quantile * 1e9).round() / 1e7) }
 }
 
-/// What the bins have no room for.
+/// Trials outside the bins.
 fn outside(measurement: &Measurement) -> Option<String> {
     let sum =
         |of: fn(&Histogram) -> u64| measurement.series.iter().map(|series| of(&series.trials)).sum::<u64>();
     let (short, long) = (sum(Histogram::underflow), sum(Histogram::overflow));
     let were = |count: u64| counted(count, "trial was", "trials were");
-    let short =
-        (short > 0).then(|| format!("{} shorter than the cost of the timer and count as 0.", were(short)));
+    let short = (short > 0).then(|| format!("{} shorter than the timer's cost and count as 0.", were(short)));
     let long = (long > 0).then(|| format!("{} longer than the last bin.", were(long)));
     let told: Vec<String> = short.into_iter().chain(long).collect();
     (!told.is_empty()).then(|| told.join(" "))
@@ -128,7 +127,8 @@ fn timer(measurement: &Measurement) -> Option<String> {
     let longest = costs.filter_map(|cost| cost.calls.max()).max()?;
     let taken_off = if low == high { low.to_string() } else { format!("{low} to {high}") };
     Some(format!(
-        "Timer: {}. Reading it costs {taken_off}, which is taken off; during the run it took {longest} at most.",
+        "Timer: {}. Reading it costs {taken_off}, which is subtracted; during the run a reading took \
+         {longest} at most.",
         timer.name
     ))
 }
@@ -169,7 +169,7 @@ mod tests {
         );
         // Trials of 5 B take 5, 10, … 5000 µs; the bins end at 3 ms, which is not in them: 600 to 1000 times 5 µs are beyond.
         assert!(text.contains("\n401 trials were longer than the last bin.\n"), "{text}");
-        assert!(!text.contains("shorter than the cost"), "{text}");
+        assert!(!text.contains("shorter than the timer's cost"), "{text}");
         let row =
             text.lines().find(|line| line.contains("5 B") && line.contains("1,000")).unwrap_or_default();
         assert!(row.contains("> 3 ms") && row.contains("5 ms") && !row.contains("3.99"), "{row}");
@@ -180,7 +180,7 @@ mod tests {
         );
         let all = say(&measurement(&[5000]));
         assert!(all.contains(" All trials took longer than 3 ms, where the last bin ends."), "{all}");
-        // All of them are equal: none took longer than the others.
+        // All trials are equal: none took longer than the others.
         let mut equal = measurement(&[1]);
         equal.series[0].trials = Histogram::default();
         (0..200).for_each(|_| equal.series[0].trials.record(Time::from_ns(700)));

@@ -1,7 +1,7 @@
 //! The command that the job runs, and how its ranks are started.
 
 use crate::args::slurm_script::{Launcher, Mpi};
-use crate::plan::slurm_script::{Plan, What};
+use crate::plan::slurm_script::{JobKind, Plan};
 use crate::shell::quoted;
 
 /// On one line.
@@ -9,7 +9,7 @@ pub fn line(plan: &Plan) -> String {
     parts(plan).join(" ")
 }
 
-/// The same with the program on a line of its own.
+/// The same with the program on a separate line.
 pub fn lines(plan: &Plan) -> String {
     parts(plan).join(" \\\n    ")
 }
@@ -24,15 +24,16 @@ pub fn why(plan: &Plan) -> &'static str {
     match (plan.is_single(), plan.launcher, plan.mpi) {
         (true, ..) => "# One process needs no MPI.\n",
         (_, Launcher::Srun, Mpi::OpenMpi) => {
-            "# srun starts a rank for each task; Open MPI's ranks find each other by PMIx (`srun --mpi=list`).\n\
-             # It gives each rank one CPU unless it is told otherwise here.\n"
+            "# srun starts a rank for each task; Open MPI's ranks find each other by PMIx (`srun \
+             --mpi=list`).\n# Without this option it gives each rank one CPU.\n"
         }
         (_, Launcher::Srun, Mpi::Mpich) => {
-            "# srun starts a rank for each task; MPICH's ranks find each other by PMI-2 (`srun --mpi=list`).\n\
-             # It gives each rank one CPU unless it is told otherwise here.\n"
+            "# srun starts a rank for each task; MPICH's ranks find each other by PMI-2 (`srun \
+             --mpi=list`).\n# Without this option it gives each rank one CPU.\n"
         }
         (_, Launcher::Mpirun, Mpi::OpenMpi) => {
-            "# mpirun asks Slurm for the nodes. Ranks are not bound to single cores, for each has several threads.\n"
+            "# mpirun asks Slurm for the nodes. Ranks are not bound to single cores, because each has \
+             several threads.\n"
         }
         (_, Launcher::Mpirun, Mpi::Mpich) => "# mpirun asks Slurm for the nodes.\n",
     }
@@ -57,7 +58,7 @@ fn launcher(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Known to the script when it runs: all CPUs of a node are known only there.
+/// Evaluated when the script runs: the number of CPUs of a node is known only there.
 fn cpus(plan: &Plan) -> String {
     match (plan.cpus_per_task, plan.tasks_per_node) {
         (Some(_), _) => "\"$SLURM_CPUS_PER_TASK\"".into(),
@@ -66,10 +67,10 @@ fn cpus(plan: &Plan) -> String {
     }
 }
 
-/// The program with its command and its options, each as a shell reads it back.
+/// The program with its command and options, quoted for the shell.
 fn program(plan: &Plan) -> String {
     let (name, command) = match (&plan.job.what, plan.is_single()) {
-        (What::Study(_), true) => ("straggler", "study run"),
+        (JobKind::Study(_), true) => ("straggler", "study run"),
         (what, true) => ("straggler", what.name()),
         (what, false) => ("straggler-mpi", what.name()),
     };
@@ -77,7 +78,7 @@ fn program(plan: &Plan) -> String {
         Some(folder) => quoted(&format!("{}/{name}", folder.trim_end_matches('/'))),
         None => name.into(),
     };
-    // In front of all other options: behind a `--` among them it would be a file.
+    // Before all other options: after a `--` it would be taken for a file.
     let threads = plan.job.sets_threads.then(|| "--threads \"$SLURM_CPUS_PER_TASK\"".to_string());
     let words = plan.job.words.iter().map(|word| quoted(word));
     [path, command.into()].into_iter().chain(threads).chain(words).collect::<Vec<_>>().join(" ")

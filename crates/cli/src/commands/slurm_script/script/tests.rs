@@ -17,7 +17,7 @@ fn text(head: &str, words: &[&str]) -> String {
     let plan = plan(head, words);
     let demand = Demand { spread_bytes: 1 << 36, each_bytes: 0 };
     let memory = Memory::new(demand, &plan).unwrap();
-    let measures = matches!(plan.job.what, What::Measure(_));
+    let measures = matches!(plan.job.what, JobKind::Measure(_));
     script(&plan, (!measures).then_some(&memory))
 }
 
@@ -33,7 +33,7 @@ fn directives(text: &str) -> Vec<&str> {
     found
 }
 
-/// What is run: the lines without comments, joined.
+/// The commands of the script: its lines without comments, joined.
 fn commands(text: &str) -> Vec<String> {
     let joined = text.replace(" \\\n    ", " ");
     let lines = joined.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -52,7 +52,7 @@ fn every_option_is_in_the_script() {
             "--nodes=16",
             "--ntasks-per-node=4",
             "--cpus-per-task=8",
-            // 64 GiB on 64 ranks are 1 GiB of each; 1.3 of it and 128 MiB, four times: 5836.8.
+            // 64 GiB on 64 ranks are 1 GiB each; 1.3 times that and 128 MiB, four times: 5836.8.
             "--mem=5837M",
             "--time=1-00:30:00",
             "--job-name=big",
@@ -113,7 +113,7 @@ fn launchers_of_each_library() {
     );
 }
 
-/// bash itself reads every word back, whatever is in it, and runs nothing that stands in one.
+/// bash reads every word back unchanged, whatever it contains, and executes none of them.
 #[test]
 fn words_survive_bash() {
     let folder = tempfile::tempdir().unwrap();

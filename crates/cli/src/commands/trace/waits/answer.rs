@@ -1,7 +1,8 @@
-//! What was found, for programs.
+//! The JSON answer.
 
-use super::super::Opened;
 use super::sentence;
+use crate::answers::waits::WRONG_ORDER;
+use crate::inputs::trace::Opened;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,35 +13,33 @@ use straggler_analysis::waits::{
 use straggler_model::{Rank, Time};
 use straggler_trace::{Class, Collective, Function, Start, Trace};
 
-pub const WRONG_ORDER: &str = "late_sender_wrong_order";
-
 /// The JSON object.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct WaitsAnswer {
     pub trace: String,
     pub program: String,
     pub synthetic: bool,
     pub sentence: String,
     pub processes: u32,
-    /// Of all ranks together.
+    /// Summed over all ranks.
     pub run_seconds: f64,
     pub computation_seconds: f64,
     pub waiting_seconds: f64,
     pub communication_seconds: f64,
-    /// None where nobody computed.
+    /// None if no rank computed.
     pub efficiency: Option<EfficiencyAnswer>,
     /// `late_sender_wrong_order` is a part of `late_sender`; the others add up to `waiting_seconds`.
     pub patterns: Vec<PatternAnswer>,
     pub functions: Vec<FunctionAnswer>,
     /// Their `seconds` add up to `waiting_seconds`.
     pub regions: Vec<RegionAnswer>,
-    /// What ranks did that made others wait, the longest first: all waits that have a cause.
+    /// What ranks did that made others wait, the longest first; covers all waits that have a cause.
     pub causes: Vec<CauseAnswer>,
     pub critical_path: PathAnswer,
-    /// Time in calls of other kinds, in which nobody can tell who waited for whom; the longest first.
+    /// Time in other kinds of calls, whose waits cannot be attributed, the longest first.
     pub not_analysed: Vec<NotAnalysed>,
     pub ranks: Vec<RankAnswer>,
-    /// What makes the answer doubtful.
+    /// Reasons to doubt the answer.
     pub warnings: Vec<String>,
 }
 
@@ -56,7 +55,7 @@ pub struct EfficiencyAnswer {
     pub load_balance: f64,
     pub communication: f64,
     pub parallel: f64,
-    /// Factors of `communication`; null: they need the run on an ideal network, which takes a simulation.
+    /// Factors of `communication`; null, because they need a simulation of the run on an ideal network.
     pub serialisation: Option<f64>,
     pub transfer: Option<f64>,
 }
@@ -77,12 +76,12 @@ pub struct FunctionAnswer {
 
 #[derive(Debug, Serialize)]
 pub struct RegionAnswer {
-    /// Null: outside of all regions.
+    /// Null for outside of all regions.
     pub region: Option<String>,
-    /// Without what is nested in it.
+    /// Excluding nested regions.
     pub count: u64,
     pub seconds: f64,
-    /// With what is nested in it.
+    /// Including nested regions.
     pub inclusive_seconds: f64,
     pub waits: Vec<RegionWaitAnswer>,
 }
@@ -94,7 +93,7 @@ pub struct RegionWaitAnswer {
     pub waits: FunctionAnswer,
 }
 
-/// What a rank did: `computation` in a region or after one call and before another, or in a `call`.
+/// What a rank did: `computation` in a region or between two calls, or work in a `call`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ActivityAnswer {
     pub activity: String,
@@ -110,7 +109,7 @@ pub struct CauseAnswer {
     pub rank: Rank,
     #[serde(flatten)]
     pub activity: ActivityAnswer,
-    /// Others waited for this rank, or for ranks that had waited because of it.
+    /// Time that others waited for this rank, and for ranks that had waited because of it.
     pub direct_seconds: f64,
     pub indirect_seconds: f64,
 }
@@ -130,7 +129,7 @@ pub struct PathActivityAnswer {
     #[serde(flatten)]
     pub activity: ActivityAnswer,
     pub seconds: f64,
-    /// What a rank spends on it on average.
+    /// The mean time that a rank spends on it.
     pub mean_seconds: f64,
     pub imbalance_seconds: f64,
 }
@@ -163,17 +162,16 @@ pub struct RankAnswer {
     pub patterns: Vec<PatternAnswer>,
 }
 
-impl Answer {
-    pub fn of(path: &Path, opened: &Opened, states: &WaitStates, explanation: &Explanation) -> Answer {
+impl WaitsAnswer {
+    pub fn of(path: &Path, opened: &Opened, states: &WaitStates, explanation: &Explanation) -> WaitsAnswer {
         let trace = &opened.trace;
         let mut warnings = opened.warnings(path);
         if states.ranks.iter().all(|rank| rank.communication + rank.waiting == Time::ZERO) {
-            warnings
-                .push("the trace does not say how long calls of MPI took: waits cannot be told".to_owned());
+            warnings.push("the trace has no durations of MPI calls: waits are unknown".to_owned());
         }
         let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
         let waiting_seconds: f64 = sum(|rank| rank.waiting);
-        Answer {
+        WaitsAnswer {
             trace: path.display().to_string(),
             program: trace.meta.program.clone(),
             synthetic: opened.is_synthetic(),
@@ -195,7 +193,7 @@ impl Answer {
         }
     }
 
-    /// What part of the time of all ranks this is.
+    /// A time as a share of the time of all ranks.
     pub fn share(&self, time: f64) -> f64 {
         time / self.run_seconds.max(f64::MIN_POSITIVE)
     }
@@ -246,7 +244,7 @@ fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
     all
 }
 
-/// What calls of each function waited for, the longest first.
+/// Waits by function, the longest first.
 fn functions(trace: &Trace, states: &WaitStates) -> Vec<FunctionAnswer> {
     let mut sums: BTreeMap<(Function, Pattern), Total> = BTreeMap::new();
     for wait in &states.waits {
@@ -333,7 +331,7 @@ fn critical_path(of: &CriticalPath) -> PathAnswer {
     }
 }
 
-/// Calls that may wait for others in ways that no pattern describes. Tests and nonblocking probes return at once, but a loop of
+/// Calls that may wait in ways that no pattern describes. Tests and nonblocking probes return at once, but a loop of
 /// them is a wait too.
 fn not_analysed(trace: &Trace) -> Vec<NotAnalysed> {
     let mut sums: BTreeMap<Function, Total> = BTreeMap::new();

@@ -1,12 +1,13 @@
-//! The sentence that says it all: how much ranks wait, and mostly because of what.
+//! The summary sentence: how much ranks wait, and the main cause.
 
+use crate::answers::waits::plain;
 use std::collections::BTreeMap;
 use straggler_analysis::waits::{Activity, Cause, Pattern, Total, WaitStates};
 use straggler_model::{Rank, Time};
 use straggler_report::numbers::percent;
 use straggler_trace::{Class, Function};
 
-/// What causes less than this share of the waits is not called their reason.
+/// A cause of a smaller share of the waits is not named as their reason.
 const LARGE: f64 = 0.3;
 
 /// "Ranks wait 12 % of their time; 67 % of it because rank 3 computes too long in solve."
@@ -36,7 +37,7 @@ fn why(causes: &[Cause], waiting: f64) -> Option<String> {
         *ranks.entry(cause.rank).or_default() += cause.total();
     }
     let large = |cost: &f64| *cost >= LARGE * waiting;
-    // A rank of few causes much of it in any case.
+    // With few ranks, each causes a large share anyway.
     let fair = waiting / ranks.len().max(1) as f64;
     let stands_out = |cost: &f64| large(cost) && *cost >= 1.5 * fair;
     if let Some((rank, cost)) = longest(ranks).filter(|(_, cost)| stands_out(cost)) {
@@ -56,9 +57,9 @@ fn too_long(activity: &Activity) -> String {
         Activity::Between(Some(last), Some(next)) => format!("computes too long from {last} to {next}"),
         Activity::Between(None, Some(next)) => format!("is late for its first call, {next}"),
         Activity::Between(..) => "computes too long".to_owned(),
-        // It may well have waited there: whom a test or probe looks in vain for is not told.
+        // It may have been waiting there: the trace does not show what an unsuccessful test or probe polled for.
         Activity::Call(function, _) if is_poll(*function) => {
-            format!("polls in {function}, for whom is not analysed")
+            format!("polls in {function} (what it polls for is not analysed)")
         }
         Activity::Call(function, None) => format!("takes too long in {function}"),
         Activity::Call(function, Some(region)) => format!("takes too long in {function} in {region}"),
@@ -71,7 +72,7 @@ fn is_poll(function: Function) -> bool {
 
 fn noun(activity: &Activity) -> String {
     match activity {
-        Activity::Between(None, Some(next)) => format!("when they come to their first call, {next}"),
+        Activity::Between(None, Some(next)) => format!("the time they reach their first call, {next}"),
         Activity::Call(function, _) => format!("their time in {function}"),
         other => other.to_string(),
     }
@@ -81,5 +82,5 @@ fn largest(states: &WaitStates) -> String {
     let total = states.total();
     let time = |pattern: Pattern| -> Total { total.of(pattern) };
     let largest = Pattern::ALL.into_iter().rev().max_by_key(|&pattern| time(pattern).time);
-    largest.map_or_else(String::new, |pattern| super::words::plain(pattern.name()))
+    largest.map_or_else(String::new, |pattern| plain(pattern.name()))
 }

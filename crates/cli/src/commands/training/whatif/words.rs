@@ -1,6 +1,6 @@
 //! A changed job as text.
 
-use super::{Answer, Quantiles};
+use super::{Quantiles, TrainingWhatIfAnswer};
 use std::path::Path;
 use straggler_model::Time;
 use straggler_report::Table;
@@ -10,7 +10,7 @@ use straggler_training::whatif::{Fault, Scenario, What, Whom};
 /// Steps that differ by less than this are as long as before.
 const HARDLY: f64 = 0.0005;
 
-/// What is changed, each as a sentence without its end.
+/// The changes, each as a sentence without its full stop.
 pub fn changes(scenario: &Scenario) -> Vec<String> {
     let sources = scenario.noise.iter().flat_map(|noise| &noise.sources);
     let noises = sources.map(|source| format!("noise disturbs all workers: {}", source.name));
@@ -20,7 +20,7 @@ pub fn changes(scenario: &Scenario) -> Vec<String> {
 fn change(fault: &Fault) -> String {
     let who = match fault.whom {
         Whom::Rank(rank) => format!("rank {rank}"),
-        Whom::Any => "one worker, drawn anew each time,".into(),
+        Whom::Any => "one worker, drawn again each time,".into(),
         Whom::Each(1.0) => "every worker".into(),
         Whom::Each(probability) => format!("each worker, with a probability of {},", percent(probability)),
     };
@@ -34,16 +34,16 @@ fn change(fault: &Fault) -> String {
         }
         What::Stall(late) => {
             let late = Time(late.unsigned_abs());
-            format!("has a host that is {late} late in every step")
+            format!("has a host that stalls for {late} in every step")
         }
-        What::Lost => "is lost, and the job goes on without its data-parallel rank".into(),
-        What::Mended => "takes the times of a typical worker of its stage".into(),
+        What::Lost => "is lost, and the job continues without its data-parallel rank".into(),
+        What::Mended => "is as fast as typical workers of its stage".into(),
     };
     let since = fault.from_step.map(|step| format!(" from step {step} on")).unwrap_or_default();
     format!("{who} {what}{since}")
 }
 
-pub fn verdict(answer: &Answer) -> String {
+pub fn verdict(answer: &TrainingWhatIfAnswer) -> String {
     let (before, after) = (seconds(answer.step_seconds), seconds(answer.changed_seconds));
     let slowdown = answer.slowdown;
     let step = match answer.from_step {
@@ -53,9 +53,12 @@ pub fn verdict(answer: &Answer) -> String {
     let mut text = match answer.slowdowns {
         _ if answer.changes.is_empty() => format!("Only copies are added: a step takes {after}."),
         _ if !answer.hits => format!("No worker is hit: a step takes {before}, as before."),
+        _ if !answer.differs => {
+            format!("{step} {before}, as before: the change leaves all times as they were recorded.")
+        }
         Some(Quantiles { p5, p95, max, .. }) => format!(
-            "{step} {after} instead of {before} in the mean of {} draws: {} times as long. In 5 % to 95 % of the draws it is {} to {} \
-             times, at worst {}.",
+            "{step} {after} instead of {before} in the mean of {} draws: {} times as long. From the 5th to \
+             the 95th percentile of the draws it is {} to {} times, at worst {}.",
             answer.draws,
             significant(slowdown),
             significant(p5),
@@ -63,7 +66,7 @@ pub fn verdict(answer: &Answer) -> String {
             significant(max)
         ),
         None if (slowdown - 1.0).abs() < HARDLY => {
-            format!("{step} {before}, as before: what changes is hidden by what others do.")
+            format!("{step} {before}, as before: other operations take as long, and hide the change.")
         }
         None if slowdown < 1.0 => {
             format!("{step} {after} instead of {before}, {} less.", percent(1.0 - slowdown))
@@ -72,7 +75,7 @@ pub fn verdict(answer: &Answer) -> String {
     };
     if answer.samples < 1.0 {
         text.push_str(&format!(
-            " It trains {} of the samples, so that as many take {} times as long.",
+            " It trains {} of the samples, so the same number of samples takes {} times as long.",
             percent(answer.samples),
             significant(answer.slowdown_per_sample)
         ));
@@ -80,7 +83,7 @@ pub fn verdict(answer: &Answer) -> String {
     text
 }
 
-pub fn say(answer: &Answer, written: Option<&Path>) -> String {
+pub fn say(answer: &TrainingWhatIfAnswer, written: Option<&Path>) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("The job is synthetic: generated or changed, not recorded.\n");
@@ -93,7 +96,7 @@ pub fn say(answer: &Answer, written: Option<&Path>) -> String {
         counted(answer.steps as u64, "step", "steps")
     ));
     if answer.copies > 1 {
-        text.push_str("  ranks of a copy follow those of the one before it\n");
+        text.push_str("  ranks of a copy follow those of the previous copy\n");
     }
     answer.changes.iter().for_each(|change| text.push_str(&format!("  {change}\n")));
     if !answer.worst.is_empty() {
@@ -104,7 +107,7 @@ pub fn say(answer: &Answer, written: Option<&Path>) -> String {
     }
     if let Some(path) = written {
         text.push_str(&format!(
-            "\n{} has the changed job{}.\nLook at it with: straggler training show {}\n",
+            "\nThe changed job{1} is in {0}.\nView it with: straggler training show {2}\n",
             path.display(),
             if answer.draws > 1 { " of the first draw" } else { "" },
             path.display()
@@ -113,7 +116,7 @@ pub fn say(answer: &Answer, written: Option<&Path>) -> String {
     text
 }
 
-fn worst(answer: &Answer) -> Table {
+fn worst(answer: &TrainingWhatIfAnswer) -> Table {
     let mut table = Table::with_header(["worst draws", "slowdown", "hit"]);
     for one in &answer.worst {
         let shown: Vec<String> = one.ranks.iter().take(8).map(u32::to_string).collect();
@@ -130,13 +133,13 @@ fn worst(answer: &Answer) -> Table {
 }
 
 /// The steps that change most.
-fn by_step(answer: &Answer) -> Table {
+fn by_step(answer: &TrainingWhatIfAnswer) -> Table {
     let changes = |both: &[f64; 2]| (both[1] - both[0]).abs() > 1e-9 * both[0];
     let mut steps: Vec<(&i64, &[f64; 2])> = answer.by_step.iter().filter(|(_, both)| changes(both)).collect();
     steps.sort_by(|a, b| (b.1[1] - b.1[0]).abs().total_cmp(&(a.1[1] - a.1[0]).abs()).then(a.0.cmp(b.0)));
     steps.truncate(5);
     steps.sort_by_key(|(number, _)| **number);
-    let mut table = Table::with_header(["steps that change most", "as it was", "changed", "slowdown"]);
+    let mut table = Table::with_header(["steps that change most", "recorded", "changed", "slowdown"]);
     for (number, [before, after]) in steps {
         let slowdown = if *before > 0.0 { format!("{:.3}", after / before) } else { String::new() };
         table.row([number.to_string(), seconds(*before), seconds(*after), slowdown]);

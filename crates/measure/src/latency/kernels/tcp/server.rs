@@ -8,10 +8,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Why nobody can connect.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    #[error("{address}: cannot be listened on: {fault}; give another --listen HOST:PORT")]
+    #[error("{address}: cannot listen: {fault}; give another --listen HOST:PORT")]
     Address { address: String, fault: io::Error },
     #[error("the token must be {TOKEN} letters and digits")]
     Token,

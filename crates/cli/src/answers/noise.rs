@@ -1,0 +1,87 @@
+//! Noise as text: its overhead, and the evidence for its sources.
+
+pub mod tables;
+
+use straggler_analysis::noise::{Analysis, Explained, Overhead, Times};
+use straggler_model::Time;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::recording::Evidence;
+use straggler_report::numbers::{counted, percent, significant};
+
+/// "Its sources: 61 % traced, 39 % below the kernel."
+pub fn explained(explained: &Explained) -> String {
+    let kinds = [
+        (explained.traced, "traced"),
+        (explained.correlated, "by correlation"),
+        (explained.stated, "stated"),
+        (explained.remainder, "below the kernel"),
+        (explained.unnamed, "unnamed"),
+    ];
+    if explained.named() == 0.0 {
+        return String::new();
+    }
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .filter(|(share, _)| *share > 0.0)
+        .map(|(share, kind)| format!("{} {kind}", percent(share)))
+        .collect();
+    format!("Its sources: {}.\n", parts.join(", "))
+}
+
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::None => "none",
+        Evidence::Traced => "traced",
+        Evidence::Remainder => "remainder",
+        Evidence::Correlated => "correlated",
+        Evidence::Stated => "stated",
+    }
+}
+
+/// Overhead of noise, durations of detours and gaps between them.
+pub fn opening(recording: &NoiseRecording, analysis: &Analysis) -> String {
+    let overhead = &analysis.overhead;
+    let count = recording.cores.len() as u64;
+    let longest = recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO);
+    let (detours, cores) = (counted(overhead.detours, "detour", "detours"), counted(count, "core", "cores"));
+    let mut text = format!(
+        "Noise takes {} of the time{}: {detours} in {longest} on {cores}.\n",
+        percent(overhead.share),
+        between(overhead)
+    );
+    if let Some(why) = overhead.no_interval {
+        text.push_str(&format!("It is {why}.\n"));
+    }
+    if overhead.detours > 50 && overhead.five_longest > 0.5 {
+        text.push_str(&format!(
+            "Five detours make up {} of it: a longer measurement may find a different overhead.\n",
+            percent(overhead.five_longest)
+        ));
+    }
+    if analysis.lost_detours > 0 {
+        let lost = counted(analysis.lost_detours, "detour", "detours");
+        text.push_str(&format!("{lost} of {} did not fit into the buffer.\n", Time(analysis.lost_ps)));
+    }
+    text.push_str(&explained(&analysis.explained));
+    for (what, times) in [("Durations", &analysis.durations), ("Gaps", &analysis.gaps)] {
+        text.push_str(&times.as_ref().map_or_else(String::new, |times| in_words(what, times)));
+    }
+    text
+}
+
+fn between(overhead: &Overhead) -> String {
+    overhead.interval.map_or_else(String::new, |interval| {
+        let confidence = percent(interval.confidence);
+        format!(" ({} to {} with {confidence} confidence)", percent(interval.low), percent(interval.high))
+    })
+}
+
+fn in_words(what: &str, times: &Times) -> String {
+    let summary = &times.summary;
+    let [min, median, p95, p99, max] =
+        [summary.min, summary.median, times.p95, summary.p99, summary.max].map(Time);
+    let variation = significant(times.variation);
+    format!(
+        "{what}: {min} to {max}, median {median}, 95 % up to {p95}, 99 % up to {p99}; variation {variation}.\n"
+    )
+}

@@ -1,0 +1,93 @@
+//! The tables of a training job, for the terminal and for the page.
+
+use straggler_report::{Cell, Columns, Table};
+use straggler_training::exact::{Answers, CurvePoint, Intervals, WorkerAnswer};
+
+/// Rows of a table on a terminal.
+pub const SHOWN: usize = 8;
+/// Fewer steps have no interval.
+pub const FEW: usize = 5;
+/// A smaller slowdown is not worth a line on a terminal.
+const LEAST: f64 = 1.001;
+
+/// With three digits after the point: slowdowns are compared with each other.
+fn slowdown(value: f64) -> Cell {
+    Cell::number(format!("{value:.3}"), value)
+}
+
+/// The ends of an interval over the steps, where there are enough of them.
+fn interval(answers: &Answers, [low, high]: [f64; 2]) -> Cell {
+    Cell::text(if answers.steps < FEW { String::new() } else { format!("{low:.3} to {high:.3}") })
+}
+
+/// A part of the job, and the slowdown with everything else ideal.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    what: &'static str,
+    name: &'a str,
+    slowdown: f64,
+    interval: Option<[f64; 2]>,
+}
+
+/// Slowdowns of stages, ranks and operations, the largest of each first; with `few`, those worth a line.
+pub fn parts(answers: &Answers, few: bool) -> Table {
+    let Intervals { by_stage, by_dp_rank, by_type } = &answers.intervals;
+    // Not a single stage or data-parallel rank.
+    let lists = [
+        (answers.stages > 1, "stage ", &answers.by_stage, by_stage),
+        (answers.dp_ranks > 1, "data-parallel rank ", &answers.by_dp_rank, by_dp_rank),
+        (true, "", &answers.by_type, by_type),
+    ];
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for (_, what, list, intervals) in lists.into_iter().filter(|(worth, ..)| *worth) {
+        let mut own: Vec<Part<'_>> = list
+            .iter()
+            .map(|(name, &slowdown)| Part { what, name, slowdown, interval: intervals.get(name).copied() })
+            .collect();
+        own.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
+        if few {
+            own.truncate(SHOWN);
+            own.retain(|part| part.slowdown >= LEAST);
+        }
+        parts.append(&mut own);
+    }
+    parts.push(Part { what: "all", name: "", slowdown: answers.s, interval: Some(answers.s_interval) });
+    if answers.stages > 1 {
+        let what = "all, compared with workers of the same stage";
+        parts.push(Part { what, name: "", slowdown: answers.s_stage_pooled, interval: None });
+    }
+    Columns::over(&parts)
+        .text("ideal except", |part| format!("{}{}", part.what, part.name))
+        .number("slowdown", |part| slowdown(part.slowdown))
+        .number("95 % interval", |part| part.interval.map(|ends| interval(answers, ends)))
+        .build()
+}
+
+/// The slowest workers.
+pub fn workers(answers: &Answers, most: usize) -> Table {
+    let host =
+        |worker: &WorkerAnswer| worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
+    let mut columns = Columns::over(answers.workers.iter().take(most))
+        .text("worker", |worker| format!("rank {}{}", worker.rank, host(worker)));
+    // Not a single stage, and not data-parallel ranks that equal the ranks.
+    if answers.stages > 1 || answers.workers.iter().any(|worker| worker.dp_rank != worker.rank) {
+        columns = columns.number("data-parallel rank", |worker| Cell::id(worker.dp_rank));
+    }
+    if answers.stages > 1 {
+        columns = columns.number("stage", |worker| Cell::id(worker.stage));
+    }
+    columns
+        .number("slowdown alone", |worker| slowdown(worker.s_w))
+        .number("95 % interval", |worker| interval(answers, worker.s_w_interval))
+        .build()
+}
+
+/// What fixing the slowest workers would save.
+pub fn curve(curve: &[CurvePoint]) -> Table {
+    Columns::over(curve)
+        .number("workers fixed", |point| Cell::count(point.workers as u64))
+        .number("of all", |point| Cell::share(point.share))
+        .number("lost time saved", |point| point.rem.map(Cell::share))
+        .number("step", |point| Cell::seconds(point.seconds))
+        .build()
+}

@@ -1,0 +1,206 @@
+//! Measured latencies for a simulation: files become distributions that messages draw from.
+
+use super::latency_file;
+use crate::args::drawn_latency::LatencyOptions;
+use crate::exit::{Failure, Outcome};
+use serde::Serialize;
+use straggler_analysis::latency::messages::{self, ClassFile, SizeOption};
+use straggler_model::network::{Class, Distributions, Drawn, Meaning, Measured, Table};
+use straggler_model::units::Bytes;
+use straggler_model::{Network, Time, samples};
+
+/// Latency distributions for a network, and their description.
+#[derive(Debug)]
+pub struct LoadedLatency {
+    pub drawn: Drawn,
+    pub answer: LatencyAnswer,
+    pub warnings: Vec<String>,
+}
+
+/// Which distributions messages draw from.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyAnswer {
+    pub files: Vec<FileAnswer>,
+    /// `total` or `wire`.
+    pub latency_is: &'static str,
+    pub classes: Vec<ClassAnswer>,
+    /// The smallest o_s + L of any message.
+    pub smallest_flight_ps: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FileAnswer {
+    /// `L` or `o`.
+    pub parameter: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    pub path: String,
+    /// How many were measured.
+    pub times: u64,
+    /// Of a message; nothing where the file does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Whether they were drawn from a description, not measured.
+    pub synthetic: bool,
+}
+
+/// A link class: what its messages draw.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassAnswer {
+    pub name: String,
+    /// Otherwise its parameters are those of the network.
+    pub measured: bool,
+    #[serde(rename = "L")]
+    pub latency: TableAnswer,
+    #[serde(rename = "o_s")]
+    pub send_overhead: TableAnswer,
+    #[serde(rename = "o_r")]
+    pub recv_overhead: TableAnswer,
+    /// The share of measured times below o_s + o_r, for which L is 0.
+    pub below_overheads: f64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TableAnswer {
+    pub smallest_ps: u64,
+    pub median_ps: u64,
+    pub largest_ps: u64,
+    pub different: usize,
+}
+
+/// Reads what was typed; nothing if nothing was.
+pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<Option<LoadedLatency>> {
+    if !options.is_given() {
+        return Ok(None);
+    }
+    let (mut files, mut warnings) = (Vec::new(), Vec::new());
+    let size = options.latency_size.map(|Bytes(size)| size);
+    let mut fetch = |typed: &[ClassFile], parameter| {
+        typed.iter().try_fold(Vec::new(), |mut all, file| {
+            let read = Read::of(file, parameter, network, size)?;
+            all.extend(read.measured);
+            files.extend(read.files);
+            warnings.extend(read.warnings);
+            Outcome::Ok(all)
+        })
+    };
+    let latencies = fetch(&options.latency_distribution, "L")?;
+    let overheads = fetch(&options.overhead_distribution, "o")?;
+    let meaning = options.meaning();
+    let drawn = Drawn::new(network, &Distributions { latencies, meaning, overheads }, seed);
+    let drawn = drawn.map_err(|fault| Failure::bad_input(format!("{}: {fault}", paths(&files))))?;
+    let answer = LatencyAnswer {
+        files,
+        latency_is: if meaning == Meaning::Wire { "wire" } else { "total" },
+        classes: drawn.classes().iter().map(ClassAnswer::of).collect(),
+        smallest_flight_ps: drawn.lookahead().ps(),
+    };
+    let too_short = |class: &Class| messages::too_short(class, SizeOption::LatencySize);
+    warnings.extend(drawn.classes().iter().filter_map(too_short));
+    Ok(Some(LoadedLatency { drawn, answer, warnings }))
+}
+
+/// What a file gives.
+struct Read {
+    measured: Vec<Measured>,
+    files: Vec<FileAnswer>,
+    warnings: Vec<String>,
+}
+
+impl Read {
+    fn of(
+        ClassFile { class, path }: &ClassFile,
+        parameter: &'static str,
+        network: &Network,
+        size: Option<u64>,
+    ) -> Outcome<Read> {
+        let (measured, bytes, synthetic, warnings) = if latency_file::is_measurement(path) {
+            let file = latency_file::read(path, None)?;
+            let fault = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
+            let option = SizeOption::LatencySize;
+            let found = messages::classes(&file.measurement, network, class.as_deref(), size, option);
+            let found = found.map_err(fault)?;
+            let bytes = messages::taken(&file.measurement, size, option).map_err(fault)?;
+            let notes =
+                messages::notes(&file.measurement, network, class.as_deref(), size, option).map_err(fault)?;
+            let mut warnings = file.warnings;
+            warnings.extend(notes.iter().map(|note| format!("{}: {note}", file.name)));
+            (found, bytes, file.measurement.is_synthetic(), warnings)
+        } else {
+            let times = samples::read(path, None)?;
+            let times = times.into_iter().map(|time| (time, 1)).collect();
+            (vec![Measured { class: class.clone(), times }], None, false, Vec::new())
+        };
+        let answer = |one: &Measured| FileAnswer {
+            parameter,
+            class: one.class.clone(),
+            path: path.display().to_string(),
+            times: one.times.iter().map(|(_, count)| count).sum(),
+            bytes,
+            synthetic,
+        };
+        Ok(Read { files: measured.iter().map(answer).collect(), measured, warnings })
+    }
+}
+
+fn paths(files: &[FileAnswer]) -> String {
+    let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    paths.dedup();
+    paths.join(", ")
+}
+
+impl ClassAnswer {
+    fn of(class: &Class) -> ClassAnswer {
+        ClassAnswer {
+            name: class.name.clone(),
+            measured: class.is_measured,
+            latency: TableAnswer::of(&class.latency),
+            send_overhead: TableAnswer::of(&class.send_overhead),
+            recv_overhead: TableAnswer::of(&class.recv_overhead),
+            below_overheads: class.below_overheads,
+        }
+    }
+}
+
+impl TableAnswer {
+    fn of(table: &Table) -> TableAnswer {
+        TableAnswer {
+            smallest_ps: table.smallest().ps(),
+            median_ps: table.median().ps(),
+            largest_ps: table.largest().ps(),
+            different: table.distinct(),
+        }
+    }
+}
+
+impl LatencyAnswer {
+    /// Whether any of it was drawn from a description.
+    pub fn is_synthetic(&self) -> bool {
+        self.files.iter().any(|file| file.synthetic)
+    }
+
+    /// "L 1.2 µs to 90 µs, median 1.5 µs, drawn for each message from a.txt".
+    pub fn in_words(&self) -> String {
+        let several = self.classes.len() > 1;
+        let class = |class: &ClassAnswer| {
+            let name = if several { format!("{}: ", class.name) } else { String::new() };
+            let TableAnswer { smallest_ps, median_ps, largest_ps, .. } = class.latency;
+            let (smallest, median, largest) = (Time(smallest_ps), Time(median_ps), Time(largest_ps));
+            format!("{name}L {smallest} to {largest}, median {median}")
+        };
+        let measured = self.classes.iter().filter(|class| class.measured);
+        let classes: Vec<String> = measured.map(class).collect();
+        let mut sizes: Vec<u64> = self.files.iter().filter_map(|file| file.bytes).collect();
+        sizes.dedup();
+        let sizes = match sizes[..] {
+            [size] => format!(" (messages of {})", Bytes(size)),
+            _ => String::new(),
+        };
+        let synthetic = if self.is_synthetic() { ", which is synthetic" } else { "" };
+        format!(
+            "{}, drawn for each message from {}{sizes}{synthetic}",
+            classes.join("; "),
+            paths(&self.files)
+        )
+    }
+}

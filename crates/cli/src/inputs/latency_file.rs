@@ -1,0 +1,295 @@
+//! Files of measured latencies: our own, and lists of times of any other program.
+
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use std::path::Path;
+use straggler_analysis::latency::Group;
+use straggler_analysis::latency::messages::{self, SizeOption};
+use straggler_model::Time;
+use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
+use straggler_model::samples::{self, SamplesError};
+use straggler_model::spelling;
+use straggler_model::units::TimeUnit;
+
+/// A measurement and what should be known of it.
+#[derive(Debug)]
+pub struct LatencyFile {
+    pub name: String,
+    pub measurement: Measurement,
+    pub warnings: Vec<String>,
+}
+
+/// So fine that bins hardly show, for times that are known exactly.
+const FINE: Bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
+/// Number of cycles a list of times is cut into to detect changes: more if there are more times.
+const CYCLES: std::ops::RangeInclusive<usize> = 20..=400;
+const IN_CYCLE: usize = 50;
+
+/// Reads a file; `unit` is that of plain numbers in a list of times.
+pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
+    let name = path.display().to_string();
+    let wrong = || mistaken(path, Wanted::Latencies);
+    let bytes = std::fs::read(path).map_err(|fault| wrong().unwrap_or_else(|| unreadable(path, &fault)))?;
+    let measurement = if is_ours(&bytes) {
+        latency::from_bytes(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?
+    } else {
+        let times = samples::parse(&bytes, unit);
+        let fault = |fault: SamplesError| match bytes.is_empty() {
+            true => {
+                Failure::bad_input(format!("{name}: the file is empty: measure again, or use another file"))
+            }
+            // A name that promises a measurement is not a list of times.
+            false if path.extension().is_some_and(|ending| ending == "lat") => {
+                Failure::bad_input(format!("{name}: {}", latency::Fault::NoFormat))
+            }
+            false => {
+                wrong().unwrap_or_else(|| Failure::bad_input(with_unit_option(&format!("{name}: "), &fault)))
+            }
+        };
+        of_times(&times.map_err(fault)?)
+    };
+    let warnings = measurement.doubts().iter().map(|doubt| format!("{name}: {doubt}")).collect();
+    Ok(LatencyFile { name, measurement, warnings })
+}
+
+/// Errors in a list of times, for commands with --unit.
+fn with_unit_option(before: &str, fault: &SamplesError) -> String {
+    let option = if fault.is_no_unit() { "; or set it with --unit" } else { "" };
+    format!("{before}{fault}{option}")
+}
+
+/// Exchanges of two processes that were measured.
+#[derive(Debug)]
+pub struct Exchanges {
+    pub name: String,
+    /// In order.
+    pub times: Vec<Time>,
+    /// Of a message.
+    pub bytes: u64,
+    /// Notes about the file and about skipped sizes.
+    pub warnings: Vec<String>,
+    pub synthetic: bool,
+}
+
+/// The exchanges in a measurement that records message sizes: those of `size`, or else of the smallest size.
+pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
+    if !is_measurement(path) {
+        return Err(mistaken(path, Wanted::Latencies).unwrap_or_else(|| {
+            Failure::bad_input(format!(
+                "{}: this is not a measurement of exchanges (FILE.lat): make one with `mpirun -n 2 \
+                 straggler-mpi latency`",
+                path.display()
+            ))
+        }));
+    }
+    let file = read(path, None)?;
+    let name = file.name.clone();
+    let sample = Sample::of(file, size)?;
+    let bytes = sample.bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+        Failure::bad_input(format!("{name}: it does not record how many bytes were exchanged"))
+    })?;
+    let Sample { times, warnings, synthetic, .. } = sample;
+    Ok(Exchanges { name, times, bytes, warnings, synthetic })
+}
+
+/// So many times stand for a distribution that has more.
+const MOST_TIMES: u128 = 1 << 20;
+
+/// The times in a file, and of which messages they are.
+#[derive(Debug)]
+pub struct Sample {
+    pub times: Vec<Time>,
+    /// Of a message; nothing where the file does not tell.
+    pub bytes: Option<u64>,
+    /// Notes about the file and about skipped sizes.
+    pub warnings: Vec<String>,
+    /// Whether they were drawn from a description.
+    pub synthetic: bool,
+}
+
+impl Sample {
+    /// The times of a list; or of a measurement the exchanges of `size`, which are those of the smallest where nothing was
+    /// typed, each time as often as its bin was met, in order.
+    pub fn read(path: &Path, unit: Option<TimeUnit>, size: Option<u64>) -> Outcome<Sample> {
+        if !is_measurement(path) {
+            let fault = |fault: SamplesError| match fault.is_no_unit() {
+                true => Failure::bad_input(with_unit_option("", &fault)),
+                false => fault.into(),
+            };
+            let times = samples::read(path, unit).map_err(fault)?;
+            return Ok(Sample { times, bytes: None, warnings: Vec::new(), synthetic: false });
+        }
+        Sample::of(read(path, unit)?, size)
+    }
+
+    fn of(file: LatencyFile, size: Option<u64>) -> Outcome<Sample> {
+        let LatencyFile { name, measurement, mut warnings } = file;
+        let fault = |fault| Failure::bad_input(format!("{name}: {fault}"));
+        let chosen = messages::chosen(&measurement, size, SizeOption::Size).map_err(fault)?;
+        let mut weighted: Vec<(Time, u64)> =
+            chosen.iter().flat_map(|one| messages::weighted(&one.trials, one.labels.kind)).collect();
+        weighted.sort_unstable();
+        let bytes = chosen.first().and_then(|one| one.labels.size);
+        let left_out = messages::left_out(&measurement, bytes.filter(|_| size.is_none()), SizeOption::Size);
+        warnings.extend(left_out.map(|note| format!("{name}: {note}")));
+        let count: u128 = weighted.iter().map(|(_, count)| u128::from(*count)).sum();
+        warnings.extend(
+            (count > MOST_TIMES)
+                .then(|| format!("{name}: {MOST_TIMES} evenly chosen times represent its {count} trials")),
+        );
+        Ok(Sample { times: spread(&weighted), bytes, warnings, synthetic: measurement.is_synthetic() })
+    }
+}
+
+/// Each time as often as it was met; times at even distances among all of them, where there are too many. The counts of a damaged
+/// file may add up to more than 64 bits hold.
+fn spread(weighted: &[(Time, u64)]) -> Vec<Time> {
+    let count: u128 = weighted.iter().map(|(_, count)| u128::from(*count)).sum();
+    let kept = count.min(MOST_TIMES);
+    let (mut times, mut met) = (Vec::with_capacity(kept as usize), 0);
+    for &(time, more) in weighted {
+        met += u128::from(more);
+        times.resize((met * kept / count.max(1)) as usize, time);
+    }
+    times
+}
+
+/// Whether a file is one of ours; what cannot be read is none.
+pub fn is_measurement(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| is_ours(&bytes))
+}
+
+/// Our own files are JSON, lists of times never.
+pub fn is_ours(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// A list of times in the order in which they were measured.
+fn of_times(times: &[Time]) -> Measurement {
+    let labels = Labels { kernel: "times".into(), ..Labels::default() };
+    let mut series = Series::new(labels, FINE);
+    let cycles = (times.len() / IN_CYCLE).clamp(*CYCLES.start(), *CYCLES.end());
+    let in_cycle = times.len().div_ceil(cycles).max(1);
+    for (index, cycle) in (0..).zip(times.chunks(in_cycle)) {
+        let mut histogram = Histogram::new(FINE);
+        cycle.iter().for_each(|&time| histogram.record(time));
+        // Of the same layout, so that nothing is refused.
+        let _ = series.add_cycle(&histogram, index);
+    }
+    // One cycle or a few trials each say nothing of a minimum.
+    series.minima.clear();
+    Measurement { kernel: "times".into(), series: vec![series], ..Measurement::default() }
+}
+
+/// The groups of a file, or the series whose name contains a text, without empty ones.
+pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
+    let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
+    let mut groups = Group::of(&file.measurement).map_err(failure)?;
+    if let Some(text) = wanted {
+        groups.retain(|group| is_named(&group.labels, text));
+        if groups.is_empty() {
+            groups = singles(file, text);
+        }
+    }
+    groups.retain(|group| !group.all.trials.is_empty());
+    if !groups.is_empty() {
+        return Ok(groups);
+    }
+    let known: Vec<String> = file.measurement.series.iter().map(|series| series.labels.to_string()).collect();
+    Err(Failure::bad_input(match wanted {
+        Some(text) => format!(
+            "{}: no series with trials matches `{text}`; the series are: {}{}",
+            file.name,
+            first_few(&known, 10),
+            spelling::hint(spelling::nearest(text, known.iter().map(String::as_str)))
+        ),
+        None => format!("{} has no trials: measure again", file.name),
+    }))
+}
+
+/// Whether the name of a series contains a text, as the program prints it or as it is typed: `0-1` is 0–1, `1B` is 1 B. A number
+/// is whole: `8 B` is not part of 128 B.
+fn is_named(labels: &Labels, text: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let mut plain = text.to_lowercase().replace('–', "-");
+        plain.retain(|letter| !letter.is_whitespace());
+        plain
+    };
+    let (name, text) = (plain(&labels.to_string()), plain(text));
+    // A point is part of a number, too: `5` is not part of 1.5.
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let splits_number = |one: Option<char>, other: Option<char>| {
+        one.zip(other).is_some_and(|(one, other)| is_number(one) && is_number(other))
+    };
+    name.match_indices(&text).any(|(at, _)| {
+        let (before, after) = (name[..at].chars().next_back(), name[at + text.len()..].chars().next());
+        !splits_number(before, text.chars().next()) && !splits_number(text.chars().next_back(), after)
+    })
+}
+
+/// Single series, such as that of one pair.
+fn singles(file: &LatencyFile, text: &str) -> Vec<Group> {
+    let series = file.measurement.series.iter().filter(|series| is_named(&series.labels, text));
+    series.map(Group::single).collect()
+}
+
+/// The first few of a list, and how many more there are.
+pub fn first_few(names: &[String], most: usize) -> String {
+    let shown = names[..names.len().min(most)].join("; ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown}; … and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+    use straggler_model::latency::Pair;
+
+    #[test]
+    fn a_list_of_times_is_a_measurement() {
+        let times: Vec<Time> = (1..=100).map(|us| Time::from_ns(us * 1000)).collect();
+        let measurement = of_times(&times);
+        assert_eq!(measurement.series[0].trials.count(), 100);
+        assert_eq!(measurement.series[0].cycles.len(), 20);
+        assert!(measurement.check().is_ok());
+        assert!(is_ours(b" \n{\"format\"") && !is_ours(b"1us\n{") && !is_ours(b""));
+    }
+
+    #[test]
+    fn series_are_found_as_printed_and_as_typed() {
+        let pair = |from, to, size| {
+            let (kernel, pair) = ("ping-pong".into(), Some(Pair { from, to }));
+            Labels { kernel, pair, size: Some(size), ..Labels::default() }
+        };
+        let one = pair(0, 1, 1);
+        for text in ["0–1", "0-1", "1B", "1 B", "ping-pong", "Ping-Pong, 1 B", "ping-pong, 1 B, 0–1", ""]
+        {
+            assert!(is_named(&one, text), "{text}");
+        }
+        for text in ["1-0", "0-10", "11 B", "KiB"] {
+            assert!(!is_named(&one, text), "{text}");
+        }
+        let other = pair(10, 12, 128);
+        assert!(is_named(&other, "128B") && !is_named(&other, "8 B") && !is_named(&other, "0-1"));
+        assert!(is_named(&pair(3, 4, 2048), "2KiB"));
+        let version = Labels { kernel: "./bench-1.5".into(), ..Labels::default() };
+        for text in ["1.5", "./bench", ".", "bench-1.5"] {
+            assert!(is_named(&version, text), "{text}");
+        }
+        assert!(!is_named(&version, "5") && !is_named(&version, "1") && !is_named(&version, "1."));
+        let rank = |rank| Labels { rank: Some(rank), ..Labels::default() };
+        assert!(is_named(&rank(3), "rank 3") && !is_named(&rank(30), "rank 3"));
+    }
+
+    #[test]
+    fn counts_of_any_size_become_times() {
+        let [near, far] = [Time(1), Time(2)];
+        assert_eq!(spread(&[(near, 2), (far, 1)]), [near, near, far]);
+        assert_eq!(spread(&[]), []);
+        assert_eq!(spread(&[(near, 0)]), []);
+        let many = spread(&[(near, u64::MAX), (far, u64::MAX)]);
+        assert_eq!((many.len(), many[many.len() / 2 - 1], many[many.len() / 2]), (1 << 20, near, far));
+    }
+}

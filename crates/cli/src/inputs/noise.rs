@@ -1,0 +1,81 @@
+//! Noise that is injected into a run.
+
+use crate::exit::{Failure, Outcome};
+use crate::plan::simulate::NoisePlan;
+use std::path::Path;
+use std::sync::Arc;
+use straggler_model::Time;
+use straggler_model::noise::spec::Shape;
+use straggler_model::noise::{Injection, NoiseSpec, Phases, Repairs, Who, offsets};
+use straggler_report::numbers::{counted, grouped};
+
+/// Noise with the phases of replica 0.
+#[derive(Debug)]
+pub struct LoadedNoise {
+    injection: Injection,
+}
+
+impl LoadedNoise {
+    pub fn load(
+        plan: &NoisePlan,
+        seed: u64,
+        processes: u32,
+        warnings: &mut Vec<String>,
+    ) -> Outcome<LoadedNoise> {
+        let loaded = plan.spec.load(seed)?;
+        for (path, noticed) in &loaded.files {
+            warnings.extend(what_was_noticed(path, noticed));
+        }
+        for source in &loaded.sources {
+            if let Who::Ranks(first, _) = source.who
+                && first >= processes
+            {
+                let last = processes.saturating_sub(1);
+                warnings.push(format!("noise `{}` disturbs no rank: ranks are 0 to {last}", source.name));
+            }
+        }
+        let phases = match &plan.offsets {
+            Some(path) => Phases::Given(load_offsets(path, processes, warnings)?),
+            None if plan.cosched => Phases::Together { seed, replica: 0 },
+            None => Phases::Drawn { seed, replica: 0 },
+        };
+        Ok(LoadedNoise { injection: Injection::new(loaded.sources, phases, plan.wallclock)? })
+    }
+
+    pub fn injection(&self) -> &Injection {
+        &self.injection
+    }
+
+    pub fn describe(&self) -> String {
+        self.injection.to_string()
+    }
+}
+
+/// One offset for every process; a process without one would silently begin at 0.
+fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outcome<Arc<[Time]>> {
+    let offsets = offsets::read(path)?;
+    let (found, wanted) = (offsets.len() as u64, u64::from(processes));
+    if found < wanted {
+        let (found, wanted) = (counted(found, "offset", "offsets"), counted(wanted, "process", "processes"));
+        return Err(Failure::bad_input(format!(
+            "{}: {found} for {wanted}: write one number of nanoseconds per line, one line per rank",
+            path.display()
+        )));
+    }
+    if found > wanted {
+        let extra = grouped(found - wanted);
+        warnings.push(format!("{}: the last {extra} offsets belong to no process", path.display()));
+    }
+    Ok(offsets.into())
+}
+
+/// What a reader of the result should know about a noise trace.
+pub fn what_was_noticed(path: &Path, repairs: &Repairs) -> Vec<String> {
+    repairs.warnings().iter().map(|warning| format!("{}: {warning}", path.display())).collect()
+}
+
+/// Whether any of the noise was drawn from a description.
+pub fn has_drawn_source(noise: &NoiseSpec) -> bool {
+    let measured = |shape: &Shape| matches!(shape, Shape::Trace { .. } | Shape::Traces { .. });
+    noise.sources.iter().any(|source| !measured(&source.shape))
+}

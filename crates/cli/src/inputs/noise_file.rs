@@ -1,0 +1,37 @@
+//! Noise files of every kind that can be read, rtla's traces among them.
+
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use std::path::Path;
+use straggler_measure::sources::rtla;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::format::{self, Format, FormatOptions, Repairs};
+
+/// A recording, its format (none for rtla's), and notes about it.
+#[derive(Debug)]
+pub struct NoiseFile {
+    pub recording: NoiseRecording,
+    pub format: Option<Format>,
+    pub repairs: Repairs,
+    pub warnings: Vec<String>,
+}
+
+/// Reads a file; `from` says its format, else it is found out.
+pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outcome<NoiseFile> {
+    let name = path.display();
+    let wrong = || mistaken(path, Wanted::Recording);
+    let bytes = std::fs::read(path).map_err(|fault| wrong().unwrap_or_else(|| unreadable(path, &fault)))?;
+    if bytes.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "{name}: the file is empty: record again, or use another file"
+        )));
+    }
+    if from.is_none() && rtla::looks_like(&bytes) {
+        let recording = rtla::read(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
+        return Ok(NoiseFile { recording, format: None, repairs: Repairs::default(), warnings: Vec::new() });
+    }
+    let format = from.or_else(|| format::detect(&bytes));
+    let (recording, repairs) = format::read(&bytes, format, options)
+        .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))?;
+    let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(NoiseFile { recording, format: Some(format.unwrap_or(Format::Columns)), repairs, warnings })
+}

@@ -1,0 +1,146 @@
+//! From a trace that was asked for to one that can be replayed.
+
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::inputs::trace::{open_trace, refuse_one_of_many};
+use crate::plan::traced::TraceRequest;
+use std::cell::RefCell;
+use std::sync::Arc;
+use straggler_schedule::collectives::Selector;
+use straggler_schedule::traced::{Building, Playback, TraceError, TracedRun};
+use straggler_schedule::workloads::choose_default;
+use straggler_trace::Trace;
+use straggler_trace::format::assemble::MOST_MISSING;
+use straggler_trace::pauses::Pauses;
+
+/// A trace and how it is replayed.
+#[derive(Debug)]
+pub struct Replayed {
+    pub trace: Trace,
+    pub recording: Arc<TracedRun>,
+    pub playback: Arc<Playback>,
+    pub is_synthetic: bool,
+    pub ranks_without_a_stream: Vec<u32>,
+}
+
+/// "there is no stream of rank 2", of many ranks the first.
+pub fn no_stream_of(ranks: &[u32]) -> Option<String> {
+    let each: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    match each.as_slice() {
+        [] => None,
+        [one] => Some(format!("there is no stream of rank {one}")),
+        [first, second, third, rest @ ..] if rest.len() > 1 => {
+            // Beyond so many, the others are not known.
+            let more =
+                if each.len() < MOST_MISSING { format!("{} more", rest.len()) } else { "others".into() };
+            Some(format!("there is no stream of ranks {first}, {second}, {third} and {more}"))
+        }
+        [most @ .., last] => Some(format!("there is no stream of ranks {} and {last}", most.join(", "))),
+    }
+}
+
+impl Replayed {
+    /// Prints what is not replayed and what is guessed.
+    pub fn tell(&self, console: &Console) {
+        tell(&self.recording, console);
+    }
+}
+
+fn tell(recording: &TracedRun, console: &Console) {
+    recording.notes().iter().for_each(|note| console.note(note));
+}
+
+/// Reads a trace and builds its collectives. The notes of the recording list what was dropped or guessed.
+pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
+    let opened = open_trace(&request.path)?;
+    refuse_one_of_many(&request.path, &opened.trace)?;
+    opened.warn_of_errors(&request.path, console);
+    opened.warn_of_further_runs(&request.path, console);
+    let is_synthetic = opened.is_synthetic();
+    let recording = match recorded(&opened.trace, request) {
+        Err(Unusable::Unmatched(_)) if opened.is_only_cut() => {
+            without_partners(&opened.trace, request, console)
+        }
+        other => other
+            .map_err(|unusable| unusable.failure(request, &opened.trace, &opened.ranks_without_a_stream())),
+    }?;
+    let ranks_without_a_stream = opened.ranks_without_a_stream();
+    let trace = opened.trace;
+    let playback = Arc::new(play(recording.clone(), request)?);
+    Ok(Replayed { trace, recording, playback, is_synthetic, ranks_without_a_stream })
+}
+
+/// A trace with its collectives built; prints what was dropped or guessed.
+pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
+    let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request, trace, &[]))?;
+    tell(&recording, console);
+    play(recording, request)
+}
+
+/// Why a trace cannot be replayed.
+enum Unusable {
+    /// Messages or collectives lack their partners.
+    Unmatched(TraceError),
+    Other(TraceError),
+}
+
+impl Unusable {
+    /// Where streams are missing, that is the fault, and what lacks its partner only follows from it.
+    fn failure(self, request: &TraceRequest, trace: &Trace, without_a_stream: &[u32]) -> Failure {
+        let paused = trace.ranks.iter().position(|rank| !Pauses::of(rank).is_empty());
+        let path = request.path.display();
+        match (self, no_stream_of(without_a_stream)) {
+            (Unusable::Unmatched(error), Some(missing)) => Failure::bad_input(format!(
+                "{path}: {missing}: add the missing streams, or use --drop-unmatched to drop the calls \
+                 that involve them\n{error}"
+            )),
+            (Unusable::Unmatched(error), None) => {
+                let paused = match paused {
+                    Some(rank) => format!(
+                        "recording was paused (MPI_Pcontrol) on rank {rank}, but not at the same point on \
+                         the others: pause and resume all ranks where no message is in flight, such as \
+                         after a barrier\n"
+                    ),
+                    None => String::new(),
+                };
+                Failure::bad_input(format!("{path}: {paused}{error}\nuse --drop-unmatched to drop these"))
+            }
+            (Unusable::Other(error), _) => Failure::bad_input(format!("{path}: {error}")),
+        }
+    }
+}
+
+/// A killed run ends at a different call on every rank: calls without a partner at its end are dropped.
+fn without_partners(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Arc<TracedRun>> {
+    console.warn("the run was cut short: calls at its end without a partner are dropped");
+    let mut request = request.clone();
+    request.options.drop_unmatched = true;
+    recorded(trace, &request).map_err(|unusable| unusable.failure(&request, trace, &[]))
+}
+
+fn recorded(trace: &Trace, request: &TraceRequest) -> Result<Arc<TracedRun>, Unusable> {
+    let recording = TracedRun::from_trace(trace, &request.options).map_err(|error| match error {
+        TraceError::Unmatched(_) => Unusable::Unmatched(error),
+        _ => Unusable::Other(error),
+    })?;
+    Ok(Arc::new(recording))
+}
+
+/// Builds the collectives of a recording, for as many copies as the request asks for.
+pub fn play(recording: Arc<TracedRun>, request: &TraceRequest) -> Outcome<Playback> {
+    let selector = Selector::load(request.algorithms.as_deref().unwrap_or(Selector::PRESETS[0]))?;
+    let failed = RefCell::new(None);
+    let choose = |operation, job: &_| match selector.choose(operation, job, request.idempotent) {
+        Ok(algorithm) => algorithm.clone(),
+        Err(error) => {
+            failed.replace(Some(error));
+            choose_default(operation, job)
+        }
+    };
+    let building = Building { choose: &choose, reduction: request.reduction };
+    let playback = Playback::new(recording, request.copies, &building).map_err(Failure::bad_input_of)?;
+    match failed.into_inner() {
+        Some(error) => Err(error.into()),
+        None => Ok(playback),
+    }
+}

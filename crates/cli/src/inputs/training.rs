@@ -1,0 +1,96 @@
+//! The files of a training job.
+
+use crate::exit::{Failure, Outcome, unreadable};
+use crate::interrupt;
+use crate::plan::training::TableFormat;
+use std::path::{Path, PathBuf};
+use straggler_model::units::Bytes;
+use straggler_report::numbers::counted;
+use straggler_report::replace_file;
+use straggler_trace::Trace;
+use straggler_training::{
+    Job, Meta, ReadError, Row, Sizes, Table, TableError, read_job, read_tables, write_csv, write_parquet,
+};
+
+/// Reads a job in any supported format.
+pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
+    read_job(paths).map_err(|error| match error {
+        ReadError::Table(TableError::Io { path, source }) => unreadable(&path, &source),
+        error => Failure::bad_input_of(error),
+    })
+}
+
+/// Whole tables: the published analysis needs every row.
+pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
+    let table = read_tables(tables).map_err(Failure::bad_input_of)?;
+    match table.faults.notes().first() {
+        Some(note) => Err(Failure::bad_input(format!(
+            "{note}{} The published analysis needs complete tables: remove --method published",
+            if note.ends_with('?') { "" } else { "." }
+        ))),
+        None => Ok(table),
+    }
+}
+
+/// The tables among what was named, where these are tables: files, or those of a folder.
+pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
+    straggler_training::tables(paths).map_err(|error| match error {
+        TableError::Io { path, source } => unreadable(&path, &source),
+        error => Failure::bad_input_of(error),
+    })
+}
+
+/// A job as a trace, with messages of the sizes that their times suggest.
+pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
+    let job = job(&[path.to_path_buf()])?;
+    let sizes = Sizes::guessed(&job);
+    let mut trace = straggler_training::trace(&job, sizes)
+        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
+    trace.notes.push(match job.is_table() {
+        true => format!(
+            "sizes are guessed from 25 GB/s: {} per microbatch and {} of gradients per stage; `straggler \
+             training convert` can set others",
+            Bytes(sizes.activations),
+            Bytes(sizes.gradients)
+        ),
+        false => "sizes of communications that the recording does not give are guessed from 25 GB/s".into(),
+    });
+    Ok(trace)
+}
+
+/// Writes a table that is made up, as the end of its name says.
+pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
+    let format = TableFormat::of(path)?;
+    interrupt::or_interrupted(replace_file(path, |mut out| match format {
+        TableFormat::Csv => write_csv(rows, true, &mut out),
+        TableFormat::Parquet => write_parquet(rows, true, &mut out),
+    }))
+}
+
+/// The description of a job: the one that was named, or what the recorder put beside the tables.
+pub fn meta(path: Option<&Path>, tables: &[PathBuf]) -> Outcome<Option<Meta>> {
+    let Some(path) = path else { return Ok(tables.first().and_then(|table| meta_beside(table))) };
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let meta =
+        Meta::parse(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
+    Ok(Some(meta))
+}
+
+fn meta_beside(table: &Path) -> Option<Meta> {
+    let folder = if table.is_dir() { table } else { table.parent()? };
+    Meta::parse(&std::fs::read_to_string(folder.join("meta.yaml")).ok()?).ok()
+}
+
+/// What a description says and the recording does not.
+pub fn differs(meta: &Meta, dp_ranks: u32, stages: u32) -> Option<String> {
+    if (meta.dp, meta.pp) == (dp_ranks, stages) {
+        return None;
+    }
+    let lack = dp_ranks <= meta.dp && stages <= meta.pp;
+    let ends = if lack { "What the others did is unknown" } else { "Do they belong together?" };
+    Some(format!(
+        "the description has {} and {}, the recording {dp_ranks} and {stages}. {ends}",
+        counted(meta.dp.into(), "data-parallel rank", "data-parallel ranks"),
+        counted(meta.pp.into(), "stage", "stages"),
+    ))
+}

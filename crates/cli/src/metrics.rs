@@ -1,0 +1,83 @@
+//! Results as metrics: what limits (`--fail-if`) are about, and what Prometheus collects.
+//!
+//! A command lists its kinds of metrics, so that a limit on something else is refused before any work, and turns its result
+//! into a flat list of them. Both uses take the same list.
+
+mod judge;
+pub mod noise;
+pub mod prediction;
+mod prometheus;
+pub mod slowdown;
+
+pub use judge::{Checked, LimitAnswer, refuse_unknown};
+
+use straggler_model::Time;
+use straggler_report::numbers::{grouped, percent, significant};
+
+/// A kind of number that a command finds.
+#[derive(Debug, PartialEq)]
+pub struct MetricKind {
+    pub name: &'static str,
+    pub unit: MetricUnit,
+    /// What it is, in a sentence without its full stop.
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricUnit {
+    /// A share or a slowdown, which people write in percent.
+    Ratio,
+    Seconds,
+    Count,
+}
+
+/// One number of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    pub kind: &'static MetricKind,
+    pub processes: Option<u32>,
+    pub labels: Vec<(&'static str, String)>,
+    /// Infinite where something was not found; then the interval says up to where it was searched.
+    pub value: f64,
+    /// Between what it lies, with 95 % confidence; nothing where that is not known.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Metric {
+    pub fn new(kind: &'static MetricKind, value: f64) -> Metric {
+        Metric { kind, processes: None, labels: Vec::new(), value, interval: None }
+    }
+
+    pub fn on(self, processes: u32) -> Metric {
+        Metric { processes: Some(processes), ..self }
+    }
+
+    pub fn label(mut self, name: &'static str, value: impl Into<String>) -> Metric {
+        self.labels.push((name, value.into()));
+        self
+    }
+
+    pub fn within(self, low: f64, high: f64) -> Metric {
+        Metric { interval: Some([low, high]), ..self }
+    }
+
+    /// "slowdown of allreduce on 65,536 processes".
+    pub fn name(&self) -> String {
+        let labels: Vec<&str> = self.labels.iter().map(|(_, value)| value.as_str()).collect();
+        let of = if labels.is_empty() { String::new() } else { format!(" of {}", labels.join(", ")) };
+        let on = self.processes.map_or_else(String::new, |on| format!(" on {} processes", grouped(on)));
+        format!("{}{of}{on}", self.kind.name)
+    }
+}
+
+impl MetricUnit {
+    pub fn write(self, value: f64) -> String {
+        match self {
+            MetricUnit::Ratio if value.abs() >= 1.0 => significant(value),
+            MetricUnit::Ratio => percent(value),
+            MetricUnit::Seconds => Time((value.max(0.0) * 1e12).round() as u64).to_string(),
+            MetricUnit::Count if value.is_finite() => grouped(value.max(0.0) as u64),
+            MetricUnit::Count => "none".into(),
+        }
+    }
+}

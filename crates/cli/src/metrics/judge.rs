@@ -1,0 +1,239 @@
+//! Whether results keep their limits.
+
+use super::{Metric, MetricKind, MetricUnit, prometheus};
+use crate::args::checks::{ChecksOption, Limit, LimitValue};
+use crate::console::Console;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::places::refuse_missing_folder;
+use serde::Serialize;
+use std::path::PathBuf;
+use straggler_analysis::latency::gate::GateOutcome;
+use straggler_model::spelling;
+use straggler_report::numbers::grouped;
+
+/// Refuses limits on what a command does not find, in units that do not fit, and files that cannot be written.
+pub fn refuse_unknown(checks: &ChecksOption, kinds: &[&'static MetricKind]) -> Outcome<()> {
+    for limit in &checks.fail_if {
+        let names = || kinds.iter().map(|kind| kind.name);
+        let Some(kind) = kinds.iter().find(|kind| kind.name == limit.metric) else {
+            let hint = spelling::hint(spelling::nearest(&limit.metric, names()));
+            let all: Vec<&str> = names().collect();
+            return Err(Failure::usage(format!(
+                "--fail-if {limit}: no metric `{}`; the metrics of this command are {}{hint}",
+                limit.metric,
+                all.join(", ")
+            )));
+        };
+        number(limit, kind.unit).map_err(|want| Failure::usage(format!("--fail-if {limit}: {want}")))?;
+    }
+    checks.prometheus.iter().try_for_each(|path| refuse_missing_folder(path))
+}
+
+/// The limit in the unit of a metric.
+fn number(limit: &Limit, unit: MetricUnit) -> Result<f64, String> {
+    let name = &limit.metric;
+    match (unit, limit.value) {
+        (MetricUnit::Ratio, LimitValue::Plain(value) | LimitValue::Percent(value)) => Ok(value),
+        (MetricUnit::Ratio, _) => Err(format!("`{name}` is a ratio: give the limit as 0.1 or 10%")),
+        (MetricUnit::Seconds, LimitValue::Time(time)) => Ok(time.seconds()),
+        (MetricUnit::Seconds, _) => {
+            Err(format!("`{name}` is a time: give the limit a unit, as in 50us or 2s"))
+        }
+        (MetricUnit::Count, LimitValue::Plain(value)) => Ok(value),
+        (MetricUnit::Count, _) => Err(format!("`{name}` is a number: give the limit as a number")),
+    }
+}
+
+/// What became of a limit on one metric.
+#[derive(Clone, Debug, Serialize)]
+pub struct LimitAnswer {
+    limit: String,
+    metric: String,
+    /// Nothing where it was not found.
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<[Option<f64>; 2]>,
+    outcome: GateOutcome,
+    #[serde(skip)]
+    says: String,
+}
+
+/// Limits that were judged, and metrics that are to be written.
+#[derive(Debug)]
+pub struct Checked {
+    pub limits: Vec<LimitAnswer>,
+    metrics: Vec<Metric>,
+    file: Option<PathBuf>,
+}
+
+impl Checked {
+    /// A limit that cannot be judged is an error: a gate that looks at nothing would always be open.
+    pub fn of(checks: &ChecksOption, metrics: Vec<Metric>) -> Outcome<Checked> {
+        let mut limits = Vec::new();
+        for limit in &checks.fail_if {
+            let about: Vec<&Metric> = metrics.iter().filter(|metric| is_about(limit, metric)).collect();
+            if about.is_empty() {
+                return Err(unjudged(limit, &metrics));
+            }
+            limits.extend(about.into_iter().map(|metric| judge(limit, metric)));
+        }
+        Ok(Checked { limits, metrics, file: checks.prometheus.clone() })
+    }
+
+    /// Writes the metrics, tells what is undecided, and fails if a limit is exceeded. Comes last: everything else is written by then.
+    pub fn finish(self, console: &Console) -> Outcome<()> {
+        if let Some(path) = &self.file {
+            prometheus::write(path, &self.metrics)?;
+            console.note(&format!("Wrote metrics to {}", path.display()));
+        }
+        let of = |outcome| self.limits.iter().filter(move |limit| limit.outcome == outcome);
+        of(GateOutcome::Undecided).for_each(|limit| console.warn(&limit.says));
+        for limit in self.kept() {
+            console.note(&format!("--fail-if {limit} is not true"));
+        }
+        let tripped: Vec<&str> = of(GateOutcome::Tripped).map(|limit| limit.says.as_str()).collect();
+        match tripped.as_slice() {
+            [] => Ok(()),
+            all => Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(all.join("\n")))),
+        }
+    }
+}
+
+impl Checked {
+    /// Limits that every result keeps.
+    fn kept(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = self.limits.iter().map(|limit| limit.limit.as_str()).collect();
+        all.dedup();
+        let passed = |limit: &LimitAnswer| limit.outcome == GateOutcome::Passed;
+        all.retain(|&one| self.limits.iter().filter(|limit| limit.limit == one).all(passed));
+        all
+    }
+}
+
+fn is_about(limit: &Limit, metric: &Metric) -> bool {
+    let labelled = |text: &String| metric.labels.iter().any(|(_, value)| value.contains(text.as_str()));
+    metric.kind.name == limit.metric
+        && limit.processes.is_none_or(|processes| metric.processes == Some(processes))
+        && limit.label.as_ref().is_none_or(labelled)
+}
+
+fn unjudged(limit: &Limit, metrics: &[Metric]) -> Failure {
+    let all = || metrics.iter().filter(|metric| metric.kind.name == limit.metric);
+    let mut there: Vec<String> = all().filter_map(|metric| metric.processes).map(grouped).collect();
+    there.dedup();
+    let mut labels: Vec<&str> =
+        all().flat_map(|metric| &metric.labels).map(|(_, value)| value.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let advice = match (there.is_empty(), labels.is_empty()) {
+        _ if all().next().is_none() => "the result has no such metric".into(),
+        (false, _) if limit.processes.is_some() => {
+            format!("there are results for {} processes", there.join(", "))
+        }
+        (_, false) => format!("there are results for {}", labels.join(", ")),
+        _ => "remove @ and []".into(),
+    };
+    Failure::bad_input(format!("--fail-if {limit} cannot be checked: {advice}"))
+}
+
+fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
+    let unit = metric.kind.unit;
+    // Units were compared before the work began.
+    let bound = number(limit, unit).unwrap_or(f64::NAN);
+    let beyond = |value: f64| if limit.above { value > bound } else { value < bound };
+    let [low, high] = metric.interval.unwrap_or([metric.value; 2]);
+    let outcome = match [low, high, metric.value].map(beyond) {
+        [true, true, _] => GateOutcome::Tripped,
+        [false, false, false] => GateOutcome::Passed,
+        // Searched too little to know: a value that was not found may lie beyond the limit.
+        [_, _, false] if metric.value.is_finite() => GateOutcome::Passed,
+        _ => GateOutcome::Undecided,
+    };
+    let finite = |value: f64| value.is_finite().then_some(value);
+    LimitAnswer {
+        limit: limit.to_string(),
+        metric: metric.name(),
+        value: finite(metric.value),
+        interval: metric.interval.map(|ends| ends.map(finite)),
+        outcome,
+        says: say(limit, metric, outcome),
+    }
+}
+
+/// "slowdown@65536>2: exceeded: slowdown of allreduce on 65,536 processes is 3.1 (2.9 to 3.3)".
+fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
+    let unit = metric.kind.unit;
+    let value = match (metric.value.is_finite(), metric.interval) {
+        (false, Some([searched, _])) => format!("not found up to {}", unit.write(searched)),
+        (_, Some([low, high])) => {
+            format!(
+                "{} (95 % interval {} to {})",
+                unit.write(metric.value),
+                unit.write(low),
+                unit.write(high)
+            )
+        }
+        _ => unit.write(metric.value),
+    };
+    let verdict = match outcome {
+        GateOutcome::Tripped => "is true",
+        GateOutcome::Passed => "is not true",
+        GateOutcome::Undecided => "is undecided",
+    };
+    format!("--fail-if {limit} {verdict}: {} is {value}", metric.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slowdown::{INFLECTION, SLOWDOWN};
+    use super::*;
+
+    fn checks(limit: &str) -> ChecksOption {
+        ChecksOption { fail_if: vec![limit.parse().unwrap()], prometheus: None }
+    }
+
+    fn outcomes(limit: &str, metrics: Vec<Metric>) -> Vec<GateOutcome> {
+        Checked::of(&checks(limit), metrics).unwrap().limits.iter().map(|limit| limit.outcome).collect()
+    }
+
+    fn slowdowns() -> Vec<Metric> {
+        [("allreduce", 1024, 0.5), ("allreduce", 65_536, 3.0), ("barrier", 65_536, 1.9)]
+            .map(|(name, processes, value)| {
+                Metric::new(&SLOWDOWN, value)
+                    .label("operation", name)
+                    .on(processes)
+                    .within(value - 0.5, value + 0.5)
+            })
+            .to_vec()
+    }
+
+    #[test]
+    fn the_whole_interval_must_be_beyond_the_limit() {
+        use GateOutcome::{Passed, Tripped, Undecided};
+        assert_eq!(outcomes("slowdown@65536>2", slowdowns()), [Tripped, Passed]);
+        assert_eq!(outcomes("slowdown[barrier]>1.5", slowdowns()), [Undecided]);
+        assert_eq!(outcomes("slowdown>400%", slowdowns()), [Passed; 3]);
+        assert_eq!(outcomes("slowdown[allreduce]@1024<1.5", slowdowns()), [Tripped]);
+    }
+
+    #[test]
+    fn what_was_not_found_lies_beyond_what_was_searched() {
+        use GateOutcome::{Passed, Undecided};
+        let none = || vec![Metric::new(&INFLECTION, f64::INFINITY).within(4096.0, f64::INFINITY)];
+        assert_eq!(outcomes("inflection<1024", none()), [Passed]);
+        assert_eq!(outcomes("inflection<4096", none()), [Passed]);
+        assert_eq!(outcomes("inflection<65536", none()), [Undecided]);
+        assert_eq!(outcomes("inflection>65536", none()), [Undecided]);
+    }
+
+    #[test]
+    fn limits_on_nothing_are_refused() {
+        let failure = Checked::of(&checks("slowdown@2048>2"), slowdowns()).unwrap_err();
+        assert_eq!(failure.exit, Exit::BadInput);
+        assert!(failure.error.to_string().contains("1,024, 65,536"), "{}", failure.error);
+        let failure = refuse_unknown(&checks("slowdwon>2"), &[&SLOWDOWN]).unwrap_err();
+        assert!(failure.error.to_string().contains("did you mean `slowdown`"), "{}", failure.error);
+        assert!(refuse_unknown(&checks("slowdown>2us"), &[&SLOWDOWN]).is_err());
+        assert!(refuse_unknown(&checks("inflection>2%"), &[&INFLECTION]).is_err());
+    }
+}

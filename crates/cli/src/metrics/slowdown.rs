@@ -1,0 +1,38 @@
+//! What noise costs, over numbers of processes.
+
+use super::{Metric, MetricKind, MetricUnit};
+
+pub static SLOWDOWN: MetricKind = MetricKind {
+    name: "slowdown",
+    unit: MetricUnit::Ratio,
+    help: "T/T0 - 1 of the median makespan, with noise and without",
+};
+
+pub static INFLECTION: MetricKind = MetricKind {
+    name: "inflection",
+    unit: MetricUnit::Count,
+    help: "Smallest number of processes at which noise costs more than the threshold",
+};
+
+pub static NOISE_SHARE: MetricKind =
+    MetricKind { name: "noise_share", unit: MetricUnit::Ratio, help: "Share of the time lost to noise" };
+
+/// Of assessments.
+pub const OF_ASSESS: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION, &NOISE_SHARE];
+
+/// Of studies.
+pub const OF_STUDY: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION];
+
+/// The slowdown of an operation or a series.
+pub fn metric(name: &str, processes: u32, median: f64) -> Metric {
+    Metric::new(&SLOWDOWN, median).label("workload", name).on(processes)
+}
+
+/// Where noise begins to dominate, or up to where it does not.
+pub fn inflection(name: &str, found: Option<u32>, searched: u32) -> Metric {
+    let metric = match found {
+        Some(processes) => Metric::new(&INFLECTION, processes.into()),
+        None => Metric::new(&INFLECTION, f64::INFINITY).within(searched.into(), f64::INFINITY),
+    };
+    metric.label("workload", name)
+}

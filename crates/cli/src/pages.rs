@@ -1,0 +1,53 @@
+//! Pages: what several commands put on theirs, and how pages are written.
+
+pub mod diagnosis;
+mod finish_times;
+pub mod latency;
+mod noise;
+pub mod noise_charts;
+mod search;
+pub mod study;
+mod timeline;
+pub mod waits;
+
+pub use finish_times::section as finish_times_section;
+pub use noise::{Subject as NoiseSubject, is_synthetic};
+pub use search::{Search, Skipped};
+pub use timeline::chart as timeline_chart;
+
+use crate::console::Console;
+use crate::exit::Outcome;
+use crate::interrupt;
+use crate::invocation::command_line;
+use std::path::{Path, PathBuf};
+use straggler_report::page::{Facts, Page, Section};
+use straggler_report::replace_file;
+
+/// Writes a page, whole or not at all: HTML, or only its data where the name ends with `.page`.
+pub fn write(path: &Path, page: &Page) -> Outcome<u64> {
+    let bytes = match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("page")) {
+        true => page.to_container(),
+        false => page.to_html().into_bytes(),
+    };
+    interrupt::or_interrupted(replace_file(path, |out| out.write_all(&bytes)))?;
+    Ok(bytes.len() as u64)
+}
+
+/// Writes the page of a command's results where it was asked for, and says so.
+pub fn write_asked(path: Option<&PathBuf>, console: &Console, page: impl FnOnce() -> Page) -> Outcome<()> {
+    let Some(path) = path else { return Ok(()) };
+    write(path, &page())?;
+    console.note(&format!("The report is in {}", path.display()));
+    Ok(())
+}
+
+/// A page of what this command found.
+pub fn page(title: impl Into<String>, summary: Vec<String>, sections: Vec<Section>) -> Page {
+    let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
+    Page { title: title.into(), summary, facts, warnings: Vec::new(), sections }
+}
+
+/// Text for a terminal as paragraphs.
+pub fn paragraphs(text: &str) -> Vec<String> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
+}

@@ -1,0 +1,183 @@
+//! Charts of a recording of noise, for pages and pictures alike.
+
+use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorted_durations};
+use straggler_analysis::noise::spectrum::{self, Point};
+use straggler_model::Time;
+use straggler_model::noise::NoiseRecording;
+use straggler_report::page::{
+    Axis, Distribution, Histogram, HistogramSeries, Line, Lines, Mark, PointSeries, Role, Sample, Scale,
+    Scatter, Unit,
+};
+
+/// Sources with a separate curve; the rest is in the curve of all.
+const MOST_CURVES: usize = 7;
+/// Lines of a spectrum that are marked.
+const MOST_PEAKS: usize = 12;
+
+/// Detours of one source, by core and time: when they came and how long they were.
+struct Source<'a> {
+    name: &'a str,
+    detours: Vec<(Time, Time)>,
+}
+
+/// Sources that have detours, those that take most time first.
+fn by_source(recording: &NoiseRecording) -> Vec<Source<'_>> {
+    let named = recording.sources.iter().map(|source| source.name.as_str());
+    let mut all: Vec<Source<'_>> = named.map(|name| Source { name, detours: Vec::new() }).collect();
+    for detour in recording.cores.iter().flat_map(|core| &core.detours) {
+        if let Some(source) = all.get_mut(usize::from(detour.source)) {
+            source.detours.push((detour.start, detour.duration));
+        }
+    }
+    all.retain(|source| !source.detours.is_empty());
+    let lost = |source: &Source<'_>| -> u128 {
+        source.detours.iter().map(|(_, duration)| u128::from(duration.ps())).sum()
+    };
+    all.sort_by_cached_key(|source| std::cmp::Reverse(lost(source)));
+    all
+}
+
+fn durations() -> Axis {
+    Axis::new("duration of the detour", Unit::Seconds, Scale::Log10)
+}
+
+/// The time of the longest recorded core.
+pub fn length(recording: &NoiseRecording) -> Time {
+    recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO)
+}
+
+/// Every detour a dot. This is the view of Figure 1 of Hoefler, Schneider and Lumsdaine, "Characterizing the Influence
+/// of System Noise on Large-Scale Applications by Simulation" (SC 2010).
+pub fn scatter(recording: &NoiseRecording) -> Scatter {
+    let series = by_source(recording).into_iter().map(|source| {
+        let seconds = |(start, duration): &(Time, Time)| (start.seconds(), duration.seconds());
+        let (x, y) = source.detours.iter().map(seconds).unzip();
+        PointSeries { name: source.name.into(), x, y }
+    });
+    // All of the recording is shown, even where nothing happened.
+    let x = Axis::linear("time since the start", Unit::Seconds).covering(0.0, length(recording).seconds());
+    Scatter { x, y: durations(), series: series.collect() }
+}
+
+/// Durations of all detours, and of those sources that take most time.
+pub fn distribution(recording: &NoiseRecording) -> Distribution {
+    let all = sorted_durations(recording).into_iter().map(|ps| Time(ps).seconds()).collect();
+    let mut series = vec![Sample { name: "all detours".into(), values: all }];
+    let sources = by_source(recording);
+    if sources.len() > 1 {
+        series.extend(sources.into_iter().take(MOST_CURVES).map(|source| {
+            let mut values: Vec<f64> = source.detours.iter().map(|(_, time)| time.seconds()).collect();
+            values.sort_by(f64::total_cmp);
+            Sample { name: source.name.into(), values }
+        }));
+    }
+    Distribution { x: durations(), series }
+}
+
+/// How many detours there are of which length: all, and of those sources that take most time. Both axes are
+/// logarithmic, so that a tick that comes a thousand times and a daemon that comes twice are both seen.
+pub fn histogram(recording: &NoiseRecording) -> Histogram {
+    let bins = bins(&sorted_durations(recording));
+    let first = bins.first().map(|bin| Time(bin.from_ps).seconds());
+    let edges: Vec<f64> = first.into_iter().chain(bins.iter().map(|bin| Time(bin.to_ps).seconds())).collect();
+    let series = |name: &str, counts: Vec<u64>| HistogramSeries {
+        name: name.into(),
+        edges: edges.clone(),
+        counts: counts.into_iter().map(|count| count as f64).collect(),
+    };
+    let mut all = vec![series("all detours", bins.iter().map(|bin| bin.count).collect())];
+    let sources = by_source(recording);
+    if sources.len() > 1 {
+        let sources = sources.iter().take(MOST_CURVES);
+        all.extend(sources.map(|source| series(source.name, counted(source, &bins))));
+    }
+    let y = Axis::new("detours", Unit::Count, Scale::Log10);
+    Histogram { x: durations(), y, series: all }
+}
+
+fn counted(source: &Source<'_>, bins: &[DurationBin]) -> Vec<u64> {
+    let mut counts = vec![0; bins.len()];
+    for (_, duration) in &source.detours {
+        let place = bins.partition_point(|bin| bin.from_ps <= duration.ps()).checked_sub(1);
+        if let Some(count) = place.and_then(|place| counts.get_mut(place)) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// Frequencies in the noise, the level expected by chance, and a mark at those that stand out.
+pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
+    let curve = &found.curve;
+    let line = |name: &str, role, y| Line {
+        name: name.into(),
+        role,
+        x: curve.iter().map(|point| point.frequency_hz).collect(),
+        y,
+        low: None,
+        high: None,
+    };
+    Lines {
+        x: Axis::new("frequency", Unit::Hertz, Scale::Log10),
+        y: Axis::new("share of time lost at it", Unit::Share, Scale::Log10),
+        series: vec![
+            line("noise", Role::Measured, curve.iter().map(|point| point.share).collect()),
+            line("by chance", Role::Reference, curve.iter().map(|point| point.floor).collect()),
+        ],
+        marks: found.lines.iter().take(MOST_PEAKS).filter_map(|line| peak(line, curve)).collect(),
+    }
+}
+
+/// A line sits on the curve, whose points are the largest of their neighbourhoods.
+fn peak(line: &spectrum::Line, curve: &[Point]) -> Option<Mark> {
+    let distance = |point: &Point| (point.frequency_hz / line.frequency_hz).ln().abs();
+    let nearest = curve.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let drifts = if line.steady { "" } else { " (drifts)" };
+    let name = format!("{}{drifts}", Unit::Hertz.brief(line.frequency_hz));
+    Some(Mark { x: Some(line.frequency_hz), y: Some(nearest.share), name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::noise::recording::{Core, Detour, Evidence};
+
+    /// Two short detours of an unknown source and one long tick.
+    fn recording() -> NoiseRecording {
+        let mut recording =
+            NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
+        let tick = recording.source_id("timer tick", Evidence::Traced);
+        let detour = |start: u64, us: u64, source| Detour {
+            start: Time::from_ns(start),
+            duration: Time::from_ns(us * 1000),
+            source,
+        };
+        let detours = vec![detour(0, 1, 0), detour(10_000, 90, tick), detour(200_000, 1, 0)];
+        recording.cores = vec![Core { length: Time::from_ns(1_000_000), detours, ..Core::default() }];
+        recording
+    }
+
+    #[test]
+    fn sources_that_take_most_time_come_first() {
+        let scatter = scatter(&recording());
+        assert_eq!(scatter.x.covers, Some([0.0, 1e-3]));
+        assert_eq!(scatter.series[0].name, "timer tick");
+        let seconds = |ns| Time::from_ns(ns).seconds();
+        assert_eq!(scatter.series[1].x, [seconds(0), seconds(200_000)]);
+        assert_eq!(scatter.series[1].y, [seconds(1000), seconds(1000)]);
+        let names: Vec<_> = distribution(&recording()).series.into_iter().map(|one| one.name).collect();
+        assert_eq!(names[..2], ["all detours", "timer tick"]);
+    }
+
+    #[test]
+    fn every_source_is_counted_in_the_same_bins() {
+        let Histogram { series, .. } = histogram(&recording());
+        let [all, tick, other] = &series[..] else { panic!("{series:?}") };
+        assert!(tick.edges == all.edges && all.edges.len() == all.counts.len() + 1);
+        let sums = [all, tick, other].map(|one| one.counts.iter().sum::<f64>());
+        assert_eq!(sums, [3.0, 1.0, 2.0]);
+        for ((all, tick), other) in all.counts.iter().zip(&tick.counts).zip(&other.counts) {
+            assert_eq!(*all, tick + other);
+        }
+    }
+}

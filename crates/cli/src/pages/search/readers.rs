@@ -1,0 +1,115 @@
+//! Which file is what: readers are tried in turn, by how a file begins and by its name.
+
+use crate::exit::{Failure, Outcome, unreadable};
+use crate::inputs::noise_file;
+use crate::inputs::study::{PAGE, RESULTS};
+use crate::invocation::command_line;
+use crate::pages::noise::Subject;
+use crate::pages::{self, diagnosis, study};
+use crate::pages::{finish_times, timeline};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use straggler_model::noise::format::{self, FormatOptions};
+use straggler_report::page::Page;
+use straggler_trace::chrome;
+
+/// A page and the name of the file it comes from.
+#[derive(Debug)]
+pub struct Found {
+    pub name: String,
+    pub page: Page,
+}
+
+/// The first bytes of a file, enough to recognise its format.
+const BEGINNING: u64 = 4096;
+const GZIP: &[u8] = b"\x1f\x8b";
+const FINISH_TIMES: &[u8] = b"rank,finish_ps";
+const PARQUET: &[u8] = b"PAR1";
+
+/// The page of one file; nothing if no reader knows it. Of files that were `named` it is believed that they
+/// hold noise when they hold nothing else.
+pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
+    let beginning = beginning(path)?;
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let page = match ending.as_deref() {
+        Some("page") => Some(of_page(path)?),
+        Some("lat") => Some(diagnosis::page_of_file(path)?),
+        _ if beginning.starts_with(GZIP) => None,
+        _ if beginning.starts_with(chrome::BEGINNING) => Some(of_timeline(path)?),
+        _ if beginning.starts_with(FINISH_TIMES) => Some(of_finish_times(path)?),
+        _ if beginning.starts_with(PARQUET) => of_parquet(path, named)?,
+        _ if is_noise(&beginning, ending.as_deref(), named) => Some(of_noise(path, seed)?),
+        _ => None,
+    };
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    // The page of a command has a title; `study.page` says nothing where there are several.
+    let name = |page: &Page| match ending.as_deref() {
+        Some("page") if !page.title.is_empty() => page.title.clone(),
+        _ => file.clone(),
+    };
+    Ok(page.map(|page| Found { name: name(&page), page }))
+}
+
+fn beginning(path: &Path) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
+    read.map_err(|fault| unreadable(path, &fault))?;
+    Ok(bytes)
+}
+
+fn of_page(path: &Path) -> Outcome<Page> {
+    let bytes = std::fs::read(path).map_err(|fault| unreadable(path, &fault))?;
+    Page::from_container(&bytes)
+        .map_err(|fault| Failure::bad_input(format!("{} is not a page: {fault}", path.display())))
+}
+
+fn of_timeline(path: &Path) -> Outcome<Page> {
+    let file = File::open(path).map_err(|fault| unreadable(path, &fault))?;
+    let run = chrome::read(BufReader::new(file))
+        .map_err(|fault| Failure::bad_input(format!("{}: {fault}", path.display())))?;
+    Ok(timeline::page(&run, &path.display().to_string()))
+}
+
+fn of_finish_times(path: &Path) -> Outcome<Page> {
+    let finish = straggler_report::finish_times::read(path).map_err(Failure::bad_input_of)?;
+    let name = path.display().to_string();
+    let section = finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
+    Ok(pages::page(format!("Finish times of {name}"), section.text.clone(), vec![section]))
+}
+
+/// The results of a study, unless the page of the study lies beside them; finish times; other tables are not
+/// for this reader.
+fn of_parquet(path: &Path, named: bool) -> Outcome<Option<Page>> {
+    if !named && path.with_file_name(PAGE).exists() {
+        return Ok(None);
+    }
+    let no_results = match study::page_of_results(path) {
+        Ok(page) => return Ok(Some(page)),
+        Err(failure) => failure,
+    };
+    match of_finish_times(path) {
+        Ok(page) => Ok(Some(page)),
+        Err(_) if path.ends_with(RESULTS) => Err(no_results),
+        Err(failure) if named => Err(failure),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Any text with two columns could be noise: found in a folder, it must say what it is.
+fn is_noise(beginning: &[u8], ending: Option<&str>, named: bool) -> bool {
+    const OTHERS: [&str; 12] =
+        ["json", "html", "svg", "png", "pdf", "toml", "md", "goal", "bin", "rs", "csv", "gz"];
+    if ending.is_some_and(|ending| OTHERS.contains(&ending)) {
+        return false;
+    }
+    named || ending == Some("noise") || format::detect(beginning).is_some()
+}
+
+fn of_noise(path: &Path, seed: u64) -> Outcome<Page> {
+    let file = noise_file::read(path, None, &FormatOptions::default())?;
+    let name = path.display().to_string();
+    let mut page = Subject { recording: &file.recording, name: &name, seed }.page();
+    page.warnings.extend(file.warnings);
+    Ok(page)
+}

@@ -1,0 +1,60 @@
+//! `straggler study`, validated.
+
+use super::valid::Check;
+use crate::args::study::{Export, Run, StudyCommand};
+use crate::exit::{Failure, Outcome};
+use crate::metrics::{refuse_unknown, slowdown};
+use crate::places::{refuse_missing_folder, refuse_unwritable};
+use std::path::PathBuf;
+use straggler_report::study_results::Format;
+
+impl Check for StudyCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            StudyCommand::Run(typed) => typed.check(),
+            StudyCommand::Show(typed) => refuse_unknown(&typed.checks, slowdown::OF_STUDY),
+            StudyCommand::Export(typed) => {
+                typed.format()?;
+                refuse_missing_folder(&typed.output)
+            }
+            StudyCommand::Check(_) => Ok(()),
+        }
+    }
+}
+
+impl Check for Run {
+    fn check(&self) -> Outcome<()> {
+        refuse_unknown(&self.checks, slowdown::OF_STUDY)?;
+        let folder = self.folder();
+        // A file that is missing or a folder is refused when it is read, in the words of every other command.
+        if folder == self.file && self.file.is_file() {
+            return Err(Failure::usage(
+                "the results cannot lie where the study's own file is: give another folder with -o",
+            ));
+        }
+        refuse_unwritable(&folder)
+    }
+}
+
+impl Run {
+    /// Where the results go.
+    pub fn folder(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| self.file.with_extension(""))
+    }
+}
+
+impl Export {
+    /// As the name ends; a summary is no table of runs.
+    pub fn format(&self) -> Outcome<Format> {
+        match Format::for_path(&self.output) {
+            None => Err(Failure::usage(format!(
+                "{} ends neither in .csv nor .json nor .parquet: which shall it be?",
+                self.output.display()
+            ))),
+            Some(Format::Parquet) if self.summary => {
+                Err(Failure::usage("--summary is written as .csv or .json"))
+            }
+            Some(format) => Ok(format),
+        }
+    }
+}

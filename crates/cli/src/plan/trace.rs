@@ -1,0 +1,49 @@
+//! `straggler trace`, validated.
+
+use super::valid::Check;
+use crate::args::trace::{Convert, Target, Trace, TraceCommand};
+use crate::exit::{Failure, Outcome};
+use crate::places::{refuse_missing_folder, refuse_unwritable};
+
+impl Check for Trace {
+    fn check(&self) -> Outcome<()> {
+        let Trace { command, record } = self;
+        let Some(command) = command else { return Ok(()) };
+        if record.output.is_some()
+            || record.force
+            || record.no_command_line
+            || record.call_sites
+            || !record.program.is_empty()
+        {
+            return Err(Failure::usage(
+                "give either a command to record (straggler trace -o DIR -- COMMAND) or a subcommand with its options \
+                 behind it, not both",
+            ));
+        }
+        match command {
+            TraceCommand::Info(_) | TraceCommand::Check(_) => Ok(()),
+            TraceCommand::Show(typed) => {
+                typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable)?;
+                typed.output.as_deref().map_or(Ok(()), refuse_missing_folder)
+            }
+            TraceCommand::Waits(typed) => typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable),
+            TraceCommand::Merge(typed) => refuse_unwritable(&typed.output),
+            TraceCommand::Convert(typed) => {
+                typed.target()?;
+                refuse_unwritable(&typed.output)
+            }
+        }
+    }
+}
+
+impl Convert {
+    /// As given, or as the name ends.
+    pub fn target(&self) -> Outcome<Target> {
+        self.to.or_else(|| Target::of_ending(&self.output)).ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: the ending does not tell the format; give --to straggler, perfetto, chrome, otf2 or goal",
+                self.output.display()
+            ))
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! `straggler training`, validated.
+
+use super::valid::Check;
+use crate::args::training::{Convert, Generate, JobFormat, Method, Show, TrainingCommand, WhatIf};
+use crate::exit::{Failure, Outcome};
+use crate::places::{refuse_missing_folder, refuse_unwritable};
+use std::path::Path;
+
+impl Check for TrainingCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            TrainingCommand::Show(typed) => show(typed),
+            TrainingCommand::WhatIf(typed) => what_if(typed),
+            TrainingCommand::Convert(typed) => convert(typed),
+            TrainingCommand::Generate(typed) => generate(typed),
+        }
+    }
+}
+
+fn show(typed: &Show) -> Outcome<()> {
+    if typed.method == Method::Published && (typed.report.report.is_some() || !typed.layers.is_empty()) {
+        return Err(Failure::usage("--report and --layers need --method exact"));
+    }
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))
+}
+
+fn what_if(typed: &WhatIf) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
+    typed.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))?;
+    refuse_empty(typed)
+}
+
+fn convert(typed: &Convert) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    if typed.output.exists() {
+        let name = typed.output.display();
+        return Err(Failure::bad_input(format!("{name} already exists: use another -o")));
+    }
+    Ok(())
+}
+
+fn generate(typed: &Generate) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    match typed.to {
+        JobFormat::Table => TableFormat::of(&typed.output).map(drop),
+        JobFormat::Kineto | JobFormat::KinetoGz => Ok(()),
+    }
+}
+
+fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
+    if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
+        return Err(Failure::usage(
+            "nothing is changed: give --slow, --link, --stall, --lose, --mend, --noise or --copies",
+        ));
+    }
+    Ok(())
+}
+
+/// What a table is written as, by the end of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableFormat {
+    Csv,
+    Parquet,
+}
+
+impl TableFormat {
+    pub fn of(path: &Path) -> Outcome<TableFormat> {
+        let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
+        match (ends("csv"), ends("parquet")) {
+            (true, _) => Ok(TableFormat::Csv),
+            (_, true) => Ok(TableFormat::Parquet),
+            _ => Err(Failure::usage(format!(
+                "{}: tables are written as .csv or .parquet: give a name with one of these ends",
+                path.display()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What a server asks of whoever wants something of it.
+
+use crate::exit::{Failure, Outcome};
+
+/// 128 bits from the operating system, as 32 digits.
+pub fn token() -> Outcome<String> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|fault| Failure::bad_input(format!("the system provides no random numbers: {fault}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

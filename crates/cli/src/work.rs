@@ -1,0 +1,4 @@
+//! Work that several commands share.
+
+pub mod measure;
+pub mod study;

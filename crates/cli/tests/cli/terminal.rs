@@ -1,0 +1,67 @@
+//! What is printed fits the terminal: COLUMNS states its width.
+
+use crate::program::Folder;
+
+fn printed(folder: &Folder, line: &str, columns: Option<&str>) -> String {
+    let mut command = folder.command(line);
+    command.envs(columns.map(|columns| ("COLUMNS", columns)));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Everything that is a number, in any order.
+fn numbers(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| word.chars().all(|c| c.is_ascii_digit() || ",.".contains(c)))
+        .collect();
+    words.sort_unstable();
+    words
+}
+
+#[test]
+fn tables_and_sentences_fit() {
+    let folder = Folder::new();
+    for (line, width) in [
+        ("network list", 90),
+        ("schedule algorithms", 80),
+        ("trace waits fixtures/traces/regions", 90),
+        ("noise list", 80),
+        ("reproduce --list", 100),
+    ] {
+        let whole = printed(&folder, line, None);
+        let fitted = printed(&folder, line, Some(&width.to_string()));
+        assert!(widest(&whole) > width, "{line}: too narrow to tell\n{whole}");
+        assert!(widest(&fitted) <= width, "{line}\n{fitted}");
+        assert_eq!(numbers(&whole), numbers(&fitted), "{line}\n{fitted}");
+    }
+}
+
+/// A wide terminal, or none, changes nothing, and neither does a width that is no number.
+#[test]
+fn what_fits_is_as_in_a_file() {
+    let folder = Folder::new();
+    let whole = printed(&folder, "trace show fixtures/traces/halo", None);
+    for columns in ["1000", "0", "", "wide"] {
+        assert_eq!(printed(&folder, "trace show fixtures/traces/halo", Some(columns)), whole, "{columns:?}");
+    }
+}
+
+/// Files and scripts that go to stdout are for programs.
+#[test]
+fn files_are_never_wrapped() {
+    let folder = Folder::new();
+    for line in ["network show chic", "noise list chic", "schedule selector mpich --toml", "completions bash"]
+    {
+        let whole = printed(&folder, line, None);
+        assert!(widest(&whole) > 40, "{line}: too narrow to tell\n{whole}");
+        assert_eq!(printed(&folder, line, Some("40")), whole, "{line}");
+    }
+    let json = "trace show fixtures/traces/halo --json";
+    assert_eq!(printed(&folder, json, Some("40")), printed(&folder, json, None));
+}

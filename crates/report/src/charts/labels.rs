@@ -1,0 +1,79 @@
+//! Where names stand so that they cover neither each other nor what is marked.
+
+use super::canvas::Point;
+
+/// A rectangle in pixels.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Room {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// Pixels that stay free between two names.
+const APART: f64 = 3.0;
+
+impl Room {
+    /// Around a dot.
+    pub fn of_dot((x, y): Point, radius: f64) -> Room {
+        Room { left: x - radius, top: y - radius, width: 2.0 * radius, height: 2.0 * radius }
+    }
+
+    fn overlaps(&self, other: &Room) -> bool {
+        self.left < other.left + other.width + APART
+            && other.left < self.left + self.width + APART
+            && self.top < other.top + other.height
+            && other.top < self.top + self.height
+    }
+
+    fn lies_in(&self, area: &Room) -> bool {
+        self.left >= area.left
+            && self.top >= area.top
+            && self.left + self.width <= area.left + area.width
+            && self.top + self.height <= area.top + area.height
+    }
+}
+
+/// The names of one chart.
+#[derive(Debug)]
+pub struct Labels {
+    area: Room,
+    taken: Vec<Room>,
+}
+
+impl Labels {
+    pub fn within(area: Room) -> Labels {
+        Labels { area, taken: Vec::new() }
+    }
+
+    /// Keeps names away from something.
+    pub fn avoid(&mut self, room: Room) {
+        self.taken.push(room);
+    }
+
+    /// The first of the places that lies in the chart and is free; it is taken from now on.
+    pub fn place(&mut self, candidates: impl IntoIterator<Item = Room>) -> Option<Room> {
+        let is_free =
+            |room: &Room| room.lies_in(&self.area) && self.taken.iter().all(|other| !other.overlaps(room));
+        let found = candidates.into_iter().find(is_free)?;
+        self.taken.push(found);
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_covered() {
+        let area = Room { left: 0.0, top: 0.0, width: 100.0, height: 30.0 };
+        let mut labels = Labels::within(area);
+        let at = |left: f64, top: f64| Room { left, top, width: 60.0, height: 15.0 };
+        labels.avoid(Room::of_dot((95.0, 20.0), 4.0));
+        assert_eq!(labels.place([at(-5.0, 0.0), at(5.0, 0.0)]), Some(at(5.0, 0.0)));
+        assert_eq!(labels.place([at(10.0, 5.0), at(35.0, 15.0), at(20.0, 15.0)]), Some(at(20.0, 15.0)));
+        assert_eq!(labels.place([at(0.0, 0.0), at(0.0, 20.0)]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Stretches of a run that the program has left out of its trace, by MPI_Pcontrol(0).
+//!
+//! What is recorded inside of one is only what the rest refers to: communicators and windows that come and go, persistent
+//! requests, and the completion of what was begun before.
+
+use crate::Class;
+use crate::trace::RankTrace;
+use straggler_model::Time;
+
+/// From MPI_Pcontrol(0) to the next positive level, or to the end of the run; in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pauses(Vec<(Time, Time)>);
+
+impl Pauses {
+    pub fn of(rank: &RankTrace) -> Pauses {
+        let mut found = Vec::new();
+        let mut since = None;
+        for call in &rank.calls {
+            let Some(recording) = rank.details(call).and_then(|details| details.recording) else { continue };
+            if recording {
+                found.extend(since.take().map(|since| (since, call.enter)));
+            } else {
+                since.get_or_insert(call.exit);
+            }
+        }
+        if let Some(since) = since {
+            let finalize = rank.calls.iter().rfind(|call| call.function.class() == Class::Finalize);
+            let last = rank.calls.iter().map(|call| call.exit).max();
+            let end = finalize.map(|call| call.enter).or(last).unwrap_or(since);
+            found.push((since, end.max(since)));
+        }
+        Pauses(found)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a call that begins then is inside of one.
+    pub fn contain(&self, enter: Time) -> bool {
+        let after = self.0.partition_point(|&(since, _)| since <= enter);
+        after > 0 && enter < self.0[after - 1].1
+    }
+
+    /// How long they are within a stretch of the run.
+    pub fn within(&self, start: Time, end: Time) -> Time {
+        let inside = |&(since, until): &(Time, Time)| until.min(end).since(since.max(start));
+        self.0.iter().map(inside).fold(Time::ZERO, |sum, time| sum + time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Details, Function, Rare};
+
+    fn mark(rank: &mut RankTrace, at: u64, recording: bool) {
+        let rare = Rare { recording: Some(recording), ..Rare::default() };
+        rank.push_with(Call::new(Function::Pcontrol, Time(at), Time(at)), Details::from(rare));
+    }
+
+    #[test]
+    fn pauses_are_between_levels_and_to_the_end() {
+        let mut rank = RankTrace::default();
+        mark(&mut rank, 5, true);
+        mark(&mut rank, 10, false);
+        mark(&mut rank, 15, false);
+        mark(&mut rank, 20, true);
+        mark(&mut rank, 40, false);
+        rank.push(Call::new(Function::Finalize, Time(50), Time(60)));
+        let pauses = Pauses::of(&rank);
+        assert_eq!(pauses, Pauses(vec![(Time(10), Time(20)), (Time(40), Time(50))]));
+        let inside: Vec<bool> = [9, 10, 19, 20, 45, 50].map(|at| pauses.contain(Time(at))).into();
+        assert_eq!(inside, [false, true, true, false, true, false]);
+        assert_eq!(pauses.within(Time(15), Time(45)), Time(10));
+        assert!(Pauses::of(&RankTrace::default()).is_empty());
+    }
+}

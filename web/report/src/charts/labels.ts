@@ -1,0 +1,31 @@
+// Where names stand so that they cover neither each other nor what is marked.
+
+export interface Room { left: number; top: number; width: number; height: number }
+
+const APART = 3; // pixels that stay free between two names
+
+export class Labels {
+  private readonly taken: Room[] = [];
+
+  constructor(private readonly area: Room) {}
+
+  /** Keeps names away from something. */
+  avoid(room: Room): void {
+    this.taken.push(room);
+  }
+
+  /** The first of the places that lies in the chart and is free; it is taken from now on. */
+  place(candidates: Room[]): Room | null {
+    const found = candidates.find((room) => within(room, this.area) && this.taken.every((other) => !overlap(room, other)));
+    if (found) this.taken.push(found);
+    return found ?? null;
+  }
+}
+
+function within(room: Room, area: Room): boolean {
+  return room.left >= area.left && room.top >= area.top && room.left + room.width <= area.left + area.width && room.top + room.height <= area.top + area.height;
+}
+
+function overlap(a: Room, b: Room): boolean {
+  return a.left < b.left + b.width + APART && b.left < a.left + a.width + APART && a.top < b.top + b.height && b.top < a.top + a.height;
+}

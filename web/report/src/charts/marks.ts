@@ -1,0 +1,76 @@
+// Marks of a line chart: upright and level lines, and dots. Their names cover neither each other nor the dots; one that
+// finds no place is left out of the drawing, but not of the description.
+
+import type { Mark } from "../data/report";
+import { fit, textWidth, type Painter } from "../draw/painter";
+import { Labels, type Room } from "./labels";
+import type { Frame } from "./plot";
+
+const SIZE = 11;
+const LINE = 15;
+const RADIUS = 3.5;
+
+interface Placed { name: string; candidates: Room[] }
+
+export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
+  const area = { left: f.left, top: f.top, width: f.right - f.left, height: f.bottom - f.top };
+  const labels = new Labels(area);
+  const seen = marks.map((mark) => ({ name: mark.name, x: mark.x == null ? null : f.x.px(mark.x), y: mark.y == null ? null : f.y.px(mark.y) }))
+    .filter(({ x, y }) => (x == null || (x >= f.left && x <= f.right)) && (y == null || (y >= f.top && y <= f.bottom)));
+  const width = (name: string) => Math.min(textWidth(name, SIZE), area.width - 12);
+  const stroke = { color: f.theme.quiet, dash: [4, 4] };
+  const names: Placed[] = [];
+  for (const { name, x, y } of seen) {
+    if (x != null || y == null) continue;
+    p.line(f.left, y, f.right, y, stroke);
+    names.push({ name, candidates: besideLevel(area, y, width(name)) });
+  }
+  for (const { name, x, y } of seen) {
+    if (x == null || y != null) continue;
+    p.line(x, f.top, x, f.bottom, stroke);
+    names.push({ name, candidates: besideUpright(area, x, width(name)) });
+  }
+  // The highest get their names first.
+  for (const { name, x, y } of [...seen].sort((a, b) => (a.y ?? 0) - (b.y ?? 0))) {
+    if (x == null || y == null) continue;
+    labels.avoid({ left: x - RADIUS, top: y - RADIUS, width: 2 * RADIUS, height: 2 * RADIUS });
+    p.circles([x, y], RADIUS, { fill: f.theme.noise });
+    names.push({ name, candidates: around(area, x, y, width(name)) });
+  }
+  for (const { name, candidates } of names) {
+    const room = labels.place(candidates);
+    if (!room) continue;
+    // Readable over lines and grid.
+    p.rect(room.left - 2, room.top + 1, room.width + 4, room.height - 2, f.theme.paper, 0.8);
+    p.text(room.left, room.top + LINE / 2, fit(name, room.width + 0.5, SIZE), { color: f.theme.ink, size: SIZE, baseline: "middle" });
+  }
+}
+
+const room = (left: number, top: number, width: number): Room => ({ left, top, width, height: LINE });
+
+/** Above the line or below it, at the right or at the left. */
+function besideLevel(area: Room, y: number, width: number): Room[] {
+  const [left, right] = [area.left + 6, area.left + area.width - width - 6];
+  return [room(right, y - LINE, width), room(left, y - LINE, width), room(right, y, width), room(left, y, width)];
+}
+
+function centred(area: Room, x: number, width: number): number {
+  return Math.max(area.left, Math.min(x - width / 2, area.left + area.width - width));
+}
+
+/** At the right of the line or at its left, from the top down; where neither has room enough, across it. */
+function besideUpright(area: Room, x: number, width: number): Room[] {
+  const tops = Array.from({ length: Math.floor(area.height / LINE) }, (_, row) => area.top + row * LINE);
+  const beside = tops.flatMap((top) => [room(x + 5, top, width), room(x - 5 - width, top, width)]);
+  return [...beside, ...tops.map((top) => room(centred(area, x, width), top, width))];
+}
+
+/** Above a dot, at its sides, below it, or further up. */
+function around(area: Room, x: number, y: number, width: number): Room[] {
+  const middle = centred(area, x, width);
+  const [above, level] = [y - RADIUS - LINE, y - LINE / 2];
+  return [
+    room(middle, above, width), room(x + RADIUS + 4, level, width), room(x - RADIUS - 4 - width, level, width), room(middle, y + RADIUS, width),
+    ...[1, 2, 3].map((row) => room(middle, above - row * LINE, width)),
+  ];
+}
