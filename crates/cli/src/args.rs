@@ -96,7 +96,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// Random seed; the same seed gives the same results
-    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = count::count::<u64>(..))]
     pub seed: u64,
     /// Number of threads; results do not depend on it [default: all available cores]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]

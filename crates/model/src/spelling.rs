@@ -3,13 +3,21 @@
 /// The nearest of the known words, if it is near at all.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    let limit = (word.chars().count() / 2).max(1);
+    let limit = word.chars().count() / 2;
     known
         .into_iter()
+        .filter(|candidate| !differs_in_number(&lower, &candidate.to_lowercase()))
         .map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= limit)
         .map(|(_, candidate)| candidate)
+}
+
+/// Whether two words differ only in a number, like `fig5` and `fig2`: both may be meant.
+fn differs_in_number(one: &str, other: &str) -> bool {
+    let parts = |word: &str| -> (String, String) { word.chars().partition(char::is_ascii_digit) };
+    let ((digits, rest), (other_digits, other_rest)) = (parts(one), parts(other));
+    rest == other_rest && digits != other_digits && digits.len() == other_digits.len()
 }
 
 /// "; did you mean `x`?", or nothing: the end of an error message.
@@ -31,5 +39,8 @@ mod tests {
         assert_eq!(nearest("perodic", ["none", "periodic", "poisson"]), Some("periodic"));
         assert_eq!(nearest("l", ["L", "o", "g"]), Some("L"));
         assert_eq!(nearest("slingshot", ["chic", "altix"]), None);
+        assert_eq!(nearest("H", ["L", "o", "g"]), None);
+        assert_eq!(nearest("slingshot-1", ["slingshot-11", "chic"]), Some("slingshot-11"));
+        assert_eq!(nearest("sc10-fig5", ["sc10-fig2", "sc10-fig10"]), None);
     }
 }

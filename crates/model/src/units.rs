@@ -4,9 +4,11 @@
 //! once, to the nearest representable value. What [`write_time`] and [`write_per_byte`] print parses
 //! back to the same value.
 
+mod count;
 mod decimal;
 mod display;
 
+pub use count::count;
 pub use decimal::Decimal;
 pub use display::{Bytes, limit_in_words, write_bytes, write_limit, write_per_byte, write_time};
 
@@ -28,6 +30,10 @@ pub enum UnitError {
     NoUnit { text: String, example: String, known: &'static str },
     #[error("`{text}` has the unknown unit `{unit}` (known: {known})")]
     UnknownUnit { text: String, unit: String, known: &'static str },
+    #[error(
+        "`{text}` could be decimal or binary: write {decimal} (powers of 1000) or {binary} (powers of 1024)"
+    )]
+    Ambiguous { text: String, decimal: String, binary: String },
     #[error("`{text}` is negative: {what} is 0 or more")]
     Negative { text: String, what: &'static str },
     #[error("`{text}` is too large: {what} is at most {limit}")]
@@ -209,9 +215,21 @@ fn to_time(number: Decimal, picoseconds: u128, text: &str) -> Result<Time, UnitE
     ps.filter(|&ps| ps < u64::MAX).map(Time).ok_or_else(|| TIME.too_large(text))
 }
 
-/// A size in bytes; a bare number is bytes.
+/// A size in bytes; a bare number is bytes. `1M` could mean 10^6 or 2^20, so it is refused.
 pub fn bytes(text: &str) -> Result<u64, UnitError> {
+    let is_bare = text.chars().all(|letter| !letter.is_alphabetic() || matches!(letter, 'e' | 'E'));
+    if let Some(bytes) = count(text).filter(|_| is_bare) {
+        return Ok(bytes);
+    }
     let (number, unit) = BYTES.split(text)?;
+    if matches!(unit, "k" | "K" | "M" | "G" | "T") {
+        let letter = if unit == "k" { "K" } else { unit };
+        return Err(UnitError::Ambiguous {
+            text: text.into(),
+            decimal: format!("{unit}B"),
+            binary: format!("{letter}iB"),
+        });
+    }
     let scale = if unit.is_empty() { Some(1) } else { byte_unit(unit) };
     let scale = scale.ok_or_else(|| BYTES.unknown(text, unit))?;
     if !number.is_whole_in(scale) {

@@ -35,6 +35,7 @@ mod training;
 use crate::collectives::{Algorithm, Job, Name, Operation, Selector};
 use std::fmt;
 use std::str::FromStr;
+use straggler_model::spelling::nearest;
 
 pub use error::WorkloadError;
 pub use grouped::Grouped;
@@ -151,7 +152,9 @@ fn parameter_of<'a>(kind: &Kind, word: &'a str) -> Result<(&'static str, &'a str
     known.ok_or_else(|| {
         let known = kind.parameters.iter().map(|known| format!("{}={}", known.name, known.default));
         let known = known.collect::<Vec<_>>().join(", ");
-        WorkloadError::Parameter { workload: kind.name, text: word.to_string(), known }
+        let name = word.split('=').next().unwrap_or(word);
+        let nearest = nearest(name, kind.parameters.iter().map(|known| known.name));
+        WorkloadError::Parameter { workload: kind.name, text: word.to_string(), known, nearest }
     })
 }
 

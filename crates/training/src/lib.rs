@@ -12,6 +12,7 @@ pub mod derive;
 pub mod exact;
 pub mod graph;
 mod import;
+mod impossible;
 mod job;
 mod median;
 mod meta;
@@ -34,4 +35,4 @@ pub use table::{
     Clock, Fault, Faults, Kineto, Row, Table, TableError, is_synthetic, read_table, read_tables, tables,
     write_csv, write_parquet,
 };
-pub use traced::{Sizes, TracedError, trace};
+pub use traced::{Size, Sizes, TracedError, trace};

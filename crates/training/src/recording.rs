@@ -1,9 +1,9 @@
 //! Reads a job from its files in any supported format. Only this module decides what a file or folder contains.
 
-use crate::Job;
 use crate::derive::JobError;
 use crate::import::{ImportError, holds_profiles, import, profiles_of};
 use crate::table::{TableError, hold_operations, is_synthetic, read_tables, tables};
+use crate::{Job, impossible};
 use std::path::{Path, PathBuf};
 
 /// Why files cannot be read as a job.
@@ -19,6 +19,15 @@ pub enum ReadError {
 
 /// Reads a job from tables, profiler files, or a folder of either.
 pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
+    let mut job = recorded_job(paths)?;
+    // Dependencies of kernels are partly guessed.
+    if job.is_table() {
+        impossible::leave_out(&mut job);
+    }
+    Ok(job)
+}
+
+fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     let Some(tables) = tables(paths)? else { return Ok(import(paths)?) };
     let table = read_tables(&tables)?;
     let read: Vec<PathBuf> =

@@ -16,36 +16,59 @@ use straggler_trace::{
     ALONG_COPIES, Call, CommId, Communicator, Details, Function, Meta, RankTrace, RequestId, Trace, WORLD,
 };
 
-/// Message sizes in bytes. Tables do not contain them.
+/// The sizes of messages in a job with the operations of a table. Tables do not contain them; annotated profiles may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Of a microbatch, from stage to stage.
-    pub activations: u64,
+    pub activations: Size,
     /// Of the gradients or parameters, of which each rank holds a part.
-    pub gradients: u64,
+    pub gradients: Size,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    pub bytes: u64,
+    /// Whether it is guessed from the durations of transfers.
+    pub is_guessed: bool,
+}
+
+impl Size {
+    pub fn known(bytes: u64) -> Size {
+        Size { bytes, is_guessed: false }
+    }
 }
 
 /// The bandwidth for guessing sizes from the durations of transfers: 25 GB/s, that of a 200 Gbit/s link.
 const BYTES_A_PICOSECOND: f64 = 25e9 / 1e12;
 
+/// The size of a transfer, guessed from the durations of such transfers.
+fn guessed(takes: &mut [i64]) -> u64 {
+    (crate::median::median(takes) as f64 * BYTES_A_PICOSECOND) as u64
+}
+
 impl Sizes {
-    /// From typical transfers of the job.
-    pub fn guessed(job: &Job) -> Sizes {
+    /// As recorded, or else guessed from typical transfers of the job.
+    pub fn of(job: &Job) -> Sizes {
         let times = times(job);
         let typical = |wanted: fn(Kind) -> bool| {
+            let is_wanted = |kind: usize| Kind::ALL.get(kind).copied().is_some_and(wanted);
+            let kinds = (0..job.kinds.len()).filter(|&kind| is_wanted(kind));
+            if let Some(bytes) = kinds.filter_map(|kind| job.kinds[kind].bytes).max() {
+                return Size::known(bytes);
+            }
             let mut all = Vec::new();
             for (step, times) in times.iter().enumerate() {
                 let columns = job.steps[step].columns as usize;
                 let ops = job.shape(step).ops.iter().enumerate();
-                for (place, _) in ops.filter(|(_, op)| kind_of(op).is_some_and(wanted)) {
+                for (place, _) in ops.filter(|(_, op)| is_wanted(op.kind as usize)) {
                     all.extend_from_slice(&times.takes[place * columns..(place + 1) * columns]);
                 }
             }
-            (crate::median::median(&mut all) as f64 * BYTES_A_PICOSECOND) as u64
+            Size { bytes: guessed(&mut all).max(1), is_guessed: true }
         };
         Sizes {
-            activations: typical(Kind::is_send_or_recv).max(1),
-            gradients: typical(|kind| kind == Kind::GradsReduceScatter).max(1),
+            activations: typical(Kind::is_send_or_recv),
+            gradients: typical(|kind| kind == Kind::GradsReduceScatter),
         }
     }
 }
@@ -229,7 +252,7 @@ impl<'a> Building<'a> {
         let worker = &self.job.workers[place];
         let along = CommId(1 + worker.stage);
         let between = CommId(1 + stages + worker.dp_rank);
-        let bytes = self.sizes.activations;
+        let bytes = self.sizes.activations.bytes;
         match (kind, partner) {
             (Kind::ForwardSend | Kind::BackwardSend, Some(peer)) => {
                 let request = self.next[rank];
@@ -274,13 +297,14 @@ impl<'a> Building<'a> {
 
     fn collective(&mut self, rank: usize, function: Function, comm: CommId, [enter, exit]: [i64; 2]) {
         let members = self.communicators[comm.index()].members.len().max(1) as u64;
-        let part = self.sizes.gradients.div_ceil(members);
+        let gradients = self.sizes.gradients.bytes;
+        let part = gradients.div_ceil(members);
         let (sent, received) = match function {
             Function::Allgather => (part, part),
             Function::Reduce_scatter_block => (part, part),
             // The gradient norm is one number.
             _ if comm == WORLD => (8, 8),
-            _ => (self.sizes.gradients, self.sizes.gradients),
+            _ => (gradients, gradients),
         };
         self.push(rank, Call { comm, sent, received, ..plain(function, enter, exit) });
     }

@@ -49,8 +49,8 @@ pub enum What {
     Stall(i64),
     /// The worker and its data-parallel rank are lost. The others continue with fewer samples.
     Lost,
-    /// It computes no longer than typical workers of its stage do in the same step, its host launches as usual, and its transfers
-    /// take no longer than usual.
+    /// It computes no longer than typical workers of its stage do in the same step, or did before the whole stage became slower;
+    /// its host launches as usual, and its transfers take no longer than usual.
     Mended,
 }
 

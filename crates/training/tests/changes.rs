@@ -336,3 +336,48 @@ fn the_fix_of_a_partition_is_the_split() {
     );
     assert!(first(&analyse(&replays, None)).fix.contains("--layers finds the best"), "{cause:?}");
 }
+
+/// The first step in which it became slow is told, with those in which it became even slower.
+#[test]
+fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
+    let of = Synthetic { dp: 8, pp: 1, steps: 60, ..Synthetic::default() };
+    let healthy = mean_step(&of);
+    let faults = vec![fault(4, 0, 10, What::Slow(1.2)), fault(4, 0, 40, What::Slow(1.25))];
+    let slow = Synthetic { faults, ..of };
+    let found = answers(&slow);
+    let cause = first(&found);
+    assert_eq!(cause.says, "Rank 4 is slow since step 10, and slower still since step 40");
+    assert_eq!((&cause.ranks[..], cause.since_step), (&[4][..], Some(10)));
+    assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
+}
+
+#[test]
+fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
+    let of = Synthetic { dp: 4, pp: 2, steps: 30, ..Synthetic::default() };
+    let link = |times| What::Link { times, with: Some((2, 1)) };
+    let faults = vec![fault(2, 0, 5, link(20.0)), fault(2, 0, 12, link(3.0))];
+    let found = answers(&Synthetic { faults, ..of });
+    let cause = first(&found);
+    assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(5)), "{cause:?}");
+    let told = |line: &String| line.contains("and slower still since step 12");
+    assert!(cause.evidence.iter().any(told), "{cause:?}");
+}
+
+/// Small, but in all stages at once: nobody is blamed alone.
+#[test]
+fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
+    let of = Synthetic { dp: 2, pp: 4, steps: 40, ..Synthetic::default() };
+    let healthy = mean_step(&of);
+    let faults = everybody(&of, 25, What::Slow(1.06)).into_iter().map(|mut one| {
+        if one.stage == 3 {
+            one.what = What::Slow(1.04);
+        }
+        one
+    });
+    let slow = Synthetic { faults: faults.collect(), ..of };
+    let found = answers(&slow);
+    let cause = first(&found);
+    assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(25)), "{:?}", found.causes);
+    assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.005 * healthy, "{cause:?}");
+    assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", found.causes);
+}

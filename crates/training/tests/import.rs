@@ -321,7 +321,7 @@ fn kernels_become_calls() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[Rank::new(0, 2), Rank { late_us: 60.0, ..Rank::new(1, 2) }]);
     let job = import(&[folder.path().into()]).unwrap();
-    let trace = trace(&job, Sizes::guessed(&job)).unwrap();
+    let trace = trace(&job, Sizes::of(&job)).unwrap();
     for (rank, waited) in trace.ranks.iter().zip([200, 140]) {
         let of = |wanted: Function| rank.calls.iter().filter(move |call| call.function == wanted);
         let begun: Vec<(u64, u64)> =
@@ -351,7 +351,7 @@ fn copies_of_kernels_meet_in_the_same_collectives() {
     for rank in 0..6 {
         assert_eq!(of_class(&wide, 1, rank, "all_reduce"), of_class(&job, 1, rank % 2, "all_reduce"));
     }
-    assert_eq!(trace(&wide, Sizes::guessed(&wide)).unwrap().communicators[1].members.len(), 6);
+    assert_eq!(trace(&wide, Sizes::of(&wide)).unwrap().communicators[1].members.len(), 6);
     // Two groups of two ranks each: nobody knows what they are for.
     let folder = tempfile::tempdir().unwrap();
     let of = |rank: u32| Rank { group: Some([rank / 2 * 2, rank / 2 * 2 + 1]), ..Rank::new(rank, 4) };

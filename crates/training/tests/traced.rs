@@ -27,7 +27,7 @@ fn computing_is_not_hidden_by_receives_that_are_pending() {
     for (pp, microbatches) in [(2, 4), (4, 8)] {
         let of = Synthetic { dp: 2, pp, microbatches, steps: 3, ..Synthetic::default() };
         let job = derive::job(rows(&of), "").unwrap();
-        let trace = trace(&job, Sizes::guessed(&job)).unwrap();
+        let trace = trace(&job, Sizes::of(&job)).unwrap();
         for (rank, computed) in trace.ranks.iter().zip(computed(&job)) {
             let between = rank.calls.windows(2).map(|pair| pair[1].enter.ps() - pair[0].exit.ps());
             let outside: u64 = between.sum();

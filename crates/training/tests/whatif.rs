@@ -416,6 +416,32 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
     }
 }
 
+/// A whole stage, or the whole job, is as it was before it became slower.
+#[test]
+fn a_mended_stage_is_as_it_was_before() {
+    let of = Synthetic::default();
+    let healthy = steps_of(&job(&of));
+    for stages in [vec![1], (0..of.pp).collect()] {
+        let whole = (0..of.dp).flat_map(|dp_rank| stages.iter().map(move |&stage| (dp_rank, stage)));
+        let slow = |(dp_rank, stage)| {
+            [(8, 1.5), (12, 1.4)].map(|(from_step, times)| {
+                let what = synthetic::What::Slow(times);
+                synthetic::Fault { dp_rank, stage, from_step, what }
+            })
+        };
+        let with = job(&Synthetic { faults: whole.flat_map(slow).collect(), ..of.clone() });
+        let mended = with.workers.iter().filter(|worker| stages.contains(&worker.stage));
+        let mended =
+            mended.map(|worker| Fault { whom: Whom::Rank(worker.rank), what: What::Mended, from_step: None });
+        let scenario = Scenario { faults: mended.collect(), ..Scenario::default() };
+        let mended = outcome(&with, &scenario).steps;
+        for (step, (mended, healthy)) in mended.iter().zip(&healthy).enumerate() {
+            let off = (*mended as f64 / *healthy as f64 - 1.0).abs();
+            assert!(off < 0.02, "stages {stages:?}, step {step}: {mended} instead of {healthy}");
+        }
+    }
+}
+
 /// A collective is as slow as its slowest member: mending another one changes nothing.
 #[test]
 fn mending_a_healthy_worker_wins_nothing() {

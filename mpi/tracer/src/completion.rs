@@ -8,7 +8,7 @@ use crate::clock;
 use crate::language::{Kind, Language as _};
 use crate::note::{arrived, good, recorded};
 use crate::process::{self, Process};
-use crate::requests::{Open, Place};
+use crate::requests::{Open, Slot};
 use crate::site::{Length, Site, Status, Wanted, Words};
 use crate::thread::{Guard, Scratch, Seen};
 use libc::c_int;
@@ -22,7 +22,7 @@ pub struct Given {
     /// Its place in the program's list, and in ours, which leaves out null and inactive ones.
     place: usize,
     handle: Handle,
-    kept: Place,
+    kept: Slot,
     open: Open,
     /// Its place in the record's list, which leaves out what began while recording was paused; or [`UNLISTED`].
     listed: u32,
@@ -36,14 +36,14 @@ struct Places {
     /// How many they are.
     length: Length,
     /// What says which have completed.
-    answer: Answer,
+    answer: Completes,
     /// One status, or as many as there are requests.
     status: usize,
     statuses: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum Completes {
     /// All, always.
     All,
     /// All, if the flag says so.
@@ -60,7 +60,7 @@ enum Answer {
 pub fn wait<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
-        &Places { requests: 0, length: Length::One, answer: Answer::All, status: 1, statuses: false },
+        &Places { requests: 0, length: Length::One, answer: Completes::All, status: 1, statuses: false },
     )
 }
 
@@ -68,7 +68,13 @@ pub fn wait<W: Words>(site: Site<W>) -> c_int {
 pub fn waitall<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
-        &Places { requests: 1, length: Length::Argument(0), answer: Answer::All, status: 2, statuses: true },
+        &Places {
+            requests: 1,
+            length: Length::Argument(0),
+            answer: Completes::All,
+            status: 2,
+            statuses: true,
+        },
     )
 }
 
@@ -79,7 +85,7 @@ pub fn waitany<W: Words>(site: Site<W>) -> c_int {
         &Places {
             requests: 1,
             length: Length::Argument(0),
-            answer: Answer::One(2),
+            answer: Completes::One(2),
             status: 3,
             statuses: false,
         },
@@ -88,7 +94,7 @@ pub fn waitany<W: Words>(site: Site<W>) -> c_int {
 
 /// (count, requests, number, indices, statuses)
 pub fn waitsome<W: Words>(site: Site<W>) -> c_int {
-    let answer = Answer::Some { count: 2, indices: 3 };
+    let answer = Completes::Some { count: 2, indices: 3 };
     complete(site, &Places { requests: 1, length: Length::Argument(0), answer, status: 4, statuses: true })
 }
 
@@ -96,7 +102,7 @@ pub fn waitsome<W: Words>(site: Site<W>) -> c_int {
 pub fn test<W: Words>(site: Site<W>) -> c_int {
     complete(
         site,
-        &Places { requests: 0, length: Length::One, answer: Answer::AllIf(1), status: 2, statuses: false },
+        &Places { requests: 0, length: Length::One, answer: Completes::AllIf(1), status: 2, statuses: false },
     )
 }
 
@@ -107,7 +113,7 @@ pub fn testall<W: Words>(site: Site<W>) -> c_int {
         &Places {
             requests: 1,
             length: Length::Argument(0),
-            answer: Answer::AllIf(2),
+            answer: Completes::AllIf(2),
             status: 3,
             statuses: true,
         },
@@ -116,7 +122,7 @@ pub fn testall<W: Words>(site: Site<W>) -> c_int {
 
 /// (count, requests, index, flag, status)
 pub fn testany<W: Words>(site: Site<W>) -> c_int {
-    let answer = Answer::OneIf { index: 2, flag: 3 };
+    let answer = Completes::OneIf { index: 2, flag: 3 };
     complete(site, &Places { requests: 1, length: Length::Argument(0), answer, status: 4, statuses: false })
 }
 
@@ -193,7 +199,7 @@ struct Done<'a> {
 }
 
 fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &mut Seen, given: &[Given]) {
-    let testing = matches!(places.answer, Answer::AllIf(_) | Answer::OneIf { .. })
+    let testing = matches!(places.answer, Completes::AllIf(_) | Completes::OneIf { .. })
         || matches!(seen.function, Function::Testsome);
     if good(seen) && finish_plain(site, places, guard, seen, given, testing) {
         return;
@@ -207,7 +213,7 @@ fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &m
         give_back(given, |_| false);
         return if testing { guard.poll(seen) } else { guard.record(seen) };
     };
-    let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
+    let all = matches!(places.answer, Completes::All | Completes::AllIf(_));
     let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = done
         .iter()
         .filter_map(|done| {
@@ -241,7 +247,7 @@ fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &m
 /// A call that failed may have completed requests nevertheless, as one does whose message was longer than its room.
 #[cold]
 fn tell_gone<W: Words>(site: &Site<W>, places: &Places, scratch: &mut Scratch, seen: &Seen, given: &[Given]) {
-    let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
+    let all = matches!(places.answer, Completes::All | Completes::AllIf(_));
     let gone = given.iter().filter(|given| given.open.recorded && is_gone(site, places, given));
     let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = gone
         .map(|given| {
@@ -249,7 +255,7 @@ fn tell_gone<W: Words>(site: &Site<W>, places: &Places, scratch: &mut Scratch, s
             (given.listed, has_status.then(|| site.status(places.status, 0).matched()), false)
         })
         .collect();
-    if !told.is_empty() && !matches!(places.answer, Answer::All | Answer::One(_)) {
+    if !told.is_empty() && !matches!(places.answer, Completes::All | Completes::One(_)) {
         scratch.attributes.found();
     }
     let told = told.into_iter().filter(|(_, who, _)| !all || who.is_some());
@@ -283,11 +289,11 @@ fn finish_plain<W: Words>(
     testing: bool,
 ) -> bool {
     let done = match places.answer {
-        Answer::All => true,
-        Answer::AllIf(flag) => site.int_behind(flag) != 0,
+        Completes::All => true,
+        Completes::AllIf(flag) => site.int_behind(flag) != 0,
         // Nothing was open, so that nothing has to be told apart.
-        Answer::Some { count, .. } if given.is_empty() => site.int_behind(count) != 0,
-        Answer::OneIf { flag, .. } if given.is_empty() => site.int_behind(flag) != 0,
+        Completes::Some { count, .. } if given.is_empty() => site.int_behind(count) != 0,
+        Completes::OneIf { flag, .. } if given.is_empty() => site.int_behind(flag) != 0,
         _ => return false,
     };
     // A test of nothing is one more look of a loop in which something else is waited for.
@@ -335,11 +341,11 @@ fn completed<'a, W: Words>(
     };
     let one = |index: i32| find(index).map(|place| Done { place, status: status(0) }).into_iter().collect();
     match places.answer {
-        Answer::All => Some(everything()),
-        Answer::AllIf(flag) => (site.int_behind(flag) != 0).then(everything),
-        Answer::One(index) => Some(one(site.int_behind(index))),
-        Answer::OneIf { index, flag } => (site.int_behind(flag) != 0).then(|| one(site.int_behind(index))),
-        Answer::Some { count, indices } => (site.int_behind(count) != 0).then(|| {
+        Completes::All => Some(everything()),
+        Completes::AllIf(flag) => (site.int_behind(flag) != 0).then(everything),
+        Completes::One(index) => Some(one(site.int_behind(index))),
+        Completes::OneIf { index, flag } => (site.int_behind(flag) != 0).then(|| one(site.int_behind(index))),
+        Completes::Some { count, indices } => (site.int_behind(count) != 0).then(|| {
             let listed = site.ints_behind(indices, count).enumerate();
             listed
                 .filter_map(|(nth, index)| Some(Done { place: find(index)?, status: status(nth) }))

@@ -84,7 +84,7 @@ struct SameHandle {
 
 /// Where the requests of a handle are kept, for as long as one of them is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place(u32);
+pub struct Slot(u32);
 
 /// The number of handles without open requests that are kept, to avoid allocations.
 const KEPT: usize = 4096;
@@ -119,13 +119,13 @@ impl Requests {
         self.places[place as usize].open.push_back(open);
     }
 
-    fn place(&self, handle: Handle) -> Option<Place> {
-        self.by_handle.get(&handle).map(|&place| Place(place))
+    fn place(&self, handle: Handle) -> Option<Slot> {
+        self.by_handle.get(&handle).map(|&place| Slot(place))
     }
 
     /// The first request behind a handle that no call is waiting for or testing.
     pub fn find(&mut self, handle: Handle) -> Option<&mut Open> {
-        let Place(place) = self.place(handle)?;
+        let Slot(place) = self.place(handle)?;
         let same = &mut self.places[place as usize];
         same.open.iter_mut().skip(same.in_use).find(|open| !open.in_use)
     }
@@ -134,7 +134,7 @@ impl Requests {
     /// out the handle again, to another thread, before the call that completed it has returned here. A persistent request
     /// that does not run is left where it is.
     #[inline]
-    pub fn take(&mut self, handle: Handle) -> Option<(Place, Open)> {
+    pub fn take(&mut self, handle: Handle) -> Option<(Slot, Open)> {
         let place = self.place(handle)?;
         let same = &mut self.places[place.0 as usize];
         while same.open.get(same.in_use).is_some_and(|open| open.in_use) {
@@ -150,14 +150,14 @@ impl Requests {
     }
 
     #[inline]
-    fn by_number(&mut self, place: Place, number: RequestId) -> Option<(&mut SameHandle, usize)> {
+    fn by_number(&mut self, place: Slot, number: RequestId) -> Option<(&mut SameHandle, usize)> {
         let same = self.places.get_mut(place.0 as usize)?;
         let nth = same.open.iter().position(|open| open.number == number)?;
         Some((same, nth))
     }
 
     /// The call is over and the request is not, or it is a persistent one.
-    pub fn give_back(&mut self, place: Place, number: RequestId, still_active: bool) {
+    pub fn give_back(&mut self, place: Slot, number: RequestId, still_active: bool) {
         if let Some((same, nth)) = self.by_number(place, number) {
             same.open[nth].in_use = false;
             same.open[nth].active &= still_active;
@@ -167,7 +167,7 @@ impl Requests {
 
     /// Forgets a request that is over.
     #[inline]
-    pub fn remove(&mut self, place: Place, handle: Handle, number: RequestId) {
+    pub fn remove(&mut self, place: Slot, handle: Handle, number: RequestId) {
         let Some((same, nth)) = self.by_number(place, number) else { return };
         if nth == 0 {
             same.open.pop_front();
@@ -194,7 +194,7 @@ impl Requests {
 mod tests {
     use super::*;
 
-    fn numbers(requests: &mut Requests, handle: Handle, count: usize) -> Vec<(Place, RequestId)> {
+    fn numbers(requests: &mut Requests, handle: Handle, count: usize) -> Vec<(Slot, RequestId)> {
         (0..count).map_while(|_| requests.take(handle).map(|(place, open)| (place, open.number))).collect()
     }
 

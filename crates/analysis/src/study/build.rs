@@ -43,7 +43,7 @@ pub(super) struct Builder<'a> {
 
 /// What is run.
 #[derive(Clone, Copy)]
-enum What<'a> {
+enum Runs<'a> {
     /// On each number of processes.
     Collective(&'a Choice, u64),
     Workload(&'a Workload),
@@ -52,22 +52,22 @@ enum What<'a> {
     Trace(&'a str),
 }
 
-impl What<'_> {
+impl Runs<'_> {
     /// What it is called, and the size of its data.
     fn name(&self) -> (String, Option<u64>) {
         match self {
-            What::Collective(choice, bytes) => (choice.to_string(), Some(*bytes)),
-            What::Workload(workload) => (workload.to_string(), None),
-            What::Goal(path) | What::Trace(path) => (path.to_string(), None),
+            Runs::Collective(choice, bytes) => (choice.to_string(), Some(*bytes)),
+            Runs::Workload(workload) => (workload.to_string(), None),
+            Runs::Goal(path) | Runs::Trace(path) => (path.to_string(), None),
         }
     }
 
     /// At how many scales it is run: numbers of processes, or of copies.
     fn scales<'s>(&self, sweep: &'s Sweep) -> &'s [u32] {
         match self {
-            What::Collective(..) | What::Workload(_) => &sweep.processes,
-            What::Goal(_) => &[1],
-            What::Trace(_) => &sweep.copies,
+            Runs::Collective(..) | Runs::Workload(_) => &sweep.processes,
+            Runs::Goal(_) => &[1],
+            Runs::Trace(_) => &sweep.copies,
         }
     }
 }
@@ -92,17 +92,17 @@ impl Link<'_> {
 }
 
 /// Everything that a sweep runs.
-fn works(sweep: &Sweep) -> Vec<What<'_>> {
+fn works(sweep: &Sweep) -> Vec<Runs<'_>> {
     let mut all = Vec::new();
     for choice in &sweep.collectives {
         if sweep.sizes.is_empty() {
-            all.push(What::Collective(choice, usual_bytes(choice.operation)));
+            all.push(Runs::Collective(choice, usual_bytes(choice.operation)));
         }
-        all.extend(sweep.sizes.iter().map(|&bytes| What::Collective(choice, bytes)));
+        all.extend(sweep.sizes.iter().map(|&bytes| Runs::Collective(choice, bytes)));
     }
-    all.extend(sweep.workloads.iter().map(What::Workload));
-    all.extend(sweep.goals.iter().map(|path| What::Goal(path)));
-    all.extend(sweep.traces.iter().map(|path| What::Trace(path)));
+    all.extend(sweep.workloads.iter().map(Runs::Workload));
+    all.extend(sweep.goals.iter().map(|path| Runs::Goal(path)));
+    all.extend(sweep.traces.iter().map(|path| Runs::Trace(path)));
     all
 }
 
@@ -164,13 +164,13 @@ impl<'a> Builder<'a> {
     fn network(
         &mut self,
         sweep: &Sweep,
-        what: &What<'_>,
+        what: &Runs<'_>,
         name: &str,
         scale: Option<Factor>,
     ) -> Result<usize, PlanError> {
         let key = if scale.is_some() { "network-scale" } else { "network" };
         match (*what, name) {
-            (What::Trace(path), FIT) => {
+            (Runs::Trace(path), FIT) => {
                 let programs = &mut self.schedules.programs;
                 // Each trace has a network of its own.
                 let name = format!("{FIT} {path}");
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
     fn series(
         &mut self,
         sweep: &Sweep,
-        what: &What<'_>,
+        what: &Runs<'_>,
         link: Link<'_>,
         noise_name: &str,
         cosched: bool,
@@ -277,7 +277,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The schedule at one scale.
-    fn schedule(&mut self, sweep: &Sweep, what: &What<'_>, at: u32) -> Result<usize, PlanError> {
+    fn schedule(&mut self, sweep: &Sweep, what: &Runs<'_>, at: u32) -> Result<usize, PlanError> {
         let wish = Wish {
             cycles: sweep.cycles,
             compute: sweep.compute,
@@ -288,15 +288,15 @@ impl<'a> Builder<'a> {
         let all = &mut self.schedules;
         let (name, _) = what.name();
         let (built, scale) = match *what {
-            What::Collective(choice, bytes) => {
+            Runs::Collective(choice, bytes) => {
                 (all.collective(choice, at, bytes, &wish), format!("{name} on {at} processes: "))
             }
-            What::Workload(workload) => {
+            Runs::Workload(workload) => {
                 (all.workload(workload, at, &wish), format!("{name} on {at} processes: "))
             }
             // The error names the file.
-            What::Goal(path) => (all.goal(path), String::new()),
-            What::Trace(path) => {
+            Runs::Goal(path) => (all.goal(path), String::new()),
+            Runs::Trace(path) => {
                 let copies = if at == 1 { "copy" } else { "copies" };
                 (all.trace(path, at, &wish), format!("{name} in {at} {copies}: "))
             }

@@ -183,7 +183,9 @@ impl Written for Processes {
                  \"4..65536 x4\" for 4, 16, 64 and so on"
             )
         };
-        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&count| count > 0);
+        let number = |text: &str| {
+            units::count(text).and_then(|count| u32::try_from(count).ok()).filter(|&count| count > 0)
+        };
         let Some((first, rest)) = text.split_once("..") else {
             return number(text).map(|count| Processes(vec![count])).ok_or_else(wrong);
         };

@@ -7,6 +7,7 @@ use super::regions;
 use crate::waits::is_ordered;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use straggler_model::Time;
+use straggler_model::spelling::nearest;
 use straggler_trace::call::CommId;
 use straggler_trace::trace::WORLD;
 use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
@@ -183,11 +184,17 @@ impl Insertion {
 }
 
 /// The blocking collective of this name, without `MPI_` and in any case.
-pub fn collective_named(name: &str) -> Option<Function> {
+///
+/// # Errors
+/// The nearest name, if there is one.
+pub fn collective_named(name: &str) -> Result<Function, Option<String>> {
     let wanted = name.trim().trim_start_matches("MPI_").to_lowercase();
-    let is_it = |function: &Function| {
-        let own = function.name().strip_prefix("MPI_").unwrap_or_default().to_lowercase();
-        own == wanted && is_deletable(*function)
-    };
-    Function::ALL.iter().copied().find(is_it)
+    let own = |function: Function| function.name().strip_prefix("MPI_").unwrap_or_default().to_lowercase();
+    let known = Function::ALL.iter().copied().filter(|&function| is_deletable(function));
+    let mut known = known.map(|function| (own(function), function));
+    let found = known.clone().find(|(name, _)| *name == wanted).map(|(_, function)| function);
+    found.ok_or_else(|| {
+        let names: Vec<String> = known.by_ref().map(|(name, _)| name).collect();
+        nearest(&wanted, names.iter().map(String::as_str)).map(str::to_string)
+    })
 }

@@ -1,12 +1,11 @@
 //! Limits on results, and metrics for monitoring, as typed.
 
-use super::count::parse as parse_count;
 use crate::args::typed_text::path;
 use clap::Args;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use straggler_model::Time;
+use straggler_model::{Time, units};
 
 /// What to do with the metrics of a result besides printing them.
 #[derive(Clone, Debug, Default, Args)]
@@ -70,7 +69,7 @@ impl FromStr for Limit {
         let (what, rest) = text.split_at(place);
         let (what, processes) = match what.split_once('@') {
             Some((what, number)) => {
-                let number = parse_count(number).and_then(|number| number.try_into().ok());
+                let number = units::count(number).and_then(|number| number.try_into().ok());
                 (what, Some(number.ok_or_else(|| fault("the text after @ is not a number of processes"))?))
             }
             None => (what, None),
@@ -96,7 +95,7 @@ fn value(text: &str) -> Option<LimitValue> {
         return finite(percent).map(|percent| LimitValue::Percent(percent / 100.0));
     }
     finite(text)
-        .or_else(|| parse_count(text).map(|count| count as f64))
+        .or_else(|| units::count(text).map(|count| count as f64))
         .map(LimitValue::Plain)
         .or_else(|| text.parse().ok().map(LimitValue::Time))
 }

@@ -1,11 +1,8 @@
-//! Whole numbers as people write them: 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20.
+//! Whole numbers within bounds, as [`units::count`] reads them.
 
 use std::fmt::Display;
 use std::ops::RangeBounds;
-
-/// What a suffix multiplies by. Upper and lower case mean the same: a count has no millis.
-const SUFFIXES: [(&str, u64); 6] =
-    [("ki", 1 << 10), ("mi", 1 << 20), ("gi", 1 << 30), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)];
+use straggler_model::units;
 
 /// A parser of numbers within some bounds.
 pub fn count<T>(
@@ -16,7 +13,7 @@ where
 {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     move |text| {
-        let number = parse(text)
+        let number = units::count(text)
             .ok_or_else(|| "not a whole number: write it as 1000, 1,000, 1e6, 1M or 2^20".to_string())?;
         let number = T::try_from(number).map_err(|_| format!("{number} is too large"))?;
         if bounds.contains(&number) {
@@ -37,65 +34,9 @@ where
     }
 }
 
-pub fn parse(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    if let Some((base, exponent)) = text.split_once('^') {
-        return digits(base)?.checked_pow(digits(exponent)?.try_into().ok()?);
-    }
-    if let Some((digits_of, exponent)) = text.split_once('e') {
-        let factor =
-            10u64.checked_pow(digits(exponent.strip_prefix('+').unwrap_or(exponent))?.try_into().ok()?)?;
-        return scaled(digits_of, factor);
-    }
-    match SUFFIXES.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, *factor))) {
-        Some((number, factor)) => scaled(number.trim_end(), factor),
-        None => digits(&text),
-    }
-}
-
-/// A decimal number times a factor, if the product is whole: 1.5 and 1000 give 1500.
-fn scaled(text: &str, factor: u64) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let part = digits(fraction)?.checked_mul(factor)?;
-    let of = 10u64.checked_pow(fraction.len().try_into().ok()?)?;
-    if part % of != 0 {
-        return None;
-    }
-    digits(whole)?.checked_mul(factor)?.checked_add(part / of)
-}
-
-/// Digits, in groups of three if there are commas.
-fn digits(text: &str) -> Option<u64> {
-    let mut groups = text.split(',');
-    let first = groups.next()?;
-    let grouped = text.contains(',');
-    if groups.any(|group| group.len() != 3) || (grouped && (first.is_empty() || first.len() > 3)) {
-        return None;
-    }
-    let plain: String = text.chars().filter(|letter| !matches!(letter, ',' | '_')).collect();
-    if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    plain.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_as_people_write_them() {
-        for text in ["1000000", "1,000,000", "1_000_000", "1e6", "1E6", "1M", "1m", "1000k", "1.0M"] {
-            assert_eq!(parse(text), Some(1_000_000), "{text}");
-        }
-        for (text, number) in [("64Ki", 65_536), ("2^20", 1 << 20), ("1.5k", 1_500), ("0", 0), ("12_3", 123)]
-        {
-            assert_eq!(parse(text), Some(number), "{text}");
-        }
-        for text in ["", "x", "1,00", ",1", "1,0000", "-1", "1.5", "1.0005k", "1e99", "2^", "e6", "M", "_"] {
-            assert_eq!(parse(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn bounds_are_named() {

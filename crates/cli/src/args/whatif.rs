@@ -16,7 +16,7 @@ use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
 use straggler_model::noise::NoiseSpec;
-use straggler_model::spelling::hint_of_list;
+use straggler_model::spelling::{hint, hint_of_list};
 use straggler_schedule::traced::Decisions;
 use straggler_trace::{CommId, Function};
 
@@ -310,8 +310,11 @@ impl FromStr for Deleted {
 
     fn from_str(text: &str) -> Result<Deleted, String> {
         let (name, place) = text.split_once('@').unwrap_or((text, "all"));
-        let function = collective_named(name).ok_or_else(|| {
-            format!("`{name}` is not a blocking collective; write barrier, allreduce, …; to remove messages, use --remove-messages")
+        let function = collective_named(name).map_err(|nearest| {
+            format!(
+                "`{name}` is not a blocking collective; write barrier, allreduce, …; to remove messages, use --remove-messages{}",
+                hint(nearest.as_deref())
+            )
         })?;
         let place = match place.parse::<TimeRange>() {
             Ok(range) => Where { during: Some((range.from, range.to)), ..Where::default() },

@@ -242,7 +242,7 @@ fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     if console.json {
         #[derive(Serialize)]
-        struct Answer {
+        struct ValidationAnswer {
             file: String,
             errors: usize,
             warnings: usize,
@@ -250,7 +250,7 @@ fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
             simulated: bool,
             findings: Vec<FindingAnswer>,
         }
-        console.print_json(&Answer {
+        console.print_json(&ValidationAnswer {
             file: typed.file.display().to_string(),
             errors,
             warnings: findings.len() - errors,

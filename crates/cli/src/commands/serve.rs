@@ -93,12 +93,12 @@ struct Server {
 }
 
 /// Counts a connection as busy while it lives; on drop, also removes it from the silent ones.
-struct Place {
+struct Busy {
     server: Arc<Server>,
     number: usize,
 }
 
-impl Drop for Place {
+impl Drop for Busy {
     fn drop(&mut self) {
         self.server.silent().remove(&self.number);
         self.server.busy.fetch_sub(1, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Server {
     fn begin(self: Arc<Self>, connection: TcpStream) {
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let place = Place { server: self, number };
+        let place = Busy { server: self, number };
         let server = &place.server;
         if others >= MOST_CONNECTIONS && !server.close_a_silent_one() {
             return Response::busy().send_and_close(connection);

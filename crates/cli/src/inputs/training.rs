@@ -40,23 +40,29 @@ pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
     })
 }
 
-/// A job as a trace, with messages of the sizes that their times suggest.
+/// A job as a trace, with the recorded sizes of messages, or those that their times suggest.
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
-    let sizes = Sizes::guessed(&job);
+    let sizes = Sizes::of(&job);
     let mut trace = straggler_training::trace(&job, sizes)
         .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
-    trace.notes.push(match job.is_table() {
-        true => format!(
-            "sizes are guessed from 25 GB/s: {} per microbatch and {} of gradients per stage; `straggler \
-             training convert` can set others",
-            Bytes(sizes.activations),
-            Bytes(sizes.gradients)
-        ),
-        false => "sizes of communications that the recording does not give are guessed from 25 GB/s".into(),
-    });
+    let guessed = [(sizes.activations, "per microbatch"), (sizes.gradients, "of gradients per stage")];
+    let guessed = guessed.iter().filter(|(size, _)| size.is_guessed);
+    let guessed: Vec<String> = guessed.map(|(size, what)| format!("{} {what}", Bytes(size.bytes))).collect();
+    if !job.is_table() {
+        trace.notes.push(GUESSED_IF_UNKNOWN.into());
+    } else if !guessed.is_empty() {
+        trace.notes.push(format!(
+            "sizes are guessed from 25 GB/s: {}; `straggler training convert` can set others",
+            guessed.join(" and ")
+        ));
+    }
     Ok(trace)
 }
+
+/// A note on traces of kernels.
+pub const GUESSED_IF_UNKNOWN: &str =
+    "sizes of communications that the recording does not give are guessed from 25 GB/s";
 
 /// Writes a table that is made up, as the end of its name says.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {

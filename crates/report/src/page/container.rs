@@ -63,7 +63,7 @@ impl Type {
 
 /// Where a column lies: bytes from the first column, and entries.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Place {
+struct ColumnAt {
     r#type: Type,
     offset: usize,
     length: usize,
@@ -71,7 +71,7 @@ struct Place {
 
 #[derive(Serialize, Deserialize)]
 struct Header<B> {
-    columns: Vec<Place>,
+    columns: Vec<ColumnAt>,
     #[serde(default)]
     title: String,
     #[serde(default)]
@@ -167,7 +167,7 @@ fn written<'a>(section: &'a Section, columns: &mut Packing) -> HeaderSection<Wri
 /// Columns on their way into a container.
 #[derive(Default)]
 struct Packing {
-    places: Vec<Place>,
+    places: Vec<ColumnAt>,
     bytes: Vec<u8>,
 }
 
@@ -176,7 +176,7 @@ impl Packing {
         let offset = aligned(self.bytes.len());
         self.bytes.resize(offset, 0);
         self.bytes.extend(bytes);
-        self.places.push(Place { r#type, offset, length });
+        self.places.push(ColumnAt { r#type, offset, length });
         self.places.len() - 1
     }
 }
@@ -202,7 +202,7 @@ impl Exchange<Vec<f64>, Vec<u32>, Vec<u8>> for Packing {
 
 /// Columns on their way out of a container.
 struct Unpacking<'a> {
-    places: &'a [Place],
+    places: &'a [ColumnAt],
     bytes: &'a [u8],
     /// Bytes that may still be made into columns: many columns could lie at one place.
     left: usize,

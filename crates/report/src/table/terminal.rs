@@ -1,4 +1,5 @@
-//! Tables on a terminal, aligned by column and no wider than the terminal if texts can be wrapped.
+//! Tables on a terminal, aligned by column and no wider than the terminal: texts are wrapped, and columns that still do not fit
+//! continue in a table below.
 
 use super::{Shown, Table};
 use crate::prose::lines;
@@ -15,6 +16,8 @@ const FURTHER: &str = "  ";
 /// A column of text becomes no narrower than its longest word, within these limits.
 const LEAST: usize = 12;
 const LONGEST_WORD: usize = 24;
+/// Columns that name the rows are repeated in every part of a table if they take at most one part in this many of its width.
+const NAMES: usize = 3;
 
 /// The width of the terminal that this process prints to; 0 is without limit.
 static WIDTH: AtomicUsize = AtomicUsize::new(0);
@@ -30,13 +33,13 @@ impl fmt::Display for Table {
     }
 }
 
-/// The columns that a terminal shows, and how wide they are.
+/// What a terminal shows of a table.
 struct Layout<'a> {
-    /// None if no column has a name.
-    header: Option<Vec<Cow<'a, str>>>,
+    header: Vec<Cow<'a, str>>,
     rows: Vec<Vec<Cow<'a, str>>>,
     at_right: Vec<bool>,
-    widths: Vec<usize>,
+    /// Tables below each other, each with some of the columns and their widths.
+    parts: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'a> Layout<'a> {
@@ -58,45 +61,106 @@ impl<'a> Layout<'a> {
         for row in rows.iter().chain([&header]) {
             widths.iter_mut().zip(row).for_each(|(width, cell)| *width = display_width(cell).max(*width));
         }
-        if width > 0 {
-            let least = least_widths(&header, &rows, &numbers, &widths);
-            shrink(&mut widths, &least, &numbers, width.saturating_sub(BETWEEN.len() * header.len()));
-        }
-        let header = Some(header).filter(|names| names.iter().any(|name| !name.is_empty()));
-        Layout { header, rows, at_right, widths }
+        let parts = match width {
+            0 => vec![widths.into_iter().enumerate().collect()],
+            _ => {
+                let least = least_widths(&header, &rows, &numbers, &widths);
+                let fitted = |columns: Vec<usize>| fitted(columns, &widths, &least, &numbers, width);
+                parts(&least, &numbers, width).into_iter().map(fitted).collect()
+            }
+        };
+        Layout { header, rows, at_right, parts }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(names) = &self.header {
-            self.write_row(f, names)?;
-            let rules: Vec<Cow<'_, str>> =
-                self.widths.iter().map(|&width| "─".repeat(width).into()).collect();
-            self.write_row(f, &rules)?;
-        }
-        self.rows.iter().try_for_each(|row| self.write_row(f, row))
-    }
-
-    /// As many lines as its longest text needs.
-    fn write_row(&self, f: &mut fmt::Formatter<'_>, row: &[Cow<'_, str>]) -> fmt::Result {
-        let cells: Vec<Vec<Cow<'_, str>>> =
-            row.iter().zip(&self.widths).map(|(cell, &width)| wrapped(cell, width)).collect();
-        let lines = cells.iter().map(Vec::len).max().unwrap_or(1);
-        for number in 0..lines {
-            let texts = cells.iter().map(|lines| lines.get(number).map_or("", |line| line.as_ref()));
-            writeln!(f, "{}", self.line(texts))?;
+        let has_header = self.header.iter().any(|name| !name.is_empty());
+        for (number, part) in self.parts.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            if has_header {
+                self.write_row(f, part, &self.header)?;
+                let rules = |&(_, width): &(usize, usize)| vec![Cow::Owned("─".repeat(width))];
+                self.write_lines(f, part, &part.iter().map(rules).collect::<Vec<_>>())?;
+            }
+            self.rows.iter().try_for_each(|row| self.write_row(f, part, row))?;
         }
         Ok(())
     }
 
-    fn line<'t>(&self, texts: impl Iterator<Item = &'t str>) -> String {
-        let mut line = String::new();
-        for ((text, &width), &at_right) in texts.zip(&self.widths).zip(&self.at_right) {
-            let padding = " ".repeat(width.saturating_sub(display_width(text)));
-            let parts = if at_right { [padding.as_str(), text] } else { [text, padding.as_str()] };
-            line.extend([BETWEEN].into_iter().chain(parts));
-        }
-        line.trim_end().to_string()
+    /// As many lines as its longest text needs.
+    fn write_row(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        part: &[(usize, usize)],
+        row: &[Cow<'_, str>],
+    ) -> fmt::Result {
+        let cell = |&(column, width): &(usize, usize)| {
+            row.get(column).map_or(Vec::new(), |cell| wrapped(cell, width))
+        };
+        self.write_lines(f, part, &part.iter().map(cell).collect::<Vec<_>>())
     }
+
+    /// Writes the lines of all cells of a row.
+    fn write_lines(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        part: &[(usize, usize)],
+        cells: &[Vec<Cow<'_, str>>],
+    ) -> fmt::Result {
+        for number in 0..cells.iter().map(Vec::len).max().unwrap_or(1) {
+            let mut line = String::new();
+            for (&(column, width), cell) in part.iter().zip(cells) {
+                let text = cell.get(number).map_or("", |text| text.as_ref());
+                let padding = " ".repeat(width.saturating_sub(display_width(text)));
+                let both =
+                    if self.at_right[column] { [padding.as_str(), text] } else { [text, padding.as_str()] };
+                line.extend([BETWEEN].into_iter().chain(both));
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns of each part of a table: all in one, if they fit at their least widths; else each part begins with the columns that
+/// name the rows.
+fn parts(least: &[usize], numbers: &[bool], width: usize) -> Vec<Vec<usize>> {
+    let takes =
+        |columns: &[usize]| columns.iter().map(|&column| BETWEEN.len() + least[column]).sum::<usize>();
+    let all: Vec<usize> = (0..least.len()).collect();
+    if takes(&all) <= width {
+        return vec![all];
+    }
+    let texts = 1 + numbers.iter().skip(1).take_while(|number| !**number).count();
+    let names =
+        (1..=texts.min(all.len())).rev().find(|&count| NAMES * takes(&all[..count]) <= width).unwrap_or(1);
+    let mut parts = vec![all[..names].to_vec()];
+    for &column in &all[names..] {
+        let part = parts
+            .last_mut()
+            .filter(|part| part.len() == names || takes(part) + BETWEEN.len() + least[column] <= width);
+        match part {
+            Some(part) => part.push(column),
+            None => parts.push([&all[..names], &[column]].concat()),
+        }
+    }
+    parts
+}
+
+/// Columns with their widths, as narrow as the terminal requires.
+fn fitted(
+    columns: Vec<usize>,
+    widths: &[usize],
+    least: &[usize],
+    numbers: &[bool],
+    width: usize,
+) -> Vec<(usize, usize)> {
+    let of = |all: &[usize]| -> Vec<usize> { columns.iter().map(|&column| all[column]).collect() };
+    let mut fitted = of(widths);
+    let numbers: Vec<bool> = columns.iter().map(|&column| numbers[column]).collect();
+    shrink(&mut fitted, &of(least), &numbers, width.saturating_sub(BETWEEN.len() * columns.len()));
+    columns.into_iter().zip(fitted).collect()
 }
 
 /// The lines of a text in a column.
@@ -192,6 +256,27 @@ mod tests {
         // What fits is as without a limit, and what never fits keeps its numbers.
         assert_eq!(printed(&table, 200), table.to_string());
         assert!(printed(&table, 1).contains("1,234,567"));
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_continue_below() {
+        let rows = [("one", 1_234_567u64), ("another", 7)];
+        let table = Columns::over(rows)
+            .text("name", |row| row.0)
+            .number("first", |row| Cell::count(row.1))
+            .number("second", |row| Cell::count(row.1 + 1))
+            .number("third", |row| Cell::count(row.1 + 2))
+            .build();
+        let expected = "  name         first     second\n  ───────  ─────────  ─────────\n  one      1,234,567  1,234,568\n  another          7          8\n\n  name         third\n  ───────  ─────────\n  one      1,234,569\n  another          9\n";
+        assert_eq!(printed(&table, 32), expected);
+        for width in 0..60 {
+            let text = printed(&table, width);
+            assert!(
+                ["1,234,567", "1,234,568", "1,234,569"].iter().all(|number| text.contains(number)),
+                "{text}"
+            );
+            assert!(width < 20 || text.lines().all(|line| display_width(line) <= width), "{width}:\n{text}");
+        }
     }
 
     #[test]

@@ -59,7 +59,8 @@ impl Setting<'_> {
 
     /// A whole number.
     pub fn number(&self, name: &'static str) -> Result<u32, WorkloadError> {
-        self.text(name).parse().map_err(|_| self.wrong(name, "give a whole number below 2^32"))
+        let number = units::count(self.text(name)).and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| self.wrong(name, "give a whole number below 2^32"))
     }
 
     /// A whole number that is not 0.

@@ -55,7 +55,7 @@ pub fn read(sources: &[Source]) -> Result<Trace, ImportError> {
     let mut ranks = Vec::with_capacity(logs.len());
     for ((log, alignment), numbers) in logs.into_iter().zip(alignments).zip(&unified.numbers) {
         totals.add(&log);
-        let place = Place { rank: ranks.len() as u32, numbers, zero, mpich };
+        let place = RankInRun { rank: ranks.len() as u32, numbers, zero, mpich };
         ranks.push(settled(log, &alignment, &place, &mut totals));
     }
     totals.report(&mut notes);
@@ -78,7 +78,7 @@ fn earliest(logs: &[Log], alignments: &[Alignment]) -> i128 {
 
 /// Where a rank stands in the run.
 #[derive(Debug)]
-struct Place<'a> {
+struct RankInRun<'a> {
     rank: Rank,
     /// The numbers of its communicators.
     numbers: &'a [CommId],
@@ -88,7 +88,7 @@ struct Place<'a> {
 }
 
 /// The rank of a log, its times, communicators and peers in their final terms.
-fn settled(log: Log, alignment: &Alignment, place: &Place<'_>, totals: &mut Totals) -> RankTrace {
+fn settled(log: Log, alignment: &Alignment, place: &RankInRun<'_>, totals: &mut Totals) -> RankTrace {
     let Log { mut rank, times, communicators, .. } = log;
     for (call, (enter, exit)) in rank.calls.iter_mut().zip(times) {
         let [enter, exit] = [enter, exit].map(|moment| moment_after(alignment.apply(moment), place.zero));

@@ -11,7 +11,7 @@ use crate::{Kind, Row};
 use std::collections::BTreeMap;
 
 /// The stage, the number of computations before it, whether it was outside them, the kind, and a number.
-type Place = (u32, usize, bool, Kind, usize);
+type OpKey = (u32, usize, bool, Kind, usize);
 
 fn is_host(kind: Kind) -> bool {
     matches!(kind, Kind::Gc | Kind::DataLoad)
@@ -26,9 +26,9 @@ pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) 
     if columns[1..].iter().any(|column| own(column) != first) {
         return None;
     }
-    let of_columns: Vec<BTreeMap<Place, usize>> =
+    let of_columns: Vec<BTreeMap<OpKey, usize>> =
         rows.iter().zip(columns).map(|(rows, column)| places(rows, column)).collect::<Option<_>>()?;
-    let mut all: BTreeMap<Place, bool> = BTreeMap::new();
+    let mut all: BTreeMap<OpKey, bool> = BTreeMap::new();
     for ((rows, column), places) in rows.iter().zip(columns).zip(&of_columns) {
         for (&place, &op) in places {
             *all.entry(place).or_default() |= waits(rows, column, op);
@@ -39,7 +39,7 @@ pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) 
 }
 
 /// The places of host work. `None` if data loading follows a garbage collection in the same slot, which places cannot express.
-fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
+fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<OpKey, usize>> {
     let mut places = BTreeMap::new();
     for queue in &column.queues {
         let (mut computed, mut last, mut number) = (0, None, 0);
@@ -83,8 +83,8 @@ fn received(rows: &[Row], column: &Column, compute: usize) -> i64 {
 fn fill(
     rows: &[Row],
     column: &Column,
-    own: &BTreeMap<Place, usize>,
-    all: &BTreeMap<Place, bool>,
+    own: &BTreeMap<OpKey, usize>,
+    all: &BTreeMap<OpKey, bool>,
     stages: u32,
     habits: Habits,
 ) -> Column {

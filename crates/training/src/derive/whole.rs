@@ -22,7 +22,8 @@ pub struct Chosen<'a> {
     pub notes: Vec<String>,
 }
 
-type Place = (u32, u32);
+/// The data-parallel rank and the stage of a worker.
+type WorkerAt = (u32, u32);
 
 /// From rows in order of step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
@@ -33,7 +34,7 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
     let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();
     let mut whole = Vec::new();
     for (place, of_step) in steps.iter().enumerate() {
-        let expected = |worker: &Place| spans.get(worker).is_some_and(|span| span.contains(&place));
+        let expected = |worker: &WorkerAt| spans.get(worker).is_some_and(|span| span.contains(&place));
         let There { ended: there, begun } = &there[place];
         let absent = workers
             .ranks
@@ -67,7 +68,7 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
 
 /// Rejects workers that share no step with the others, directly or through a third worker: they belong to another job.
 fn refuse_two_jobs(steps: &[&[Row]], there: &[There], workers: &Workers) -> Result<(), JobError> {
-    let number = |place: Place| (place.0 * workers.pp + place.1) as usize;
+    let number = |place: WorkerAt| (place.0 * workers.pp + place.1) as usize;
     let mut same: Vec<usize> = (0..workers.all()).collect();
     fn root(same: &mut [usize], mut worker: usize) -> usize {
         while same[worker] != worker {
@@ -90,14 +91,14 @@ fn refuse_two_jobs(steps: &[&[Row]], there: &[There], workers: &Workers) -> Resu
     Err(JobError::NeverTogether { rank: one.rank, step: one.step, other: other.rank, other_step: other.step })
 }
 
-fn at(row: &Row) -> Place {
+fn at(row: &Row) -> WorkerAt {
     (row.dp_rank, row.stage)
 }
 
 /// The workers of which anything was recorded in a step, and those of which its end was recorded.
 struct There {
-    begun: BTreeSet<Place>,
-    ended: BTreeSet<Place>,
+    begun: BTreeSet<WorkerAt>,
+    ended: BTreeSet<WorkerAt>,
 }
 
 impl There {
@@ -113,8 +114,8 @@ impl There {
 
 /// By worker: the range from its first to its last complete step, as indices. Ends that differ by less than [`EARLY`] steps count
 /// as equal.
-fn spans(steps: &[There]) -> BTreeMap<Place, std::ops::Range<usize>> {
-    let mut spans: BTreeMap<Place, std::ops::Range<usize>> = BTreeMap::new();
+fn spans(steps: &[There]) -> BTreeMap<WorkerAt, std::ops::Range<usize>> {
+    let mut spans: BTreeMap<WorkerAt, std::ops::Range<usize>> = BTreeMap::new();
     for (place, of_step) in steps.iter().enumerate() {
         for &worker in &of_step.ended {
             spans.entry(worker).or_insert(place..place).end = place + 1;
@@ -134,11 +135,11 @@ fn spans(steps: &[There]) -> BTreeMap<Place, std::ops::Range<usize>> {
 /// A note that names the workers recorded in only some of the steps.
 fn shorter(
     steps: &[&[Row]],
-    spans: &BTreeMap<Place, std::ops::Range<usize>>,
+    spans: &BTreeMap<WorkerAt, std::ops::Range<usize>>,
     workers: &Workers,
 ) -> Vec<String> {
     let number = |place: usize| steps[place][0].step;
-    let says = |(place, rank): (&Place, &u32)| match spans.get(place) {
+    let says = |(place, rank): (&WorkerAt, &u32)| match spans.get(place) {
         None => Some(format!("rank {rank} in no complete step")),
         Some(span) if span.len() == steps.len() => None,
         Some(span) if span.start == 0 => Some(format!("rank {rank} up to step {}", number(span.end - 1))),

@@ -73,7 +73,10 @@ pub struct Cause {
     /// The step in which it began, unless that is the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
-    /// The mean step from that one on, in seconds: as recorded, and without the cause.
+    /// The step in which it ended, unless that is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_step: Option<i64>,
+    /// The mean step between these two, in seconds: as recorded, and without the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_since: Option<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,6 +175,7 @@ impl Looking<'_> {
             seconds: won / 1e12,
             ranks: Vec::new(),
             since_step: None,
+            until_step: None,
             step_since: None,
             class: None,
             with_others: None,
@@ -331,12 +335,15 @@ impl Looking<'_> {
 }
 
 impl Candidate<'_> {
-    /// Adds the mean step since the cause began. The mean over all steps understates its cost.
+    /// Adds the mean step while the cause lasts. The mean over all steps understates its cost.
     fn tell_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
-        let since = self.cause.since_step.filter(|_| self.steps.len() == steps.len());
-        let from = since.and_then(|since| replays.job.steps.iter().position(|step| step.number == since));
+        let place = |of: Option<i64>| {
+            of.and_then(|number| replays.job.steps.iter().position(|step| step.number == number))
+        };
+        let from = place(self.cause.since_step).filter(|_| self.steps.len() == steps.len());
+        let to = place(self.cause.until_step).map_or(steps.len(), |last| last + 1);
         self.cause.step_since =
-            from.map(|from| (mean(&steps[from..]) / 1e12, mean(&self.steps[from..]) / 1e12));
+            from.map(|from| (mean(&steps[from..to]) / 1e12, mean(&self.steps[from..to]) / 1e12));
     }
 }
 

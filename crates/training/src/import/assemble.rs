@@ -26,7 +26,12 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     let clocks = clocks::align(&workers, &matched);
     let steps = common_steps(&workers, &mut notes);
     let table = rows::rows(&workers, &steps, &clocks.shift_ps, &mut notes);
-    let mut job = match table.map(|rows| derive::job_of(rows, "", size(&workers))) {
+    let with_bytes = |mut job: Job| {
+        job.kinds.iter_mut().zip(rows::bytes(&workers)).for_each(|(kind, bytes)| kind.bytes = bytes);
+        job
+    };
+    let derived = table.map(|rows| derive::job_of(rows, "", size(&workers)).map(with_bytes));
+    let mut job = match derived {
         // If each worker is one rank, the job's notes already name the missing ones.
         Some(Ok(job)) if workers[0].world == u32::try_from(job.workers.len()).ok() => job,
         Some(Ok(job)) => {

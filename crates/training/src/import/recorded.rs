@@ -54,6 +54,8 @@ pub struct TableOp {
     pub chunk: i32,
     pub model_chunk: i32,
     pub microbatch: i32,
+    /// The bytes that the rank contributes to a transfer, if recorded.
+    pub bytes: Option<u64>,
 }
 
 /// Operations of one rank.

@@ -5,14 +5,24 @@ use super::words;
 use crate::{Kind, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rows of the steps, with all times on one clock. `None` if some file has no table operations.
+/// The rows of the steps, with all times on one clock. `None` if some file has no table operations; then a note names its rank.
 pub fn rows(
     workers: &[Recorded],
     steps: &[i64],
     shift_ps: &[i64],
     notes: &mut Vec<String>,
 ) -> Option<Vec<Row>> {
-    workers.iter().all(|worker| worker.table.is_some()).then_some(())?;
+    let lacking: Vec<u32> =
+        workers.iter().filter(|worker| worker.table.is_none()).filter_map(|worker| worker.rank).collect();
+    if !lacking.is_empty() {
+        if lacking.len() < workers.len() {
+            notes.push(format!(
+                "Kernels are analysed one by one, although most ranks name their microbatches: {} cannot be read this way.",
+                words::of("rank", &lacking)
+            ));
+        }
+        return None;
+    }
     let kept = first_of_each(workers, notes);
     let of = |worker: usize| workers[worker].table.iter().flatten().map(move |op| (worker, op));
     let used = |op: &TableOp| steps.binary_search(&op.step).is_ok();
@@ -49,6 +59,18 @@ pub fn rows(
         });
     }
     Some(rows)
+}
+
+/// By kind: how many bytes a rank typically contributes to a transfer, if recorded.
+pub fn bytes(workers: &[Recorded]) -> [Option<u64>; Kind::ALL.len()] {
+    let mut all: [Vec<u64>; Kind::ALL.len()] = std::array::from_fn(|_| Vec::new());
+    for op in workers.iter().flat_map(|worker| worker.table.iter().flatten()) {
+        all[op.kind as usize].extend(op.bytes);
+    }
+    all.map(|mut of_kind| {
+        let middle = of_kind.len().checked_sub(1)? / 2;
+        Some(*of_kind.select_nth_unstable(middle).1)
+    })
 }
 
 /// Ranks with the same place are a tensor-parallel group. The first represents all of them.

@@ -8,7 +8,7 @@
 //! A communication begins when its kernel starts. Its wait comes before the first operation that needs it, or at the end of the
 //! step. Between calls the rank computes. Communications with only one recorded member count as computing, too.
 
-use super::{BEGIN, BYTES_A_PICOSECOND, TracedError, plain};
+use super::{BEGIN, TracedError, plain};
 use crate::exact::times;
 use crate::{Job, Op, Role};
 use std::collections::{BTreeMap, HashMap};
@@ -348,10 +348,9 @@ fn bytes(job: &Job) -> Vec<u64> {
             }
         }
     }
-    let guessed = |takes: &mut Vec<i64>| (crate::median::median(takes) as f64 * BYTES_A_PICOSECOND) as u64;
     job.kinds
         .iter()
         .zip(&mut takes)
-        .map(|(kind, takes)| kind.bytes.unwrap_or_else(|| guessed(takes)))
+        .map(|(kind, takes)| kind.bytes.unwrap_or_else(|| super::guessed(takes)))
         .collect()
 }

@@ -91,7 +91,7 @@ pub(super) fn track(cores: &[Vec<Pulse>], frequency_hz: f64) -> Option<Comb> {
 }
 
 /// The position of one detour.
-struct Place {
+struct OnComb {
     index: usize,
     cycle: i64,
     /// From the expected time, in periods, from -0.5 to 0.5.
@@ -99,7 +99,7 @@ struct Place {
 }
 
 fn follow_all(cores: &[Vec<Pulse>], period: f64, tracker: Tracker) -> Option<Comb> {
-    let places: Vec<Vec<Place>> = cores.iter().map(|pulses| follow(pulses, period, tracker)).collect();
+    let places: Vec<Vec<OnComb>> = cores.iter().map(|pulses| follow(pulses, period, tracker)).collect();
     let (mut number, mut time) = (Evidence::default(), Evidence::default());
     for (pulses, places) in cores.iter().zip(&places) {
         weigh(pulses, places, &mut number, &mut time);
@@ -111,7 +111,7 @@ fn follow_all(cores: &[Vec<Pulse>], period: f64, tracker: Tracker) -> Option<Com
         return None;
     }
     let width = width(&places);
-    let members = |places: &Vec<Place>| {
+    let members = |places: &Vec<OnComb>| {
         places.iter().filter(|place| place.offset.abs() <= width).map(|place| place.index).collect()
     };
     let mut comb = Comb {
@@ -134,7 +134,7 @@ fn follow_all(cores: &[Vec<Pulse>], period: f64, tracker: Tracker) -> Option<Com
 
 /// Goes through the detours of a core; the expected time follows those in step. It moves only at the end of a period,
 /// so that one detour near it does not pull the rest of a burst into step.
-fn follow(pulses: &[Pulse], period: f64, tracker: Tracker) -> Vec<Place> {
+fn follow(pulses: &[Pulse], period: f64, tracker: Tracker) -> Vec<OnComb> {
     let Some(mut moment) = begin(pulses, period, tracker) else { return Vec::new() };
     let mut cycle = 0i64;
     let mut nearest = f64::INFINITY;
@@ -151,7 +151,7 @@ fn follow(pulses: &[Pulse], period: f64, tracker: Tracker) -> Vec<Place> {
         if offset.abs() < nearest.abs() {
             nearest = offset;
         }
-        Place { index, cycle, offset }
+        OnComb { index, cycle, offset }
     };
     pulses.iter().enumerate().map(place).collect()
 }
@@ -213,7 +213,7 @@ impl Evidence {
     }
 }
 
-fn weigh(pulses: &[Pulse], places: &[Place], number: &mut Evidence, time: &mut Evidence) {
+fn weigh(pulses: &[Pulse], places: &[OnComb], number: &mut Evidence, time: &mut Evidence) {
     for period in places.chunk_by(|one, other| one.cycle == other.cycle) {
         let (mut counts, mut durations) = ([0.0; PARTS], [0.0; PARTS]);
         for place in period {
@@ -227,7 +227,7 @@ fn weigh(pulses: &[Pulse], places: &[Place], number: &mut Evidence, time: &mut E
 }
 
 /// The width of the range in step: four times the usual deviation, at most the reach.
-fn width(places: &[Vec<Place>]) -> f64 {
+fn width(places: &[Vec<OnComb>]) -> f64 {
     let near = places.iter().flatten().map(|place| place.offset.abs()).filter(|&offset| offset <= REACH);
     let mut near: Vec<f64> = near.collect();
     if near.is_empty() {
@@ -240,12 +240,12 @@ fn width(places: &[Vec<Place>]) -> f64 {
 
 /// Frequency, detours and noise in step, minus those expected by chance within the width, and the share of periods
 /// with one.
-fn sums(cores: &[Vec<Pulse>], places: &[Vec<Place>], period: f64, width: f64) -> Sums {
+fn sums(cores: &[Vec<Pulse>], places: &[Vec<OnComb>], period: f64, width: f64) -> Sums {
     let mut sums = Sums::default();
     let (mut cycles, mut seconds) = (0.0, 0.0);
     let chance = 2.0 * width / (1.0 - 2.0 * REACH);
     for (pulses, places) in cores.iter().zip(places) {
-        let duration = |place: &Place| pulses[place.index].duration_ps;
+        let duration = |place: &OnComb| pulses[place.index].duration_ps;
         let mut inside = places.iter().filter(|place| place.offset.abs() <= width);
         // A detour outside that is longer than all inside says nothing about those inside.
         let longest = inside.clone().map(duration).fold(0.0, f64::max);

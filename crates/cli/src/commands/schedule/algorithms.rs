@@ -30,11 +30,11 @@ pub fn run(only: Option<Operation>, console: &Console) -> Outcome<()> {
     let wanted = |operation: &Operation| only.is_none_or(|only| only == *operation);
     if console.json {
         #[derive(Serialize)]
-        struct Answer {
+        struct AlgorithmsAnswer {
             operations: Vec<OperationAnswer>,
         }
         let operations = Operation::ALL.into_iter().filter(wanted).map(answer).collect();
-        return console.print_json(&Answer { operations });
+        return console.print_json(&AlgorithmsAnswer { operations });
     }
     // Operations that differ only in their block sizes share algorithms.
     let shown = Operation::ALL.into_iter().filter(|operation| match only {

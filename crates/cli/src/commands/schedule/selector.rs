@@ -32,12 +32,12 @@ pub fn run(typed: &SelectorShow, console: &Console) -> Outcome<()> {
     let rules: Vec<&Rule> = selector.rules().iter().filter(wanted).collect();
     if console.json {
         #[derive(Serialize)]
-        struct Answer {
+        struct SelectorAnswer {
             name: String,
             rules: Vec<RuleAnswer>,
         }
         let rules = rules.into_iter().map(answer).collect();
-        return console.print_json(&Answer { name: selector.name.clone(), rules });
+        return console.print_json(&SelectorAnswer { name: selector.name.clone(), rules });
     }
     let count = counted(rules.len() as u64, "rule", "rules");
     console.print(&format!("{}: {count}; the first that fits decides.\n\n{}", selector.name, table(&rules)))

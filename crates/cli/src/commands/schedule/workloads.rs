@@ -30,10 +30,10 @@ pub fn run(only: Option<&str>, console: &Console) -> Outcome<()> {
     }
     if console.json {
         #[derive(Serialize)]
-        struct Answer {
+        struct WorkloadsAnswer {
             workloads: Vec<WorkloadAnswer>,
         }
-        return console.print_json(&Answer { workloads: shown.into_iter().map(answer).collect() });
+        return console.print_json(&WorkloadsAnswer { workloads: shown.into_iter().map(answer).collect() });
     }
     let sections: Vec<String> = shown.into_iter().map(section).collect();
     console.print(&format!("{}\nUse: --workload NAME[,PARAMETER=VALUE…]\n", sections.join("\n")))

@@ -7,7 +7,7 @@ use crate::inputs::training as files;
 use serde::Serialize;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, seconds};
-use straggler_training::{Sizes, trace};
+use straggler_training::{Size, Sizes, trace};
 
 #[derive(Serialize)]
 struct TrainingConvertAnswer {
@@ -15,8 +15,9 @@ struct TrainingConvertAnswer {
     ranks: u64,
     calls: u64,
     seconds: f64,
-    activations_bytes: u64,
-    gradients_bytes: u64,
+    /// `None` for jobs of kernels: they have sizes of their own.
+    activations_bytes: Option<u64>,
+    gradients_bytes: Option<u64>,
     /// Whether either size was guessed from how long transfers took, and which.
     guessed: bool,
     activations_guessed: bool,
@@ -27,10 +28,15 @@ struct TrainingConvertAnswer {
 
 pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     let job = files::job(&typed.files)?;
-    let guess = Sizes::guessed(&job);
+    if !job.is_table() && (typed.activations.is_some() || typed.gradients.is_some()) {
+        return Err(Failure::bad_input(
+            "the job consists of single kernels, each with its own size: remove --activations and --gradients",
+        ));
+    }
+    let known = Sizes::of(&job);
     let sizes = Sizes {
-        activations: typed.activations.unwrap_or(guess.activations),
-        gradients: typed.gradients.unwrap_or(guess.gradients),
+        activations: typed.activations.map_or(known.activations, Size::known),
+        gradients: typed.gradients.map_or(known.gradients, Size::known),
     };
     let trace = trace(&job, sizes).map_err(Failure::bad_input_of)?;
     straggler_trace::format::save::save(&trace, &typed.output).map_err(|fault| {
@@ -42,11 +48,11 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         ranks: trace.ranks.len() as u64,
         calls: calls().count() as u64,
         seconds: calls().map(|call| call.exit.seconds()).fold(0.0, f64::max),
-        activations_bytes: sizes.activations,
-        gradients_bytes: sizes.gradients,
-        guessed: typed.activations.is_none() || typed.gradients.is_none(),
-        activations_guessed: typed.activations.is_none(),
-        gradients_guessed: typed.gradients.is_none(),
+        activations_bytes: job.is_table().then_some(sizes.activations.bytes),
+        gradients_bytes: job.is_table().then_some(sizes.gradients.bytes),
+        guessed: sizes.activations.is_guessed || sizes.gradients.is_guessed,
+        activations_guessed: sizes.activations.is_guessed,
+        gradients_guessed: sizes.gradients.is_guessed,
         synthetic: job.synthetic,
         warnings: job.notes.clone(),
     };
@@ -54,18 +60,23 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    let size = |bytes: u64, guessed: bool| {
-        format!("{}{}", Bytes(bytes), if guessed { " (guessed at 25 GB/s)" } else { "" })
+    let size = |size: Size| {
+        format!("{}{}", Bytes(size.bytes), if size.is_guessed { " (guessed at 25 GB/s)" } else { "" })
+    };
+    let sent = match job.is_table() {
+        true => format!(
+            "A microbatch sends {} from stage to stage; a stage has {} of gradients.",
+            size(sizes.activations),
+            size(sizes.gradients)
+        ),
+        false => format!("Note: {}.", files::GUESSED_IF_UNKNOWN),
     };
     console.print(&format!(
-        "{}: a trace of {}, {} and {}. A microbatch sends {} from stage to stage; a stage has {} of gradients.\nSimulate it with: \
-         straggler simulate {} --copies 16 --network slingshot-11\n",
+        "{}: a trace of {}, {} and {}. {sent}\nSimulate it with: straggler simulate {} --copies 16 --network slingshot-11\n",
         answer.output,
         counted(answer.ranks, "rank", "ranks"),
         counted(answer.calls, "call", "calls"),
         seconds(answer.seconds),
-        size(sizes.activations, answer.activations_guessed),
-        size(sizes.gradients, answer.gradients_guessed),
         answer.output
     ))
 }

@@ -68,7 +68,7 @@ pub fn verdict(answers: &Answers) -> String {
             seconds(answers.replayed_seconds - cause.seconds),
             seconds(answers.replayed_seconds),
             percent(cause.gain),
-            from_then_on(cause).map(|words| format!(" ({words})")).unwrap_or_default()
+            while_it_lasts(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
         None if answers.s < FASTER => {
             text.push_str(" This is less than 1: some steps are faster than is typical in this job.");
@@ -122,10 +122,14 @@ fn further(answers: &Answers) -> String {
     }
 }
 
-/// The step time since a cause began, with and without it.
-fn from_then_on(cause: &Cause) -> Option<String> {
-    let (step, (real, without)) = cause.since_step.zip(cause.step_since)?;
-    Some(format!("from step {step} on, {} instead of {}", seconds(without), seconds(real)))
+/// The step time while a cause lasts, with and without it.
+fn while_it_lasts(cause: &Cause) -> Option<String> {
+    let (first, (real, without)) = cause.since_step.zip(cause.step_since)?;
+    let when = match cause.until_step {
+        Some(last) => format!("in steps {first} to {last}"),
+        None => format!("from step {first} on"),
+    };
+    Some(format!("{when}, {} instead of {}", seconds(without), seconds(real)))
 }
 
 /// Why no cause is named.
@@ -299,7 +303,7 @@ pub fn costs(cause: &Cause) -> String {
     let since = match cause.with_others {
         Some(_) if cause.gain >= WORTH_TELLING => Some(format!("this one alone {}", percent(cause.gain))),
         Some(_) => Some("this one alone almost nothing".into()),
-        None => from_then_on(cause),
+        None => while_it_lasts(cause),
     };
     let since = since.map(|words| format!("; {words}")).unwrap_or_default();
     let behind = cause.hidden_behind.iter().map(|says| format!("\u{201c}{says}\u{201d}"));

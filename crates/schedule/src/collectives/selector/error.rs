@@ -4,6 +4,7 @@ use super::super::{AlgorithmError, Operation, UnknownOperation};
 use super::Selector;
 use super::bounds::BoundsFault;
 use std::path::PathBuf;
+use straggler_model::spelling::{hint, nearest};
 use straggler_model::toml_file::TomlError;
 use straggler_model::units::Bytes;
 
@@ -15,11 +16,16 @@ pub enum SelectorError {
     Version { found: u32 },
     #[error("line {line}, rule {rule}: {fault}")]
     Rule { line: usize, rule: usize, fault: Box<RuleFault> },
-    #[error("line {line}: the base `{base}` is not a preset (known: {})", Selector::PRESETS.join(", "))]
+    #[error(
+        "line {line}: the base `{base}` is not a preset (known: {}){}",
+        Selector::PRESETS.join(", "),
+        hint(nearest(base, Selector::PRESETS))
+    )]
     Base { line: usize, base: String },
     #[error(
-        "`{name}` is not a table of algorithms: give one of {} or a .toml file",
-        Selector::PRESETS.join(", ")
+        "`{name}` is not a table of algorithms: give one of {} or a .toml file{}",
+        Selector::PRESETS.join(", "),
+        hint(nearest(name, Selector::PRESETS))
     )]
     Unknown { name: String },
     #[error("{path}: {fault}", path = .path.display())]

@@ -29,10 +29,12 @@ struct Slow<'a> {
     usual: i64,
     /// The index of the step since which it is slow; `None` if it always was.
     since: Option<usize>,
+    /// The indices of steps in which it became even slower.
+    again: Vec<usize>,
 }
 
 /// The usual duration of a transfer of a kind.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Usual {
     pub takes: i64,
     /// If transfers take longer on all links since some step: that step, and the durations before and after.
@@ -49,7 +51,7 @@ pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
         let ideal = replays.ideal.takes_of(0, kind as u16);
         let since = since(replays, kind);
         let takes = usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal));
-        Usual { takes: since.map_or(takes, |rise| takes.min(rise.before as i64)), since }
+        Usual { takes: since.as_ref().map_or(takes, |rise| takes.min(rise.before as i64)), since }
     };
     (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
 }
@@ -146,7 +148,8 @@ impl Looking<'_> {
     fn slow_everywhere(&self, classes: &BTreeMap<&str, Vec<usize>>) -> Vec<Candidate<'_>> {
         let mut together: BTreeMap<(Option<usize>, &str), Vec<&str>> = BTreeMap::new();
         for (&class, kinds) in classes {
-            let since = kinds.iter().filter_map(|&kind| self.usual[kind].since).map(|rise| rise.at).min();
+            let rises = kinds.iter().filter_map(|&kind| self.usual[kind].since.as_ref());
+            let since = rises.map(|rise| rise.at).min();
             together.entry((since, if since.is_some() { "" } else { class })).or_default().push(class);
         }
         let one = |((began, _), names): ((Option<usize>, &str), Vec<&str>)| {
@@ -171,10 +174,10 @@ impl Looking<'_> {
     fn levels(&self, kinds: &[usize], step: usize) -> Vec<String> {
         let job = self.replays.job;
         let (last, first) = (job.steps[step.saturating_sub(1)].number, job.steps[step].number);
-        let told = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since?)));
-        let mut told: Vec<(usize, Rise)> = told.collect();
+        let told = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since.as_ref()?)));
+        let mut told: Vec<(usize, &Rise)> = told.collect();
         told.sort_by(|a, b| b.1.after.total_cmp(&a.1.after).then(a.0.cmp(&b.0)));
-        let line = |(kind, rise): (usize, Rise)| {
+        let line = |(kind, rise): (usize, &Rise)| {
             format!(
                 "{}: {} up to step {last}, {} since step {first}.",
                 job.kinds[kind].name,
@@ -194,7 +197,15 @@ impl Looking<'_> {
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
             Some((
                 longest,
-                Slow { class: "", link, part: "", takes, usual: self.usual[kind].takes, since: None },
+                Slow {
+                    class: "",
+                    link,
+                    part: "",
+                    takes,
+                    usual: self.usual[kind].takes,
+                    since: None,
+                    again: Vec::new(),
+                },
             ))
         };
         let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
@@ -270,8 +281,9 @@ impl Looking<'_> {
         let all = self.links_above(class, kinds, |usual| usual.takes);
         let rose = kinds.iter().any(|&kind| self.usual[kind].since.is_some());
         match all.is_empty() && rose {
-            true => self
-                .links_above(class, kinds, |usual| usual.since.map_or(usual.takes, |rise| rise.after as i64)),
+            true => self.links_above(class, kinds, |usual| {
+                usual.since.as_ref().map_or(usual.takes, |rise| rise.after as i64)
+            }),
             false => all,
         }
     }
@@ -304,7 +316,7 @@ impl Looking<'_> {
             for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
                 let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
-                let found = Slow { class, link, part, takes, usual, since: None };
+                let found = Slow { class, link, part, takes, usual, since: None, again: Vec::new() };
                 let found = found.since(&by_step[&link]).unwrap_or(found);
                 if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
                     slow.insert(link, found);
@@ -353,12 +365,13 @@ impl Looking<'_> {
     fn told(&self, slow: &Slow<'_>) -> String {
         let since = slow.since.map(|step| format!("since step {}, ", self.replays.job.steps[step].number));
         let line = format!(
-            "{}{} of the transfers of {} {} take {} or more; the usual time is {}.",
+            "{}{} of the transfers of {} {} take {} or more{}; the usual time is {}.",
             since.unwrap_or_default(),
             slow.part,
             slow.class,
             self.between(&self.replays.links.members[slow.link]),
             time(slow.takes as f64),
+            self.slower_still(&slow.again),
             time(slow.usual as f64)
         );
         line[..1].to_uppercase() + &line[1..]
@@ -398,13 +411,15 @@ impl<'a> Slow<'a> {
     fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
-        let from = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?.at;
+        let rise = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        let (from, again) = (rise.at, rise.again().into_iter().map(|place| steps[place].0).collect());
         let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
         let takes = middle(&later);
         is_long(takes, self.usual).then_some(Slow {
             part: "half",
             takes,
             since: Some(steps[from].0),
+            again,
             ..*self
         })
     }

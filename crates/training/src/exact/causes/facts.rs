@@ -11,6 +11,8 @@ use rayon::prelude::*;
 const APART: f64 = 1.1;
 /// The fast group is typical if it is at least one worker in this many.
 const TYPICAL: usize = 4;
+/// The minimum rise of the computing time of all stages in the same step, as a share.
+const OF_ALL_STAGES: f64 = 0.02;
 
 pub struct Facts {
     pub kinds: usize,
@@ -186,10 +188,16 @@ impl Facts {
         self.sorted.iter().map(of_step).collect::<Option<Vec<f64>>>().unwrap_or_default()
     }
 
-    /// By stage: the step since which its median worker computes longer.
+    /// By stage: the step since which its median worker computes longer. Small rises count if all stages have one in the same
+    /// step.
     pub fn rises(&self) -> Vec<Option<Rise>> {
         let stages = self.sorted.first().map_or(0, Vec::len);
-        (0..stages).map(|stage| Rise::of(&self.levels(stage))).collect()
+        let levels: Vec<Vec<f64>> = (0..stages).map(|stage| self.levels(stage)).collect();
+        let small = || levels.iter().map(|levels| Rise::of_at_least(OF_ALL_STAGES, levels));
+        match small().collect::<Option<Vec<Rise>>>() {
+            Some(all) if all.iter().all(|rise| rise.at == all[0].at) => all.into_iter().map(Some).collect(),
+            _ => levels.iter().map(|levels| Rise::of(levels)).collect(),
+        }
     }
 
     /// The total time of a kind on a worker, by step; 0 if the worker was not recorded.

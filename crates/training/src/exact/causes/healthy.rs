@@ -20,8 +20,8 @@ impl<'a> Healthy<'a> {
         Healthy { looking, typical, slow_with_all }
     }
 
-    /// The times of an operation that is not a transfer, if its worker is as fast as the typical ones of its stage in the same
-    /// step.
+    /// The times of an operation that is not a transfer, if its worker is as fast as the typical ones of its stage: in the same
+    /// step, or before the whole stage became slower.
     pub fn times(&self, step: usize, at: &At<'_>) -> (i64, i64) {
         let Replays { job, stage_ideal, .. } = self.looking.replays;
         let kind = at.op.kind as usize;
@@ -29,7 +29,9 @@ impl<'a> Healthy<'a> {
         let takes = match job.kinds[kind].role {
             Role::Communication => at.takes,
             Role::Compute => {
-                (own as f64 / self.looking.facts.times_typical(&self.typical, step, at.worker, kind)) as i64
+                let slower = self.looking.facts.times_typical(&self.typical, step, at.worker, kind);
+                (own as f64 / (slower * self.looking.risen(step, job.workers[at.worker].stage as usize)))
+                    as i64
             }
             Role::Other => own.min(stage_ideal.takes(job.workers[at.worker].stage, at.op)),
         };

@@ -86,20 +86,22 @@ impl Looking<'_> {
         let late_ones = late_ones(&by_worker);
         if !late_ones.is_empty() {
             cause.ranks = self.ranks(late_ones.iter().map(|&worker| worker as u32));
-            let named = words::of("rank", &cause.ranks);
-            cause.says = format!("Operations start later than they could, mainly on {named}");
-            let late = |step: usize| late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum();
-            if let Some(rise) = Rise::of(&(0..job.steps.len()).map(late).collect::<Vec<f64>>()) {
-                let step = job.steps[rise.at].number;
-                cause.since_step = Some(step);
-                cause.says = format!("{} since step {step}", cause.says);
-                cause.evidence.push(format!(
-                    "{} late by {} a step since step {step}, and by {} before.",
-                    words::plural(late_ones.len(), "This rank is", "Together they are"),
-                    time(rise.after),
-                    time(rise.before)
-                ));
-            }
+            cause.says = format!("{}, mainly on {}", cause.says, words::of("rank", &cause.ranks));
+        }
+        let late = |step: usize| match late_ones.is_empty() {
+            true => by_step.iter().map(|of_worker| of_worker[step] as f64).sum(),
+            false => late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum(),
+        };
+        if let Some(rise) = Rise::of(&(0..job.steps.len()).map(late).collect::<Vec<f64>>()) {
+            let step = job.steps[rise.at].number;
+            cause.since_step = Some(step);
+            cause.says = format!("{} since step {step}", cause.says);
+            cause.evidence.push(format!(
+                "{} late by {} a step since step {step}, and by {} before.",
+                words::plural(late_ones.len(), "This rank is", "Together they are"),
+                time(rise.after),
+                time(rise.before)
+            ));
         }
         let whose = match late_ones.len() {
             0 => "the ranks",
@@ -192,7 +194,7 @@ impl Looking<'_> {
             sums
         };
         let rise = Rise::of(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
-        if let Some(rise) = rise {
+        if let Some(rise) = &rise {
             let (since, before) = (time(rise.after), time(rise.before));
             let step = job.steps[rise.at].number;
             says = format!("{says} since step {step} ({since} a step, {before} before)");

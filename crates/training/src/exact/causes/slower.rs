@@ -11,9 +11,8 @@ const ALIKE: f64 = 0.05;
 impl Looking<'_> {
     /// How many times as long a stage computes in a step as before it became slower. 1 if it did not.
     pub fn risen(&self, step: usize, stage: usize) -> f64 {
-        self.rises[stage]
-            .filter(|rise| step >= rise.at && rise.before > 0.0)
-            .map_or(1.0, |rise| rise.factor())
+        let rise = self.rises[stage].as_ref().filter(|rise| rise.before > 0.0);
+        rise.map_or(1.0, |rise| rise.factor_at(step))
     }
 
     /// Stages that became slower in the same step are one cause.
@@ -45,7 +44,7 @@ impl Looking<'_> {
             (CauseKind::Workers, says)
         };
         let evidence = stages.iter().filter_map(|&stage| {
-            let rise = self.rises[stage]?;
+            let rise = self.rises[stage].as_ref()?;
             Some(format!(
                 "A worker of stage {stage} computes {} a step since step {number}, and {} before.",
                 time(rise.after),
@@ -85,7 +84,8 @@ impl Looking<'_> {
     fn was_alike(&self, stages: &[usize]) -> bool {
         let usual: Vec<f64> = (0..self.rises.len())
             .map(|stage| {
-                self.rises[stage].map_or_else(|| median(&mut self.facts.levels(stage)), |rise| rise.before)
+                let rise = self.rises[stage].as_ref();
+                rise.map_or_else(|| median(&mut self.facts.levels(stage)), |rise| rise.before)
             })
             .collect();
         let others = || (0..usual.len()).filter(|stage| !stages.contains(stage));

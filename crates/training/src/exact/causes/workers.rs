@@ -31,6 +31,8 @@ pub struct Slow {
     factor: f64,
     /// The indices of these steps, ascending, and its slowdown in each.
     steps: Vec<(usize, f64)>,
+    /// The indices of steps in which it became even slower.
+    again: Vec<usize>,
     /// The number of steps in which it was compared with others.
     compared: usize,
     /// Whether it was compared on the same data, so that the slowdown does not include the effect of lengths.
@@ -131,6 +133,7 @@ impl Looking<'_> {
         // One slow step is not a change.
         let lasts = slow.iter().any(|slow| slow.steps.len() > 1);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
+        let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts);
         let mend = move |step: usize, at: &At<'_>| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
@@ -156,6 +159,7 @@ impl Looking<'_> {
         };
         cause.ranks = ranks;
         cause.since_step = first.map(|since| job.steps[since].number);
+        cause.until_step = last.map(|until| job.steps[until].number);
         Some(candidate)
     }
 
@@ -170,9 +174,18 @@ impl Looking<'_> {
         } else if since == until {
             format!(" in step {}", number(since))
         } else if until + 1 == job.steps.len() {
-            format!(" since step {}", number(since))
+            format!(" since step {}{}", number(since), self.slower_still(&slow.again))
         } else {
             format!(" from step {} to step {}", number(since), number(until))
+        }
+    }
+
+    /// The steps since which something is even slower, in words. Empty if there are none.
+    pub fn slower_still(&self, again: &[usize]) -> String {
+        let steps: Vec<i64> = again.iter().map(|&place| self.replays.job.steps[place].number).collect();
+        match steps.is_empty() {
+            true => String::new(),
+            false => format!(", and slower still since {}", words::of("step", &steps)),
         }
     }
 
@@ -205,13 +218,14 @@ impl Looking<'_> {
         let by_chance = |steps: usize| BEYOND_CHANCE * same_data.spread / (steps.max(1) as f64).sqrt();
         let against = self.facts.against_data(worker, &others);
         // The other stages are too few for a judgement on single steps.
-        let slow = slow_by(worker, for_good(&against, &by_chance), against.len(), &by_chance, SLOW)?;
+        let (steps, again) = for_good(&against, &by_chance);
+        let slow = slow_by(worker, steps, against.len(), &by_chance, SLOW)?;
         // If a stage has few workers, a slow one makes the others look fast, and so makes the workers with the same data look
         // slow.
         let direct = self.facts.against(worker).into_iter().filter(|(step, _)| slow.holds(*step));
         let direct: Vec<f64> = direct.map(|(_, factor)| factor).collect();
         let stands_out = 2.0 * (mean(&direct) - 1.0) >= slow.factor - 1.0;
-        stands_out.then_some(Slow { for_same_data: true, ..slow })
+        stands_out.then_some(Slow { again, for_same_data: true, ..slow })
     }
 
     /// Which workers compute the same data, if that explains how workers differ.
@@ -326,17 +340,19 @@ fn slow_in(
         .map(|places| places.into_iter().map(|place| against[place]).collect());
     let by = |steps, least| slow_by(worker, steps, against.len(), by_chance, least);
     let some = some.and_then(|steps| by(steps, SLOW));
-    let good = by(for_good(&against, by_chance), least);
+    let (steps, again) = for_good(&against, by_chance);
+    let good = by(steps, least).map(|slow| Slow { again, ..slow });
     let beyond = |slow: &Slow| (slow.factor - 1.0) * (slow.steps.len() as f64).sqrt();
     match (some, good) {
-        (Some(some), Some(good)) => Some(if beyond(&good) > beyond(&some) { good } else { some }),
+        (Some(some), Some(good)) => Some(if beyond(&good) >= beyond(&some) { good } else { some }),
         (some, good) => some.or(good),
     }
 }
 
 /// All steps, or those since the worker became slow. If no significant rise is found, this is the step since which its slowdown
-/// exceeds chance the most, provided that it was at most half as slow before.
-fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> Vec<(usize, f64)> {
+/// exceeds chance the most, provided that it was at most half as slow before. Also returns the steps in which it became even
+/// slower.
+fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<(usize, f64)>, Vec<usize>) {
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
     // By step: the sum of the factors from it on.
     let mut sums = vec![0.0; factors.len() + 1];
@@ -351,12 +367,16 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> Vec<(
             _ => longer(*from) * (steps as f64).sqrt(),
         }
     };
-    let from = Rise::of(&factors).map(|rise| rise.at).or_else(|| {
+    if let Some(rise) = Rise::of(&factors) {
+        let again = rise.again().into_iter().map(|place| against[place].0).collect();
+        return (against[rise.at..].to_vec(), again);
+    }
+    let from = {
         let places = (FEW..factors.len().saturating_sub(FEW)).chain([0]);
-        let best = places.max_by(|a, b| beyond(a).total_cmp(&beyond(b)).then(b.cmp(a)))?;
-        Some(best).filter(|&from| 2.0 * (mean(&factors[..from]) - 1.0) <= longer(from))
-    });
-    against[from.unwrap_or(0)..].to_vec()
+        let best = places.max_by(|a, b| beyond(a).total_cmp(&beyond(b)).then(b.cmp(a)));
+        best.filter(|&from| 2.0 * (mean(&factors[..from]) - 1.0) <= longer(from))
+    };
+    (against[from.unwrap_or(0)..].to_vec(), Vec::new())
 }
 
 fn slow_by(
@@ -368,7 +388,7 @@ fn slow_by(
 ) -> Option<Slow> {
     let factor = median(&mut steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
     let is_slow = factor >= least && factor - 1.0 >= by_chance(steps.len());
-    is_slow.then_some(Slow { worker, factor, steps, compared, for_same_data: false })
+    is_slow.then_some(Slow { worker, factor, steps, again: Vec::new(), compared, for_same_data: false })
 }
 
 /// The indices of slow steps, if the worker is not slow in the others. Consecutive steps support each other; scattered steps must

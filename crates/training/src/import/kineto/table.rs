@@ -109,6 +109,7 @@ impl Reading<'_> {
                 chunk: if has_chunk { 0 } else { -1 },
                 model_chunk: -1,
                 microbatch: -1,
+                bytes: known.bytes(),
             });
         }
         ops.extend(self.host_work());
@@ -177,6 +178,7 @@ impl Reading<'_> {
                 chunk: index(chunk / stages),
                 model_chunk: index(chunk),
                 microbatch: index(pass.microbatch.unwrap_or(0)),
+                bytes: None,
             }
         };
         Ok(spans.into_iter().map(op).collect())
@@ -257,6 +259,7 @@ impl Reading<'_> {
                 chunk: -1,
                 model_chunk: -1,
                 microbatch: -1,
+                bytes: None,
             })
         })
         .collect()
