@@ -120,7 +120,7 @@ impl Subject {
         }
         // A description has no end.
         let rate = durations.len() as f64 / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
-        Cell::number(format!("{} a second", rounded(rate)), rate)
+        Cell::number(format!("{} per second", rounded(rate)), rate)
     }
 
     fn share_of(&self, id: u16) -> Cell {

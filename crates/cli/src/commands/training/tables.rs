@@ -57,7 +57,7 @@ pub fn parts(answers: &Answers, few: bool) -> Table {
         parts.push(Part { what, name: "", slowdown: answers.s_stage_pooled, interval: None });
     }
     Columns::over(&parts)
-        .text("ideal except", |part| format!("{}{}", part.what, part.name))
+        .text("all ideal except", |part| format!("{}{}", part.what, part.name))
         .number("slowdown", |part| slowdown(part.slowdown))
         .number("95 % interval", |part| part.interval.map(|ends| interval(answers, ends)))
         .build()
