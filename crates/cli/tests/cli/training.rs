@@ -298,7 +298,7 @@ fn files_that_are_no_good_are_named() {
     std::fs::create_dir(folder.path().join("two")).unwrap();
     folder.write("two/a.csv", &table);
     folder.write("two/b.csv", &table);
-    folder.run("training show two").ends_with(3).says("belong to two jobs: both have step 0 of rank 0");
+    folder.run("training show two").ends_with(3).says("belong to different jobs: both have step 0 of rank 0");
     folder.write("corrupt.parquet", "PAR1 nothing PAR1");
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");
     folder.write("notes.json", "{\"hello\": 1}");

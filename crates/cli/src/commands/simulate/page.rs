@@ -93,7 +93,9 @@ fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     let plot =
         Bars { x: Axis::linear("time on the critical path", Unit::Seconds), bars: parts.map(bar).collect() };
     let mut section = Section::new("Time by activity");
-    section.text.push(format!("The chain of events that decides the makespan takes {total}."));
+    section
+        .text
+        .push(format!("The critical path is the chain of events that determines the makespan, {total}."));
     section.add(Chart::new("Parts of the critical path", command, plot).synthetic(synthetic));
     section
 }
