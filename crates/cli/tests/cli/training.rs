@@ -10,7 +10,7 @@ use straggler_report::page::{Block, Chart, Heat, Page, Plot};
 fn a_slow_worker_is_named_with_its_step() {
     let folder = Folder::new();
     let text = folder.run("training show fixtures/training/slow-worker.csv").good().stdout();
-    assert!(text.starts_with("The steps take 1.26 times as long as they would"), "{text}");
+    assert!(text.starts_with("The steps take 26 % longer than they would"), "{text}");
     assert!(text.contains("Rank 6 is slow since step 5: without that, a step would take 1.63 s"), "{text}");
     assert!(text.contains("20 % less (from step 5 on, 1.63 s instead of 2.34 s)."), "{text}");
     assert!(text.contains("The job is synthetic"), "{text}");

@@ -8,7 +8,7 @@ use crate::inputs::network::network_in_words;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, memory, percent, rounded, seconds, significant};
+use straggler_report::numbers::{counted, grouped, longer, memory, percent, rounded, seconds};
 use straggler_report::{Cell, Columns, Table};
 
 pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
@@ -42,13 +42,7 @@ pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
 
 /// ", 17 % longer".
 fn comparison(slowdown: Option<f64>) -> String {
-    match slowdown {
-        Some(0.0) => ", no longer".into(),
-        Some(more) if more >= 1.0 => format!(", {} times as long", significant(more + 1.0)),
-        Some(more) if more > 0.0 => format!(", {} longer", percent(more)),
-        Some(less) => format!(", {} less", percent(-less)),
-        None => String::new(),
-    }
+    slowdown.map_or_else(String::new, |more| format!(", {}", longer(more)))
 }
 
 fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
