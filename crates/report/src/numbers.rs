@@ -1,5 +1,8 @@
 //! Numbers as people read them.
 
+/// A share that rounds to nothing.
+const NOTHING: &str = "0 %";
+
 /// With a comma between thousands: `1,048,576`.
 pub fn grouped(number: impl Into<u128>) -> String {
     let digits = number.into().to_string();
@@ -14,7 +17,7 @@ pub fn grouped(number: impl Into<u128>) -> String {
 }
 
 /// A share in percent: two significant digits below 10 %, whole percents from there on. From ten wholes on it is a
-/// factor: a slowdown of 49,310× and not of 4,931,000 %.
+/// factor: 49,310× and not 4,931,000 %. Slowdowns have a spelling of their own: [`slowdown`].
 pub fn percent(share: f64) -> String {
     if share.abs() >= 9.995 {
         return format!("{}×", significant(share));
@@ -30,6 +33,59 @@ pub fn percent(share: f64) -> String {
     let text = format!("{value:.decimals$}");
     let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{} %", group_whole_part(trimmed))
+}
+
+/// How to read slowdowns in a table.
+pub const SLOWDOWN_LEGEND: &str =
+    "A slowdown of +17 % is 17 % longer than without noise; 3.4× is 3.4 times as long.";
+
+/// From twice the time on, a slowdown is a factor. What rounds to 100 % counts as twice.
+fn is_factor(more: f64) -> bool {
+    more >= 0.995
+}
+
+/// Slowdowns T/T0 − 1 that stand together in a table: `+5 %` and `+17 %`, or all as factors T/T0 if one of them is at
+/// least twice the time: `1.17×` and `3.40×`.
+pub fn slowdowns<const N: usize>(all: [f64; N]) -> [String; N] {
+    let factors = all.iter().any(|&more| is_factor(more));
+    all.map(|more| {
+        let text = percent(more);
+        match more > 0.0 && text != NOTHING {
+            _ if factors => format!("{}×", significant(more + 1.0)),
+            true => format!("+{text}"),
+            false => text,
+        }
+    })
+}
+
+/// A slowdown T/T0 − 1 in a table: `+17 %`, and from twice the time on the factor T/T0: `3.40×`.
+pub fn slowdown(more: f64) -> String {
+    let [text] = slowdowns([more]);
+    text
+}
+
+/// A slowdown T/T0 − 1 in a sentence: `17 % longer`, `3.40 times as long`, `no longer`, `5 % less`.
+pub fn longer(more: f64) -> String {
+    let share = percent(more.abs());
+    match more > 0.0 {
+        _ if is_factor(more) => format!("{} times as long", significant(more + 1.0)),
+        _ if share == NOTHING => "no longer".into(),
+        true => format!("{share} longer"),
+        false => format!("{share} less"),
+    }
+}
+
+/// The same, followed by what the time is compared with: `17 % longer than`, `3.40 times as long as`.
+pub fn longer_than(more: f64) -> String {
+    format!("{} {}", longer(more), if is_factor(more) { "as" } else { "than" })
+}
+
+/// Slowdowns from `low` to `high` in a sentence: `5 % to 17 % longer`, `1.05 to 3.40 times as long`.
+pub fn longer_range(low: f64, high: f64) -> String {
+    match is_factor(high) {
+        true => format!("{} to {} times as long", significant(low + 1.0), significant(high + 1.0)),
+        false => format!("{} to {} longer", percent(low), percent(high)),
+    }
 }
 
 /// Three significant digits and a word for the power: `22.8 million`, `950`, `1.20 billion`.
@@ -116,6 +172,29 @@ mod tests {
         ] {
             assert_eq!(percent(share), text, "{share}");
         }
+    }
+
+    #[test]
+    fn slowdowns_are_percentages_below_twice_the_time_and_factors_from_there_on() {
+        for (more, cell, sentence) in [
+            (0.0, "0 %", "no longer"),
+            (0.0123, "+1.2 %", "1.2 % longer"),
+            (0.384, "+38 %", "38 % longer"),
+            (-0.05, "-5 %", "5 % less"),
+            (0.994, "+99 %", "99 % longer"),
+            (0.996, "2.00×", "2.00 times as long"),
+            (1.0, "2.00×", "2.00 times as long"),
+            (2.4, "3.40×", "3.40 times as long"),
+            (319.0, "320×", "320 times as long"),
+        ] {
+            assert_eq!((slowdown(more).as_str(), longer(more).as_str()), (cell, sentence), "{more}");
+        }
+        assert_eq!(slowdowns([0.05, 0.17]), ["+5 %", "+17 %"]);
+        assert_eq!(slowdowns([0.17, 5.74]), ["1.17×", "6.74×"]);
+        assert_eq!(longer_range(0.05, 0.17), "5 % to 17 % longer");
+        assert_eq!(longer_range(0.05, 2.4), "1.05 to 3.40 times as long");
+        assert_eq!(longer_than(0.26), "26 % longer than");
+        assert_eq!(longer_than(1.13), "2.13 times as long as");
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Remains {
         self.unfinished += 1;
     }
 
-    /// Something was ready and could never run.
+    /// An operation was ready but never ran: its start time overflowed.
     pub fn out_of_time(&mut self) {
         self.out_of_time = true;
     }

@@ -47,7 +47,7 @@ pub enum ImportError {
     #[error("{}: {what}", path.display())]
     Nothing { path: PathBuf, what: String },
     #[error(
-        "{} and {} belong to two jobs: {why}. Give the files of one job", first.display(), second.display()
+        "{} and {} belong to different jobs: {why}. Give the files of one job", first.display(), second.display()
     )]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
     #[error(

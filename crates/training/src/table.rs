@@ -77,7 +77,7 @@ pub enum TableError {
     Row(Box<Fault>),
     #[error("{} is given twice{}: give it once", path.display(), if path == other { String::new() } else { format!(", also as {}", other.display()) })]
     GivenTwice { path: PathBuf, other: PathBuf },
-    #[error("{} and {} belong to two jobs: {why}. Give the tables of one job", first.display(), second.display())]
+    #[error("{} and {} belong to different jobs: {why}. Give the tables of one job", first.display(), second.display())]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
 

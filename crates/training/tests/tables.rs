@@ -301,7 +301,7 @@ fn tables_of_two_jobs_are_told_apart() {
     let error = why(write("again.csv", &by_rank(&one, 3)));
     assert!(
         error.contains("3.csv and ")
-            && error.contains("again.csv belong to two jobs: both have step 0 of rank 3"),
+            && error.contains("again.csv belong to different jobs: both have step 0 of rank 3"),
         "{error}"
     );
     let error = why(write("layout.csv", &by_rank(&other, 2)));

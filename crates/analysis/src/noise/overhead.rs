@@ -65,13 +65,14 @@ impl fmt::Display for NoInterval {
             NoInterval::TooFewDetours { detours } => {
                 write!(
                     f,
-                    "too short for an interval: {detours} of {FEWEST_DETOURS} required detours; measure longer"
+                    "too short for a confidence interval: it has {detours} of the {FEWEST_DETOURS} detours \
+                     needed; measure longer"
                 )
             }
             NoInterval::TooCorrelated { blocks } => write!(
                 f,
-                "too short for an interval: the noise is so correlated in time that it has only {blocks} of \
-                 {FEWEST_BLOCKS} required independent blocks; measure longer"
+                "too short for a confidence interval: the noise is so correlated in time that it has only \
+                 {blocks} of the {FEWEST_BLOCKS} independent blocks needed; measure longer"
             ),
         }
     }

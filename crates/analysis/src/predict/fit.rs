@@ -160,7 +160,7 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
         received.costs.receive
     } else {
         assumed.push(
-            "o_r is assumed to equal o_s: too few receives found their message already there".to_owned(),
+            "o_r is assumed to equal o_s: too few messages had arrived before their receive".to_owned(),
         );
         // Messages determine this better than collectives, whose algorithm is unknown.
         let by_messages = received.evidence.iter().any(|one| one.collective.is_none() && one.flights > 0.0);
@@ -168,8 +168,7 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
     };
     if rest <= receive {
         assumed.push(
-            "L is assumed to be 1 ns: the costs of send and receive already make up the one-way time"
-                .to_owned(),
+            "L is assumed to be 1 ns: o_s and o_r together already make up the one-way time".to_owned(),
         );
     }
     let time = |ps: f64| Time(ps.round() as u64);

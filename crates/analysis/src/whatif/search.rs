@@ -18,7 +18,7 @@ use straggler_trace::{Function, RankTrace, Trace};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     pub differences: Vec<Difference>,
-    /// On a network that costs nothing.
+    /// On an ideal network: messages take no time.
     pub ideal_network: bool,
 }
 

@@ -50,7 +50,7 @@ pub fn opening(recording: &NoiseRecording, analysis: &Analysis) -> String {
         between(overhead)
     );
     if let Some(why) = overhead.no_interval {
-        text.push_str(&format!("It is {why}.\n"));
+        text.push_str(&format!("The recording is {why}.\n"));
     }
     if overhead.detours > 50 && overhead.five_longest > 0.5 {
         text.push_str(&format!(

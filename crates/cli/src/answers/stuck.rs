@@ -57,6 +57,12 @@ pub fn stuck_failure(what: &str, stuck: &Stuck) -> Failure {
     Failure::new(Exit::Stuck, anyhow::Error::msg(what.to_string() + &explain(stuck)))
 }
 
+/// The same for `simulate`, which can accept messages that are never received.
+pub fn stuck_simulation(stuck: &Stuck) -> Failure {
+    let accept = if stuck.unfinished == 0 { ", or accept them with --allow-leftovers" } else { "" };
+    Failure::new(Exit::Stuck, anyhow::Error::msg(explain(stuck) + accept))
+}
+
 impl StuckAnswer {
     pub fn of(stuck: &Stuck) -> StuckAnswer {
         let leftover = |left: &Leftover| LeftoverAnswer {
@@ -165,7 +171,7 @@ fn is_rendezvous(blocked: &Blocked) -> bool {
 
 fn mend(stuck: &Stuck) -> &'static str {
     if stuck.unfinished == 0 {
-        "add the receives, or accept them with --allow-leftovers"
+        "add the receives"
     } else if !stuck.cycle.is_empty() && stuck.blocked.iter().any(is_rendezvous) {
         "let one of these ranks receive before it sends, or raise S above the size of these messages"
     } else if !stuck.cycle.is_empty() {
@@ -208,7 +214,12 @@ mod tests {
         assert_eq!(
             explain(&stuck),
             "1 message is never received:\n  never received: 100 B from rank 3 to rank 4 with tag 1\n\
-             add the receives, or accept them with --allow-leftovers"
+             add the receives"
+        );
+        let simulated = stuck_simulation(&stuck).error.to_string();
+        assert!(
+            simulated.ends_with("add the receives, or accept them with --allow-leftovers"),
+            "{simulated}"
         );
     }
 

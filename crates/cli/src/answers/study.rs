@@ -6,7 +6,7 @@ pub mod table;
 use crate::inputs::study::About;
 use label::labels;
 use straggler_analysis::study::Series;
-use straggler_report::numbers::{counted, percent};
+use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, longer, percent};
 
 /// This many series get a sentence; the rest is in the tables.
 const SENTENCES: usize = 8;
@@ -24,9 +24,10 @@ pub fn say(name: &str, all: &[Series], about: &About, threshold: f64, quantiles:
         text.push_str(&format!("\n{label}\n{points}"));
     }
     text.push_str(
-        "\nIntervals have 95 % confidence. Whiskers end at the farthest run within 1.5 interquartile \
-         ranges; slowdown is T/T0 - 1.\n",
+        "\nIntervals have 95 % confidence. Whiskers end at the farthest run within 1.5 interquartile ranges. ",
     );
+    text.push_str(SLOWDOWN_LEGEND);
+    text.push('\n');
     text
 }
 
@@ -51,8 +52,8 @@ pub fn verdict(all: &[Series], threshold: f64) -> Vec<String> {
     let worst = worst.max_by(|(one, _), (other, _)| one.largest_slowdown.total_cmp(&other.largest_slowdown));
     if let Some((point, label)) = worst {
         lines.push(format!(
-            "The slowest run of all is {} slower than without noise: {label} on {}.",
-            percent(point.largest_slowdown),
+            "With noise, the slowest run of all takes {}: {label} on {}.",
+            longer(point.largest_slowdown),
             processes(point.point.processes)
         ));
     }
@@ -62,8 +63,8 @@ pub fn verdict(all: &[Series], threshold: f64) -> Vec<String> {
 fn sentence(series: &Series, label: &str, threshold: f64) -> Option<String> {
     let largest = series.largest()?;
     let at_end = format!(
-        "the median is {} slower on {}",
-        percent(largest.median_slowdown),
+        "the median takes {} on {}",
+        longer(largest.median_slowdown),
         processes(largest.point.processes)
     );
     let limit = percent(threshold);

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 EXAMPLES
   straggler training generate --slow 2/1:1.6@5 -o job.csv
   straggler training show job.csv
-  straggler training whatif job.csv --mend 6";
+  straggler training whatif job.csv --fix 6";
 
 /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
 #[derive(Debug, Args)]

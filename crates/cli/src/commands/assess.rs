@@ -132,8 +132,8 @@ fn again(path: &Path) -> String {
 fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     let (file, again) = (quoted(&path.display().to_string()), again(path));
     let text = match stopped {
-        Some(stopped) => format!("interrupted {stopped}, saved in {file}; resume with: {again}"),
-        None => format!("interrupted: the measurement is in {file}; resume with: {again}"),
+        Some(stopped) => format!("interrupted {stopped}, saved in {file}; assess it with: {again}"),
+        None => format!("interrupted: the measurement is in {file}; assess it with: {again}"),
     };
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
 }
@@ -142,7 +142,7 @@ fn kept(path: &Path, stopped: Option<&str>) -> Failure {
 fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     let Some(path) = path else { return failure };
     let text = format!(
-        "{}. The measurement is in {}; resume with: {}",
+        "{}. The measurement is in {}; assess it with: {}",
         failure.error,
         quoted(&path.display().to_string()),
         again(path)

@@ -119,7 +119,7 @@ fn kept(plan: &Plan, nodes: usize) -> Failure {
     Failure::new(
         Exit::Interrupted,
         anyhow::Error::msg(format!(
-            "interrupted: the measurement of {} is in {folder}; resume with: straggler-mpi assess --from \
+            "interrupted: the measurement of {} is in {folder}; assess it with: straggler-mpi assess --from \
              {folder}, with the same other options",
             counted(nodes as u64, "node", "nodes")
         )),

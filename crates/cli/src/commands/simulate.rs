@@ -10,7 +10,7 @@ mod replicas;
 mod words;
 mod workload;
 
-use crate::answers::stuck::stuck_failure;
+use crate::answers::stuck::stuck_simulation;
 use crate::inputs::noise::has_drawn_source;
 pub use demand::demand;
 
@@ -112,7 +112,7 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
         (false, Some(_)) => {}
     }
     match stuck {
-        Some(stuck) => Err(stuck_failure("", stuck)),
+        Some(stuck) => Err(stuck_simulation(stuck)),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `straggler training`: who holds up a training job, and what mending it would win.
+//! `straggler training`: finds the stragglers of a training job, their causes, and what fixing each would save.
 
 mod convert;
 mod generate;

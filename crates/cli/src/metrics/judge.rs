@@ -89,7 +89,7 @@ impl Checked {
         let of = |outcome| self.limits.iter().filter(move |limit| limit.outcome == outcome);
         of(GateOutcome::Undecided).for_each(|limit| console.warn(&limit.says));
         for limit in self.kept() {
-            console.note(&format!("--fail-if {limit} is not true"));
+            console.note(&format!("--fail-if {limit}: limit not exceeded"));
         }
         let tripped: Vec<&str> = of(GateOutcome::Tripped).map(|limit| limit.says.as_str()).collect();
         match tripped.as_slice() {
@@ -160,7 +160,7 @@ fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
     }
 }
 
-/// "slowdown@65536>2: exceeded: slowdown of allreduce on 65,536 processes is 3.1 (2.9 to 3.3)".
+/// "--fail-if slowdown@65536>2: limit exceeded, slowdown of allreduce on 65,536 processes is 3.1 (95 % interval 2.9 to 3.3)".
 fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
     let unit = metric.kind.unit;
     let value = match (metric.value.is_finite(), metric.interval) {
@@ -176,11 +176,11 @@ fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
         _ => unit.write(metric.value),
     };
     let verdict = match outcome {
-        GateOutcome::Tripped => "is true",
-        GateOutcome::Passed => "is not true",
-        GateOutcome::Undecided => "is undecided",
+        GateOutcome::Tripped => "limit exceeded",
+        GateOutcome::Passed => "limit not exceeded",
+        GateOutcome::Undecided => "undecided",
     };
-    format!("--fail-if {limit} {verdict}: {} is {value}", metric.name())
+    format!("--fail-if {limit}: {verdict}, {} is {value}", metric.name())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use straggler_analysis::inflection::THRESHOLD;
 use straggler_analysis::study::{Series, Summary, series};
 use straggler_model::Time;
 use straggler_model::stats::CONFIDENCE;
-use straggler_report::numbers::{grouped, percent};
+use straggler_report::numbers::{SLOWDOWN_LEGEND, grouped, percent};
 use straggler_report::page::{
     Axis, BoxSeries, Boxes, Chart, Distribution, Line, Lines, Mark, Page, Role, Sample, Scale, Section,
     Table, Unit,
@@ -59,7 +59,7 @@ pub fn page(
         summary.insert(0, description.into());
     }
     let mut page = pages::page(name, summary, sections);
-    page.facts.add("Slowdown", "T/T0 − 1, where T0 is the time without noise");
+    page.facts.add("Slowdown", "in charts, T/T0 − 1, where T0 is the time without noise");
     page.facts.add("Intervals", format!("{} confidence, from order statistics", percent(CONFIDENCE)));
     for fitted in &about.fitted {
         page.facts.add(format!("Network fitted to the trace {}", fitted.trace), fitted.network.parameters());
@@ -200,9 +200,9 @@ fn distributions(group: &[Named<'_>], command: &str) -> Chart {
 fn points(group: &[Named<'_>], about: &About, command: &str) -> Table {
     let named: Vec<_> =
         group.iter().map(|(series, name)| (*series, name.as_str(), about.copies(series))).collect();
-    table::points(&named, &[]).titled("All points", command).with_note(
-        "Slowdowns are T/T0 − 1. Medians and quartiles are actual runs; of two middle runs, the lower.",
-    )
+    table::points(&named, &[]).titled("All points", command).with_note(format!(
+        "{SLOWDOWN_LEGEND} Medians and quartiles are actual runs; of two middle runs, the lower."
+    ))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn generate(typed: &Generate) -> Outcome<()> {
 fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
     if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
         return Err(Failure::usage(
-            "nothing is changed: give --slow, --link, --stall, --lose, --mend, --noise or --copies",
+            "nothing is changed: give --slow, --link, --stall, --lose, --fix, --noise or --copies",
         ));
     }
     Ok(())

@@ -109,7 +109,7 @@ impl HypothesisPlan {
         }
         let mut parts: Vec<String> = self.differences.iter().map(Difference::text).collect();
         parts.extend(self.network.as_ref().map(|network| format!("network {network}")));
-        parts.extend(self.ideal_network.then(|| "a network that costs nothing".to_owned()));
+        parts.extend(self.ideal_network.then(|| "an ideal network".to_owned()));
         let latencies = self.latency.latency_distribution.iter();
         parts.extend(latencies.map(|file| format!("latencies of {}", file.path.display())));
         let overheads = self.latency.overhead_distribution.iter();

@@ -212,7 +212,7 @@ fn names_that_no_source_has_are_refused() {
         .run("assess periodic:period=1ms,duration=1us,name=tick --ignore nobody")
         .ends_with(2)
         .says("--ignore nobody: no such source; the sources are: tick");
-    let text = "resume with: straggler assess b/node.noise";
+    let text = "assess it with: straggler assess b/node.noise";
     folder.run("assess --time 50ms --sources none --ignore nobody -o b").ends_with(2).says(text);
     assert!(folder.path().join("b/node.noise").exists());
 }
@@ -234,7 +234,7 @@ fn a_stopped_measurement_says_how_much_there_is() {
     let kept = folder.path().join("out/node.noise").exists();
     assert_eq!(
         kept,
-        said.contains("saved in out/node.noise; resume with: straggler assess out/node.noise"),
+        said.contains("saved in out/node.noise; assess it with: straggler assess out/node.noise"),
         "{said}"
     );
 }
@@ -317,7 +317,7 @@ fn a_finished_measurement_survives_an_interruption() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.contains("resume with: straggler assess out/node.noise"), "{said}");
+    assert!(said.contains("assess it with: straggler assess out/node.noise"), "{said}");
     folder.run("assess out/node.noise --processes 4 -o out").good();
 }
 

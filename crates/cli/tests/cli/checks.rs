@@ -11,12 +11,12 @@ fn noise_beyond_a_limit_ends_with_5() {
     folder
         .run(&format!("{show} --fail-if overhead>5%"))
         .ends_with(5)
-        .says("overhead>5% is true: overhead is 10 %");
+        .says("overhead>5%: limit exceeded, overhead is 10 %");
     folder.run(&format!("{show} --fail-if overhead>15%")).good();
     folder
         .run(&format!("{show} --fail-if longest>99us --fail-if overhead>15%"))
         .ends_with(5)
-        .says("longest>99us is true");
+        .says("longest>99us: limit exceeded");
     let answer = folder.run(&format!("{show} --fail-if overhead>5% --json")).ends_with(5).json();
     assert_eq!(answer["limits"][0]["outcome"], "tripped");
     assert!((answer["limits"][0]["value"].as_f64().unwrap() - 0.1).abs() < 1e-9);
@@ -65,7 +65,10 @@ fn studies_and_predictions_have_limits_too() {
         "name = 's'\nreplicas = 9\nprocesses = [4, 16]\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = ['none', 'altix']\n",
     );
     folder.run("study run s.toml -o out --fail-if slowdown@16>1e9 --prometheus s.prom").good();
-    folder.run("study show out --fail-if slowdown@16<1e9").ends_with(5).says("slowdown@16<1e9 is true");
+    folder
+        .run("study show out --fail-if slowdown@16<1e9")
+        .ends_with(5)
+        .says("slowdown@16<1e9: limit exceeded");
     folder.run("study show out --fail-if slowdown@5>1").ends_with(3).says("4, 16 processes");
     let text = std::fs::read_to_string(folder.path().join("s.prom")).unwrap();
     assert!(text.contains("# TYPE straggler_slowdown_ratio gauge"), "{text}");
@@ -76,7 +79,7 @@ fn studies_and_predictions_have_limits_too() {
     folder
         .run(&format!("predict {halo} --fit --fail-if predicted>1ps"))
         .ends_with(5)
-        .says("predicted>1ps is true");
+        .says("predicted>1ps: limit exceeded");
 }
 
 #[test]

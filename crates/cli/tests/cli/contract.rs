@@ -157,5 +157,11 @@ fn the_critical_path_adds_up() {
     assert_eq!(path["makespan_ps"], answer["makespan_ps"]);
     let parts: u64 = path["parts"].as_object().unwrap().values().map(|part| part.as_u64().unwrap()).sum();
     assert_eq!(answer["makespan_ps"], parts);
-    assert!(folder.run(&line).good().stdout().contains("The chain of events that decides the makespan"));
+    assert!(
+        folder
+            .run(&line)
+            .good()
+            .stdout()
+            .contains("The critical path, the chain of events that determines the makespan")
+    );
 }

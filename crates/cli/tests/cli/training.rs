@@ -10,7 +10,7 @@ use straggler_report::page::{Block, Chart, Heat, Page, Plot};
 fn a_slow_worker_is_named_with_its_step() {
     let folder = Folder::new();
     let text = folder.run("training show fixtures/training/slow-worker.csv").good().stdout();
-    assert!(text.starts_with("The steps take 1.26 times as long as they would"), "{text}");
+    assert!(text.starts_with("The steps take 26 % longer than they would"), "{text}");
     assert!(text.contains("Rank 6 is slow since step 5: without that, a step would take 1.63 s"), "{text}");
     assert!(text.contains("20 % less (from step 5 on, 1.63 s instead of 2.34 s)."), "{text}");
     assert!(text.contains("The job is synthetic"), "{text}");
@@ -161,14 +161,14 @@ fn one_stage_is_not_spoken_of() {
     assert!(!text.contains("stage"), "{text}");
 }
 
-/// AR, whose published S is 1.973, mended and slowed again. The tables are where STRAGGLER_TRAINING_JOBS says.
+/// AR, whose published S is 1.973, fixed and slowed again. The tables are where STRAGGLER_TRAINING_JOBS says.
 #[test]
-fn a_public_job_is_mended_and_slowed_again() {
+fn a_public_job_is_fixed_and_slowed_again() {
     let Some(jobs) = public_jobs::folder() else { return };
     let folder = Folder::new();
     let jobs = jobs.canonicalize().unwrap();
     let (table, meta) = (jobs.join("trace-AR.parquet"), jobs.join("meta-AR.yaml"));
-    let line = format!("training whatif {} --mend 0 --slow 0:2.36 -o again.parquet", table.display());
+    let line = format!("training whatif {} --fix 0 --slow 0:2.36 -o again.parquet", table.display());
     folder.run(&line).good();
     let show = format!("training show again.parquet --meta {} --method published --json", meta.display());
     let s = folder.run(&show).good().json()["s"].as_f64().unwrap();
@@ -298,7 +298,7 @@ fn files_that_are_no_good_are_named() {
     std::fs::create_dir(folder.path().join("two")).unwrap();
     folder.write("two/a.csv", &table);
     folder.write("two/b.csv", &table);
-    folder.run("training show two").ends_with(3).says("belong to two jobs: both have step 0 of rank 0");
+    folder.run("training show two").ends_with(3).says("belong to different jobs: both have step 0 of rank 0");
     folder.write("corrupt.parquet", "PAR1 nothing PAR1");
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");
     folder.write("notes.json", "{\"hello\": 1}");
@@ -339,16 +339,16 @@ fn files_that_are_no_good_are_named() {
 fn a_job_is_changed() {
     let folder = Folder::new();
     let job = "fixtures/training/slow-worker.csv";
-    let text = folder.run(&format!("training whatif {job} --mend 6")).good().stdout();
+    let text = folder.run(&format!("training whatif {job} --fix 6")).good().stdout();
     assert!(text.starts_with("A step takes 1.63 s instead of 2.04 s, 20 % less."), "{text}");
     assert!(text.contains("  rank 6 is as fast as typical workers of its stage\n"), "{text}");
-    // What mending wins is what the analysis says.
+    // Fixing it saves what the analysis says. `--mend` is the former name of `--fix`.
     let shown = folder.run(&format!("training show {job} --json")).good().json();
-    let mended = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
-    let won = mended["step_seconds"].as_f64().unwrap() - mended["changed_seconds"].as_f64().unwrap();
-    assert!((won / shown["causes"][0]["seconds"].as_f64().unwrap() - 1.0).abs() < 0.02, "{mended}");
+    let fixed = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
+    let won = fixed["step_seconds"].as_f64().unwrap() - fixed["changed_seconds"].as_f64().unwrap();
+    assert!((won / shown["causes"][0]["seconds"].as_f64().unwrap() - 1.0).abs() < 0.02, "{fixed}");
     // As a table it is a job like any other.
-    folder.run(&format!("training whatif {job} --mend 6 --slow 6:1.6@5 -o again.csv")).good();
+    folder.run(&format!("training whatif {job} --fix 6 --slow 6:1.6@5 -o again.csv")).good();
     let again = folder.run("training show again.csv --json").good().json();
     assert_eq!((&again["causes"][0]["ranks"][0], &again["synthetic"]), (&6.into(), &true.into()), "{again}");
     assert_eq!(again["causes"][0]["since_step"], 5, "{again}");
@@ -366,7 +366,7 @@ fn what_is_left_to_chance_is_drawn() {
     assert_eq!(json["worst"][0]["slowdown"], json["slowdowns"]["max"]);
     assert_eq!(folder.run(&format!("{drawn} --threads 1")).good().json(), json);
     // Of the worst draws those are named who were drawn, not those who are always hit.
-    let both = folder.run(&format!("{job} --mend all --slow any:2 --draws 5 --json")).good().json();
+    let both = folder.run(&format!("{job} --fix all --slow any:2 --draws 5 --json")).good().json();
     assert_eq!(both["worst"][0]["ranks"].as_array().unwrap().len(), 1, "{both}");
     let noise = format!("{job} --noise periodic:rate=100Hz,duration=1ms --draws 3 --report noise.html");
     let text = folder.run(&noise).good().stdout();

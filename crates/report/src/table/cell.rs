@@ -1,6 +1,6 @@
 //! What stands in a table. Each kind of number has one spelling, for terminal and page.
 
-use crate::numbers::{grouped, percent, seconds, significant};
+use crate::numbers::{grouped, percent, seconds, significant, slowdown};
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::units::Bytes;
@@ -42,6 +42,11 @@ impl Cell {
 
     pub fn share(share: f64) -> Cell {
         Cell::number(percent(share), share)
+    }
+
+    /// T/T0 − 1: `+17 %`, `3.40×`.
+    pub fn slowdown(more: f64) -> Cell {
+        Cell::number(slowdown(more), more)
     }
 
     /// In three significant digits.

@@ -48,7 +48,7 @@ pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashM
         receives.sort_unstable();
         for ((_, send), (_, receive)) in sends.into_iter().zip(receives) {
             let own = *tags;
-            // Answers need as many.
+            // The answers to synchronous sends take as many tags again.
             *tags = tags.checked_add(1).filter(|&tags| tags < u32::MAX / 4).ok_or(TraceError::TooManyTags)?;
             if !threads {
                 stand_for.insert(own, shared);

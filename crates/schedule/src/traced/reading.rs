@@ -62,22 +62,22 @@ pub(super) struct ReadThread {
 }
 
 impl Shared<'_> {
-    /// The number that stands for a communicator on both of its sides.
+    /// One number for both sides of an intercommunicator.
     pub fn side(&self, comm: CommId) -> CommId {
         self.one_side.get(comm.index()).copied().unwrap_or(comm)
     }
 
-    /// The number of a tag of a communicator, which no other has.
+    /// A number for a tag of a communicator, unique in the run.
     pub fn tag(&mut self, comm: CommId, tag: i64) -> Result<Tag, TraceError> {
         let side = self.side(comm);
         let next = self.tags.len();
         let tag = *self.tags.entry((side, tag)).or_insert(next as u32);
-        // Answers need as many.
+        // The answers to synchronous sends take as many tags again.
         if next < (u32::MAX / 4) as usize { Ok(tag) } else { Err(TraceError::TooManyTags) }
     }
 }
 
-/// What a receive asks for; nothing stands for anyone, or any tag.
+/// Which messages a receive accepts. `None` means any source, or any tag.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Pattern {
     pub comm: CommId,

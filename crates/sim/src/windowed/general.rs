@@ -162,7 +162,7 @@ impl<P: Program> Left<'_, P> {
     pub fn conclude(&self, program: &P, network: &Network, rank: Rank, remains: &mut Remains) -> Time {
         let &Left { host, agenda, local, block, pool } = self;
         if !agenda.is_idle() {
-            // What is ready and never ran waits for the end of time.
+            // An operation that is ready but never ran would start at Time::NEVER: simulated time overflowed.
             remains.out_of_time();
         }
         if !program.finished(rank, local, block) {

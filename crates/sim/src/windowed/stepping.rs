@@ -545,7 +545,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
 
     fn conclude(&self, rank: Rank, slot: &Slot, pool: &EarlyPool, remains: &mut Remains) -> Time {
         if slot.state.pending != 0 {
-            // What is ready and never ran waits for the end of time.
+            // An operation that is ready but never ran would start at Time::NEVER: simulated time overflowed.
             remains.out_of_time();
         }
         if slot.phase < self.script.phases() {

@@ -11,7 +11,7 @@ impl Synthetic {
     /// Adds a fault. If its worker is random, the seed decides.
     ///
     /// # Errors
-    /// There is no such rank or step, or the fault does not apply to synthetic jobs, which cannot have lost or mended workers.
+    /// There is no such rank or step, or the fault does not apply to synthetic jobs, which cannot have lost or fixed workers.
     pub fn add(&mut self, fault: &whatif::Fault) -> Result<(), SyntheticError> {
         let all = self.dp.saturating_mul(self.pp);
         let place = |rank: u32| match rank < all {

@@ -21,7 +21,7 @@ pub enum SyntheticError {
     NoRank { rank: u32, last: u32 },
     #[error("there is no step {step}: steps are 0 to {last}")]
     NoStep { step: i64, last: u32 },
-    #[error("a synthetic job cannot have lost or mended workers")]
+    #[error("a synthetic job cannot have lost or fixed workers")]
     NoFault,
     #[error("no transfer involves only workers {}/{} and {}/{}", one.0, one.1, other.0, other.1)]
     NoLink { one: (u32, u32), other: (u32, u32) },

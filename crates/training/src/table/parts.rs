@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A table that cannot be read is left out and listed in the faults.
 ///
 /// # Errors
-/// No table can be read, none has rows, or the tables belong to two jobs.
+/// No table can be read, none has rows, or the tables belong to different jobs.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     refuse_the_same(paths)?;
     let mut whole = Table::default();

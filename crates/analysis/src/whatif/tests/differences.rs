@@ -115,7 +115,7 @@ fn messages_are_sent_together_or_in_parts() {
     assert_eq!(count(&merged), (1, 16));
     let split = with(&two, Difference::Split { filter: Filter::default(), count: 4 });
     assert_eq!(count(&split), (8, 16));
-    // Both come to their end, and what was computed is computed.
+    // Both runs finish, and the computation of 3 ms stays as long as it was.
     for changed in [merged, split] {
         let run = simulate(&changed, Decisions::Redecide);
         assert_eq!(run.finish.len(), 2);

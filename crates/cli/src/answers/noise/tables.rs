@@ -12,11 +12,11 @@ pub fn sources(sources: &[SourceNoise]) -> Table {
         .number("detours", |row| Cell::count(row.events))
         .number("of the noise", |row| Cell::share(row.share))
         .number("of the time", |row| Cell::share(row.overhead))
-        .number("a second", |row| Cell::significant(row.rate_hz))
+        .number("per second", |row| Cell::significant(row.rate_hz))
         .number("median", |row| Cell::ps(row.median_ps))
         .number("99 %", |row| Cell::ps(row.p99_ps))
         .number("longest", |row| Cell::ps(row.max_ps))
-        .text("strikes", |row| row.rhythm.as_ref().map_or_else(|| "at random".into(), rhythm))
+        .text("pattern", |row| row.rhythm.as_ref().map_or_else(|| "at random".into(), rhythm))
         .text("evidence", |row| evidence(row.evidence))
         .build()
 }

@@ -3,7 +3,7 @@
 use straggler_analysis::study::{Series, Summary};
 use straggler_model::Time;
 use straggler_model::stats::Quantile;
-use straggler_report::numbers::percent;
+use straggler_report::numbers::slowdowns;
 use straggler_report::{Cell, Columns, Table};
 
 /// A series with its name, and the number of trace copies at each point, if any.
@@ -24,9 +24,7 @@ pub fn points(group: &[Named<'_>], quantiles: &[f64]) -> Table {
     });
     let with_copies = group.iter().any(|(_, _, copies)| !copies.is_empty());
     let interval = |summary: &Summary| summary.median_interval.map(|median| times((median.low, median.high)));
-    let slowdown = |summary: &Summary| {
-        summary.slowdown.map(|all| format!("{} – {}", percent(all.low), percent(all.high)))
-    };
+    let slowdown = |summary: &Summary| summary.slowdown.map(|all| slowdowns([all.low, all.high]).join(" – "));
     let quantile = |summary: &Summary, q: f64| {
         let told =
             |found: Quantile<u64>| format!("{} ({})", Time(found.value), times((found.low, found.high)));
@@ -48,10 +46,10 @@ pub fn points(group: &[Named<'_>], quantiles: &[f64]) -> Table {
         .number("whiskers", |(_, _, row)| times((row.times.low, row.times.high)))
         .number("outliers", |(_, _, row)| Cell::count(row.times.outliers.len()))
         .number("largest", |(_, _, row)| Cell::ps(row.times.max))
-        .number("slowdown", |(_, _, row)| Cell::share(row.median_slowdown))
+        .number("slowdown", |(_, _, row)| Cell::slowdown(row.median_slowdown))
         .number("interval", |(_, _, row)| slowdown(row).unwrap_or_else(|| NONE.into()))
         .on_page_called("its interval")
-        .number("largest slowdown", |(_, _, row)| Cell::share(row.largest_slowdown))
+        .number("largest slowdown", |(_, _, row)| Cell::slowdown(row.largest_slowdown))
         .page_only()
         .each(quantiles, |columns, &q| {
             columns.number(format!("{q} quantile"), |(_, _, row)| quantile(row, q))

@@ -90,7 +90,7 @@ pub fn lose(text: &str) -> Result<TypedFault, String> {
     Ok(TypedFault { who: who(whom)?, with: None, what: What::Lost, from_step })
 }
 
-pub fn mend(text: &str) -> Result<TypedFault, String> {
+pub fn fix(text: &str) -> Result<TypedFault, String> {
     let (whom, from_step) = since(text)?;
     Ok(TypedFault { who: who(whom)?, with: None, what: What::Mended, from_step })
 }

@@ -1,6 +1,6 @@
 //! `straggler training whatif` as typed.
 
-use super::faults::{TypedFault, link, lose, mend, slow, stall, who_help};
+use super::faults::{TypedFault, fix, link, lose, slow, stall, who_help};
 use crate::args::count::count;
 use crate::args::report::ReportOption;
 use crate::args::typed_text::noise;
@@ -18,8 +18,8 @@ EXAMPLES
   straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow any:1.5
   straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow 1%:1.5
 
-  What if rank 6 were repaired, or lost? If the link between ranks 2 and 6 were slow? With noise?
-  straggler training whatif fixtures/training/slow-worker.csv --mend 6
+  What if rank 6 were fixed, or lost? If the link between ranks 2 and 6 were slow? With noise?
+  straggler training whatif fixtures/training/slow-worker.csv --fix 6
   straggler training whatif fixtures/training/slow-worker.csv --lose 6
   straggler training whatif fixtures/training/slow-worker.csv --link 2-6:10
   straggler training whatif fixtures/training/slow-worker.csv --draws 20 \\
@@ -51,9 +51,9 @@ pub struct WhatIf {
     /// Lose a worker: the job continues without its data-parallel rank
     #[arg(long, value_name = "WHO[@STEP]", value_parser = lose)]
     pub lose: Vec<TypedFault>,
-    /// Give a worker the times of a typical worker of its stage. Applied before the other changes
-    #[arg(long, value_name = "WHO[@STEP]", value_parser = mend)]
-    pub mend: Vec<TypedFault>,
+    /// Fix a worker: give it the times of a typical worker of its stage. Applied before the other changes
+    #[arg(long, alias = "mend", value_name = "WHO[@STEP]", value_parser = fix)]
+    pub fix: Vec<TypedFault>,
     /// Add noise to everything except transfers: a recording of `straggler measure noise`, or a noise spec
     #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
@@ -73,6 +73,6 @@ pub struct WhatIf {
 impl WhatIf {
     /// All changes, in the order in which they are applied.
     pub fn faults(&self) -> impl Iterator<Item = &TypedFault> {
-        [&self.mend, &self.slow, &self.link, &self.stall, &self.lose].into_iter().flatten()
+        [&self.fix, &self.slow, &self.link, &self.stall, &self.lose].into_iter().flatten()
     }
 }

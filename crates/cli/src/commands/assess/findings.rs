@@ -12,7 +12,7 @@ use straggler_analysis::noise::Explained;
 use straggler_model::Time;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::UNNAMED;
-use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
+use straggler_report::numbers::{counted, grouped, longer, percent, seconds, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.
 const SCALES: [u32; 2] = [1024, 16384];
@@ -32,18 +32,18 @@ fn verdict(report: &Report) -> Vec<String> {
     let operation = an_operation(report);
     lines.push(match curve.inflection {
         Some(processes) => format!(
-            "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on it makes the \
-             median more than {} slower.",
+            "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on the \
+             median takes more than {}.",
             network(report),
             grouped(processes),
-            percent(report.threshold)
+            longer(report.threshold)
         ),
         None => format!(
-            "On {}, noise is not a bottleneck of {operation} up to {} processes: it makes the median at \
-             most {} slower.",
+            "On {}, noise is not a bottleneck of {operation} up to {} processes: the slowdown of the \
+             median is at most {}.",
             network(report),
             grouped(curve.points.last().map_or(0, |point| point.processes)),
-            percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
+            slowdown(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
         ),
     });
     lines.push(costs(curve, report.program.is_some()));
@@ -124,15 +124,6 @@ fn costs(curve: &Curve, is_program: bool) -> String {
     format!("It takes {}.", each.collect::<Vec<_>>().join(", "))
 }
 
-/// "17 % longer", "3.4 times as long".
-fn longer(slowdown: f64) -> String {
-    match slowdown {
-        more if more >= 1.0 => format!("{} times as long", significant(more + 1.0)),
-        more if more > 0.0 => format!("{} longer", percent(more)),
-        _ => "no longer".into(),
-    }
-}
-
 pub fn advice(report: &Report, ranking: &Ranking) -> String {
     if unnamed_share(report) > 0.5 {
         return "Unknown what to remove: most of this noise has no named source. Measure with straggler as \
@@ -143,19 +134,19 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
         Some(first) if first.cause == jobs::NAME => format!(
-            "Keep the {}{} off the node first. Without them, {} processes see a slowdown of {} instead of {}.",
+            "Keep the {}{} off the node first. Without them, {} processes take {} instead of {}.",
             jobs::NAME,
             if report.subject.jobs.is_busy() { " named above" } else { "" },
             processes,
-            percent(first.slowdown.median),
-            percent(ranking.slowdown.median)
+            longer(first.slowdown.median),
+            longer(ranking.slowdown.median)
         ),
         Some(first) => format!(
-            "Remove first: {}. Without it, {} processes see a slowdown of {} instead of {}.",
+            "Remove first: {}. Without it, {} processes take {} instead of {}.",
             first.cause,
             processes,
-            percent(first.slowdown.median),
-            percent(ranking.slowdown.median)
+            longer(first.slowdown.median),
+            longer(ranking.slowdown.median)
         ),
         None if ranking.removals.is_empty() => "There is no source to remove.".into(),
         None => format!(
@@ -203,11 +194,11 @@ fn one_after_another(report: &Report) -> Option<String> {
     let names = ranking.removals.iter().map(|removal| removal.cause.as_str());
     let steps = names.zip(&ranking.one_after_another);
     let steps: Vec<String> =
-        steps.map(|(name, left)| format!("without {name} {}", percent(left.median))).collect();
+        steps.map(|(name, left)| format!("without {name} {}", slowdown(left.median))).collect();
     Some(format!(
         "removed one after another at {} processes: {} with all, {}",
         grouped(ranking.processes),
-        percent(ranking.slowdown.median),
+        slowdown(ranking.slowdown.median),
         steps.join(", then ")
     ))
 }

@@ -9,7 +9,7 @@ use crate::invocation::command_line;
 use crate::pages;
 use straggler_analysis::assess;
 use straggler_analysis::noise::Analysis;
-use straggler_report::numbers::{grouped, percent};
+use straggler_report::numbers::{SLOWDOWN_LEGEND, grouped, longer, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Unit};
 
 pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
@@ -46,7 +46,7 @@ fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) 
     let mut section = Section::new("Slowdowns by processes");
     section.text.push("Median of the replicas, with its interval; T / T0 - 1, so 0 means no loss.".into());
     section.add(Chart { command: command.into(), synthetic, ..slowdowns(report) });
-    section.add(tables::points(report).titled("Slowdowns (T / T0 - 1)", command));
+    section.add(tables::points(report).titled("Slowdowns", command).with_note(SLOWDOWN_LEGEND));
     if findings.iter().any(|finding| finding.text == STAR) {
         section.text.push(STAR.into());
     }
@@ -62,8 +62,7 @@ pub fn slowdowns(report: &Report) -> Chart {
             name: format!("{}: noise dominates from {} processes", curve.name, grouped(processes)),
         })
     };
-    let threshold =
-        Mark { x: None, y: Some(report.threshold), name: format!("{} slower", percent(report.threshold)) };
+    let threshold = Mark { x: None, y: Some(report.threshold), name: longer(report.threshold) };
     let plot = Lines {
         x: Axis::processes(),
         y: Axis::new("slowdown T / T0 - 1", Unit::Share, scale(report)),
@@ -110,7 +109,7 @@ pub fn gains(ranking: &assess::Ranking) -> Chart {
         value: removal.gain,
         low: Some(removal.gain_low),
         high: Some(removal.gain_high),
-        note: format!("leaves {}", percent(removal.slowdown.median)),
+        note: format!("leaves {}", slowdown(removal.slowdown.median)),
     };
     let plot = Bars {
         x: Axis::linear("reduction of the slowdown T / T0 - 1", Unit::Share),

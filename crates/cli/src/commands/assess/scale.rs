@@ -58,13 +58,13 @@ fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     let more = in_words(seconds_for(left_out.messages as f64, limit.threads));
     Some(match left_out.why {
         Why::Noise => format!(
-            "Not simulated: {name} on more than {simulated} processes. With this much noise, the requested \
-             {asked} would take about {more} more."
+            "Not simulated: {name} on more than {simulated} processes. So much noise makes the simulation \
+             slow: the requested {asked} processes would take about {more} more."
         ),
         Why::Time => format!(
-            "Not simulated: {name} on more than {simulated} processes, because this machine is busy or \
-             slow and used up its share of the {} for simulating. The requested {asked} would take about \
-             {more} more on an idle machine{}.",
+            "Not simulated: {name} on more than {simulated} processes. This machine is busy or slow: {name} \
+             has used up its share of the {} for simulations. The requested {asked} processes would take \
+             about {more} more on an idle machine{}.",
             in_words(limit.seconds),
             limit.again
         ),
@@ -103,10 +103,13 @@ mod tests {
         };
         let limit = Limit { threads: 2, seconds: 40.0, again: ": straggler assess n".into() };
         let text = left_out(&of(Why::Noise), &limit).unwrap();
-        assert!(text.contains("the requested 1,048,576 would take about 69 seconds more."), "{text}");
+        assert!(
+            text.contains("the requested 1,048,576 processes would take about 69 seconds more."),
+            "{text}"
+        );
         let text = left_out(&of(Why::Time), &limit).unwrap();
         assert!(
-            text.contains("busy or slow and used up its share of the 40 seconds for simulating"),
+            text.contains("busy or slow: allreduce has used up its share of the 40 seconds for simulations"),
             "{text}"
         );
         assert!(text.contains("more on an idle machine: straggler assess n."), "{text}");

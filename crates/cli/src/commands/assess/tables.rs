@@ -6,7 +6,7 @@ use crate::answers::noise::evidence;
 use straggler_analysis::assess::{Curve, Point, Removal};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, percent, rounded};
+use straggler_report::numbers::{grouped, percent, rounded, slowdowns};
 use straggler_report::{Cell, Columns, Table};
 
 fn copies(report: &Report) -> &[u32] {
@@ -14,7 +14,7 @@ fn copies(report: &Report) -> &[u32] {
 }
 
 fn with_interval(slowdown: &Slowdown) -> Cell {
-    let [median, low, high] = [slowdown.median, slowdown.low, slowdown.high].map(percent);
+    let [median, low, high] = slowdowns([slowdown.median, slowdown.low, slowdown.high]);
     Cell::number(format!("{median} [{low}, {high}]"), slowdown.median)
 }
 
@@ -65,9 +65,9 @@ pub fn points(report: &Report) -> Table {
         .each((!copies.is_empty()).then_some("copies"), |columns, name| {
             columns.number(name, |(_, copies, _)| copies.map(Cell::count))
         })
-        .number("slowdown", |(_, _, point)| starred(Cell::share(point.slowdown.median), point))
-        .number("at least", |(_, _, point)| Cell::share(point.slowdown.low))
-        .number("at most", |(_, _, point)| Cell::share(point.slowdown.high))
+        .number("slowdown", |(_, _, point)| starred(Cell::slowdown(point.slowdown.median), point))
+        .number("at least", |(_, _, point)| Cell::slowdown(point.slowdown.low))
+        .number("at most", |(_, _, point)| Cell::slowdown(point.slowdown.high))
         .number("replicas", |(_, _, point)| Cell::count(point.replicas))
         .number("without noise", |(_, _, point)| Cell::ps(point.quiet_ps))
         .number("with noise", |(_, _, point)| Cell::ps(point.median_ps))
@@ -120,7 +120,7 @@ impl Subject {
         }
         // A description has no end.
         let rate = durations.len() as f64 / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
-        Cell::number(format!("{} a second", rounded(rate)), rate)
+        Cell::number(format!("{} per second", rounded(rate)), rate)
     }
 
     fn share_of(&self, id: u16) -> Cell {

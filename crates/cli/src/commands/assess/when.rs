@@ -4,7 +4,7 @@ use super::phrases::an_operation;
 use super::{Report, jobs};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
-use straggler_report::numbers::{counted, grouped, significant};
+use straggler_report::numbers::{counted, grouped, longer_range};
 
 /// If the parts of a measurement differ by more than this factor, the verdict depends on the time of measurement.
 const REPEATS: f64 = 1.5;
@@ -25,11 +25,10 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
     let parts = counted(variation.parts.len() as u64, "part", "parts");
     Some(format!(
         "This depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} \
-         processes takes between {} and {} times as long{}. {}",
+         processes takes {}{}. {}",
         an_operation(report),
         grouped(variation.processes),
-        significant(1.0 + least),
-        significant(1.0 + most),
+        longer_range(least, most),
         cause_of(report, variation),
         settling(variation, report.subject.measured_here)
     ))
@@ -68,13 +67,11 @@ pub fn repeats(report: &Report) -> Option<String> {
     let variation = report.answer.variation.as_ref().filter(|_| depends_on_when(report).is_none())?;
     let (least, most) = variation.range();
     Some(format!(
-        "the measurement is repeatable: with each of its {} parts alone, {} on {} processes takes between \
-         {} and {} times as long",
+        "the measurement is repeatable: with each of its {} parts alone, {} on {} processes takes {}",
         variation.parts.len(),
         an_operation(report),
         grouped(variation.processes),
-        significant(1.0 + least),
-        significant(1.0 + most)
+        longer_range(least, most)
     ))
 }
 

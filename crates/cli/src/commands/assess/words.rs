@@ -3,11 +3,12 @@
 use super::phrases::{STAR, an_operation};
 use super::{Report, tables};
 use crate::answers::findings::{Finding, FindingKind};
+use straggler_report::numbers::SLOWDOWN_LEGEND;
 
 pub fn say(report: &Report, findings: &[Finding]) -> String {
     let mut text = FindingKind::Verdict.of(findings).join("\n");
     text += &format!(
-        "\n\nSlowdowns by processes (T / T0 - 1, median of the replicas)\n\n{}",
+        "\n\nSlowdowns by processes, median of the replicas. {SLOWDOWN_LEGEND}\n\n{}",
         tables::curves(report)
     );
     let mut notes = FindingKind::Note.of(findings);

@@ -52,7 +52,7 @@ fn headline(answer: &MeasureNoiseAnswer) -> String {
     let cores = answer.cores.len() as u64;
     let length = answer.cores.iter().map(|core| core.length_ps).max().unwrap_or(0);
     format!(
-        "Noise took {} of the time of {}: {} in {}",
+        "Noise took {} of the time on {}: {} in {}",
         percent(answer.overhead),
         counted(cores, "core", "cores"),
         counted(answer.detours, "detour", "detours"),
@@ -84,7 +84,7 @@ fn slow_phases(answer: &MeasureNoiseAnswer) -> Option<String> {
     let extra = answer.overhead_with_slow_phases - answer.overhead;
     (phases > 0).then(|| {
         format!(
-            "In addition, everything was slower in {}, which cost another {}.",
+            "In addition, cores ran slower in {}, which cost another {} of the time.",
             counted(phases, "phase", "phases"),
             percent(extra)
         )
@@ -96,9 +96,9 @@ fn lost(answer: &MeasureNoiseAnswer) -> Option<String> {
     let time: u64 = answer.cores.iter().map(|core| core.lost_ps).sum();
     (lost > 0).then(|| {
         format!(
-            "The buffers filled up before the end, and the results stop there: {} of {} in all that came \
-             later are counted but not stored; raise --buffer or --threshold.",
-            counted(lost, "detour", "detours"),
+            "The buffers filled up before the end, and the recording stops there: {} ({} in total) are \
+             counted but not stored; raise --buffer or --threshold.",
+            counted(lost, "later detour", "later detours"),
             Time(time)
         )
     })
@@ -143,9 +143,8 @@ fn timer(answer: &MeasureNoiseAnswer) -> String {
     );
     if answer.method == Method::Detour {
         let ratio = answer.timer.loop_over_read.unwrap_or(0.0);
-        text += &format!("An iteration of the loop takes {ratio:.2} times a reading; ");
         text += &format!(
-            "noise of up to {} can be seen.\n",
+            "A loop iteration takes {ratio:.2} times as long as a reading, so the loop sees noise of up to {}.\n",
             frequency(highest_frequency(Time(answer.t_min_ps())))
         );
     }

@@ -8,7 +8,7 @@ use crate::invocation::command_line;
 use crate::pages;
 use straggler_analysis::nodes::Unit;
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, percent};
+use straggler_report::numbers::{grouped, longer, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Heat, Page, Section, Unit as Of};
 use straggler_report::{Cell, Columns};
 
@@ -125,7 +125,7 @@ fn gains(report: &Report, command: &str) -> Section {
             value: gain.times,
             low: Some(gain.low),
             high: Some(gain.high),
-            note: format!("leaves a slowdown of {}", percent(gain.slowdown.median)),
+            note: format!("leaves a slowdown of {}", slowdown(gain.slowdown.median)),
         };
         let worst = scale.replaced.iter().map(|gain| bar(replaced(report, gain), gain));
         let removals = scale.removals.iter().map(|removal| {
@@ -136,10 +136,9 @@ fn gains(report: &Report, command: &str) -> Section {
             continue;
         }
         let plot = Bars { x: Axis::linear("speedup", Of::Factor), bars };
-        let all = percent(scale.slowdown.median);
+        let all = longer(scale.slowdown.median);
         let title = format!("An allreduce over {} processes", grouped(scale.processes));
-        let note =
-            format!("With all noise, the slowdown T / T0 - 1 is {all}, in {} replicas.", scale.replicas);
+        let note = format!("With all noise it takes {all}, in the median of {} replicas.", scale.replicas);
         section.add(Chart::new(title, command, plot).with_note(note));
     }
     section

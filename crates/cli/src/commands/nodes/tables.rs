@@ -32,19 +32,19 @@ pub fn ranking(report: &Report, most: usize) -> Table {
 
 /// The gains from replacing and removing at each scale.
 pub fn gains(report: &Report) -> Table {
-    let mut table = Table::new("", &["", "#processes", "#speedup", "#leaves T / T0 - 1"]);
+    let mut table = Table::new("", &["", "#processes", "#speedup", "#remaining slowdown"]);
     for scale in &report.costs.scales {
         let processes = || Cell::count(scale.processes);
         table.row([
             "(with all noise)".into(),
             processes(),
             Cell::default(),
-            Cell::share(scale.slowdown.median),
+            Cell::slowdown(scale.slowdown.median),
         ]);
         let mut row = |what: String, gain: &Gain| {
             let [times, low, high] = [gain.times, gain.low, gain.high].map(significant);
             let times = Cell::number(format!("{times} [{low}, {high}]"), gain.times);
-            table.row([what.into(), processes(), times, Cell::share(gain.slowdown.median)]);
+            table.row([what.into(), processes(), times, Cell::slowdown(gain.slowdown.median)]);
         };
         scale.replaced.iter().for_each(|gain| row(replaced(report, gain), gain));
         for removal in &scale.removals {

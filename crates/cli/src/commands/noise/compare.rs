@@ -99,7 +99,7 @@ fn listed(parts: &[&str]) -> String {
 
 fn say(answer: &CompareNoiseAnswer) -> String {
     let comparison = &answer.comparison;
-    let mut table = Table::new("", &["", "#A", "#B", "#difference", "#limit of chance"]);
+    let mut table = Table::new("", &["", "#A", "#B", "#difference", "#critical value"]);
     let [first, second] = &comparison.overheads;
     let by = comparison.overhead_difference;
     let by = by

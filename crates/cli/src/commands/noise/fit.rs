@@ -125,12 +125,14 @@ impl<'a> FitNoiseAnswer<'a> {
 fn say(answer: &FitNoiseAnswer<'_>) -> String {
     let count = counted(answer.sources.len() as u64, "source", "sources");
     let (has, was) = (percent(answer.fitted_overhead), percent(answer.overhead));
-    let mut text = format!("A signature of {count} takes {has} of the time; {was} was measured.\n");
+    let mut text = format!(
+        "The signature has {count}. Its noise takes {has} of the time; the measured noise takes {was}.\n"
+    );
     for (what, Distance { distance, limit }) in [("durations", &answer.durations), ("gaps", &answer.gaps)] {
         let verdict = if distance <= limit { "statistically indistinguishable" } else { "distinguishable" };
         text.push_str(&format!(
-            "Drawn again, its {what} are {verdict}: the distance is {distance:.3}, by chance up to \
-             {limit:.3}.\n"
+            "Noise drawn from it is {verdict} from the measured noise in its {what}: the distance is \
+             {distance:.3}, the critical value {limit:.3}.\n"
         ));
     }
     let table = Columns::over(answer.sources)
@@ -138,7 +140,7 @@ fn say(answer: &FitNoiseAnswer<'_>) -> String {
         .number("detours", |row| Cell::count(row.events))
         .number("of the noise", |row| Cell::share(row.share))
         .number("distance", |row| format!("{:.3}", row.distance))
-        .number("limit", |row| format!("{:.3}", row.limit))
+        .number("critical value", |row| format!("{:.3}", row.limit))
         .build();
     format!("{text}\n{table}")
 }

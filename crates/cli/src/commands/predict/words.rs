@@ -110,7 +110,7 @@ fn ranks(answer: &PredictAnswer) -> String {
         .number("rank", |(rank, _)| Cell::id(rank))
         .number("traced", |(_, row)| seconds(row.traced_seconds))
         .number("predicted", |(_, row)| seconds(row.predicted_seconds))
-        .number("off", |(_, row)| row.error.map(signed))
+        .number("error", |(_, row)| row.error.map(signed))
         .build();
     let rest = answer.ranks.len().saturating_sub(MOST_RANKS);
     let more = if rest > 0 {

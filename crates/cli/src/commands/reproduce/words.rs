@@ -42,6 +42,6 @@ pub fn say(answer: &ReproduceAnswer) -> String {
         made.remarks.iter().for_each(|remark| text.push_str(&format!("  {remark}\n")));
         text.push_str(&format!("  Simulated in {}.\n", seconds(made.wall_seconds)));
     }
-    text.push_str(&format!("\nAll in {}.\n", seconds(answer.wall_seconds)));
+    text.push_str(&format!("\nTotal time: {}.\n", seconds(answer.wall_seconds)));
     text
 }

@@ -42,7 +42,8 @@ pub fn idle(answer: &ResampleAnswer) -> Table {
     #[derive(Clone, Copy)]
     struct Row<'a> {
         case: &'a CaseAnswer,
-        whose: &'static str,
+        /// "all", or one by its number.
+        processor: &'static str,
         never: f64,
         idle: &'a Summary,
     }
@@ -50,13 +51,14 @@ pub fn idle(answer: &ResampleAnswer) -> Table {
         let first = case.processors.first().map_or(0.0, |first| first.never_idle_share);
         let both = [
             ("all", case.never_idle(), case.idle_ps.as_ref()),
-            ("processor 0", first, case.idle_ps_of_processor_0.as_ref()),
+            ("0", first, case.idle_ps_of_processor_0.as_ref()),
         ];
-        both.into_iter().filter_map(move |(whose, never, idle)| Some(Row { case, whose, never, idle: idle? }))
+        both.into_iter()
+            .filter_map(move |(processor, never, idle)| Some(Row { case, processor, never, idle: idle? }))
     });
     let columns = Columns::over(rows)
         .number("processors", |row| Cell::count(row.case.processes))
-        .text("whose", |row| row.whose)
+        .text("processor", |row| row.processor)
         .number("never idle", |row| Cell::share(row.never))
         .number("share", |row| {
             Cell::share(row.idle.mean / row.case.total_ps.map_or(1.0, |total| total.mean))

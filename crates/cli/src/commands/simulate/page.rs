@@ -9,7 +9,7 @@ use crate::invocation::command_line;
 use crate::pages::{self, finish_times_section, timeline_chart};
 use straggler_analysis::CriticalPath;
 use straggler_model::Time;
-use straggler_report::numbers::percent;
+use straggler_report::numbers::{SLOWDOWN_LEGEND, percent};
 use straggler_report::page::{
     Axis, Bar, Bars, Cell, Chart, Distribution, Page, Sample, Section, Table, Unit,
 };
@@ -62,9 +62,10 @@ fn seconds(times: &[Time]) -> Vec<f64> {
 
 /// One row per replica.
 fn table(answer: &SimulateAnswer, command: &str) -> Table {
-    let mut table = Table::new("", &["run", "#makespan", "#slowdown T / T0 - 1"]).titled("Runs", command);
+    let table = Table::new("", &["run", "#makespan", "#slowdown"]).titled("Runs", command);
+    let mut table = table.with_note(SLOWDOWN_LEGEND);
     let mut row = |name: Cell, ps: u64, slowdown: Option<f64>| {
-        table.row([name, Cell::ps(ps), slowdown.map(Cell::share).into()]);
+        table.row([name, Cell::ps(ps), slowdown.map(Cell::slowdown).into()]);
     };
     if let Some(quiet) = answer.quiet_makespan_ps {
         row("without noise".into(), quiet, Some(0.0));
@@ -93,7 +94,9 @@ fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     let plot =
         Bars { x: Axis::linear("time on the critical path", Unit::Seconds), bars: parts.map(bar).collect() };
     let mut section = Section::new("Time by activity");
-    section.text.push(format!("The chain of events that decides the makespan takes {total}."));
+    section
+        .text
+        .push(format!("The critical path is the chain of events that determines the makespan, {total}."));
     section.add(Chart::new("Parts of the critical path", command, plot).synthetic(synthetic));
     section
 }

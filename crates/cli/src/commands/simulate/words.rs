@@ -8,7 +8,7 @@ use crate::inputs::network::network_in_words;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, memory, percent, rounded, seconds, significant};
+use straggler_report::numbers::{counted, grouped, longer, memory, percent, rounded, seconds};
 use straggler_report::{Cell, Columns, Table};
 
 pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
@@ -42,13 +42,7 @@ pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
 
 /// ", 17 % longer".
 fn comparison(slowdown: Option<f64>) -> String {
-    match slowdown {
-        Some(0.0) => ", no longer".into(),
-        Some(more) if more >= 1.0 => format!(", {} times as long", significant(more + 1.0)),
-        Some(more) if more > 0.0 => format!(", {} longer", percent(more)),
-        Some(less) => format!(", {} less", percent(-less)),
-        None => String::new(),
-    }
+    slowdown.map_or_else(String::new, |more| format!(", {}", longer(more)))
 }
 
 fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
@@ -128,7 +122,7 @@ fn between_ranks(exchange: &Exchange) -> String {
 const STRETCHES: usize = 12;
 
 fn explain(path: &CriticalPath) -> String {
-    let alone = if path.unique { "" } else { " (one of several equally long chains)" };
+    let alone = if path.unique { "" } else { " (one of several that are equally long)" };
     let makespan = path.makespan.ps().max(1) as f64;
     let parts = path.parts.named().into_iter().zip(path.derivatives.beside_parts());
     let parts = parts.map(|((name, ps), count)| (name, ps, count.filter(|(count, _)| *count > 0)));
@@ -136,7 +130,7 @@ fn explain(path: &CriticalPath) -> String {
         .text("part", |(name, _, _)| name)
         .number("time", |(_, ps, _)| Cell::ps(ps))
         .number("share", |(_, ps, _)| Cell::share(ps as f64 / makespan))
-        .number("on the chain", |(_, _, count)| {
+        .number("on the path", |(_, _, count)| {
             count.map(|(count, unit)| match unit {
                 Unit::Times => counted(count, "time", "times"),
                 Unit::Bytes => counted(count, "byte", "bytes"),
@@ -144,11 +138,11 @@ fn explain(path: &CriticalPath) -> String {
         })
         .build();
     format!(
-        "\nThe chain of events that decides the makespan ends on rank {}{alone}. Its \
+        "\nThe critical path, the chain of events that determines the makespan, ends on rank {}{alone}. Its \
          parts:\n\n{parts}\n{}{}{}",
         path.last_rank,
-        "If a parameter occurs n times on the chain, increasing it by d lengthens the run by n·d, as long \
-         as\nthe chain stays the longest.\n\n",
+        "If a parameter occurs n times on the path, increasing it by d lengthens the run by n·d, as long as \
+         this path stays the longest.\n\n",
         noise(path),
         stretches(path)
     )
@@ -162,12 +156,13 @@ fn noise(path: &CriticalPath) -> String {
     if path.noise_absorbed == 0 {
         let all = time(path.noise_injected);
         return format!(
-            "All {all} of noise, summed over all processes, reached the end; none was absorbed.\n\n"
+            "All {all} of noise, summed over all processes, delayed the end of the run; none was \
+             absorbed.\n\n"
         );
     }
     format!(
-        "Of {} of noise, summed over all processes, {} reached the end (on this chain or one as long);\n{} \
-         was absorbed by waiting.\n\n",
+        "Of {} of noise, summed over all processes, {} delayed the end of the run, on this path or an equally \
+         long one; {} was absorbed by waiting.\n\n",
         time(path.noise_injected),
         time(path.noise_propagated),
         time(path.noise_absorbed)

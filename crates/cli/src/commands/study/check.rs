@@ -51,9 +51,9 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     table.row([format!("time on {}, roughly", counted(threads as u64, "thread", "threads")), in_words(time)]);
     table.row(["memory, at least".into(), memory(needs.memory_bytes)]);
     table.row(["disk".into(), memory(needs.disk_bytes)]);
-    let settings = counted(plan.tasks.len() as u64, "different setting", "different settings");
-    let verdict = if fits.is_ok() { " It fits this machine." } else { "" };
+    let settings = counted(plan.tasks.len() as u64, "configuration", "configurations");
+    let verdict = if fits.is_ok() { " This machine has enough memory and disk." } else { "" };
     let sweeps = sweeps(&study);
-    console.print(&format!("{}: {settings} will be run.{verdict}\n{sweeps}{table}", plan.name))?;
+    console.print(&format!("{}: {settings} to simulate.{verdict}\n{sweeps}{table}", plan.name))?;
     fits
 }

@@ -102,7 +102,7 @@ pub fn largest_pairs(matrix: &[PairAnswer], most: usize) -> Table {
         .number("to", |row| Cell::id(row.to))
         .number("messages", |row| Cell::count(row.messages))
         .number("bytes", |row| Cell::bytes(row.bytes))
-        .number("a message", |row| Cell::bytes(row.bytes / row.messages.max(1)))
+        .number("bytes/message", |row| Cell::bytes(row.bytes / row.messages.max(1)))
         .build()
 }
 

@@ -3,7 +3,7 @@
 use super::{tables, words};
 use crate::invocation::command_line;
 use crate::pages;
-use straggler_report::numbers::{percent, seconds};
+use straggler_report::numbers::{longer_than, percent, seconds};
 use straggler_report::page::{
     Activity, ActivityRole, Axis, Chart, Heat, Kind, NOBODY, Page, Section, Timeline, Unit,
 };
@@ -117,8 +117,8 @@ fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> 
     let number = job.steps[worst].number;
     let mut section = Section::new(format!("Step {number}, the worst, beside its ideal twin"));
     section.text.push(format!(
-        "It takes {:.2} times as long as with ideal times. Bars are operations; in the gaps a worker waits.",
-        slowdowns.get(worst).copied().unwrap_or(1.0)
+        "It takes {} with ideal times. Bars are operations; in the gaps a worker waits.",
+        longer_than(tables::excess(slowdowns.get(worst).copied().unwrap_or(1.0)))
     ));
     let shown = shown(job, answers);
     let timeline = timeline(

@@ -1,5 +1,6 @@
 //! The published analysis of a training job.
 
+use super::tables::excess;
 use super::words;
 use crate::args::training::Show;
 use crate::console::Console;
@@ -8,7 +9,7 @@ use crate::inputs::training as files;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, percent, significant};
+use straggler_report::numbers::{counted, longer_than, percent};
 use straggler_training::Meta;
 use straggler_training::published::{Answers, Dense, Rem, Slowdowns, Worker, analyse};
 
@@ -91,10 +92,10 @@ fn answer(of: &Answers, warnings: Vec<String>) -> PublishedAnswer<'_> {
 
 fn say(of: &Answers) -> String {
     let mut text = format!(
-        "S = {:.4}: by the published analysis, steps take {} times as long as with mean durations. The replay leaves {} of the \
+        "S = {:.4}: by the published analysis, steps take {} with mean durations. The replay leaves {} of the \
          recorded time unexplained.\n{}, {}, {}.\n",
         of.s,
-        significant(of.s),
+        longer_than(excess(of.s)),
         percent(of.replay_error.abs()),
         counted(u64::from(of.workers_recorded), "worker", "workers"),
         counted(of.steps as u64, "step", "steps"),

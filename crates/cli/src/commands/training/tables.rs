@@ -1,5 +1,6 @@
 //! The tables of a training job, for the terminal and for the page.
 
+use straggler_report::numbers::{self, slowdowns};
 use straggler_report::{Cell, Columns, Table};
 use straggler_training::exact::{Answers, CurvePoint, Intervals, WorkerAnswer};
 
@@ -10,14 +11,20 @@ pub const FEW: usize = 5;
 /// A smaller slowdown is not worth a line on a terminal.
 const LEAST: f64 = 1.001;
 
-/// With three digits after the point: slowdowns are compared with each other.
-fn slowdown(value: f64) -> Cell {
-    Cell::number(format!("{value:.3}"), value)
+/// How much longer something takes that takes `times` as long, to a tenth of a percent.
+pub fn excess(times: f64) -> f64 {
+    ((times - 1.0) * 1e3).round() / 1e3
+}
+
+/// `+26 %`, `2.36×`.
+fn slowdown(times: f64) -> Cell {
+    Cell::number(numbers::slowdown(excess(times)), times)
 }
 
 /// The ends of an interval over the steps, where there are enough of them.
-fn interval(answers: &Answers, [low, high]: [f64; 2]) -> Cell {
-    Cell::text(if answers.steps < FEW { String::new() } else { format!("{low:.3} to {high:.3}") })
+fn interval(answers: &Answers, ends: [f64; 2]) -> Cell {
+    let text = slowdowns(ends.map(excess)).join(" to ");
+    Cell::text(if answers.steps < FEW { String::new() } else { text })
 }
 
 /// A part of the job, and the slowdown with everything else ideal.
@@ -57,7 +64,7 @@ pub fn parts(answers: &Answers, few: bool) -> Table {
         parts.push(Part { what, name: "", slowdown: answers.s_stage_pooled, interval: None });
     }
     Columns::over(&parts)
-        .text("ideal except", |part| format!("{}{}", part.what, part.name))
+        .text("all ideal except", |part| format!("{}{}", part.what, part.name))
         .number("slowdown", |part| slowdown(part.slowdown))
         .number("95 % interval", |part| part.interval.map(|ends| interval(answers, ends)))
         .build()

@@ -126,14 +126,13 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     console.print(&words::say(&answer, typed.output.as_deref()))
 }
 
-/// A warning about a mended worker that has no other to be compared with.
+/// A warning about a fixed worker that has no other to be compared with.
 fn nobody_to_compare(fault: &Fault, job: &Job) -> Option<String> {
     let Whom::Rank(rank) = fault.whom else { return None };
     let own = job.workers.iter().find(|worker| worker.rank == rank && worker.recorded)?;
     let of_stage = job.workers.iter().filter(|worker| worker.recorded && worker.stage == own.stage).count();
-    (fault.what == What::Mended && of_stage == 1).then(|| {
-        format!("--mend {rank}: no other worker does the same, so its computation stays as recorded")
-    })
+    (fault.what == What::Mended && of_stage == 1)
+        .then(|| format!("--fix {rank}: no other worker does the same, so its computation stays as recorded"))
 }
 
 /// Whether the worker hit by a fault is drawn at random.

@@ -1,7 +1,7 @@
 //! The analysis of a training job as text.
 
-use super::tables::{self, FEW};
-use straggler_report::numbers::{counted, percent, seconds, significant};
+use super::tables::{self, FEW, excess};
+use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdowns};
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 
@@ -35,15 +35,15 @@ pub fn verdict(answers: &Answers) -> String {
     let mut text = only;
     text.push_str(&match answers.s_at_least {
         Some(times) => format!(
-            "The steps take at least {} times as long as they should. Compared with the typical worker it \
-             is {} times{}, but so much of the job is slow that the typical worker is slow as well.",
-            significant(times),
-            significant(answers.s),
+            "The steps take at least {} they should. Compared with the typical worker they take {}{}, but so \
+             much of the job is slow that the typical worker is slow as well.",
+            longer_than(excess(times)),
+            longer(excess(answers.s)),
             interval(answers)
         ),
         None => format!(
-            "The steps take {} times as long as they would if all workers were typical{}.",
-            significant(answers.s),
+            "The steps take {} they would if all workers were typical{}.",
+            longer_than(excess(answers.s)),
             interval(answers)
         ),
     });
@@ -71,7 +71,7 @@ pub fn verdict(answers: &Answers) -> String {
             while_it_lasts(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
         None if answers.s < FASTER => {
-            text.push_str(" This is less than 1: some steps are faster than is typical in this job.");
+            text.push_str(" Some steps are faster than is typical in this job.");
         }
         None if answers.s < 1.05 => text.push_str(&format!(
             " No single cause is worth more than 1 % of a step, which takes {}.",
@@ -188,7 +188,7 @@ fn only(answers: &Answers) -> String {
 
 /// The interval of S over the steps, where there are enough of them.
 fn interval(answers: &Answers) -> String {
-    let [low, high] = answers.s_interval.map(significant);
+    let [low, high] = slowdowns(answers.s_interval.map(excess));
     if answers.steps < FEW {
         String::new()
     } else {

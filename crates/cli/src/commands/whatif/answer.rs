@@ -11,6 +11,7 @@ use straggler_analysis::waits::Efficiency;
 use straggler_analysis::whatif::search::Skipped;
 use straggler_analysis::whatif::{Bound, Decided, Scenario};
 use straggler_model::{Network, Time};
+use straggler_report::numbers::counted;
 
 /// A simulated hypothesis.
 pub struct Simulated {
@@ -31,7 +32,7 @@ pub struct WhatIfAnswer {
     pub mode: &'static str,
     /// The traced run.
     pub measured_ps: u64,
-    /// The same run, simulated.
+    /// The baseline: the same run, simulated.
     pub identity_ps: u64,
     /// The first hypothesis.
     pub hypothesis_ps: u64,
@@ -39,13 +40,13 @@ pub struct WhatIfAnswer {
     pub decisions_changed: u64,
     /// (identity − measured) / measured.
     pub identity_error: Option<f64>,
-    /// Of the identity simulation; `fitted` to the trace unless it was given.
+    /// Of the baseline; `fitted` to the trace unless it was given.
     pub network: NetworkAnswer,
     pub fitted: bool,
     pub waits: Waits,
     /// The unchanged run, simulated on an ideal network.
     pub ideal_network_ps: u64,
-    /// Of the identity simulation; none if no rank computed.
+    /// Of the baseline; none if no rank computed.
     pub efficiency: Option<EfficiencyAnswer>,
     /// All hypotheses, in the order given.
     pub hypotheses: Vec<HypothesisAnswer>,
@@ -112,7 +113,7 @@ pub struct DecisionAnswer {
     pub count: u64,
 }
 
-/// An identity simulation with a larger error says little about small gains.
+/// A baseline with a larger error says little about small gains.
 const WELL: f64 = 0.05;
 
 impl WhatIfAnswer {
@@ -133,23 +134,18 @@ impl WhatIfAnswer {
         let mut doubts = Vec::new();
         if let Some(error) = error.filter(|error| error.abs() > WELL) {
             doubts.push(format!(
-                "the identity simulation differs from the measured run by {:.1} %: smaller gains are not \
-                 reliable",
+                "the baseline differs from the measured run by {:.1} %: smaller gains are not reliable",
                 error * 100.0
             ));
         }
-        let runs = hypotheses.iter().map(|one| (one.text.as_str(), &one.scenario));
-        for (text, scenario) in runs.chain([("identity", identity)]) {
-            doubts.extend(decided_by_trace(scenario.bound).map(|what| format!("{text}: {what}")));
+        for (bound, what) in DECIDED_BY_TRACE {
+            let mut names = names_of(hypotheses, |run| run.bound == bound);
+            names.extend((identity.bound == bound).then_some("baseline"));
+            doubts.extend(said_once(&names, what));
         }
         doubts.extend(hanging.iter().cloned());
-        for one in hypotheses.iter().filter(|one| one.scenario.goes_on_as_recorded) {
-            doubts.push(format!(
-                "{}: after a decision that differs, ranks continue as in the trace: what they send and to \
-                 whom is not decided again",
-                one.text
-            ));
-        }
+        let continuing = names_of(hypotheses, |run| run.goes_on_as_recorded);
+        doubts.extend(said_once(&continuing, CONTINUES_AS_RECORDED));
         let first = hypotheses.first();
         WhatIfAnswer {
             trace: typed.trace.display().to_string(),
@@ -208,18 +204,36 @@ impl EfficiencyAnswer {
 }
 
 /// Which decisions are taken from the trace, because the program would hang if the simulation made them.
-fn decided_by_trace(bound: Bound) -> Option<&'static str> {
-    match bound {
-        Bound::Nothing => None,
-        Bound::Wildcards => Some(
-            "wildcard receives take the messages they took in the trace, because the program would hang \
-             otherwise",
-        ),
-        Bound::Everything => Some(
-            "every decision is taken from the trace, because the program would hang otherwise: compare \
-             with --mode recorded",
-        ),
+const DECIDED_BY_TRACE: [(Bound, &str); 2] = [
+    (
+        Bound::Wildcards,
+        "wildcard receives take the messages they took in the trace, because the program would hang otherwise",
+    ),
+    (
+        Bound::Everything,
+        "every decision is taken from the trace, because the program would hang otherwise: compare with \
+         --mode recorded",
+    ),
+];
+
+const CONTINUES_AS_RECORDED: &str = "after a decision that differs, ranks continue as in the trace: what they \
+                                     send and to whom is not decided again";
+
+/// Runs that a warning names; the rest are counted.
+const MOST_NAMES: usize = 3;
+
+fn names_of(hypotheses: &[Simulated], concerns: impl Fn(&Scenario) -> bool) -> Vec<&str> {
+    hypotheses.iter().filter(|one| concerns(&one.scenario)).map(|one| one.text.as_str()).collect()
+}
+
+/// One warning for all runs that it concerns; none if there are none.
+fn said_once(names: &[&str], what: &str) -> Option<String> {
+    let mut named = names[..names.len().min(MOST_NAMES)].join("; ");
+    let rest = names.len().saturating_sub(MOST_NAMES);
+    if rest > 0 {
+        named += &format!("; and {}", counted(rest as u64, "other", "others"));
     }
+    (!names.is_empty()).then(|| format!("{named}: {what}"))
 }
 
 impl HypothesisAnswer {

@@ -17,12 +17,12 @@ struct Run<'a> {
     decided: Option<u64>,
 }
 
-/// The measured run, the identity simulation and the hypotheses side by side, the largest gain first.
+/// The measured run, the baseline and the hypotheses side by side, the largest gain first.
 pub fn runs(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
     let of = |name, ps, waits| Run { name, ps, gain: None, waits, decided: None };
     let own = answer.identity_decisions.iter().map(|decision| decision.count).sum();
     let measured = of("measured", answer.measured_ps, &answer.waits.measured);
-    let identity = Run { decided: Some(own), ..of("identity", answer.identity_ps, &answer.waits.identity) };
+    let identity = Run { decided: Some(own), ..of("baseline", answer.identity_ps, &answer.waits.identity) };
     let hypotheses = sorted.iter().map(|one| Run {
         name: &one.hypothesis,
         ps: one.hypothesis_ps,
@@ -46,7 +46,7 @@ pub fn runs(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
 pub fn patterns(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
     let shown = &sorted[..sorted.len().min(MOST_COLUMNS)];
     let mut runs: Vec<(String, &RunWaits)> =
-        vec![("measured".into(), &answer.waits.measured), ("identity".into(), &answer.waits.identity)];
+        vec![("measured".into(), &answer.waits.measured), ("baseline".into(), &answer.waits.identity)];
     runs.extend((1..).zip(shown).map(|(number, one)| match sorted.len() {
         1 => ("hypothesis".into(), &one.waits),
         _ => (format!("{number}. {}", one.hypothesis), &one.waits),

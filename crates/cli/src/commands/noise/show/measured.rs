@@ -83,9 +83,9 @@ fn together(together: &Together) -> String {
         percent(together.gain())
     );
     let table = Columns::over(&together.widths)
-        .number("slots of", |row| Cell::ps(row.slot_ps))
+        .number("slot length", |row| Cell::ps(row.slot_ps))
         .number("correlation", |row| format!("{:.3}", row.mean))
-        .number("limit of chance", |row| format!("{:.3}", row.by_chance))
+        .number("critical value", |row| format!("{:.3}", row.by_chance))
         .number("strongest", |row| row.pairs.first().map(|pair| format!("{:.3}", pair.correlation)))
         .text("cores", |row| row.pairs.first().map(|pair| format!("{} and {}", pair.cores[0], pair.cores[1])))
         .build();

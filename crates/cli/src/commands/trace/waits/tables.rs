@@ -60,7 +60,7 @@ fn named(region: Option<&str>) -> &str {
 pub fn causes(answer: &WaitsAnswer, most: usize) -> Table {
     let total = |cause: &CauseAnswer| cause.direct_seconds + cause.indirect_seconds;
     Columns::over(answer.causes.iter().take(most))
-        .text("others wait because", |row| &row.activity.activity)
+        .text("root cause", |row| &row.activity.activity)
         .number("rank", |row| Cell::id(row.rank))
         .number("direct", |row| Cell::seconds(row.direct_seconds))
         .number("indirect", |row| Cell::seconds(row.indirect_seconds))
@@ -75,8 +75,8 @@ pub fn ranks(ranks: &[RankAnswer]) -> Table {
         .number("computes", |row| Cell::seconds(row.computation_seconds))
         .number("waits", |row| Cell::seconds(row.waiting_seconds))
         .number("communicates", |row| Cell::seconds(row.communication_seconds))
-        .number("others wait for it", |row| Cell::seconds(row.caused_seconds))
-        .number("because of it", |row| Cell::seconds(row.root_cause_seconds))
+        .number("wait caused", |row| Cell::seconds(row.caused_seconds))
+        .number("as root cause", |row| Cell::seconds(row.root_cause_seconds))
         .build()
 }
 

@@ -1,10 +1,11 @@
 //! A changed job as text.
 
+use super::super::tables::excess;
 use super::{Quantiles, TrainingWhatIfAnswer};
 use std::path::Path;
 use straggler_model::Time;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, percent, seconds, significant};
+use straggler_report::numbers::{self, counted, longer, longer_range, percent, seconds, significant};
 use straggler_training::whatif::{Fault, Scenario, What, Whom};
 
 /// Steps that differ by less than this are as long as before.
@@ -57,27 +58,23 @@ pub fn verdict(answer: &TrainingWhatIfAnswer) -> String {
             format!("{step} {before}, as before: the change leaves all times as they were recorded.")
         }
         Some(Quantiles { p5, p95, max, .. }) => format!(
-            "{step} {after} instead of {before} in the mean of {} draws: {} times as long. From the 5th to \
-             the 95th percentile of the draws it is {} to {} times, at worst {}.",
+            "{step} {after} instead of {before} in the mean of {} draws, {}. From the 5th to the 95th \
+             percentile of the draws it takes {}, at worst {}.",
             answer.draws,
-            significant(slowdown),
-            significant(p5),
-            significant(p95),
-            significant(max)
+            longer(excess(slowdown)),
+            longer_range(excess(p5), excess(p95)),
+            longer(excess(max))
         ),
         None if (slowdown - 1.0).abs() < HARDLY => {
             format!("{step} {before}, as before: other operations take as long, and hide the change.")
         }
-        None if slowdown < 1.0 => {
-            format!("{step} {after} instead of {before}, {} less.", percent(1.0 - slowdown))
-        }
-        None => format!("{step} {after} instead of {before}: {} times as long.", significant(slowdown)),
+        None => format!("{step} {after} instead of {before}, {}.", longer(excess(slowdown))),
     };
     if answer.samples < 1.0 {
         text.push_str(&format!(
-            " It trains {} of the samples, so the same number of samples takes {} times as long.",
+            " It trains {} of the samples, so the same number of samples takes {}.",
             percent(answer.samples),
-            significant(answer.slowdown_per_sample)
+            longer(excess(answer.slowdown_per_sample))
         ));
     }
     text
@@ -127,7 +124,7 @@ fn worst(answer: &TrainingWhatIfAnswer) -> Table {
             1 => format!("rank {}", shown[0]),
             _ => format!("ranks {}{more}", shown.join(", ")),
         };
-        table.row([one.draw.to_string(), format!("{:.3}", one.slowdown), hit]);
+        table.row([one.draw.to_string(), numbers::slowdown(excess(one.slowdown)), hit]);
     }
     table
 }
@@ -141,7 +138,7 @@ fn by_step(answer: &TrainingWhatIfAnswer) -> Table {
     steps.sort_by_key(|(number, _)| **number);
     let mut table = Table::with_header(["steps that change most", "recorded", "changed", "slowdown"]);
     for (number, [before, after]) in steps {
-        let slowdown = if *before > 0.0 { format!("{:.3}", after / before) } else { String::new() };
+        let slowdown = if *before > 0.0 { numbers::slowdown(excess(after / before)) } else { String::new() };
         table.row([number.to_string(), seconds(*before), seconds(*after), slowdown]);
     }
     table
