@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::interrupt;
 use crate::stderr::tell;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -97,6 +98,8 @@ impl Console {
 
     /// Prints the error and returns the exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
+        // One error is enough: a launcher may now end this process, because another rank has exited.
+        interrupt::say_nothing();
         // The libraries' messages include what caused them, so only the outermost is printed.
         if !self.mute {
             tell(&format!("error: {}", failure.error));

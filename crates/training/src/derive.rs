@@ -205,6 +205,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
             workers.pp
         ));
     }
+    job.notes.extend(one_pass_only(rows));
     job.notes.extend(later_stages(rows, workers, habits.chunks));
     job.notes.extend(found_notes(&merged, found));
     if let Some((_, error)) = failed.first() {
@@ -362,6 +363,21 @@ fn joined(columns: Vec<Column>, pp: u32) -> (Vec<Op>, Vec<(u32, u32)>, Vec<Group
     }
     groups.extend(wide.into_values().map(|ops| Group { ops, wide: false }));
     (ops, edges, groups)
+}
+
+/// A note about a table with only one of the two passes.
+fn one_pass_only(rows: &[Row]) -> Option<String> {
+    let has = |kind: Kind| rows.iter().any(|row| row.kind == kind);
+    let (there, missing) = match (has(Kind::ForwardCompute), has(Kind::BackwardCompute)) {
+        (true, false) => (Kind::ForwardCompute, Kind::BackwardCompute),
+        (false, true) => (Kind::BackwardCompute, Kind::ForwardCompute),
+        _ => return None,
+    };
+    Some(format!(
+        "the table has {} but no {}: if the job trains, half of its computation is missing",
+        there.name(),
+        missing.name()
+    ))
 }
 
 /// The last stage sends nothing forward, unless later stages were not recorded. With several chunks a stage, it sends to the

@@ -13,6 +13,8 @@ pub enum ReadError {
     Table(#[from] TableError),
     #[error(transparent)]
     Import(#[from] ImportError),
+    #[error("{} is a table of operations, {} is not: give files of one kind", table.display(), other.display())]
+    Mixed { table: PathBuf, other: PathBuf },
     #[error("{name}: {fault}")]
     Job { name: String, fault: JobError },
 }
@@ -28,7 +30,10 @@ pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
 }
 
 fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
-    let Some(tables) = tables(paths)? else { return Ok(import(paths)?) };
+    let Some(tables) = tables(paths)? else {
+        one_kind(paths)?;
+        return Ok(import(paths)?);
+    };
     let table = read_tables(&tables)?;
     let read: Vec<PathBuf> =
         tables.iter().filter(|path| !table.faults.is_unreadable(path)).cloned().collect();
@@ -44,6 +49,18 @@ fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     }
     job.synthetic = tables.iter().any(|path| is_synthetic(path));
     Ok(job)
+}
+
+/// Checks that tables and files of profilers are not given together.
+fn one_kind(paths: &[PathBuf]) -> Result<(), ReadError> {
+    let is_table = |path: &&PathBuf| matches!(tables(&[path.to_path_buf()]), Ok(Some(_)));
+    let (of_tables, others): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_table);
+    match (of_tables.first(), others.first()) {
+        (Some(table), Some(other)) => {
+            Err(ReadError::Mixed { table: table.to_path_buf(), other: other.to_path_buf() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a path holds a job that can become a trace. Decided by content, not by name.

@@ -17,7 +17,7 @@ pub fn rows(
     if !lacking.is_empty() {
         if lacking.len() < workers.len() {
             notes.push(format!(
-                "Kernels are analysed one by one, although most ranks name their microbatches: {} cannot be read this way.",
+                "The kernels of all ranks are analysed one by one, because {} cannot be read as microbatches; the other ranks can.",
                 words::of("rank", &lacking)
             ));
         }

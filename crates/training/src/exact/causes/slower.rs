@@ -31,10 +31,14 @@ impl Looking<'_> {
         let number = job.steps[at].number;
         let all = stages.len() == job.stages();
         let (kind, says) = if all {
-            let mean = |steps: &[i64]| time(super::mean(steps));
-            let (since, before) = (mean(&steps[at..]), mean(&steps[..at]));
-            let says =
-                format!("All workers are slower since step {number} ({since} a step, {before} before)");
+            // Of typical steps: a long first step would hide the rise.
+            let typical = |steps: &[i64]| median(&mut steps.to_vec()) as f64;
+            let (since, before) = (typical(&steps[at..]), typical(&steps[..at]));
+            let steps = match since > before {
+                true => format!("{} a step, {} before", time(since), time(before)),
+                false => "other delays before that took as long".into(),
+            };
+            let says = format!("All workers are slower since step {number} ({steps})");
             (CauseKind::WholeJob, says)
         } else {
             let is = words::plural(stages.len(), "is", "are");

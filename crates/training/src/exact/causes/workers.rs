@@ -33,8 +33,9 @@ pub struct Slow {
     steps: Vec<(usize, f64)>,
     /// The indices of steps in which it became even slower.
     again: Vec<usize>,
-    /// The number of steps in which it was compared with others.
+    /// The number of steps in which it was compared with others, and the index of the last.
     compared: usize,
+    last_compared: usize,
     /// Whether it was compared on the same data, so that the slowdown does not include the effect of lengths.
     for_same_data: bool,
 }
@@ -175,6 +176,13 @@ impl Looking<'_> {
             format!(" in step {}", number(since))
         } else if until + 1 == job.steps.len() {
             format!(" since step {}{}", number(since), self.slower_still(&slow.again))
+        } else if until == slow.last_compared {
+            let still = self.slower_still(&slow.again);
+            format!(
+                " since step {}{still}, up to the end of its recording at step {}",
+                number(since),
+                number(until)
+            )
         } else {
             format!(" from step {} to step {}", number(since), number(until))
         }
@@ -219,7 +227,7 @@ impl Looking<'_> {
         let against = self.facts.against_data(worker, &others);
         // The other stages are too few for a judgement on single steps.
         let (steps, again) = for_good(&against, &by_chance);
-        let slow = slow_by(worker, steps, against.len(), &by_chance, SLOW)?;
+        let slow = slow_by(worker, steps, &against, &by_chance, SLOW)?;
         // If a stage has few workers, a slow one makes the others look fast, and so makes the workers with the same data look
         // slow.
         let direct = self.facts.against(worker).into_iter().filter(|(step, _)| slow.holds(*step));
@@ -338,7 +346,7 @@ fn slow_in(
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
     let some = slow_places(&factors, 1.0 + by_chance(1))
         .map(|places| places.into_iter().map(|place| against[place]).collect());
-    let by = |steps, least| slow_by(worker, steps, against.len(), by_chance, least);
+    let by = |steps, least| slow_by(worker, steps, &against, by_chance, least);
     let some = some.and_then(|steps| by(steps, SLOW));
     let (steps, again) = for_good(&against, by_chance);
     let good = by(steps, least).map(|slow| Slow { again, ..slow });
@@ -382,13 +390,23 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<
 fn slow_by(
     worker: usize,
     steps: Vec<(usize, f64)>,
-    compared: usize,
+    compared: &[(usize, f64)],
     by_chance: &dyn Fn(usize) -> f64,
     least: f64,
 ) -> Option<Slow> {
     let factor = median(&mut steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
     let is_slow = factor >= least && factor - 1.0 >= by_chance(steps.len());
-    is_slow.then_some(Slow { worker, factor, steps, again: Vec::new(), compared, for_same_data: false })
+    let last_compared = compared.last().map_or(0, |(step, _)| *step);
+    let compared = compared.len();
+    is_slow.then_some(Slow {
+        worker,
+        factor,
+        steps,
+        again: Vec::new(),
+        compared,
+        last_compared,
+        for_same_data: false,
+    })
 }
 
 /// The indices of slow steps, if the worker is not slow in the others. Consecutive steps support each other; scattered steps must
