@@ -61,11 +61,11 @@ pub struct Fault {
     pub dp_rank: u32,
     pub stage: u32,
     pub from_step: u32,
-    pub what: What,
+    pub what: Defect,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum What {
+pub enum Defect {
     /// Computing takes this many times as long.
     Slow(f64),
     /// Transfers take this many times as long for all members: all transfers of the worker, or only those between it and one
@@ -210,7 +210,7 @@ impl Plan {
         let holds = of.faults.iter().filter(|fault| step >= fault.from_step);
         let mut links: Vec<SlowLink> = holds
             .filter_map(|fault| match fault.what {
-                What::Link { times, with } => Some(SlowLink {
+                Defect::Link { times, with } => Some(SlowLink {
                     worker: place((fault.dp_rank, fault.stage))?,
                     with: with.and_then(place),
                     times,
@@ -274,7 +274,7 @@ impl<'a> Drawn<'a> {
         Drawn { of, step, lengths }
     }
 
-    fn faults(&self, row: &Row) -> impl Iterator<Item = What> {
+    fn faults(&self, row: &Row) -> impl Iterator<Item = Defect> {
         let (step, place) = (self.step, (row.dp_rank, row.stage));
         let holds = move |fault: &&Fault| (fault.dp_rank, fault.stage) == place && step >= fault.from_step;
         self.of.faults.iter().filter(holds).map(|fault| fault.what)
@@ -286,7 +286,7 @@ impl<'a> Drawn<'a> {
         let spread = (1.0 + of.jitter * normal(&mut random)).max(0.1);
         let longer = if row.stage + 1 == of.pp { 1.0 + of.last_stage } else { 1.0 };
         let slow: f64 =
-            self.faults(row).map(|what| if let What::Slow(times) = what { times } else { 1.0 }).product();
+            self.faults(row).map(|what| if let Defect::Slow(times) = what { times } else { 1.0 }).product();
         let length = |microbatch: i32| {
             self.lengths[row.dp_rank as usize * of.microbatches as usize + microbatch.max(0) as usize]
         };
@@ -304,7 +304,8 @@ impl<'a> Drawn<'a> {
     }
 
     fn delay(&self, row: &Row) -> f64 {
-        let stalls = self.faults(row).map(|what| if let What::Stall(seconds) = what { seconds } else { 0.0 });
+        let stalls =
+            self.faults(row).map(|what| if let Defect::Stall(seconds) = what { seconds } else { 0.0 });
         // If there is only one worker, the first forward begins the step, so its delay would not show.
         let alone = self.of.dp == 1 && self.of.pp == 1;
         let late = if alone { Kind::BackwardCompute } else { Kind::ForwardCompute };

@@ -23,7 +23,7 @@ use straggler_model::{Rank, Time};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fault {
     pub whom: Whom,
-    pub what: What,
+    pub what: Effect,
     /// The number of a step in the recording; `None` for the first.
     pub from_step: Option<i64>,
 }
@@ -39,7 +39,7 @@ pub enum Whom {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum What {
+pub enum Effect {
     /// Computing takes this many times as long.
     Slow(f64),
     /// Transfers of the worker take this many times as long: all of them, because a collective is as slow as its slowest member,
@@ -140,7 +140,7 @@ impl Scenario {
         for fault in &self.faults {
             let rank = if let Whom::Rank(rank) = fault.whom { Some(rank) } else { None };
             rank.map(known).transpose()?;
-            if let What::Link { with, .. } = fault.what {
+            if let Effect::Link { with, .. } = fault.what {
                 with.map(known).transpose()?;
                 let named: Vec<usize> = rank.and_then(|rank| draw::place(job, rank)).into_iter().collect();
                 let whom = if rank.is_some() { named } else { draw::recorded(job) };
@@ -218,7 +218,7 @@ impl Scenario {
 
     /// The times of healthy workers, if the scenario mends any.
     pub fn healthy<'a>(&self, replays: &'a Replays<'a>) -> Option<Healthy<'a>> {
-        self.faults.iter().any(|fault| fault.what == What::Mended).then(|| Healthy::of(replays))
+        self.faults.iter().any(|fault| fault.what == Effect::Mended).then(|| Healthy::of(replays))
     }
 
     /// How long a step takes, and whether anything differs from the recording.

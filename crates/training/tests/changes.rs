@@ -1,7 +1,7 @@
 //! What begins at a step, what hides behind something else, and what cannot be told.
 
 use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, Row, derive};
 
 fn answers_of(rows: Vec<Row>) -> Answers {
@@ -17,7 +17,7 @@ fn first(found: &Answers) -> &Cause {
     found.causes.first().unwrap_or_else(|| panic!("no cause: {found:?}"))
 }
 
-fn fault(dp_rank: u32, stage: u32, from_step: u32, what: What) -> Fault {
+fn fault(dp_rank: u32, stage: u32, from_step: u32, what: Defect) -> Fault {
     Fault { dp_rank, stage, from_step, what }
 }
 
@@ -33,7 +33,7 @@ fn stages_without_transfers_are_not_put_down_to_the_host() {
     assert!(healthy.notes.iter().any(|note| note.starts_with(told)), "{:?}", healthy.notes);
     assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", healthy.causes);
     assert!(healthy.s < 1.05 && healthy.replay_error.abs() < 0.01, "{healthy:?}");
-    let slow = Synthetic { faults: vec![fault(2, 1, 5, What::Slow(1.5))], ..of };
+    let slow = Synthetic { faults: vec![fault(2, 1, 5, Defect::Slow(1.5))], ..of };
     let found = answers_of(without(&slow));
     let cause = first(&found);
     assert_eq!((cause.kind, &cause.ranks[..], cause.since_step), (CauseKind::Workers, &[6][..], Some(5)));
@@ -42,7 +42,7 @@ fn stages_without_transfers_are_not_put_down_to_the_host() {
     assert!((cause.gain - first(&with).gain).abs() < 0.01, "{cause:?} {:?}", first(&with));
 }
 
-fn everybody(of: &Synthetic, from_step: u32, what: What) -> Vec<Fault> {
+fn everybody(of: &Synthetic, from_step: u32, what: Defect) -> Vec<Fault> {
     let all = (0..of.dp).flat_map(|dp_rank| (0..of.pp).map(move |stage| (dp_rank, stage)));
     all.map(|(dp_rank, stage)| fault(dp_rank, stage, from_step, what)).collect()
 }
@@ -52,7 +52,7 @@ fn everybody(of: &Synthetic, from_step: u32, what: What) -> Vec<Fault> {
 fn a_stage_that_becomes_slow_is_no_partition() {
     for (dp, factor, from) in [(2, 1.5, 6), (1, 2.0, 3)] {
         let of = Synthetic { dp, pp: 4, ..Synthetic::default() };
-        let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, What::Slow(factor))).collect();
+        let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, Defect::Slow(factor))).collect();
         let found = answers(&Synthetic { faults, ..of });
         let cause = first(&found);
         let told = format!("Stage 2 is slow since step {from} (before that, as fast as the others)");
@@ -68,14 +68,15 @@ fn a_stage_that_becomes_slow_is_no_partition() {
 fn a_job_that_becomes_slower_is_told_with_its_step() {
     let of = Synthetic::default();
     let healthy = mean_step(&of);
-    let slow = Synthetic { faults: everybody(&of, 10, What::Slow(1.3)), ..of.clone() };
+    let slow = Synthetic { faults: everybody(&of, 10, Defect::Slow(1.3)), ..of.clone() };
     let found = answers(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
     assert!(cause.says.starts_with("All workers are slower since step 10 (4.4"), "{cause:?}");
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
-    let links = Synthetic { faults: everybody(&of, 8, What::Link { times: 5.0, with: None }), ..of.clone() };
+    let links =
+        Synthetic { faults: everybody(&of, 8, Defect::Link { times: 5.0, with: None }), ..of.clone() };
     let found = answers(&links);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(8)), "{cause:?}");
@@ -90,7 +91,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
 fn slow_workers_are_found_among_unequal_lengths() {
     for seed in 1..=6 {
         let of = Synthetic { dp: 8, pp: 1, lengths: 0.3, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(5, 0, 9, What::Slow(1.3))], ..of.clone() });
+        let found = answers(&Synthetic { faults: vec![fault(5, 0, 9, Defect::Slow(1.3))], ..of.clone() });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         let slow = slow.unwrap_or_else(|| panic!("seed {seed}: {:?}", found.causes));
         assert_eq!(slow.ranks, [5], "seed {seed}: {slow:?}");
@@ -105,7 +106,7 @@ fn slow_workers_are_found_among_unequal_lengths() {
 fn a_slightly_slow_worker_stands_out() {
     for seed in 1..=6 {
         let of = Synthetic { dp: 8, pp: 1, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(3, 0, 0, What::Slow(1.045))], ..of.clone() });
+        let found = answers(&Synthetic { faults: vec![fault(3, 0, 0, Defect::Slow(1.045))], ..of.clone() });
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[3][..]), "{cause:?}");
         assert!(cause.says.contains("% longer than the others in all steps"), "{cause:?}");
@@ -119,7 +120,7 @@ fn a_slightly_slow_worker_stands_out() {
 #[test]
 fn a_cause_behind_another_is_told() {
     let of = Synthetic::default();
-    let faults = vec![fault(2, 0, 5, What::Slow(1.3)), fault(3, 1, 10, What::Stall(0.4))];
+    let faults = vec![fault(2, 0, 5, Defect::Slow(1.3)), fault(3, 1, 10, Defect::Stall(0.4))];
     let with = Synthetic { faults, ..of.clone() };
     let found = answers(&with);
     assert_eq!(first(&found).ranks, [2], "{:?}", found.causes);
@@ -137,7 +138,7 @@ fn a_cause_behind_another_is_told() {
 /// Unequal work that a slow worker hides is told with what a step wins without both, be it worth telling alone or not.
 #[test]
 fn unequal_work_behind_a_slow_worker_is_told() {
-    let slow = |stage: u32| vec![fault(1, stage, 0, What::Slow(1.5))];
+    let slow = |stage: u32| vec![fault(1, stage, 0, Defect::Slow(1.5))];
     let even = Synthetic { dp: 8, pp: 2, ..Synthetic::default() };
     let lengths = Synthetic { lengths: 0.25, faults: slow(1), ..even.clone() };
     let stages = Synthetic { dp: 4, pp: 4, last_stage: 0.4, faults: slow(1), ..Synthetic::default() };
@@ -162,7 +163,7 @@ fn unequal_work_behind_a_slow_worker_is_told() {
 fn a_single_cause_hides_nothing() {
     for seed in 1..=4 {
         let of = Synthetic { jitter: 0.03, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(2, 1, 0, What::Slow(1.5))], ..of });
+        let found = answers(&Synthetic { faults: vec![fault(2, 1, 0, Defect::Slow(1.5))], ..of });
         assert!(found.causes.iter().all(|cause| cause.with_others.is_none()), "{:?}", found.causes);
     }
 }
@@ -171,7 +172,7 @@ fn a_single_cause_hides_nothing() {
 #[test]
 fn a_cause_is_told_with_the_steps_since_it_began() {
     let healthy = Synthetic::default();
-    let found = answers(&Synthetic { faults: vec![fault(2, 1, 12, What::Slow(1.5))], ..healthy.clone() });
+    let found = answers(&Synthetic { faults: vec![fault(2, 1, 12, Defect::Slow(1.5))], ..healthy.clone() });
     let (real, without) = first(&found).step_since.unwrap();
     assert!((without - mean_step(&healthy)).abs() < 0.02 * without, "{without}");
     assert!((real - without - 20.0 / 8.0 * first(&found).seconds).abs() < 1e-9, "{:?}", first(&found));
@@ -203,7 +204,7 @@ fn loading_as_ever_is_no_cause() {
 #[test]
 fn hosts_are_told_with_their_step() {
     let found =
-        answers(&Synthetic { faults: vec![fault(3, 0, 6, What::Stall(0.3))], ..Synthetic::default() });
+        answers(&Synthetic { faults: vec![fault(3, 0, 6, Defect::Stall(0.3))], ..Synthetic::default() });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
     assert!(cause.says.ends_with("on rank 3 since step 6"), "{cause:?}");
@@ -255,7 +256,11 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
     let found = answers_of(all);
     assert_eq!((first(&found).kind, found.s_at_least), (CauseKind::StartUp, None), "{found:?}");
     let fast = |pp: u32| {
-        answers(&Synthetic { pp, faults: vec![fault(1, pp - 1, 0, What::Slow(0.7))], ..Synthetic::default() })
+        answers(&Synthetic {
+            pp,
+            faults: vec![fault(1, pp - 1, 0, Defect::Slow(0.7))],
+            ..Synthetic::default()
+        })
     };
     assert!(fast(1).s_at_least.is_some_and(|times| times > 1.02));
     // Where other stages show what is usual, it is fast, and nobody is slow.
@@ -266,9 +271,9 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
 /// Faults in different replicas that cost about the same: mending one saves nothing, and both are named.
 #[test]
 fn faults_that_hide_each_other_are_both_named() {
-    let link = What::Link { times: 50.0, with: Some((2, 2)) };
+    let link = Defect::Link { times: 50.0, with: Some((2, 2)) };
     let of = Synthetic {
-        faults: vec![fault(1, 1, 0, What::Slow(1.2)), fault(2, 1, 0, link)],
+        faults: vec![fault(1, 1, 0, Defect::Slow(1.2)), fault(2, 1, 0, link)],
         ..Synthetic::default()
     };
     let found = answers(&of);
@@ -284,7 +289,7 @@ fn faults_that_hide_each_other_are_both_named() {
 /// One value that is absurd is a cause of its own, and changes no other finding.
 #[test]
 fn an_accident_is_told_from_what_is_usual() {
-    let of = Synthetic { faults: vec![fault(1, 2, 6, What::Slow(1.5))], ..Synthetic::default() };
+    let of = Synthetic { faults: vec![fault(1, 2, 6, Defect::Slow(1.5))], ..Synthetic::default() };
     let usual = answers(&of);
     let slow = first(&usual).ranks[0];
     for (step, rank) in [(0, 6), (4, 6), (8, slow), (19, 0)] {
@@ -342,7 +347,7 @@ fn the_fix_of_a_partition_is_the_split() {
 fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
     let of = Synthetic { dp: 8, pp: 1, steps: 60, ..Synthetic::default() };
     let healthy = mean_step(&of);
-    let faults = vec![fault(4, 0, 10, What::Slow(1.2)), fault(4, 0, 40, What::Slow(1.25))];
+    let faults = vec![fault(4, 0, 10, Defect::Slow(1.2)), fault(4, 0, 40, Defect::Slow(1.25))];
     let slow = Synthetic { faults, ..of };
     let found = answers(&slow);
     let cause = first(&found);
@@ -354,7 +359,7 @@ fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
 #[test]
 fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     let of = Synthetic { dp: 4, pp: 2, steps: 30, ..Synthetic::default() };
-    let link = |times| What::Link { times, with: Some((2, 1)) };
+    let link = |times| Defect::Link { times, with: Some((2, 1)) };
     let faults = vec![fault(2, 0, 5, link(20.0)), fault(2, 0, 12, link(3.0))];
     let found = answers(&Synthetic { faults, ..of });
     let cause = first(&found);
@@ -368,9 +373,9 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
 fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
     let of = Synthetic { dp: 2, pp: 4, steps: 40, ..Synthetic::default() };
     let healthy = mean_step(&of);
-    let faults = everybody(&of, 25, What::Slow(1.06)).into_iter().map(|mut one| {
+    let faults = everybody(&of, 25, Defect::Slow(1.06)).into_iter().map(|mut one| {
         if one.stage == 3 {
-            one.what = What::Slow(1.04);
+            one.what = Defect::Slow(1.04);
         }
         one
     });

@@ -4,11 +4,11 @@
 mod public_jobs;
 
 use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Kind, Row, derive};
 
 fn synthetic() -> Synthetic {
-    let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: What::Slow(1.5) };
+    let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
     Synthetic { steps: 8, faults: vec![slow], ..Synthetic::default() }
 }
 
@@ -40,7 +40,7 @@ fn clocks_that_are_off_are_aligned() {
 /// A worker whose transfers end late, or that is late itself, has a good clock.
 #[test]
 fn clocks_that_are_good_are_left_alone() {
-    for what in [What::Slow(3.0), What::Link { times: 200.0, with: None }, What::Stall(2.0)] {
+    for what in [Defect::Slow(3.0), Defect::Link { times: 200.0, with: None }, Defect::Stall(2.0)] {
         let fault = Fault { dp_rank: 2, stage: 1, from_step: 0, what };
         let found = answers(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
         assert!(found.notes.is_empty(), "{what:?}: {:?}", found.notes);
@@ -129,7 +129,7 @@ fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
 #[test]
 fn clocks_that_do_not_jump_are_not_named() {
     for (dp, pp) in [(4, 2), (2, 1), (4, 1)] {
-        let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 5, what: What::Slow(1.4) };
+        let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 5, what: Defect::Slow(1.4) };
         let good = rows(&Synthetic { dp, pp, faults: vec![slow], ..Synthetic::default() });
         for rank in [0, 1, dp * pp - 1] {
             let mut all = good.clone();

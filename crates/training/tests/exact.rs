@@ -1,7 +1,7 @@
 //! The analysis on jobs whose faults are known.
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Job, Kind, Row, derive, read_table, write_csv};
 
 fn job(of: &Synthetic) -> Job {
@@ -14,7 +14,7 @@ fn answers(of: &Synthetic) -> Answers {
 }
 
 fn slow(factor: f64, from_step: u32) -> Fault {
-    Fault { dp_rank: 2, stage: 1, from_step, what: What::Slow(factor) }
+    Fault { dp_rank: 2, stage: 1, from_step, what: Defect::Slow(factor) }
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn each_fault_is_called_by_its_name() {
     let cases = [
         (Synthetic { last_stage: 0.4, ..base.clone() }, CauseKind::Partition, vec![]),
         (Synthetic { lengths: 0.3, ..base.clone() }, CauseKind::SequenceLengths, vec![]),
-        (Synthetic { faults: fault(What::Stall(0.6)), ..base.clone() }, CauseKind::LaunchDelay, vec![9]),
+        (Synthetic { faults: fault(Defect::Stall(0.6)), ..base.clone() }, CauseKind::LaunchDelay, vec![9]),
         (
-            Synthetic { faults: fault(What::Link { times: 40.0, with: None }), ..base.clone() },
+            Synthetic { faults: fault(Defect::Link { times: 40.0, with: None }), ..base.clone() },
             CauseKind::Communication,
             vec![9],
         ),
@@ -278,7 +278,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
 /// One of two workers of a stage is slow: that is no uneven partition.
 #[test]
 fn a_slow_worker_of_two_is_no_partition() {
-    let fault = Fault { dp_rank: 0, stage: 1, from_step: 0, what: What::Slow(1.5) };
+    let fault = Fault { dp_rank: 0, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
     let found = answers(&Synthetic { dp: 2, pp: 2, faults: vec![fault], ..Synthetic::default() });
     let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
     assert!(kinds.contains(&CauseKind::Workers) && !kinds.contains(&CauseKind::Partition), "{kinds:?}");
@@ -368,7 +368,7 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
 /// Tables need not say which chunk of the model an operation belongs to: where each stage has one, it is known.
 #[test]
 fn stages_without_a_chunk_have_one() {
-    let slow = Fault { dp_rank: 2, stage: 1, from_step: 2, what: What::Slow(1.6) };
+    let slow = Fault { dp_rank: 2, stage: 1, from_step: 2, what: Defect::Slow(1.6) };
     let all = rows(&Synthetic { steps: 5, faults: vec![slow], ..Synthetic::default() });
     let found = |rows: Vec<Row>| {
         let job = derive::job(rows, "").unwrap();

@@ -4,7 +4,7 @@
 mod public_jobs;
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{derive, read_table, whatif};
 
 fn answers(of: &Synthetic) -> Answers {
@@ -18,7 +18,7 @@ fn in_turn(dp: u32, pp: u32) -> Synthetic {
         dp_rank,
         stage: 0,
         from_step,
-        what: What::Slow(times),
+        what: Defect::Slow(times),
     };
     let mut faults: Vec<Fault> = (0..dp).map(|rank| slow(rank, 5 * rank, 1.5)).collect();
     faults.extend((0..dp - 1).map(|rank| slow(rank, 5 * rank + 5, 1.0 / 1.5)));
@@ -53,7 +53,7 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
 #[test]
 fn slow_steps_need_not_be_neighbours() {
     let fault =
-        |from_step: u32, times: f64| Fault { dp_rank: 2, stage: 0, from_step, what: What::Slow(times) };
+        |from_step: u32, times: f64| Fault { dp_rank: 2, stage: 0, from_step, what: Defect::Slow(times) };
     /// Its first and its last step.
     type Stretch = (u32, u32);
     let cases: [(u32, &[Stretch], &str); 5] = [
@@ -89,7 +89,7 @@ fn workers_with_long_microbatches_are_not_slow() {
         assert!(kinds.contains(&CauseKind::SequenceLengths), "{kinds:?}");
         assert!(!kinds.contains(&CauseKind::Workers), "{kinds:?}");
         // One that is slow besides is still found.
-        let fault = Fault { dp_rank: 3, stage: 1, from_step: 10, what: What::Slow(1.6) };
+        let fault = Fault { dp_rank: 3, stage: 1, from_step: 10, what: Defect::Slow(1.6) };
         let found = answers(&Synthetic { faults: vec![fault], ..of });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [19], "{slow:?}");
@@ -100,7 +100,7 @@ fn workers_with_long_microbatches_are_not_slow() {
 #[test]
 fn nobody_is_accused_beside_a_slow_worker() {
     for seed in 0..8 {
-        let fault = Fault { dp_rank: 1, stage: 1, from_step: 0, what: What::Slow(1.5) };
+        let fault = Fault { dp_rank: 1, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
         let of = Synthetic { dp: 8, pp: 2, lengths: 0.25, seed, faults: vec![fault], ..Synthetic::default() };
         let found = answers(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
@@ -112,7 +112,7 @@ fn nobody_is_accused_beside_a_slow_worker() {
 #[test]
 fn a_slow_worker_is_found_among_unequal_lengths() {
     for (dp, pp, lengths) in [(4, 4, 0.3), (4, 4, 0.5), (8, 2, 0.5), (8, 1, 0.3), (8, 1, 0.5)] {
-        let fault = Fault { dp_rank: 2, stage: pp - 1, from_step: 0, what: What::Slow(1.3) };
+        let fault = Fault { dp_rank: 2, stage: pp - 1, from_step: 0, what: Defect::Slow(1.3) };
         let of = Synthetic { dp, pp, lengths, faults: vec![fault], ..Synthetic::default() };
         let found = answers(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
@@ -143,7 +143,7 @@ fn slow_workers_are_no_uneven_stage() {
         dp_rank,
         stage,
         from_step: 0,
-        what: What::Slow(times),
+        what: Defect::Slow(times),
     };
     for times in [1.2, 1.5] {
         let faults = (0..3).map(|dp_rank| slow(dp_rank, 1, times)).collect();
@@ -164,7 +164,7 @@ fn half_of_the_workers_may_be_slow() {
     for seed in [1, 2] {
         let mut of = Synthetic { seed, ..Synthetic::default() };
         let half =
-            whatif::Fault { whom: whatif::Whom::Each(0.5), what: whatif::What::Slow(1.5), from_step: None };
+            whatif::Fault { whom: whatif::Whom::Each(0.5), what: whatif::Effect::Slow(1.5), from_step: None };
         of.add(&half).unwrap();
         let mut hit: Vec<u32> = of.faults.iter().map(|fault| fault.stage * of.dp + fault.dp_rank).collect();
         hit.sort_unstable();
@@ -179,7 +179,7 @@ fn half_of_the_workers_may_be_slow() {
 fn steps_that_are_as_slow_later_are_no_start_up() {
     let in_step = |step: u32| {
         let all = |from_step: u32, times: f64| {
-            (0..4).map(move |dp_rank| Fault { dp_rank, stage: 0, from_step, what: What::Slow(times) })
+            (0..4).map(move |dp_rank| Fault { dp_rank, stage: 0, from_step, what: Defect::Slow(times) })
         };
         all(step, 1.6).chain(all(step + 1, 1.0 / 1.6))
     };
@@ -201,7 +201,7 @@ fn one_microbatch_a_step_may_be_long() {
         let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         assert!(blamed.is_none(), "seed {seed}: {blamed:?}");
     }
-    let slow = Fault { dp_rank: 2, stage: 0, from_step: 0, what: What::Slow(1.3) };
+    let slow = Fault { dp_rank: 2, stage: 0, from_step: 0, what: Defect::Slow(1.3) };
     let of =
         Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 30, faults: vec![slow], ..Synthetic::default() };
     let found = answers(&of);
@@ -213,7 +213,7 @@ fn one_microbatch_a_step_may_be_long() {
 #[test]
 fn few_workers_do_not_make_others_slow() {
     for (seed, times) in [(42, 1.4), (1, 1.5), (2, 1.6), (3, 1.8), (4, 2.0)] {
-        let slow = Fault { dp_rank: 1, stage: 1, from_step: 9, what: What::Slow(times) };
+        let slow = Fault { dp_rank: 1, stage: 1, from_step: 9, what: Defect::Slow(times) };
         let of = Synthetic {
             dp: 3,
             pp: 2,

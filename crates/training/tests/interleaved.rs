@@ -1,7 +1,7 @@
 //! Pipelines whose stages have several chunks of the model, which take turns.
 
 use straggler_training::exact::{CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kineto, derive, import};
 
 fn of(vpp: u32) -> Synthetic {
@@ -31,7 +31,7 @@ fn every_message_finds_its_partner() {
             found.replay_error,
             found.s
         );
-        let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: What::Slow(1.5) };
+        let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
         let slowed = Synthetic { faults: vec![slow], ..of(vpp) };
         let job = derive::job(rows(&slowed), "").unwrap();
         let found = analyse(&Replays::new(&job).unwrap(), None);

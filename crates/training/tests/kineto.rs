@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::path::Path;
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Kineto, Row, derive, import};
 
 fn write(rows: &[Row], folder: &Path) {
@@ -59,11 +59,11 @@ fn answers(job: &Job) -> Answers {
     answers
 }
 
-fn fault() -> impl Strategy<Value = What> {
+fn fault() -> impl Strategy<Value = Defect> {
     prop_oneof![
-        (1.1..4.0).prop_map(What::Slow),
-        (2.0..60.0).prop_map(|times| What::Link { times, with: None }),
-        (0.01..2.0).prop_map(What::Stall)
+        (1.1..4.0).prop_map(Defect::Slow),
+        (2.0..60.0).prop_map(|times| Defect::Link { times, with: None }),
+        (0.01..2.0).prop_map(Defect::Stall)
     ]
 }
 
@@ -201,7 +201,7 @@ fn clocks_of_files_are_aligned() {
 /// A rank with a slow link ends late in some collectives; its clock neither is off nor jumps.
 #[test]
 fn a_slow_link_is_no_matter_of_clocks() {
-    let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: What::Link { times: 20.0, with: None } };
+    let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: Defect::Link { times: 20.0, with: None } };
     let of = Synthetic { steps: 6, faults: vec![fault], ..small() };
     let job = read_again(&rows(&of));
     assert!(job.remarks.iter().any(|remark| remark.contains("Clocks agree")), "{:?}", job.remarks);
@@ -304,7 +304,7 @@ fn without_microbatches(of: &Synthetic) -> Job {
 }
 
 fn slowed(dp: u32, pp: u32, times: f64, from_step: u32) -> Synthetic {
-    let fault = Fault { dp_rank: 1, stage: pp - 1, from_step, what: What::Slow(times) };
+    let fault = Fault { dp_rank: 1, stage: pp - 1, from_step, what: Defect::Slow(times) };
     Synthetic { dp, pp, microbatches: 4, steps: 8, faults: vec![fault], ..Synthetic::default() }
 }
 
@@ -338,7 +338,7 @@ fn lengths_are_no_slow_ranks_kernel_by_kernel() {
         assert_eq!(first.kind, CauseKind::SequenceLengths, "seed {seed}: {:?}", found.causes);
         let told = found.causes.iter().any(|cause| cause.kind == CauseKind::Workers);
         assert!(!told, "seed {seed}: {:?}", found.causes);
-        let fault = Fault { dp_rank: 3, stage: 0, from_step: 0, what: What::Slow(2.0) };
+        let fault = Fault { dp_rank: 3, stage: 0, from_step: 0, what: Defect::Slow(2.0) };
         let found = answers(&phases(&Synthetic { faults: vec![fault], ..of }));
         assert_eq!(found.causes[0].ranks, [3], "seed {seed}: {:?}", found.causes);
     }
@@ -347,7 +347,7 @@ fn lengths_are_no_slow_ranks_kernel_by_kernel() {
 /// Loading and collections that the GPU waits for are causes, kernel by kernel, too.
 #[test]
 fn hosts_are_told_kernel_by_kernel() {
-    let stall = Fault { dp_rank: 2, stage: 0, from_step: 0, what: What::Stall(0.2) };
+    let stall = Fault { dp_rank: 2, stage: 0, from_step: 0, what: Defect::Stall(0.2) };
     let of =
         Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 6, faults: vec![stall], ..Synthetic::default() };
     for (name, kind) in [

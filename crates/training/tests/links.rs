@@ -1,7 +1,7 @@
 //! Slow links: who is blamed, and what mending them wins.
 
 use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, derive};
 
 fn answers(of: &Synthetic) -> Answers {
@@ -11,14 +11,14 @@ fn answers(of: &Synthetic) -> Answers {
 
 /// A link of data-parallel rank 1 and stage 1: all of them, or that with one other.
 fn slow_link(times: f64, with: Option<(u32, u32)>, from_step: u32) -> Vec<Fault> {
-    vec![Fault { dp_rank: 1, stage: 1, from_step, what: What::Link { times, with } }]
+    vec![Fault { dp_rank: 1, stage: 1, from_step, what: Defect::Link { times, with } }]
 }
 
 /// The answers, the first cause of which wins what the job would without its slow link. The norm of the gradients is a collective of
 /// all workers, which takes part in all links of a worker, and there is no other that it could be compared with: it stays slow.
 fn found(of: &Synthetic) -> (Answers, Cause) {
     let found = answers(of);
-    let What::Link { times, with } = of.faults[0].what else { unreachable!() };
+    let Defect::Link { times, with } = of.faults[0].what else { unreachable!() };
     let norm = if with.is_none() { (times - 1.0) * 0.05 * of.gradients } else { 0.0 };
     let mended = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) + norm;
     let truth = 1.0 - mended / mean_step(of);
@@ -102,7 +102,7 @@ fn several_slow_links_are_one_cause() {
         dp_rank,
         stage,
         from_step: 0,
-        what: What::Link { times: 50.0, with: Some((dp_rank, stage + 1)) },
+        what: Defect::Link { times: 50.0, with: Some((dp_rank, stage + 1)) },
     };
     let first = first_cause(&Synthetic { faults: vec![link(2, 1), link(0, 2)], ..Synthetic::default() });
     assert_eq!(first.says, "Links between ranks 6 and 10 and between ranks 8 and 12 are slow");

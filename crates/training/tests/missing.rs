@@ -2,11 +2,11 @@
 
 use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse, slowness};
 use straggler_training::published::{Dense, DenseError};
-use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 
 fn slowed(dp: u32, pp: u32, steps: u32) -> Synthetic {
-    let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 0, what: What::Slow(1.5) };
+    let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 0, what: Defect::Slow(1.5) };
     Synthetic { dp, pp, steps, faults: vec![slow], ..Synthetic::default() }
 }
 
@@ -149,7 +149,7 @@ fn losses_in_all_steps_are_told() {
 #[test]
 fn links_are_not_blamed_for_workers_that_are_missing() {
     for (dp, pp, rank) in [(4, 4, 5), (4, 4, 9), (4, 1, 2), (1, 4, 2), (2, 2, 3)] {
-        let fault = Fault { dp_rank: rank % dp, stage: rank / dp, from_step: 0, what: What::Slow(1.6) };
+        let fault = Fault { dp_rank: rank % dp, stage: rank / dp, from_step: 0, what: Defect::Slow(1.6) };
         let of = Synthetic { dp, pp, steps: 8, faults: vec![fault], ..Synthetic::default() };
         let mut all = rows(&of);
         all.retain(|row| row.rank != rank);

@@ -2,13 +2,13 @@
 //! order of operations, which gives exactly what a replay of the whole step gives.
 
 use straggler_training::exact::{Answers, At, Replays, Room, analyse, mean};
-use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Row, derive};
 
 fn recording() -> Vec<Row> {
     let faults = vec![
-        Fault { dp_rank: 2, stage: 1, from_step: 0, what: What::Slow(1.5) },
-        Fault { dp_rank: 5, stage: 0, from_step: 1, what: What::Slow(1.3) },
+        Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) },
+        Fault { dp_rank: 5, stage: 0, from_step: 1, what: Defect::Slow(1.3) },
     ];
     rows(&Synthetic { dp: 24, pp: 2, microbatches: 4, steps: 4, faults, ..Synthetic::default() })
 }

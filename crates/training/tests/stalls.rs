@@ -1,7 +1,7 @@
 //! Hosts that load data, or collect garbage, while workers wait.
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::whatif::copied;
 use straggler_training::{Job, Kind, Row, derive};
 
@@ -100,7 +100,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
 /// A receive is posted long before it is needed: a collection while it is pending stops the host all the same.
 #[test]
 fn a_collection_while_a_receive_is_pending_counts() {
-    let stall = Fault { dp_rank: 1, stage: 0, from_step: 0, what: What::Stall(0.3) };
+    let stall = Fault { dp_rank: 1, stage: 0, from_step: 0, what: Defect::Stall(0.3) };
     let of = Synthetic { dp: 4, pp: 2, ..quiet() };
     let with = Synthetic { faults: vec![stall], ..of.clone() };
     let mut all = rows(&with);

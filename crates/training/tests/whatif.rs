@@ -7,7 +7,7 @@ use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};
-use straggler_training::whatif::{CopyError, Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::whatif::{CopyError, Effect, Fault, Outcome, Scenario, ScenarioError, Whom, copied};
 use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
 
 fn derived(rows: Vec<Row>) -> Job {
@@ -18,7 +18,7 @@ fn job(of: &Synthetic) -> Job {
     derived(rows(of))
 }
 
-fn only(whom: Whom, what: What) -> Scenario {
+fn only(whom: Whom, what: Effect) -> Scenario {
     Scenario { faults: vec![Fault { whom, what, from_step: None }], ..Scenario::default() }
 }
 
@@ -50,8 +50,8 @@ fn nothing_changes_without_a_fault() {
 fn faults_put_in_are_those_generated() {
     let healthy = Synthetic { steps: 6, ..Synthetic::default() };
     let cases = [
-        (synthetic::What::Slow(1.7), What::Slow(1.7)),
-        (synthetic::What::Stall(0.3), What::Stall(300_000_000_000)),
+        (synthetic::Defect::Slow(1.7), Effect::Slow(1.7)),
+        (synthetic::Defect::Stall(0.3), Effect::Stall(300_000_000_000)),
     ];
     for (generated, what) in cases {
         let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 3, what: generated };
@@ -74,7 +74,7 @@ fn faults_put_in_are_those_generated() {
 fn a_job_goes_on_without_a_data_parallel_rank() {
     let of = Synthetic { jitter: 0.0, lengths: 0.3, steps: 4, ..Synthetic::default() };
     let all = rows(&of);
-    let mut scenario = only(Whom::Rank(6), What::Lost);
+    let mut scenario = only(Whom::Rank(6), Effect::Lost);
     scenario.faults[0].from_step = Some(2);
     let found = outcome(&derived(all.clone()), &scenario);
     let lost = 2;
@@ -105,7 +105,7 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     assert_eq!(found.samples, [1.0, 1.0, 0.75, 0.75]);
     let nobody = Scenario {
         faults: (4..8)
-            .map(|rank| Fault { whom: Whom::Rank(rank), what: What::Lost, from_step: None })
+            .map(|rank| Fault { whom: Whom::Rank(rank), what: Effect::Lost, from_step: None })
             .collect(),
         ..Scenario::default()
     };
@@ -119,7 +119,7 @@ fn the_rest_of_a_job_is_a_table() {
     let of = Synthetic { lengths: 0.3, steps: 4, ..Synthetic::default() };
     let job = job(&of);
     let replays = Replays::new(&job).unwrap();
-    let mut scenario = only(Whom::Rank(6), What::Lost);
+    let mut scenario = only(Whom::Rank(6), Effect::Lost);
     let rest = derived(scenario.rows(&replays).unwrap());
     assert_eq!((rest.workers.len(), rest.dp_ranks()), (12, 3));
     assert!(rest.notes.is_empty() && rest.workers.iter().all(|worker| worker.recorded), "{:?}", rest.notes);
@@ -136,10 +136,10 @@ fn the_rest_of_a_job_is_a_table() {
 /// A link that nobody has is a mistake, whoever is drawn for it.
 #[test]
 fn links_without_transfers_are_refused() {
-    let with = |other: u32| What::Link { times: 3.0, with: Some(other) };
-    let all = What::Link { times: 3.0, with: None };
+    let with = |other: u32| Effect::Link { times: 3.0, with: Some(other) };
+    let all = Effect::Link { times: 3.0, with: None };
     let one_stage = job(&Synthetic { pp: 1, steps: 2, ..Synthetic::default() });
-    let refused = |job: &Job, whom: Whom, what: What| only(whom, what).check(job).unwrap_err();
+    let refused = |job: &Job, whom: Whom, what: Effect| only(whom, what).check(job).unwrap_err();
     for whom in [Whom::Any, Whom::Each(0.5)] {
         assert_eq!(refused(&one_stage, whom, with(2)), ScenarioError::NoPartner { other: 2 });
     }
@@ -157,7 +157,7 @@ fn links_without_transfers_are_refused() {
 #[test]
 fn a_step_does_not_begin_with_a_lost_worker() {
     let of = Synthetic { dp: 3, pp: 1, jitter: 0.0, steps: 3, ..Synthetic::default() };
-    let lost = only(Whom::Rank(0), What::Lost);
+    let lost = only(Whom::Rank(0), Effect::Lost);
     let expected = outcome(&job(&of), &lost).steps;
     let mut early = rows(&of);
     for row in &mut early {
@@ -177,39 +177,39 @@ fn a_slow_link_slows_what_goes_over_it() {
     let before = steps_of(&job);
     let transfer = (of.transfer * 1e12) as i64;
     // Ranks 0 and 2 are the stages of the first data-parallel rank.
-    let pair = outcome(&job, &only(Whom::Rank(0), What::Link { times: 11.0, with: Some(2) }));
+    let pair = outcome(&job, &only(Whom::Rank(0), Effect::Link { times: 11.0, with: Some(2) }));
     let gradients = (of.gradients * 1e12) as i64;
     assert_eq!(pair.steps[0] - before[0], 2 * 10 * transfer + gradients);
-    let reversed = outcome(&job, &only(Whom::Rank(2), What::Link { times: 11.0, with: Some(0) }));
+    let reversed = outcome(&job, &only(Whom::Rank(2), Effect::Link { times: 11.0, with: Some(0) }));
     assert_eq!(pair.steps, reversed.steps);
     // All links of a rank: its collectives as well.
-    let all = outcome(&job, &only(Whom::Rank(0), What::Link { times: 11.0, with: None }));
+    let all = outcome(&job, &only(Whom::Rank(0), Effect::Link { times: 11.0, with: None }));
     assert!(all.steps[0] - before[0] >= 2 * 10 * transfer + 21 * gradients, "{} {}", all.steps[0], before[0]);
     // Links that are slow twice are slow by both; that of a lost worker slows nobody.
     let link = |times: f64| Fault {
         whom: Whom::Rank(0),
-        what: What::Link { times, with: Some(2) },
+        what: Effect::Link { times, with: Some(2) },
         from_step: None,
     };
     let twice = Scenario { faults: vec![link(2.0), link(5.5)], ..Scenario::default() };
     assert_eq!(outcome(&job, &twice).steps, pair.steps);
-    let gone = Fault { whom: Whom::Rank(2), what: What::Lost, from_step: None };
+    let gone = Fault { whom: Whom::Rank(2), what: Effect::Lost, from_step: None };
     let both = Scenario { faults: vec![link(11.0), gone], ..Scenario::default() };
-    assert_eq!(outcome(&job, &both).steps, outcome(&job, &only(Whom::Rank(2), What::Lost)).steps);
-    let itself = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(0) });
+    assert_eq!(outcome(&job, &both).steps, outcome(&job, &only(Whom::Rank(2), Effect::Lost)).steps);
+    let itself = only(Whom::Rank(0), Effect::Link { times: 2.0, with: Some(0) });
     assert_eq!(itself.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 0 }));
-    let any = only(Whom::Any, What::Link { times: 11.0, with: Some(2) });
+    let any = only(Whom::Any, Effect::Link { times: 11.0, with: Some(2) });
     let replays = Replays::new(&job).unwrap();
     // Of those that rank 2 exchanges anything with alone: its neighbour stage, and the other data-parallel rank.
     let hit = |draw| any.outcome(&replays, draw).unwrap().hit;
     assert!((0..20).all(|draw| hit(draw) == [(0, 0)] || hit(draw) == [(0, 3)]));
-    let strangers = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(3) });
+    let strangers = only(Whom::Rank(0), Effect::Link { times: 2.0, with: Some(3) });
     assert_eq!(strangers.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 3 }));
     assert_eq!(
-        only(Whom::Rank(4), What::Lost).check(&job),
+        only(Whom::Rank(4), Effect::Lost).check(&job),
         Err(ScenarioError::NoRank { rank: 4, first: 0, last: 3, nearest: 3 })
     );
-    let mut late = only(Whom::Any, What::Lost);
+    let mut late = only(Whom::Any, Effect::Lost);
     late.faults[0].from_step = Some(2);
     assert_eq!(late.check(&job), Err(ScenarioError::NoStep { step: 2, first: 0, last: 1 }));
 }
@@ -243,7 +243,7 @@ fn noise_falls_on_computing() {
 fn draws_are_their_own_and_the_same_every_time() {
     let job = job(&Synthetic { steps: 3, ..Synthetic::default() });
     let replays = Replays::new(&job).unwrap();
-    let scenario = only(Whom::Any, What::Slow(2.0));
+    let scenario = only(Whom::Any, Effect::Slow(2.0));
     let drawn: Vec<Outcome> = (0..200).map(|draw| scenario.outcome(&replays, draw).unwrap()).collect();
     let mut hit: Vec<u32> = drawn.iter().flat_map(|one| one.hit.iter().map(|&(_, rank)| rank)).collect();
     assert_eq!(hit.len(), 200);
@@ -251,10 +251,10 @@ fn draws_are_their_own_and_the_same_every_time() {
     hit.dedup();
     assert_eq!(hit, (0..16).collect::<Vec<u32>>());
     let one = drawn.iter().find(|one| one.hit == [(0, 9)]).unwrap();
-    assert_eq!(one.steps, outcome(&job, &only(Whom::Rank(9), What::Slow(2.0))).steps);
+    assert_eq!(one.steps, outcome(&job, &only(Whom::Rank(9), Effect::Slow(2.0))).steps);
     assert_eq!(scenario.outcome(&replays, 42).unwrap(), drawn[42]);
     // A tenth of 16 workers, in the mean of 200 draws.
-    let each = only(Whom::Each(0.1), What::Slow(2.0));
+    let each = only(Whom::Each(0.1), Effect::Slow(2.0));
     let count: usize = (0..200).map(|draw| each.outcome(&replays, draw).unwrap().hit.len()).sum();
     assert!((280..360).contains(&count), "{count}");
 }
@@ -286,7 +286,7 @@ fn copies_stand_side_by_side() {
 fn absurd_faults_are_refused() {
     let job = job(&Synthetic { steps: 1, ..Synthetic::default() });
     let replays = Replays::new(&job).unwrap();
-    for what in [What::Slow(1e18), What::Stall(i64::MAX), What::Link { times: 1e18, with: None }] {
+    for what in [Effect::Slow(1e18), Effect::Stall(i64::MAX), Effect::Link { times: 1e18, with: None }] {
         let error = only(Whom::Rank(0), what).outcome(&replays, 0).unwrap_err();
         assert_eq!(error, ScenarioError::TooLong { step: 0 });
     }
@@ -302,7 +302,7 @@ fn mended_and_slowed_again(job: &Job, rank: u32) -> [f64; 2] {
     let replays = Replays::new(job).unwrap();
     let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
     let stage = job.workers[place].stage;
-    let mended = only(Whom::Rank(rank), What::Mended).changed(&replays).unwrap();
+    let mended = only(Whom::Rank(rank), Effect::Mended).changed(&replays).unwrap();
     let slower = |kind: Kind| {
         let (mut own, mut count) = (0, 0);
         for (step, times) in replays.times.iter().enumerate() {
@@ -333,7 +333,7 @@ fn mended_and_slowed_again(job: &Job, rank: u32) -> [f64; 2] {
 
 #[test]
 fn a_mended_job_is_slowed_again() {
-    let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what: synthetic::What::Slow(2.4) };
+    let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what: synthetic::Defect::Slow(2.4) };
     let job = job(&Synthetic { faults: vec![fault], ..Synthetic::default() });
     let slow = published(&job);
     let [healthy, again] = mended_and_slowed_again(&job, 6);
@@ -359,7 +359,7 @@ fn losing_all_that_were_recorded_leaves_nobody() {
     let mut all = rows(&Synthetic { dp: 3, pp: 2, steps: 3, ..Synthetic::default() });
     all.retain(|row| row.dp_rank != 1);
     let job = derived(all);
-    let lost = |rank: u32| Fault { whom: Whom::Rank(rank), what: What::Lost, from_step: None };
+    let lost = |rank: u32| Fault { whom: Whom::Rank(rank), what: Effect::Lost, from_step: None };
     let replays = Replays::new(&job).unwrap();
     let one = Scenario { faults: vec![lost(0)], ..Scenario::default() };
     assert_eq!(one.outcome(&replays, 0).unwrap().samples, [0.5; 3]);
@@ -371,12 +371,12 @@ fn losing_all_that_were_recorded_leaves_nobody() {
 #[test]
 fn a_single_worker_can_be_late() {
     let alone = Synthetic { dp: 1, pp: 1, steps: 3, ..Synthetic::default() };
-    let fault = synthetic::Fault { dp_rank: 0, stage: 0, from_step: 0, what: synthetic::What::Stall(0.3) };
+    let fault = synthetic::Fault { dp_rank: 0, stage: 0, from_step: 0, what: synthetic::Defect::Stall(0.3) };
     let late = job(&Synthetic { faults: vec![fault], ..alone.clone() });
     let healthy = job(&alone);
     let expected: Vec<i64> = steps_of(&healthy).iter().map(|step| step + 300_000_000_000).collect();
     assert_close(&steps_of(&late), &expected);
-    assert_close(&outcome(&healthy, &only(Whom::Rank(0), What::Stall(300_000_000_000))).steps, &expected);
+    assert_close(&outcome(&healthy, &only(Whom::Rank(0), Effect::Stall(300_000_000_000))).steps, &expected);
 }
 
 /// Mending a worker gives the steps of the job in which nothing was ever wrong with it, whatever it was and whenever it began. The norm
@@ -386,23 +386,23 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
     let of = Synthetic::default();
     let healthy = steps_of(&job(&of));
     let cases = [
-        (synthetic::What::Slow(2.0), 0),
-        (synthetic::What::Slow(2.0), 10),
-        (synthetic::What::Link { times: 30.0, with: None }, 0),
-        (synthetic::What::Link { times: 30.0, with: None }, 10),
-        (synthetic::What::Link { times: 100.0, with: Some((2, 2)) }, 10),
-        (synthetic::What::Stall(0.5), 10),
+        (synthetic::Defect::Slow(2.0), 0),
+        (synthetic::Defect::Slow(2.0), 10),
+        (synthetic::Defect::Link { times: 30.0, with: None }, 0),
+        (synthetic::Defect::Link { times: 30.0, with: None }, 10),
+        (synthetic::Defect::Link { times: 100.0, with: Some((2, 2)) }, 10),
+        (synthetic::Defect::Stall(0.5), 10),
     ];
     for (what, from_step) in cases {
         let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step, what };
         let with = job(&Synthetic { faults: vec![fault], ..of.clone() });
         let norm = match what {
-            synthetic::What::Link { times, with: None } if from_step == 0 => {
+            synthetic::Defect::Link { times, with: None } if from_step == 0 => {
                 (times - 1.0) * 0.05 * of.gradients
             }
             _ => 0.0,
         };
-        let mended = outcome(&with, &only(Whom::Rank(6), What::Mended)).steps;
+        let mended = outcome(&with, &only(Whom::Rank(6), Effect::Mended)).steps;
         for (step, (mended, healthy)) in mended.iter().zip(&healthy).enumerate() {
             let truth = *healthy as f64 + 1e12 * norm;
             let off = (*mended as f64 / truth - 1.0).abs();
@@ -410,7 +410,7 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
         }
         // What is done to it afterwards is done to a healthy worker.
         let fault = |what| Fault { whom: Whom::Rank(6), what, from_step: None };
-        let faults = vec![fault(What::Link { times: 50.0, with: None }), fault(What::Mended)];
+        let faults = vec![fault(Effect::Link { times: 50.0, with: None }), fault(Effect::Mended)];
         let both = outcome(&with, &Scenario { faults, ..Scenario::default() }).steps;
         assert_eq!(both, mended, "{what:?}");
     }
@@ -425,14 +425,17 @@ fn a_mended_stage_is_as_it_was_before() {
         let whole = (0..of.dp).flat_map(|dp_rank| stages.iter().map(move |&stage| (dp_rank, stage)));
         let slow = |(dp_rank, stage)| {
             [(8, 1.5), (12, 1.4)].map(|(from_step, times)| {
-                let what = synthetic::What::Slow(times);
+                let what = synthetic::Defect::Slow(times);
                 synthetic::Fault { dp_rank, stage, from_step, what }
             })
         };
         let with = job(&Synthetic { faults: whole.flat_map(slow).collect(), ..of.clone() });
         let mended = with.workers.iter().filter(|worker| stages.contains(&worker.stage));
-        let mended =
-            mended.map(|worker| Fault { whom: Whom::Rank(worker.rank), what: What::Mended, from_step: None });
+        let mended = mended.map(|worker| Fault {
+            whom: Whom::Rank(worker.rank),
+            what: Effect::Mended,
+            from_step: None,
+        });
         let scenario = Scenario { faults: mended.collect(), ..Scenario::default() };
         let mended = outcome(&with, &scenario).steps;
         for (step, (mended, healthy)) in mended.iter().zip(&healthy).enumerate() {
@@ -445,11 +448,11 @@ fn a_mended_stage_is_as_it_was_before() {
 /// A collective is as slow as its slowest member: mending another one changes nothing.
 #[test]
 fn mending_a_healthy_worker_wins_nothing() {
-    let what = synthetic::What::Link { times: 30.0, with: None };
+    let what = synthetic::Defect::Link { times: 30.0, with: None };
     let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what };
     let job = job(&Synthetic { faults: vec![fault], ..Synthetic::default() });
     // Rank 5 is in the collectives of rank 6.
-    let found = outcome(&job, &only(Whom::Rank(5), What::Mended));
+    let found = outcome(&job, &only(Whom::Rank(5), Effect::Mended));
     assert!(mean(&found.steps) > 0.99 * mean(&steps_of(&job)), "{:?}", found.steps);
 }
 
@@ -457,6 +460,6 @@ fn mending_a_healthy_worker_wins_nothing() {
 fn a_change_that_changes_nothing_is_told() {
     let job = job(&Synthetic { jitter: 0.0, ..Synthetic::default() });
     let differs = |what| outcome(&job, &only(Whom::Rank(6), what)).differs;
-    assert!(!differs(What::Slow(1.0)) && !differs(What::Mended));
-    assert!(differs(What::Slow(1.01)) && differs(What::Stall(1)));
+    assert!(!differs(Effect::Slow(1.0)) && !differs(Effect::Mended));
+    assert!(differs(Effect::Slow(1.01)) && differs(Effect::Stall(1)));
 }

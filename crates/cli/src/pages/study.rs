@@ -169,7 +169,7 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
     let mut marks = vec![Mark { x: None, y: Some(threshold), name: percent(threshold) }];
     marks.extend(group.iter().filter_map(|(series, name)| {
         let x = f64::from(series.inflection?);
-        Some(Mark { x: Some(x), y: None, name: format!("{name}: bottleneck") })
+        Some(Mark { x: Some(x), y: None, name: format!("{}: bottleneck", short_name(name, group)) })
     }));
     // Beside a slowdown of thousands of per cent nobody sees one of ten, which matters.
     let largest = group.iter().flat_map(|(series, _)| &series.points).map(|summary| summary.median_slowdown);
@@ -184,6 +184,13 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
         percent(CONFIDENCE),
         percent(threshold)
     ))
+}
+
+/// The first part of a name, if no other series has the same: what varies over a study makes names long.
+fn short_name<'a>(name: &'a str, group: &[Named<'_>]) -> &'a str {
+    let first = |name: &'a str| name.split(", ").next().unwrap_or(name);
+    let is_same = |(_, other): &&Named<'_>| other.split(", ").next() == Some(first(name));
+    if group.iter().filter(is_same).count() == 1 { first(name) } else { name }
 }
 
 fn distributions(group: &[Named<'_>], command: &str) -> Chart {

@@ -13,6 +13,8 @@ pub struct Room {
 
 /// Pixels that stay free between two names.
 const APART: f64 = 3.0;
+/// Lines are avoided in parts of this many pixels.
+const PART: f64 = 6.0;
 
 impl Room {
     /// Around a dot.
@@ -40,11 +42,13 @@ impl Room {
 pub struct Labels {
     area: Room,
     taken: Vec<Room>,
+    /// Covered only if there is no other place.
+    lines: Vec<Room>,
 }
 
 impl Labels {
     pub fn within(area: Room) -> Labels {
-        Labels { area, taken: Vec::new() }
+        Labels { area, taken: Vec::new(), lines: Vec::new() }
     }
 
     /// Keeps names away from something.
@@ -52,11 +56,23 @@ impl Labels {
         self.taken.push(room);
     }
 
+    /// Keeps names away from a straight line, where they have another place.
+    pub fn avoid_line(&mut self, (from, to): (Point, Point)) {
+        let parts = ((to.0 - from.0).hypot(to.1 - from.1) / PART).ceil().max(1.0);
+        let at = |part: u32| {
+            let share = f64::from(part) / parts;
+            (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
+        };
+        self.lines.extend((0..=parts as u32).map(|part| Room::of_dot(at(part), 1.0)));
+    }
+
     /// The first of the places that lies in the chart and is free; it is taken from now on.
     pub fn place(&mut self, candidates: impl IntoIterator<Item = Room>) -> Option<Room> {
         let is_free =
             |room: &Room| room.lies_in(&self.area) && self.taken.iter().all(|other| !other.overlaps(room));
-        let found = candidates.into_iter().find(is_free)?;
+        let free: Vec<Room> = candidates.into_iter().filter(is_free).collect();
+        let covers_none = |room: &&Room| self.lines.iter().all(|other| !other.overlaps(room));
+        let found = *free.iter().find(covers_none).or(free.first())?;
         self.taken.push(found);
         Some(found)
     }
@@ -75,5 +91,10 @@ mod tests {
         assert_eq!(labels.place([at(-5.0, 0.0), at(5.0, 0.0)]), Some(at(5.0, 0.0)));
         assert_eq!(labels.place([at(10.0, 5.0), at(35.0, 15.0), at(20.0, 15.0)]), Some(at(20.0, 15.0)));
         assert_eq!(labels.place([at(0.0, 0.0), at(0.0, 20.0)]), None);
+        // A line is covered only where there is no other place.
+        let mut labels = Labels::within(Room { height: 60.0, ..area });
+        labels.avoid_line(((0.0, 0.0), (100.0, 10.0)));
+        assert_eq!(labels.place([at(0.0, 0.0), at(0.0, 20.0)]), Some(at(0.0, 20.0)));
+        assert_eq!(labels.place([at(0.0, 0.0)]), Some(at(0.0, 0.0)));
     }
 }

@@ -63,7 +63,7 @@ fn shown(x: &[f64], y: &[f64], (x_scale, y_scale): (Scale, Scale)) -> (Vec<(f64,
 fn left_out(count: usize, one: &str, many: &str) -> String {
     match count {
         0 => String::new(),
-        count => format!("{} cannot be drawn", counted(count as u64, one, many)),
+        count => format!("{} omitted", counted(count as u64, one, many)),
     }
 }
 

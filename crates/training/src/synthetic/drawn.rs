@@ -1,6 +1,6 @@
 //! Adds faults of given ranks, or of workers chosen at random, to a synthetic job.
 
-use super::{Fault, Synthetic, SyntheticError, What};
+use super::{Defect, Fault, Synthetic, SyntheticError};
 use crate::whatif::{self, Whom};
 use straggler_model::philox::Stream;
 
@@ -19,10 +19,12 @@ impl Synthetic {
             false => Err(SyntheticError::NoRank { rank, last: all.saturating_sub(1) }),
         };
         let what = match fault.what {
-            whatif::What::Slow(times) => What::Slow(times),
-            whatif::What::Stall(late) => What::Stall(late as f64 / 1e12),
-            whatif::What::Link { times, with } => What::Link { times, with: with.map(place).transpose()? },
-            whatif::What::Lost | whatif::What::Mended => return Err(SyntheticError::NoFault),
+            whatif::Effect::Slow(times) => Defect::Slow(times),
+            whatif::Effect::Stall(late) => Defect::Stall(late as f64 / 1e12),
+            whatif::Effect::Link { times, with } => {
+                Defect::Link { times, with: with.map(place).transpose()? }
+            }
+            whatif::Effect::Lost | whatif::Effect::Mended => return Err(SyntheticError::NoFault),
         };
         let step = fault.from_step.unwrap_or(0);
         let from_step = u32::try_from(step).ok().filter(|&step| step < self.steps);

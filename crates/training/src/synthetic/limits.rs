@@ -1,6 +1,6 @@
 //! Which synthetic jobs are possible.
 
-use super::{Fault, Synthetic, What};
+use super::{Defect, Fault, Synthetic};
 use std::collections::BTreeMap;
 
 /// Why a synthetic job cannot be made.
@@ -83,14 +83,14 @@ impl Synthetic {
             }
             let of = format!("of worker {dp_rank}/{stage}");
             match what {
-                What::Slow(times) => in_range(&format!("the slowdown {of}"), times, 0.01, 1e3)?,
-                What::Link { times, with } => {
+                Defect::Slow(times) => in_range(&format!("the slowdown {of}"), times, 0.01, 1e3)?,
+                Defect::Link { times, with } => {
                     in_range(&format!("the slowdown of transfers {of}"), times, 0.01, 1e3)?;
                     if let Some(other) = with {
                         self.check_link((dp_rank, stage), other)?;
                     }
                 }
-                What::Stall(late) => in_range(&format!("the stall in seconds {of}"), late, 0.0, 3600.0)?,
+                Defect::Stall(late) => in_range(&format!("the stall in seconds {of}"), late, 0.0, 3600.0)?,
             }
         }
         let seconds = self.longest_step();
@@ -112,20 +112,23 @@ impl Synthetic {
 
     /// An upper bound of a step: all operations one after the other, as slow as on the slowest worker.
     fn longest_step(&self) -> f64 {
-        let worst = |factor: &dyn Fn(What) -> f64| {
+        let worst = |factor: &dyn Fn(Defect) -> f64| {
             let mut of_worker: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             for fault in &self.faults {
                 *of_worker.entry((fault.dp_rank, fault.stage)).or_insert(1.0) *= factor(fault.what).max(1.0);
             }
             of_worker.into_values().fold(1.0, f64::max)
         };
-        let stalls: f64 =
-            self.faults.iter().map(|fault| if let What::Stall(late) = fault.what { late } else { 0.0 }).sum();
+        let stalls: f64 = self
+            .faults
+            .iter()
+            .map(|fault| if let Defect::Stall(late) = fault.what { late } else { 0.0 })
+            .sum();
         let spread = 1.0 + SIGMAS * self.jitter;
         let microbatch = 3.0 * self.forward * (1.0 + self.last_stage) * (1.0 + SIGMAS * self.lengths);
         let passes = f64::from(self.microbatches) + f64::from(self.pp);
-        let slow = worst(&|what| if let What::Slow(times) = what { times } else { 1.0 });
-        let link = worst(&|what| if let What::Link { times, .. } = what { times } else { 1.0 });
+        let slow = worst(&|what| if let Defect::Slow(times) = what { times } else { 1.0 });
+        let link = worst(&|what| if let Defect::Link { times, .. } = what { times } else { 1.0 });
         let transfers = 4.0 * f64::from(self.vpp) * passes * self.transfer + 3.0 * self.gradients;
         stalls + spread * (passes * microbatch * slow + transfers * link)
     }
@@ -141,7 +144,8 @@ mod tests {
         let fault = |what| vec![Fault { dp_rank: 1, stage: 0, from_step: 0, what }];
         let base = || Synthetic { dp: 2, pp: 2, microbatches: 2, steps: 3, ..Synthetic::default() };
         for times in [1e30, f64::NAN, f64::INFINITY, -1.0, 0.0] {
-            for what in [What::Slow(times), What::Link { times, with: None }, What::Stall(-times.abs() - 1.0)]
+            for what in
+                [Defect::Slow(times), Defect::Link { times, with: None }, Defect::Stall(-times.abs() - 1.0)]
             {
                 let of = Synthetic { faults: fault(what), ..base() };
                 let error = of.check().unwrap_err().to_string();
@@ -162,7 +166,7 @@ mod tests {
             (Synthetic { forward: -1.0, ..base() }, "from 0 to 1000"),
             (Synthetic { microbatches: u32::MAX, ..base() }, "use fewer microbatches"),
             (
-                Synthetic { faults: [fault(What::Slow(1e3)), fault(What::Slow(1e3))].concat(), ..base() },
+                Synthetic { faults: [fault(Defect::Slow(1e3)), fault(Defect::Slow(1e3))].concat(), ..base() },
                 "at most 100000 s",
             ),
         ];
@@ -170,7 +174,7 @@ mod tests {
             let error = of.check().unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
-        let late = Fault { from_step: 3, ..fault(What::Slow(2.0))[0] };
+        let late = Fault { from_step: 3, ..fault(Defect::Slow(2.0))[0] };
         let error = Synthetic { faults: vec![late], ..base() }.check().unwrap_err();
         assert_eq!(error.to_string(), "there is no step 3: steps are 0 to 2");
     }
@@ -178,9 +182,9 @@ mod tests {
     #[test]
     fn a_step_is_never_longer_than_it_could_be() {
         let faults = vec![
-            Fault { dp_rank: 0, stage: 1, from_step: 0, what: What::Slow(50.0) },
-            Fault { dp_rank: 1, stage: 0, from_step: 0, what: What::Link { times: 30.0, with: None } },
-            Fault { dp_rank: 1, stage: 1, from_step: 1, what: What::Stall(7.0) },
+            Fault { dp_rank: 0, stage: 1, from_step: 0, what: Defect::Slow(50.0) },
+            Fault { dp_rank: 1, stage: 0, from_step: 0, what: Defect::Link { times: 30.0, with: None } },
+            Fault { dp_rank: 1, stage: 1, from_step: 1, what: Defect::Stall(7.0) },
         ];
         let of = Synthetic {
             dp: 2,

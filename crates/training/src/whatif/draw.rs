@@ -1,6 +1,6 @@
 //! Which workers the faults of a draw hit, and the times that result.
 
-use super::{Fault, Scenario, ScenarioError, What, Whom};
+use super::{Effect, Fault, Scenario, ScenarioError, Whom};
 use crate::exact::{At, Healthy, Replays};
 use crate::{Job, Role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ pub fn recorded(job: &Job) -> Vec<usize> {
 }
 
 /// The workers that a fault can hit: a link fault needs a worker with transfers.
-pub fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
-    let What::Link { with, .. } = *what else { return places.to_vec() };
+pub fn able(job: &Job, places: &[usize], what: &Effect) -> Vec<usize> {
+    let Effect::Link { with, .. } = *what else { return places.to_vec() };
     let other = with.and_then(|rank| place(job, rank));
     if with.is_some() && other.is_none() {
         return Vec::new();
@@ -71,7 +71,7 @@ impl Hit {
                 let worker = &job.workers[place];
                 hit.whom.push((number, worker.rank));
                 hit.by_worker.entry(place).or_default().push(*fault);
-                if fault.what == What::Lost {
+                if fault.what == Effect::Lost {
                     let since = hit.lost.entry(worker.dp_rank).or_insert(fault.from_step);
                     // `None` is less than every number.
                     *since = (*since).min(fault.from_step);
@@ -120,7 +120,7 @@ impl Hit {
         let mut mended = BTreeSet::new();
         for (&place, faults) in &self.by_worker {
             for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
-                if fault.what == What::Mended {
+                if fault.what == Effect::Mended {
                     // This also undoes earlier faults of its links.
                     links.retain(|link| link.worker != place);
                     let is_blamed =
@@ -129,7 +129,7 @@ impl Hit {
                         mended.insert(at);
                     });
                 }
-                let What::Link { times, with } = fault.what else { continue };
+                let Effect::Link { times, with } = fault.what else { continue };
                 let other = with.and_then(|rank| self::place(job, rank));
                 if [Some(place), other]
                     .into_iter()
@@ -217,11 +217,11 @@ impl InStep<'_> {
             let kind = at.op.kind;
             let role = self.replays.job.kinds[kind as usize].role;
             match fault.what {
-                What::Slow(times) if role == Role::Compute => takes = scaled(takes, times),
-                What::Stall(late) if self.first[at.worker] == Some(at.place as u32) => {
+                Effect::Slow(times) if role == Role::Compute => takes = scaled(takes, times),
+                Effect::Stall(late) if self.first[at.worker] == Some(at.place as u32) => {
                     delay = delay.saturating_add(late);
                 }
-                What::Mended => {
+                Effect::Mended => {
                     let Some(healthy) = self.healthy else { continue };
                     match role {
                         Role::Communication => delay = healthy.times(self.step, at).1,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 use straggler_model::units;
-use straggler_training::whatif::{Fault, What, Whom};
+use straggler_training::whatif::{Effect, Fault, Whom};
 
 /// The help text of these options.
 macro_rules! who_help {
@@ -37,7 +37,7 @@ pub struct TypedFault {
     who: Who,
     /// The other end of a link.
     with: Option<Worker>,
-    what: What,
+    what: Effect,
     from_step: Option<i64>,
 }
 
@@ -56,7 +56,7 @@ impl TypedFault {
             Who::Each(probability) => Whom::Each(probability),
         };
         let what = match self.what {
-            What::Link { times, .. } => What::Link { times, with: self.with.map(rank).transpose()? },
+            Effect::Link { times, .. } => Effect::Link { times, with: self.with.map(rank).transpose()? },
             what => what,
         };
         Ok(Fault { whom, what, from_step: self.from_step })
@@ -65,7 +65,7 @@ impl TypedFault {
 
 pub fn slow(text: &str) -> Result<TypedFault, String> {
     let (whom, times, from_step) = parted(text, "3:1.5, 2/1:1.5 or any:1.5@10")?;
-    Ok(TypedFault { who: who(whom)?, with: None, what: What::Slow(factor(times)?), from_step })
+    Ok(TypedFault { who: who(whom)?, with: None, what: Effect::Slow(factor(times)?), from_step })
 }
 
 pub fn link(text: &str) -> Result<TypedFault, String> {
@@ -75,24 +75,24 @@ pub fn link(text: &str) -> Result<TypedFault, String> {
         Some((one, other)) => (one, Some(worker(other)?)),
         None => (whom, None),
     };
-    Ok(TypedFault { who: who(whom)?, with, what: What::Link { times, with: None }, from_step })
+    Ok(TypedFault { who: who(whom)?, with, what: Effect::Link { times, with: None }, from_step })
 }
 
 pub fn stall(text: &str) -> Result<TypedFault, String> {
     let (whom, late, from_step) = parted(text, "3:200ms, 2/1:200ms or any:1s@10")?;
     let late = units::time(late).map_err(|error| error.to_string())?;
     let late = i64::try_from(late.ps()).map_err(|_| "that is more than 100 days".to_string())?;
-    Ok(TypedFault { who: who(whom)?, with: None, what: What::Stall(late), from_step })
+    Ok(TypedFault { who: who(whom)?, with: None, what: Effect::Stall(late), from_step })
 }
 
 pub fn lose(text: &str) -> Result<TypedFault, String> {
     let (whom, from_step) = since(text)?;
-    Ok(TypedFault { who: who(whom)?, with: None, what: What::Lost, from_step })
+    Ok(TypedFault { who: who(whom)?, with: None, what: Effect::Lost, from_step })
 }
 
 pub fn fix(text: &str) -> Result<TypedFault, String> {
     let (whom, from_step) = since(text)?;
-    Ok(TypedFault { who: who(whom)?, with: None, what: What::Mended, from_step })
+    Ok(TypedFault { who: who(whom)?, with: None, what: Effect::Mended, from_step })
 }
 
 /// Who, how much, and since which step.

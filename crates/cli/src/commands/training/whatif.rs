@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use straggler_model::noise::{Injection, Phases, Waveform};
 use straggler_training::Job;
 use straggler_training::exact::{Replays, is_doubtful, mean};
-use straggler_training::whatif::{Fault, Outcome as Drawn, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::whatif::{Effect, Fault, Outcome as Drawn, Scenario, ScenarioError, Whom, copied};
 
 /// Default number of draws if a fault is random.
 const DRAWS: u32 = 100;
@@ -131,7 +131,7 @@ fn nobody_to_compare(fault: &Fault, job: &Job) -> Option<String> {
     let Whom::Rank(rank) = fault.whom else { return None };
     let own = job.workers.iter().find(|worker| worker.rank == rank && worker.recorded)?;
     let of_stage = job.workers.iter().filter(|worker| worker.recorded && worker.stage == own.stage).count();
-    (fault.what == What::Mended && of_stage == 1)
+    (fault.what == Effect::Mended && of_stage == 1)
         .then(|| format!("--fix {rank}: no other worker does the same, so its computation stays as recorded"))
 }
 

@@ -27,10 +27,18 @@ pub fn draw(plot: &Lines, heading: &Heading) -> String {
     for (line, stroke) in plot.series.iter().zip(&looks) {
         draw_band(&mut frame, line, (&x, &y), stroke.colour);
     }
+    let mut curves = Vec::new();
     for (line, stroke) in plot.series.iter().zip(&looks) {
         draw_line(&mut frame, line, (&x, &y), *stroke);
+        if !plot.marks.is_empty() {
+            let place = |&(at, value): &(f64, f64)| frame.place(x.share(at), y.share(value));
+            for part in parts(line, &x, &y) {
+                let places = reduced(&part.iter().map(place).collect::<Vec<Point>>());
+                curves.extend(places.windows(2).map(|pair| (pair[0], pair[1])));
+            }
+        }
     }
-    marks::draw(&mut frame, &plot.marks, (&x, &y));
+    marks::draw(&mut frame, &plot.marks, &curves, (&x, &y));
     frame.finish()
 }
 

@@ -1,5 +1,5 @@
-//! Marks of a line chart: upright and level lines, and dots. Their names cover neither each other nor the dots; one
-//! that finds no place is left out.
+//! Marks of a line chart: upright and level lines, and dots. Their names cover neither each other nor the dots, and lines only
+//! if they must; one that finds no place is left out.
 
 use crate::charts::axis::{Axis, drawable};
 use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
@@ -13,9 +13,11 @@ const SIZE: f64 = 12.0;
 const LINE: f64 = 16.0;
 const RADIUS: f64 = 3.5;
 
-pub fn draw(frame: &mut Frame, marks: &[Mark], (x, y): (&Axis, &Axis)) {
+/// `curves` are the straight parts of what the chart shows.
+pub fn draw(frame: &mut Frame, marks: &[Mark], curves: &[(Point, Point)], (x, y): (&Axis, &Axis)) {
     let area = Room { left: frame.left, top: frame.top, width: frame.width(), height: frame.height() };
     let mut labels = Labels::within(area);
+    curves.iter().for_each(|&part| labels.avoid_line(part));
     let across = |mark: &Mark| mark.x.filter(|&at| drawable(at, x.scale));
     let up = |mark: &Mark| mark.y.filter(|&level| drawable(level, y.scale));
     let place = |at: f64, level: f64| frame.place(x.share(at), y.share(level));
@@ -38,6 +40,7 @@ pub fn draw(frame: &mut Frame, marks: &[Mark], (x, y): (&Axis, &Axis)) {
     }
     for (mark, left) in uprights {
         frame.canvas.line((left, frame.top), (left, frame.bottom), stroke);
+        labels.avoid_line(((left, frame.top), (left, frame.bottom)));
         names.push((mark, beside_upright(area, left, named(mark, area))));
     }
     for (mark, dot) in dots {

@@ -72,7 +72,7 @@ fn remark(points: usize, drawn: usize, left_out: usize) -> String {
         remark = format!("{remark} in {dots}: those that share a place are drawn once");
     }
     if left_out > 0 {
-        remark = format!("{remark}; {} more cannot be drawn", grouped(left_out as u64));
+        remark = format!("{remark}; {} more omitted", grouped(left_out as u64));
     }
     remark
 }

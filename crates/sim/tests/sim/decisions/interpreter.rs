@@ -8,7 +8,7 @@ use straggler_model::Link;
 pub(super) type Decision = (u32, usize, Option<usize>, &'static str);
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum Happens {
     Act,
     Message { from: u32, comm: u32, tag: i32, bytes: u64, send: (u32, u32) },
     Acknowledgement { request: u32 },
@@ -22,7 +22,7 @@ pub(super) struct Event {
     pub(super) created: u64,
     pub(super) class: u8,
     pub(super) order: u64,
-    pub(super) what: What,
+    pub(super) what: Happens,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,14 +101,14 @@ impl Interpreter<'_> {
     fn first(&self) -> Option<(usize, u64)> {
         let key = |event: &Event| {
             let state = &self.states[event.rank as usize];
-            let act = matches!(event.what, What::Act)
+            let act = matches!(event.what, Happens::Act)
                 .then(|| &self.drawn.ranks[event.rank as usize][event.order as usize]);
             let eligible = match (&event.what, act) {
-                (What::Act, Some(Act::Send { .. })) => event.ready.max(state.cpu).max(state.send),
-                (What::Act, Some(Act::Recv { .. })) => event.ready,
-                (What::Act | What::Moment, _) => event.ready.max(state.cpu),
-                (What::Message { .. }, _) => event.ready.max(state.cpu).max(state.recv),
-                (What::Acknowledgement { .. }, _) => event.ready,
+                (Happens::Act, Some(Act::Send { .. })) => event.ready.max(state.cpu).max(state.send),
+                (Happens::Act, Some(Act::Recv { .. })) => event.ready,
+                (Happens::Act | Happens::Moment, _) => event.ready.max(state.cpu),
+                (Happens::Message { .. }, _) => event.ready.max(state.cpu).max(state.recv),
+                (Happens::Acknowledgement { .. }, _) => event.ready,
             };
             (eligible, event.created, event.class, event.order, event.rank)
         };
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
                         created: t,
                         class,
                         order: order as u64,
-                        what: What::Act,
+                        what: Happens::Act,
                     });
                     return;
                 }
@@ -171,20 +171,20 @@ impl Interpreter<'_> {
     fn run_event(&mut self, event: &Event, t: u64) {
         let rank = event.rank;
         match event.what.clone() {
-            What::Act => self.run_act(rank, event.order as usize, t),
-            What::Moment => {
+            Happens::Act => self.run_act(rank, event.order as usize, t),
+            Happens::Moment => {
                 self.states[rank as usize].now = t;
                 if self.states[rank as usize].inside.is_some() && self.try_to_leave(rank, t) {
                     self.go_on(rank, t);
                 }
             }
-            What::Acknowledgement { request } => {
+            Happens::Acknowledgement { request } => {
                 let state = &mut self.states[rank as usize];
                 state.cpu = state.cpu.max(t);
                 state.send = state.send.max(t);
                 self.completed(rank, request, t, 0, t);
             }
-            What::Message { from, comm, tag, bytes, send } => {
+            Happens::Message { from, comm, tag, bytes, send } => {
                 let (overhead, gap) = self.costs(bytes);
                 let link = self.link;
                 let state = &mut self.states[rank as usize];
@@ -226,7 +226,7 @@ impl Interpreter<'_> {
     fn acknowledge(&mut self, receiver: u32, sender: u32, bytes: u64, request: u32, t: u64) {
         if bytes > self.link.eager_limit {
             let ready = t + self.link.latency.ps();
-            let what = What::Acknowledgement { request };
+            let what = Happens::Acknowledgement { request };
             let _ = receiver;
             self.events.push(Event {
                 rank: sender,
@@ -275,7 +275,7 @@ impl Interpreter<'_> {
                 let order = u64::from(rank) << 32 | state.sent;
                 state.sent += 1;
                 let request = request.unwrap_or(u32::MAX);
-                let what = What::Message { from: rank, comm, tag, bytes, send: (rank, request) };
+                let what = Happens::Message { from: rank, comm, tag, bytes, send: (rank, request) };
                 self.events.push(Event { rank: to, ready, created: t, class: 4, order, what });
                 let state = &mut self.states[rank as usize];
                 state.ready = state.ready.max(t);
@@ -379,7 +379,8 @@ impl Interpreter<'_> {
         };
         if !everything && at > state.now && (self.overlap || !open.iter().all(is_receive)) {
             let ready = at.max(state.cpu);
-            let event = Event { rank, ready, created: t, class: 3, order: number as u64, what: What::Moment };
+            let event =
+                Event { rank, ready, created: t, class: 3, order: number as u64, what: Happens::Moment };
             self.events.push(event);
             return false;
         }

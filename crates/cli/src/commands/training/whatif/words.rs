@@ -6,7 +6,7 @@ use std::path::Path;
 use straggler_model::Time;
 use straggler_report::Table;
 use straggler_report::numbers::{self, counted, longer, longer_range, percent, seconds, significant};
-use straggler_training::whatif::{Fault, Scenario, What, Whom};
+use straggler_training::whatif::{Effect, Fault, Scenario, Whom};
 
 /// Steps that differ by less than this are as long as before.
 const HARDLY: f64 = 0.0005;
@@ -26,19 +26,19 @@ fn change(fault: &Fault) -> String {
         Whom::Each(probability) => format!("each worker, with a probability of {},", percent(probability)),
     };
     let what = match fault.what {
-        What::Slow(times) => format!("computes {} times as long", significant(times)),
-        What::Link { times, with: None } => {
+        Effect::Slow(times) => format!("computes {} times as long", significant(times)),
+        Effect::Link { times, with: None } => {
             format!("needs {} times as long for its transfers", significant(times))
         }
-        What::Link { times, with: Some(other) } => {
+        Effect::Link { times, with: Some(other) } => {
             format!("needs {} times as long for transfers with rank {other}", significant(times))
         }
-        What::Stall(late) => {
+        Effect::Stall(late) => {
             let late = Time(late.unsigned_abs());
             format!("has a host that stalls for {late} in every step")
         }
-        What::Lost => "is lost, and the job continues without its data-parallel rank".into(),
-        What::Mended => "is as fast as typical workers of its stage".into(),
+        Effect::Lost => "is lost, and the job continues without its data-parallel rank".into(),
+        Effect::Mended => "is as fast as typical workers of its stage".into(),
     };
     let since = fault.from_step.map(|step| format!(" from step {step} on")).unwrap_or_default();
     format!("{who} {what}{since}")
