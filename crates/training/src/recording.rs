@@ -34,13 +34,20 @@ fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
         one_kind(paths)?;
         return Ok(import(paths)?);
     };
+    let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
+    let profiles = profiles_of(&folders);
+    // A single table among the files of a profiler is hardly the recording.
+    if let (Some(table), Some(other)) = (tables.first(), profiles.first())
+        && profiles.len() > tables.len()
+    {
+        return Err(ReadError::Mixed { table: table.clone(), other: other.clone() });
+    }
     let table = read_tables(&tables)?;
     let read: Vec<PathBuf> =
         tables.iter().filter(|path| !table.faults.is_unreadable(path)).cloned().collect();
     let name = described(&read);
     let mut job = table.job(&name).map_err(|fault| ReadError::Job { name, fault })?;
-    let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
-    if let Some((first, more)) = profiles_of(&folders).split_first() {
+    if let Some((first, more)) = profiles.split_first() {
         let others = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         job.notes.push(format!(
             "not read: {}{others}. A folder with tables is read as tables: give only the profiler files",

@@ -364,7 +364,7 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     let found = answers(&Synthetic { faults, ..of });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(5)), "{cause:?}");
-    let told = |line: &String| line.contains("and slower still since step 12");
+    let told = |line: &String| line.contains("They are slower still since step 12.");
     assert!(cause.evidence.iter().any(told), "{cause:?}");
 }
 
@@ -385,4 +385,59 @@ fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(25)), "{:?}", found.causes);
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.005 * healthy, "{cause:?}");
     assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", found.causes);
+}
+
+/// What ends again is told with its steps: a stage, the whole job, and a link.
+#[test]
+fn what_ends_again_is_told_with_its_steps() {
+    let of = Synthetic { dp: 4, pp: 4, ..Synthetic::default() };
+    let healthy = rows(&of);
+    // From two jobs: steps 5 to 11 of the one with faults.
+    let between = |faults: Vec<Fault>| -> Vec<Row> {
+        let slow = rows(&Synthetic { faults, ..of.clone() });
+        let keep = |from: &[Row], inside: bool| -> Vec<Row> {
+            from.iter().filter(|row| (5..12).contains(&row.step) == inside).copied().collect()
+        };
+        [keep(&healthy, false), keep(&slow, true)].concat()
+    };
+    let of_stage = (0..4).map(|dp_rank| fault(dp_rank, 1, 0, Defect::Slow(2.0))).collect();
+    let link = vec![fault(2, 1, 0, Defect::Link { times: 100.0, with: Some((2, 2)) })];
+    for (faults, kind, says) in [
+        (
+            of_stage,
+            CauseKind::Workers,
+            "Stage 1 is slow from step 5 to step 11 (otherwise as fast as the others)",
+        ),
+        (
+            everybody(&of, 0, Defect::Slow(2.0)),
+            CauseKind::WholeJob,
+            "All workers are slower from step 5 to step 11 (",
+        ),
+        (link, CauseKind::Communication, "The link between ranks 6 and 10 is slow from step 5 to step 11"),
+    ] {
+        let rows = between(faults);
+        let found = answers_of(rows);
+        let cause = first(&found);
+        assert!(cause.says.starts_with(says), "{cause:?}");
+        assert_eq!((cause.kind, cause.since_step, cause.until_step), (kind, Some(5), Some(11)), "{cause:?}");
+        let without = found.replayed_seconds - cause.seconds;
+        assert!((without / mean_step(&of) - 1.0).abs() < 0.01, "{without} {cause:?}");
+    }
+}
+
+/// Data loading and late launches of a slow worker are causes of their own.
+#[test]
+fn a_slow_worker_gains_only_what_it_computes_longer() {
+    let of = Synthetic { dp: 8, pp: 1, ..Synthetic::default() };
+    let slow = |more: Vec<Fault>| {
+        let faults = [vec![fault(3, 0, 0, Defect::Slow(1.3))], more].concat();
+        let found = answers(&Synthetic { faults, ..of.clone() });
+        let cause = found.causes.into_iter().find(|cause| cause.kind == CauseKind::Workers);
+        cause.expect("a slow worker").seconds
+    };
+    let alone = slow(Vec::new());
+    let stalled = slow(vec![fault(3, 0, 10, Defect::Stall(0.3))]);
+    let transfers = slow(everybody(&of, 10, Defect::Link { times: 10.0, with: None }));
+    assert!((stalled / alone - 1.0).abs() < 0.02, "{stalled} {alone}");
+    assert!((transfers / alone - 1.0).abs() < 0.02, "{transfers} {alone}");
 }

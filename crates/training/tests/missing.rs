@@ -48,7 +48,7 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
         assert!((of_rank(&found) - of_rank(&whole)).abs() < 0.02, "{} {}", of_rank(&found), of_rank(&whole));
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [5], "{slow:?}");
-        assert_eq!(slow.says.contains("from step 0 to step 4"), rank == 5, "{slow:?}");
+        assert_eq!(slow.says.contains("up to the end of its recording at step 4"), rank == 5, "{slow:?}");
         if rank == 2 {
             assert!((found.s - whole.s).abs() < 0.02, "{} {}", found.s, whole.s);
         }

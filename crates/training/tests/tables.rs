@@ -184,12 +184,25 @@ fn text_that_is_utf_16_is_called_so() {
 fn profiles_beside_tables_are_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rank0.csv"), lines(3).join("\n") + "\n").unwrap();
-    for name in ["rank0.json", "rank1.json.gz"] {
-        std::fs::write(folder.path().join(name), "{\"schemaVersion\": 1}").unwrap();
-    }
+    let profile = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "{\"schemaVersion\": 1}").unwrap();
+        path
+    };
+    let first = profile("rank0.json");
     std::fs::write(folder.path().join("answers.json"), "{}").unwrap();
-    let notes = straggler_training::read_job(&[folder.path().into()]).unwrap().notes;
-    assert!(notes.iter().any(|note| note.contains("rank0.json and 1 more.")), "{notes:?}");
+    let read = |paths: &[std::path::PathBuf]| straggler_training::read_job(paths);
+    let notes = read(&[folder.path().into()]).unwrap().notes;
+    assert!(
+        notes.iter().any(|note| note.contains("not read: ") && note.contains("rank0.json.")),
+        "{notes:?}"
+    );
+    // A table among more files of a profiler, or given with one, is not what was meant.
+    profile("rank1.json.gz");
+    for paths in [vec![folder.path().to_path_buf()], vec![folder.path().join("rank0.csv"), first]] {
+        let error = read(&paths).unwrap_err().to_string();
+        assert!(error.ends_with("is not: give files of one kind"), "{error}");
+    }
 }
 
 #[test]

@@ -22,7 +22,9 @@ const CLOCKS_DIFFER: f64 = 0.1;
 /// With a replay error this large, the replay explains nothing.
 const FAR_OFF: f64 = 0.1;
 /// If steps without a cause take less than this part of the ideal steps, the ideal itself is slow.
-const FASTER_THAN_IDEAL: f64 = 0.98;
+const FASTER_THAN_IDEAL: f64 = 0.99;
+/// If steps of kernels take less than this part of what one class alone explains, their dependencies are wrong.
+const TOO_FAST: f64 = 0.98;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
@@ -143,7 +145,7 @@ impl Answers {
         if job.unknown_operations && !job.computes() {
             return Some(Distrust::Operations);
         }
-        if job.of_kernels && self.s < FASTER_THAN_IDEAL * most {
+        if job.of_kernels && self.s < TOO_FAST * most {
             return Some(Distrust::Kernels);
         }
         let differ = self.cut_seconds > CLOCKS_DIFFER * self.step_seconds;

@@ -3,6 +3,8 @@
 use super::{Replays, mean};
 use serde::Serialize;
 
+/// There is no curve if less than this share of a step is lost.
+const WORTH_A_CURVE: f64 = 0.01;
 /// The curve ends when this share of the lost time is saved.
 const MOST_OF_IT: f64 = 0.98;
 
@@ -81,7 +83,7 @@ impl Mending<'_> {
     pub fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
         let mut points = Vec::new();
         let mut count = 1;
-        while count <= order.len() && self.real > self.ideal {
+        while count <= order.len() && self.real - self.ideal >= WORTH_A_CURVE * self.real {
             let without = self.with(&order[..count], false);
             let rem = self.rem(without);
             points.push(CurvePoint {

@@ -8,7 +8,7 @@
 use super::faults::Wrong;
 use super::{Fault, Raw, Row, Table, TableError};
 use crate::Kind;
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 use std::path::Path;
 
 const NAMES: [&str; 11] =
@@ -36,8 +36,15 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     let mut line = String::new();
     for row in 1.. {
         line.clear();
-        if input.read_line(&mut line).map_err(io)? == 0 {
-            break;
+        match input.read_line(&mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            // A compressed file that is truncated.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && row > 1 => {
+                table.faults.cut(path.into(), table.rows.last().map(|row| row.step));
+                break;
+            }
+            Err(error) => return Err(io(error)),
         }
         if line.trim().is_empty() {
             continue;

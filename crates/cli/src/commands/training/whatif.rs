@@ -108,8 +108,10 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
         ));
     }
     if is_doubtful(&replays, &before) {
-        let why = "the recording allows no conclusions, as `straggler training show` says: the numbers below cannot be trusted";
-        answer.warnings.insert(0, why.into());
+        answer.verdict = format!(
+            "The recording allows no conclusions, as `straggler training show` says: these numbers cannot be trusted. {}",
+            answer.verdict
+        );
     }
     answer.warnings.extend(scenario.faults.iter().filter_map(|fault| nobody_to_compare(fault, &job)));
     if typed.draws.is_some_and(|asked| asked > 1) && !by_chance {
@@ -132,7 +134,7 @@ fn nobody_to_compare(fault: &Fault, job: &Job) -> Option<String> {
     let own = job.workers.iter().find(|worker| worker.rank == rank && worker.recorded)?;
     let of_stage = job.workers.iter().filter(|worker| worker.recorded && worker.stage == own.stage).count();
     (fault.what == Effect::Mended && of_stage == 1)
-        .then(|| format!("--fix {rank}: no other worker does the same, so its computation stays as recorded"))
+        .then(|| format!("--fix {rank}: no other worker does the same, so its computation is only compared with earlier steps"))
 }
 
 /// Whether the worker hit by a fault is drawn at random.

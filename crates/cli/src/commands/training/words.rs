@@ -138,7 +138,7 @@ fn distrusted(distrust: Distrust, answers: &Answers) -> String {
     match distrust {
         Distrust::Clocks => format!(
             "The times of the workers contradict each other by up to {} in a step of {}: align their \
-             clocks first.",
+             clocks first, or give only the files of one job.",
             seconds(answers.cut_seconds),
             seconds(answers.step_seconds)
         ),

@@ -3,7 +3,7 @@
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::{At, Replays};
-use super::since::Rise;
+use super::since::{Rise, when};
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 use crate::{Role, words};
@@ -19,6 +19,9 @@ const TOLD: usize = 5;
 /// The number of slow links that are named; if there are more, they are only counted.
 const NAMED: usize = 3;
 
+/// The indices of the first and, if it is not the last of the job, the last step in which something is slow.
+type Steps = (usize, Option<usize>);
+
 /// A link that is slow in a class of operations.
 struct Slow<'a> {
     class: &'a str,
@@ -29,6 +32,8 @@ struct Slow<'a> {
     usual: i64,
     /// The index of the step since which it is slow; `None` if it always was.
     since: Option<usize>,
+    /// The index of the last step in which it is slow; `None` if it stays slow.
+    until: Option<usize>,
     /// The indices of steps in which it became even slower.
     again: Vec<usize>,
 }
@@ -37,7 +42,7 @@ struct Slow<'a> {
 #[derive(Clone, Default)]
 pub struct Usual {
     pub takes: i64,
-    /// If transfers take longer on all links since some step: that step, and the durations before and after.
+    /// When transfers take longer on all links, if they do.
     since: Option<Rise>,
 }
 
@@ -99,15 +104,20 @@ impl Looking<'_> {
                 _ => "Check the links of these ranks, and what else uses the network.",
             };
             let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
-            // The step in which the first link became slow, if none was slow before.
+            // From the step in which the first link became slow, if none was slow before, to the last in which one is.
             let since = own.iter().map(|slow| slow.since).min().flatten();
-            let since_step = since.map(|step| self.replays.job.steps[step].number);
+            let until = own.iter().map(|slow| slow.until).collect::<Option<Vec<usize>>>();
+            let until = until.and_then(|all| all.into_iter().max()).filter(|_| since.is_some());
             let cause = &mut candidate.cause;
-            if let Some(step) = since_step {
-                cause.says = format!("{} since step {step}", cause.says);
+            if let Some(first) = since {
+                let worst = own.iter().max_by(|a, b| a.factor().total_cmp(&b.factor()));
+                let again = worst.map_or(String::new(), |worst| self.slower_still(&worst.again));
+                cause.says = format!("{} {}{again}", cause.says, when(self.replays.job, first, until));
             }
+            let number = |step: usize| self.replays.job.steps[step].number;
+            (cause.since_step, cause.until_step) = (since.map(number), until.map(number));
             (cause.ranks, cause.evidence, cause.fix) = (ranks, evidence, fix);
-            (cause.class, cause.since_step) = (class, since_step);
+            cause.class = class;
             causes.push(candidate);
         }
         classes.retain(|class, _| !of_slow.contains(class));
@@ -146,43 +156,46 @@ impl Looking<'_> {
 
     /// Classes in which no link stands out. Those that became slow in the same step are one cause.
     fn slow_everywhere(&self, classes: &BTreeMap<&str, Vec<usize>>) -> Vec<Candidate<'_>> {
-        let mut together: BTreeMap<(Option<usize>, &str), Vec<&str>> = BTreeMap::new();
+        let mut together: BTreeMap<(Option<Steps>, &str), Vec<&str>> = BTreeMap::new();
         for (&class, kinds) in classes {
             let rises = kinds.iter().filter_map(|&kind| self.usual[kind].since.as_ref());
-            let since = rises.map(|rise| rise.at).min();
+            let since = rises.map(|rise| (rise.at, rise.until)).min();
             together.entry((since, if since.is_some() { "" } else { class })).or_default().push(class);
         }
-        let one = |((began, _), names): ((Option<usize>, &str), Vec<&str>)| {
+        let job = self.replays.job;
+        let number = |step: usize| job.steps[step].number;
+        let one = |((rose, _), names): ((Option<Steps>, &str), Vec<&str>)| {
             let kinds: Vec<usize> = names.iter().flat_map(|class| classes[class].iter().copied()).collect();
-            let since_step = began.map(|step| self.replays.job.steps[step].number);
-            let since = since_step.map_or("than usual".into(), |step| format!("since step {step}"));
+            let since = rose.map_or("than usual".into(), |(first, last)| when(job, first, last));
             let says = format!("Transfers of {} take longer {since}", words::list(&names));
             let mut candidate = self.usual_transfers(&kinds, says);
             let cause = &mut candidate.cause;
-            cause.evidence = match began {
-                Some(step) => self.levels(&kinds, step),
+            cause.evidence = match rose {
+                Some(_) => self.levels(&kinds),
                 None => self.no_link_stands_out(&kinds).into_iter().collect(),
             };
             cause.class = names.first().filter(|_| names.len() == 1).map(ToString::to_string);
-            cause.since_step = since_step;
+            cause.since_step = rose.map(|(first, _)| number(first));
+            cause.until_step = rose.and_then(|(_, last)| last).map(number);
             candidate
         };
         together.into_iter().map(one).collect()
     }
 
-    /// How long transfers took before a step, and since.
-    fn levels(&self, kinds: &[usize], step: usize) -> Vec<String> {
+    /// How long transfers take since they became slower, and before.
+    fn levels(&self, kinds: &[usize]) -> Vec<String> {
         let job = self.replays.job;
-        let (last, first) = (job.steps[step.saturating_sub(1)].number, job.steps[step].number);
         let told = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since.as_ref()?)));
         let mut told: Vec<(usize, &Rise)> = told.collect();
         told.sort_by(|a, b| b.1.after.total_cmp(&a.1.after).then(a.0.cmp(&b.0)));
         let line = |(kind, rise): (usize, &Rise)| {
             format!(
-                "{}: {} up to step {last}, {} since step {first}.",
+                "{}: {} {}, {} {}.",
                 job.kinds[kind].name,
+                time(rise.after),
+                rise.when(job),
                 time(rise.before),
-                time(rise.after)
+                rise.otherwise()
             )
         };
         told.into_iter().map(line).take(TOLD).collect()
@@ -204,6 +217,7 @@ impl Looking<'_> {
                     takes,
                     usual: self.usual[kind].takes,
                     since: None,
+                    until: None,
                     again: Vec::new(),
                 },
             ))
@@ -316,7 +330,8 @@ impl Looking<'_> {
             for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
                 let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
-                let found = Slow { class, link, part, takes, usual, since: None, again: Vec::new() };
+                let found =
+                    Slow { class, link, part, takes, usual, since: None, until: None, again: Vec::new() };
                 let found = found.since(&by_step[&link]).unwrap_or(found);
                 if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
                     slow.insert(link, found);
@@ -363,15 +378,19 @@ impl Looking<'_> {
     }
 
     fn told(&self, slow: &Slow<'_>) -> String {
-        let since = slow.since.map(|step| format!("since step {}, ", self.replays.job.steps[step].number));
+        let since = slow.since.map(|first| format!("{}, ", when(self.replays.job, first, slow.until)));
+        let again: Vec<i64> = slow.again.iter().map(|&place| self.replays.job.steps[place].number).collect();
+        let again = match again.is_empty() {
+            true => String::new(),
+            false => format!(" They are slower still since {}.", words::of("step", &again)),
+        };
         let line = format!(
-            "{}{} of the transfers of {} {} take {} or more{}; the usual time is {}.",
+            "{}{} of the transfers of {} {} take {} or more; the usual time is {}.{again}",
             since.unwrap_or_default(),
             slow.part,
             slow.class,
             self.between(&self.replays.links.members[slow.link]),
             time(slow.takes as f64),
-            self.slower_still(&slow.again),
             time(slow.usual as f64)
         );
         line[..1].to_uppercase() + &line[1..]
@@ -407,18 +426,22 @@ fn on_same_links<'a>(slow: &[Slow<'a>]) -> Vec<(BTreeSet<usize>, Vec<&'a str>)> 
 }
 
 impl<'a> Slow<'a> {
-    /// The same link, if it became slow in some step and stayed slow, with the duration of its transfers from then on.
+    /// The same link, if it became slow in some step, with the duration of its transfers while it is slow.
     fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
         let rise = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
-        let (from, again) = (rise.at, rise.again().into_iter().map(|place| steps[place].0).collect());
-        let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
-        let takes = middle(&later);
+        let again: Vec<usize> = rise.again().into_iter().map(|place| steps[place].0).collect();
+        let slow = &steps[rise.at..rise.until.map_or(steps.len(), |last| last + 1)];
+        let mut slow: Vec<i64> = slow.iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
+        slow.sort_unstable();
+        // Half of them take so long, or longer. Between two levels, no transfer takes as long as the median.
+        let takes = if again.is_empty() { middle(&slow) } else { *slow.get(slow.len() / 2)? };
         is_long(takes, self.usual).then_some(Slow {
             part: "half",
             takes,
-            since: Some(steps[from].0),
+            since: Some(steps[rise.at].0),
+            until: rise.until.map(|last| steps[last].0),
             again,
             ..*self
         })

@@ -193,7 +193,7 @@ impl Facts {
     pub fn rises(&self) -> Vec<Option<Rise>> {
         let stages = self.sorted.first().map_or(0, Vec::len);
         let levels: Vec<Vec<f64>> = (0..stages).map(|stage| self.levels(stage)).collect();
-        let small = || levels.iter().map(|levels| Rise::of_at_least(OF_ALL_STAGES, levels));
+        let small = || levels.iter().map(|levels| Rise::permanent(OF_ALL_STAGES, levels));
         match small().collect::<Option<Vec<Rise>>>() {
             Some(all) if all.iter().all(|rise| rise.at == all[0].at) => all.into_iter().map(Some).collect(),
             _ => levels.iter().map(|levels| Rise::of(levels)).collect(),

@@ -93,14 +93,15 @@ impl Looking<'_> {
             false => late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum(),
         };
         if let Some(rise) = Rise::of(&(0..job.steps.len()).map(late).collect::<Vec<f64>>()) {
-            let step = job.steps[rise.at].number;
-            cause.since_step = Some(step);
-            cause.says = format!("{} since step {step}", cause.says);
+            let when = rise.when(job);
+            (cause.since_step, cause.until_step) = rise.steps(job);
+            cause.says = format!("{} {when}", cause.says);
             cause.evidence.push(format!(
-                "{} late by {} a step since step {step}, and by {} before.",
+                "{} late by {} a step {when}, and by {} {}.",
                 words::plural(late_ones.len(), "This rank is", "Together they are"),
                 time(rise.after),
-                time(rise.before)
+                time(rise.before),
+                rise.otherwise()
             ));
         }
         let whose = match late_ones.len() {
@@ -196,8 +197,7 @@ impl Looking<'_> {
         let rise = Rise::of(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
         if let Some(rise) = &rise {
             let (since, before) = (time(rise.after), time(rise.before));
-            let step = job.steps[rise.at].number;
-            says = format!("{says} since step {step} ({since} a step, {before} before)");
+            says = format!("{says} {} ({since} a step, {before} {})", rise.when(job), rise.otherwise());
         }
         let mend = move |_: usize, at: &At<'_>| match at.op.kind as usize == number {
             true => (0, at.delay),
@@ -212,7 +212,7 @@ impl Looking<'_> {
         {
             return None;
         }
-        cause.since_step = rise.map(|rise| job.steps[rise.at].number);
+        (cause.since_step, cause.until_step) = rise.map_or((None, None), |rise| rise.steps(job));
         cause.evidence.push(match takes < ALIKE * typical {
             true => format!("This takes {} a step on average, on all ranks.", time(typical)),
             false => format!(

@@ -1,5 +1,7 @@
-//! Detects a series that rises at some step and stays high. Used for workers, stages, links, data loading and delays.
+//! Detects a series that rises at some step and stays high, or falls back later. Used for workers, stages, links, data loading
+//! and delays.
 
+use crate::Job;
 use crate::median::{lower_median, mean};
 
 /// The minimum change, as a share of the mean.
@@ -9,13 +11,22 @@ const SURE: f64 = 6.0;
 /// The minimum length of a level: a single step is not a level, and in a series with several levels, neither are two or three.
 const SHORTEST: usize = 2;
 const SHORTEST_OF_SEVERAL: usize = 4;
+/// A stretch of higher values has at least this many, and its difference from the others this many standard errors: there are many
+/// stretches to choose from.
+const SHORTEST_STRETCH: usize = 3;
+const SURE_OF_STRETCH: f64 = 8.0;
+/// In longer series, stretches are not looked for.
+const LONGEST_SERIES: usize = 4_000;
 
-/// A permanent rise of a series. Later values may rise further and fall again, but never back to the level before.
+/// A rise of a series: for good, or for a stretch. Later values may rise further and fall again, but not back to the level before
+/// until the end of the stretch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rise {
     /// The index of the first higher value.
     pub at: usize,
-    /// The mean before and from then on.
+    /// The index of the last higher value, if the series falls back to the level before.
+    pub until: Option<usize>,
+    /// The mean of the values that are not higher, and of those that are.
     pub before: f64,
     pub after: f64,
     /// The levels from then on.
@@ -32,13 +43,13 @@ struct Level {
 }
 
 impl Rise {
-    /// The permanent rise of a series, if it has a significant one.
+    /// The significant rise of a series, if it has one: a permanent one, or else a stretch.
     pub fn of(values: &[f64]) -> Option<Rise> {
-        Rise::of_at_least(CHANGE, values)
+        Rise::permanent(CHANGE, values).or_else(|| Rise::stretch(values))
     }
 
-    /// The same, for rises by at least this share.
-    pub fn of_at_least(least: f64, values: &[f64]) -> Option<Rise> {
+    /// The permanent rise of a series by at least this share.
+    pub fn permanent(least: f64, values: &[f64]) -> Option<Rise> {
         let levels = levels(least, values);
         let is_first = |place: &usize| {
             let before = levels[place - 1];
@@ -49,7 +60,61 @@ impl Rise {
         };
         let first = (1..levels.len()).find(is_first)?;
         let (at, before) = (levels[first].from, levels[first - 1].mean);
-        Some(Rise { at, before, after: mean(&values[at..]), levels: levels[first..].to_vec() })
+        Some(Rise { at, until: None, before, after: mean(&values[at..]), levels: levels[first..].to_vec() })
+    }
+
+    /// The stretch of values that are higher than all others, neither at the begin nor at the end of the series: the one with the
+    /// largest gap in standard errors.
+    fn stretch(values: &[f64]) -> Option<Rise> {
+        let count = values.len();
+        let scale = mean(values);
+        if scale <= 0.0 || count > LONGEST_SERIES {
+            return None;
+        }
+        let sums = Sums::of(values, scale);
+        let last = count.saturating_sub(SHORTEST);
+        let begins = SHORTEST..last;
+        let all = begins.flat_map(|from| (from + SHORTEST_STRETCH..=last).map(move |to| (from, to)));
+        let gap = |(from, to): (usize, usize)| {
+            let inside = (to - from) as f64;
+            let (high, squares) = sums.part(from, to);
+            let (sum, all_squares) = sums.part(0, count);
+            let outside = count as f64 - inside;
+            let (within, others) = (high / inside, (sum - high) / outside);
+            let rest = squares - high * within + (all_squares - squares) - (sum - high) * others;
+            let spread = (rest.max(0.0) / (count - 2) as f64).sqrt();
+            let error = spread * (1.0 / inside + 1.0 / outside).sqrt();
+            let gap = within - others;
+            let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
+            // Both sides are low.
+            let is_low =
+                |from: usize, to: usize| sums.part(from, to).0 / ((to - from) as f64) < others + gap / 2.0;
+            let is_stretch = gap >= CHANGE * others && is_low(0, from) && is_low(to, count);
+            (is_stretch && sure >= SURE_OF_STRETCH).then_some((sure, from, to))
+        };
+        let best = all.filter_map(gap).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (_, from, to) = best?;
+        let outside = [&values[..from], &values[to..]].concat();
+        let (before, after) = (mean(&outside), mean(&values[from..to]));
+        let middle = |values: &[f64]| lower_median(&mut values.to_vec());
+        let level = Level { from, mean: after, middle: middle(&values[from..to]) };
+        let is_higher = level.middle > (1.0 + CHANGE / 2.0) * middle(&outside);
+        is_higher.then(|| Rise { at: from, until: Some(to - 1), before, after, levels: vec![level] })
+    }
+
+    /// `since step 5`, or `from step 5 to step 11`.
+    pub fn when(&self, job: &Job) -> String {
+        when(job, self.at, self.until)
+    }
+
+    /// The other steps, in words.
+    pub fn otherwise(&self) -> &'static str {
+        if self.until.is_some() { "otherwise" } else { "before" }
+    }
+
+    /// The numbers of the first and, if it fell back, the last step.
+    pub fn steps(&self, job: &Job) -> (Option<i64>, Option<i64>) {
+        (Some(job.steps[self.at].number), self.until.map(|last| job.steps[last].number))
     }
 
     /// The mean after the rise, as a multiple of that before.
@@ -57,9 +122,10 @@ impl Rise {
         self.times(self.after)
     }
 
-    /// The level of a value given by its index, as a multiple of that before the rise. 1 before it.
+    /// The level of a value given by its index, as a multiple of that before the rise. 1 if it is not higher.
     pub fn factor_at(&self, place: usize) -> f64 {
-        let level = self.levels.iter().rev().find(|level| place >= level.from);
+        let is_over = self.until.is_some_and(|last| place > last);
+        let level = self.levels.iter().rev().find(|level| place >= level.from && !is_over);
         level.map_or(1.0, |level| self.times(level.mean))
     }
 
@@ -71,6 +137,15 @@ impl Rise {
     pub fn again(&self) -> Vec<usize> {
         let rises = self.levels.windows(2).filter(|pair| pair[1].mean > pair[0].mean);
         rises.map(|pair| pair[1].from).collect()
+    }
+}
+
+/// `since step 5`, or `from step 5 to step 11`; steps are given by index.
+pub fn when(job: &Job, first: usize, last: Option<usize>) -> String {
+    let number = |place: usize| job.steps[place].number;
+    match last {
+        Some(last) => format!("from step {} to step {}", number(first), number(last)),
+        None => format!("since step {}", number(first)),
     }
 }
 
@@ -95,22 +170,38 @@ fn levels(least: f64, values: &[f64]) -> Vec<Level> {
     levels
 }
 
+/// By index: the sum of the values before it, and of their squares, as shares of a scale.
+struct Sums(Vec<(f64, f64)>);
+
+impl Sums {
+    fn of(values: &[f64], scale: f64) -> Sums {
+        let mut sums = Vec::with_capacity(values.len() + 1);
+        sums.push((0.0, 0.0));
+        for (at, value) in values.iter().enumerate() {
+            let (value, (sum, squares)) = (value / scale, sums[at]);
+            sums.push((sum + value, squares + value * value));
+        }
+        Sums(sums)
+    }
+
+    fn part(&self, from: usize, to: usize) -> (f64, f64) {
+        let (low, high) = (self.0[from], self.0[to]);
+        (high.0 - low.0, high.1 - low.1)
+    }
+}
+
 /// Where a series changes its level, if it does: the split with the largest gap in standard errors.
 fn change(least: f64, shortest: usize, values: &[f64]) -> Option<usize> {
     let scale = mean(values);
     if scale <= 0.0 {
         return None;
     }
-    let mut sums = Vec::with_capacity(values.len() + 1);
-    sums.push((0.0, 0.0));
-    for (at, value) in values.iter().enumerate() {
-        let (value, (sum, squares)) = (value / scale, sums[at]);
-        sums.push((sum + value, squares + value * value));
-    }
+    let sums = Sums::of(values, scale);
     let level = |from: usize, to: usize| {
         let count = (to - from) as f64;
-        let mean = (sums[to].0 - sums[from].0) / count;
-        (mean, (sums[to].1 - sums[from].1 - count * mean * mean).max(0.0), count)
+        let (sum, squares) = sums.part(from, to);
+        let mean = sum / count;
+        (mean, (squares - count * mean * mean).max(0.0), count)
     };
     let at = |split: usize| {
         let ((low, one, before), (high, other, after)) = (level(0, split), level(split, values.len()));
@@ -146,7 +237,6 @@ mod tests {
         assert_eq!(rise(&[(40, 1.0)]), None);
         assert_eq!(rise(&[(17, 1.0), (23, 1.5)]), Some((17, vec![])));
         assert_eq!(rise(&[(12, 1.6), (8, 1.0)]), None);
-        assert_eq!(rise(&[(10, 1.0), (10, 1.5), (10, 1.0)]), None);
         let from_nothing: Vec<f64> = (0..20).map(|at| if at < 12 { 0.0 } else { 3.0 }).collect();
         let rise = Rise::of(&from_nothing).expect("it rises");
         assert_eq!((rise.at, rise.before, rise.after), (12, 0.0, 3.0));
@@ -173,9 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn a_series_may_fall_back() {
+        let stretch = |levels: &[(usize, f64)]| {
+            Rise::of(&series(levels)).map(|rise| (rise.at, rise.until, (10.0 * rise.factor()).round() / 10.0))
+        };
+        assert_eq!(stretch(&[(10, 1.0), (10, 1.5), (10, 1.0)]), Some((10, Some(19), 1.5)));
+        assert_eq!(stretch(&[(5, 1.0), (7, 2.0), (8, 1.0)]), Some((5, Some(11), 2.0)));
+        // Lower for a stretch is no rise, nor is a single high value.
+        assert_eq!(stretch(&[(10, 1.0), (10, 0.5), (10, 1.0)]).filter(|rise| rise.1.is_some()), None);
+        assert_eq!(stretch(&[(10, 1.0), (1, 9.0), (10, 1.0)]), None);
+        let rise = Rise::of(&series(&[(5, 1.0), (7, 2.0), (8, 1.0)])).expect("it rises");
+        let factors = [4, 5, 11, 12].map(|place| (10.0 * rise.factor_at(place)).round() / 10.0);
+        assert_eq!(factors, [1.0, 2.0, 2.0, 1.0]);
+    }
+
+    #[test]
     fn small_rises_count_where_they_are_asked_for() {
         let small = series(&[(20, 1.0), (20, 1.03)]);
         assert_eq!(Rise::of(&small), None);
-        assert_eq!(Rise::of_at_least(0.02, &small).map(|rise| rise.at), Some(20));
+        assert_eq!(Rise::permanent(0.02, &small).map(|rise| rise.at), Some(20));
     }
 }

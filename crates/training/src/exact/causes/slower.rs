@@ -17,42 +17,51 @@ impl Looking<'_> {
 
     /// Stages that became slower in the same step are one cause.
     pub fn became_slower(&self, steps: &[i64]) -> Vec<Candidate<'_>> {
-        let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut by_step: BTreeMap<(usize, Option<usize>), Vec<usize>> = BTreeMap::new();
         for (stage, rise) in
             self.rises.iter().enumerate().filter_map(|(stage, rise)| Some((stage, rise.as_ref()?)))
         {
-            by_step.entry(rise.at).or_default().push(stage);
+            by_step.entry((rise.at, rise.until)).or_default().push(stage);
         }
-        by_step.into_iter().map(|(at, stages)| self.slower_since(at, stages, steps)).collect()
+        by_step.into_values().filter_map(|stages| self.slower_since(stages, steps)).collect()
     }
 
-    fn slower_since(&self, at: usize, stages: Vec<usize>, steps: &[i64]) -> Candidate<'_> {
+    fn slower_since(&self, stages: Vec<usize>, steps: &[i64]) -> Option<Candidate<'_>> {
         let job = self.replays.job;
-        let number = job.steps[at].number;
+        let rise = self.rises[*stages.first()?].as_ref()?;
+        let (number, when) = (job.steps[rise.at].number, rise.when(job));
         let all = stages.len() == job.stages();
         let (kind, says) = if all {
             // Of typical steps: a long first step would hide the rise.
-            let typical = |steps: &[i64]| median(&mut steps.to_vec()) as f64;
-            let (since, before) = (typical(&steps[at..]), typical(&steps[..at]));
-            let steps = match since > before {
-                true => format!("{} a step, {} before", time(since), time(before)),
-                false => "other delays before that took as long".into(),
+            let (higher, others): (Vec<usize>, Vec<usize>) =
+                (0..steps.len()).partition(|&step| rise.factor_at(step) > 1.0);
+            let typical =
+                |of: &[usize]| median(&mut of.iter().map(|&step| steps[step]).collect::<Vec<i64>>()) as f64;
+            let (high, low) = (typical(&higher), typical(&others));
+            let steps = match high > low {
+                true => format!("{} a step, {} {}", time(high), time(low), rise.otherwise()),
+                false => format!("other delays {} cost as much", rise.otherwise()),
             };
-            let says = format!("All workers are slower since step {number} ({steps})");
+            let says = format!("All workers are slower {when} ({steps})");
             (CauseKind::WholeJob, says)
         } else {
             let is = words::plural(stages.len(), "is", "are");
             let named = words::of("Stage", &stages);
-            let before = if self.was_alike(&stages) { " (before that, as fast as the others)" } else { "" };
-            let says = format!("{named} {is} slow since step {number}{before}");
+            let before = match (self.was_alike(&stages), rise.until) {
+                (true, None) => " (before that, as fast as the others)",
+                (true, Some(_)) => " (otherwise as fast as the others)",
+                _ => "",
+            };
+            let says = format!("{named} {is} slow {when}{before}");
             (CauseKind::Workers, says)
         };
         let evidence = stages.iter().filter_map(|&stage| {
             let rise = self.rises[stage].as_ref()?;
             Some(format!(
-                "A worker of stage {stage} computes {} a step since step {number}, and {} before.",
+                "A worker of stage {stage} computes {} a step {when}, and {} {}.",
                 time(rise.after),
-                time(rise.before)
+                time(rise.before),
+                rise.otherwise()
             ))
         });
         let partition = "The workers became slow: the partition is not the cause.".to_string();
@@ -71,7 +80,7 @@ impl Looking<'_> {
         });
         candidate.cause.evidence = evidence;
         candidate.cause.ranks = ranks;
-        candidate.cause.since_step = Some(number);
+        (candidate.cause.since_step, candidate.cause.until_step) = rise.steps(job);
         candidate.cause.fix = match kind {
             CauseKind::WholeJob => format!(
                 "Check what changed at step {number}: power or temperature limits of all nodes, longer sequences, another \
@@ -81,7 +90,7 @@ impl Looking<'_> {
                 "Check the nodes of these workers: clocks, temperatures, and what changed at step {number}."
             ),
         };
-        candidate
+        Some(candidate)
     }
 
     /// Whether stages computed as fast as the others before they became slow.

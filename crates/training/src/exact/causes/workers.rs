@@ -1,7 +1,7 @@
 //! Workers that take longer than others of their stage, and since when.
 
 use super::super::At;
-use super::since::Rise;
+use super::since::{CHANGE, Rise};
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::{mean, median};
 use crate::{Role, words};
@@ -131,25 +131,25 @@ impl Looking<'_> {
             ),
         };
         let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
-        // One slow step is not a change.
-        let lasts = slow.iter().any(|slow| slow.steps.len() > 1);
+        // One slow step is not a change, and scattered ones have no begin.
+        let lasts = slow.iter().any(|slow| slow.steps.len() > 1) && slow.iter().all(Slow::is_one_stretch);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
         let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts);
         let mend = move |step: usize, at: &At<'_>| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
             }
-            let (stage, kind) = (job.workers[at.worker].stage, at.op.kind as usize);
-            let ideal = &self.replays.stage_ideal;
+            // Its transfers, its data loading and its host are causes of their own.
+            let kind = at.op.kind as usize;
+            if job.kinds[kind].role != Role::Compute {
+                return at.real();
+            }
             let own = places[at.worker].map(|place| &slow[place]).filter(|slow| slow.for_same_data);
-            let takes = match (job.kinds[kind].role, own) {
-                (Role::Compute, Some(slow)) => (at.takes as f64 / slow.factor) as i64,
-                (Role::Compute, None) => {
-                    (at.takes as f64 / self.facts.times_typical(&typical, step, at.worker, kind)) as i64
-                }
-                _ => ideal.takes(stage, at.op),
+            let times = match own {
+                Some(slow) => slow.factor,
+                None => self.facts.times_typical(&typical, step, at.worker, kind),
             };
-            (takes, ideal.delay(at.op))
+            ((at.takes as f64 / times) as i64, at.delay)
         };
         let mut candidate = self.mended(CauseKind::Workers, says, mend);
         let cause = &mut candidate.cause;
@@ -177,12 +177,11 @@ impl Looking<'_> {
         } else if until + 1 == job.steps.len() {
             format!(" since step {}{}", number(since), self.slower_still(&slow.again))
         } else if until == slow.last_compared {
-            let still = self.slower_still(&slow.again);
-            format!(
-                " since step {}{still}, up to the end of its recording at step {}",
-                number(since),
-                number(until)
-            )
+            let since = match since {
+                0 => String::new(),
+                _ => format!(" since step {}{},", number(since), self.slower_still(&slow.again)),
+            };
+            format!("{since} up to the end of its recording at step {}", number(until))
         } else {
             format!(" from step {} to step {}", number(since), number(until))
         }
@@ -375,7 +374,7 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<
             _ => longer(*from) * (steps as f64).sqrt(),
         }
     };
-    if let Some(rise) = Rise::of(&factors) {
+    if let Some(rise) = Rise::permanent(CHANGE, &factors) {
         let again = rise.again().into_iter().map(|place| against[place].0).collect();
         return (against[rise.at..].to_vec(), again);
     }
