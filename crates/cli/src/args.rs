@@ -43,7 +43,8 @@ EXAMPLES
   What does this node's noise cost at scale, and which source should go first?
   straggler assess
 
-  An allreduce of 8 bytes on a million processes, each of which loses 10 % of its time to noise:
+  An allreduce of 8 bytes on a million processes, each of which loses 10 % of
+  its time to noise:
   straggler simulate --collective allreduce --processes 1048576 --size 8 \\
       --network chic --noise periodic:period=1ms,duration=100us --compare-quiet
 
@@ -54,7 +55,8 @@ EXAMPLES
   One page with all results in a folder:
   straggler report fixtures/noise -o noise.html
 
-  List the networks, inspect noise, measure the speed of the simulator on this machine:
+  List the networks, inspect noise, measure the speed of the simulator on this
+  machine:
   straggler network list
   straggler noise show 'poisson:rate=1kHz,duration=exponential(mean=5us)'
   straggler bench --quick
@@ -68,8 +70,10 @@ EXIT CODES
   130  interrupted
 
 Write values with their units: 5.33us, 1MiB, 10Hz, 25GB/s.
-Tables and sentences fit the terminal, or the width in COLUMNS if that is set. In files and pipes nothing is wrapped.
-Examples read files in fixtures/ and examples/; `straggler examples DIR` writes them.";
+Tables and sentences fit the terminal, or the width in COLUMNS if that is set.
+In files and pipes nothing is wrapped.
+Examples read files in fixtures/ and examples/; `straggler examples DIR` writes
+them.";
 
 /// straggler measures the small delays of a machine, simulates what they do to a message-passing
 /// program, and finds their causes

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use straggler_report::{fit_tables, visible, wrap_prose};
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// What to print, and in which form.
 #[derive(Clone, Copy, Debug)]
@@ -20,24 +20,33 @@ pub struct Console {
     mute: bool,
     /// What is printed wraps here; none if nobody reads it on a terminal.
     width: Option<usize>,
+    /// The same for stderr.
+    stderr_width: Option<usize>,
 }
 
 impl Console {
     /// The console of this process. From now on its tables fit the terminal.
     pub fn new(common: &Common) -> Console {
-        let width = width();
+        let width = width(terminal_size_of(io::stdout()));
         fit_tables(width.unwrap_or(0));
-        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0, mute: false, width }
+        Console {
+            json: common.json,
+            quiet: common.quiet,
+            verbose: common.verbose > 0,
+            mute: false,
+            width,
+            stderr_width: self::width(terminal_size_of(io::stderr())),
+        }
     }
 
     /// The same for a member of a cluster that prints nothing.
     pub fn muted(self) -> Console {
-        Console { json: false, quiet: true, verbose: false, mute: true, width: None }
+        Console { mute: true, ..Console::silent() }
     }
 
     /// A console that prints only results.
     pub fn silent() -> Console {
-        Console { json: false, quiet: true, verbose: false, mute: false, width: None }
+        Console { json: false, quiet: true, verbose: false, mute: false, width: None, stderr_width: None }
     }
 
     /// A result for people, on stdout: sentences wrap at the width of the terminal. Tables are as wide already.
@@ -69,7 +78,7 @@ impl Console {
     /// A warning about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            tell(&format!("warning: {text}"));
+            self.tell(&format!("warning: {text}"));
         }
     }
 
@@ -83,7 +92,15 @@ impl Console {
     /// A note on what was done, for example that a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
-            tell(text);
+            self.tell(text);
+        }
+    }
+
+    /// On stderr; sentences wrap at the width of its terminal.
+    fn tell(&self, text: &str) {
+        match self.stderr_width {
+            Some(width) => tell(&wrap_prose(&visible(text), width)),
+            None => tell(text),
         }
     }
 
@@ -102,17 +119,17 @@ impl Console {
         interrupt::say_nothing();
         // The libraries' messages include what caused them, so only the outermost is printed.
         if !self.mute {
-            tell(&format!("error: {}", failure.error));
+            self.tell(&format!("error: {}", failure.error));
         }
         ExitCode::from(failure.exit as u8)
     }
 }
 
-/// COLUMNS if it is set, else the width of the terminal that stdout is.
-fn width() -> Option<usize> {
+/// COLUMNS if it is set, else the width of a terminal.
+fn width(terminal: Option<(Width, Height)>) -> Option<usize> {
     let stated = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let measured = || terminal_size_of(io::stdout()).map(|(Width(width), _)| usize::from(width));
-    stated.or_else(measured).filter(|&width| width > 0)
+    let measured = terminal.map(|(Width(width), _)| usize::from(width));
+    stated.or(measured).filter(|&width| width > 0)
 }
 
 pub fn to_json(value: &impl Serialize) -> Outcome<String> {

@@ -32,6 +32,7 @@ pub fn percent(share: f64) -> String {
     };
     let text = format!("{value:.decimals$}");
     let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let trimmed = if trimmed == "-0" { "0" } else { trimmed };
     format!("{} %", group_whole_part(trimmed))
 }
 
@@ -40,7 +41,7 @@ pub const SLOWDOWN_LEGEND: &str =
     "A slowdown of +17 % is 17 % longer than without noise; 3.4× is 3.4 times as long.";
 
 /// From twice the time on, a slowdown is a factor. What rounds to 100 % counts as twice.
-fn is_factor(more: f64) -> bool {
+pub fn is_factor(more: f64) -> bool {
     more >= 0.995
 }
 
@@ -80,10 +81,13 @@ pub fn longer_than(more: f64) -> String {
     format!("{} {}", longer(more), if is_factor(more) { "as" } else { "than" })
 }
 
-/// Slowdowns from `low` to `high` in a sentence: `5 % to 17 % longer`, `1.05 to 3.40 times as long`.
+/// Slowdowns from `low` to `high` in a sentence: `5 % to 17 % longer`, `between 5 % longer and 3.40 times as long`.
 pub fn longer_range(low: f64, high: f64) -> String {
     match is_factor(high) {
-        true => format!("{} to {} times as long", significant(low + 1.0), significant(high + 1.0)),
+        true if is_factor(low) => {
+            format!("{} to {} times as long", significant(low + 1.0), significant(high + 1.0))
+        }
+        true => format!("between {} and {}", longer(low), longer(high)),
         false => format!("{} to {} longer", percent(low), percent(high)),
     }
 }
@@ -169,6 +173,7 @@ mod tests {
             (12.345, "12.3×"),
             (-49310.2, "-49,310×"),
             (0.02, "2 %"),
+            (-1e-12, "0 %"),
         ] {
             assert_eq!(percent(share), text, "{share}");
         }
@@ -192,7 +197,9 @@ mod tests {
         assert_eq!(slowdowns([0.05, 0.17]), ["+5 %", "+17 %"]);
         assert_eq!(slowdowns([0.17, 5.74]), ["1.17×", "6.74×"]);
         assert_eq!(longer_range(0.05, 0.17), "5 % to 17 % longer");
-        assert_eq!(longer_range(0.05, 2.4), "1.05 to 3.40 times as long");
+        assert_eq!(longer_range(0.05, 2.4), "between 5 % longer and 3.40 times as long");
+        assert_eq!(longer_range(0.0, 1.11), "between no longer and 2.11 times as long");
+        assert_eq!(longer_range(1.5, 2.4), "2.50 to 3.40 times as long");
         assert_eq!(longer_than(0.26), "26 % longer than");
         assert_eq!(longer_than(1.13), "2.13 times as long as");
     }

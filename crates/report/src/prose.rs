@@ -7,7 +7,7 @@ use textwrap::{Options, WordSplitter, wrap};
 const LEAST: usize = 40;
 
 /// The text with its sentences wrapped at a width. Lines that are indented are tables, commands and such, and stay as they
-/// are, except items of lists.
+/// are, except items of lists and sentences below a numbered heading.
 pub fn wrap_prose(text: &str, width: usize) -> String {
     let width = width.max(LEAST);
     text.split_inclusive('\n').map(|line| wrapped(line, width)).collect()
@@ -19,11 +19,31 @@ fn wrapped(line: &str, width: usize) -> Cow<'_, str> {
     let (sentence, end) = line.strip_suffix('\n').map_or((line, ""), |sentence| (sentence, "\n"));
     if sentence.starts_with("  - ") {
         Cow::Owned(lines(sentence, options.subsequent_indent("    ")).join("\n") + end)
+    } else if let Some(below) = below_heading(sentence) {
+        let options = options.initial_indent(BELOW_HEADING).subsequent_indent(BELOW_HEADING);
+        Cow::Owned(lines(below, options).join("\n") + end)
+    } else if is_heading(sentence) {
+        Cow::Owned(lines(sentence, options.subsequent_indent(BELOW_HEADING)).join("\n") + end)
     } else if sentence.starts_with(' ') {
         Cow::Borrowed(line)
     } else {
         Cow::Owned(lines(sentence, options).join("\n") + end)
     }
+}
+
+/// The indent of what stands below a numbered heading, which is that of the heading's text.
+const BELOW_HEADING: &str = "   ";
+
+/// A sentence below a numbered heading, without its indent. Tables are indented less, and have wider gaps between columns.
+fn below_heading(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(BELOW_HEADING)?;
+    (rest.starts_with(char::is_alphanumeric) && !rest.contains("  ")).then_some(rest)
+}
+
+/// Whether a line begins with a number, a full stop and a space.
+fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    rest.len() < line.len() && rest.starts_with(". ")
 }
 
 /// Stands for a space at which no line may end.
@@ -34,17 +54,25 @@ const LONGEST_UNIT: usize = 3;
 
 /// The lines of a text. They end between words, but never between a number and its unit: `24 %`, `3.1 µs`.
 pub(crate) fn lines(text: &str, options: Options<'_>) -> Vec<String> {
+    let kept = with_units(text);
+    let options = options.word_splitter(WordSplitter::NoHyphenation);
+    wrap(&kept, options).into_iter().map(|line| line.replace(NO_BREAK, " ")).collect()
+}
+
+/// The text in which no space separates a number from its unit.
+pub(crate) fn with_units(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (number, word) in text.split(' ').enumerate() {
-        let is_unit = (1..=LONGEST_UNIT).contains(&word.chars().count());
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')', '?']);
+        let is_number = unit.starts_with(|letter: char| letter.is_ascii_digit());
+        let is_unit = !is_number && (1..=LONGEST_UNIT).contains(&unit.chars().count());
         let after_digit = kept.ends_with(|letter: char| letter.is_ascii_digit());
         if number > 0 {
             kept.push(if is_unit && after_digit { NO_BREAK } else { ' ' });
         }
         kept.push_str(word);
     }
-    let options = options.word_splitter(WordSplitter::NoHyphenation);
-    wrap(&kept, options).into_iter().map(|line| line.replace(NO_BREAK, " ")).collect()
+    kept
 }
 
 #[cfg(test)]
@@ -64,6 +92,23 @@ mod tests {
         assert_eq!(wrap_prose("no end", 80), "no end");
         let number = wrap_prose("Here the line would end after the number 24 % of all.", 43);
         assert_eq!(number, "Here the line would end after the number\n24 % of all.");
+        let comma = wrap_prose("Here the line would end after the number 24 MiB, and go on.", 45);
+        assert_eq!(comma, "Here the line would end after the number\n24 MiB, and go on.");
         assert_eq!(wrap_prose("", 80), "");
+    }
+
+    #[test]
+    fn numbered_headings_and_what_stands_below_them_hang() {
+        let heading = "1. Rank 3 computes longer than the others do in every step";
+        let evidence = "   It takes 1.5 times as long as the others, and the others wait.";
+        let columns = "   rank  computation  communication  waiting";
+        let text = format!("{heading}\n{evidence}\n{columns}\n");
+        let wrapped = wrap_prose(&text, 40);
+        let mut lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(lines.pop(), Some(columns));
+        assert!(lines[0].starts_with("1. Rank 3"), "{wrapped}");
+        let hangs = |line: &&str| line.starts_with("   ") && !line.starts_with("    ") && line.len() <= 40;
+        assert!(lines.len() >= 4 && lines[1..].iter().all(hangs), "{wrapped}");
+        assert!(wrapped.split_whitespace().eq(text.split_whitespace()), "{wrapped}");
     }
 }

@@ -15,7 +15,8 @@ use straggler_model::units::Bytes;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  What does this node's noise cost at scale? Takes about a minute; as root it names all sources:
+  What does this node's noise cost at scale? Takes about a minute; as root it
+  names all sources:
   straggler assess
 
   A quick look in a few seconds, up to 4,096 processes:
@@ -25,7 +26,8 @@ EXAMPLES
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
   straggler assess altix --network altix --processes 1024
 
-  What would it cost my program? Replay a trace of a few processes in many copies:
+  What would it cost my program? Replay a trace of a few processes in many
+  copies:
   straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
   straggler assess altix \\
       --goal fixtures/conformance/eager-00.goal
@@ -35,25 +37,28 @@ EXAMPLES
       --fail-if 'slowdown@1024>2' --prometheus noise.prom
 
 METRICS  for --fail-if and --prometheus
-  slowdown@P    T/T0 - 1 of the median on P processes, per operation: 'slowdown[barrier]@1024>50%'
-  inflection    processes from which noise costs more than the threshold: 'inflection<4096'
+  slowdown@P    T/T0 - 1 of the median on P processes, per operation:
+                'slowdown[barrier]@1024>50%'
+  inflection    processes from which noise costs more than the threshold:
+                'inflection<4096'
   noise_share   share of time lost to noise: 'noise_share>0.1%'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5. If only the
-  value is beyond it, a warning says so.
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
+  then 5. If only the value is beyond it, a warning says so.
 
 WHAT IT DOES
-  1. Measures noise on all cores that the process may use, and records what the kernel does
-     meanwhile. It measures five batches with pauses between them, to sample more than one moment.
-  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes, or your program.
-     Every process has this noise from a random offset on. The number of replicas depends on the
-     precision of the median.
-  3. Finds the inflection point: the smallest number of processes at which noise makes the median
-     more than 10 % slower, with 95 % confidence.
-  4. Removes the sources with the largest effect one at a time, at the inflection point and at the
-     largest scale, and ranks them by the gain.
+  1. Measures noise on all cores that the process may use, and records what the
+     kernel does meanwhile. It measures five batches with pauses between them,
+     to sample more than one moment.
+  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, …
+     processes, or your program. Every process has this noise from a random
+     offset on. The number of replicas depends on the precision of the median.
+  3. Finds the inflection point: the smallest number of processes at which
+     noise makes the median more than 10 % slower, with 95 % confidence.
+  4. Removes the sources with the largest effect one at a time, at the
+     inflection point and at the largest scale, and ranks them by the gain.
   It writes figures, the recording and all numbers to a folder.
-  On a busy machine the simulations do not take longer: they stop at a smaller scale, and the result
-  says which one and how to simulate the rest.";
+  On a busy machine the simulations do not take longer: they stop at a smaller
+  scale, and the result says which one and how to simulate the rest.";
 
 /// Estimate what this node's noise costs at scale, and which source to remove first
 #[derive(Debug, Args)]

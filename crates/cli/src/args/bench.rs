@@ -10,8 +10,8 @@ EXAMPLES
   straggler bench --quick
   straggler bench --quick --repeat 1 -o bench.json
 
-Each case runs in a separate process, so that its peak memory is its own. The best repetition
-counts. Other load on the machine affects the results.";
+Each case runs in a separate process, so that its peak memory is its own. The
+best repetition counts. Other load on the machine affects the results.";
 
 /// Measure the speed and the memory use of the simulator on this machine
 #[derive(Clone, Debug, Args)]

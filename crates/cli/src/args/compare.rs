@@ -14,23 +14,29 @@ EXAMPLES
   straggler compare fixtures/latency/before.lat fixtures/latency/after.lat \\
       fixtures/latency/tail.lat --report compared.html
 
-  Times of any benchmark, one per line; exit code 5 if the median is more than 50 % slower:
+  Times of any benchmark, one per line; exit code 5 if the median is more than
+  50 % slower:
   straggler compare fixtures/resampling/exchanges.txt \\
       fixtures/resampling/uninterrupted.txt --fail-if 'median>+50%'
 
-FILES  .lat files of `straggler measure latency` and straggler-mpi, or text with one time per line
+FILES  .lat files of `straggler measure latency` and straggler-mpi, or text
+       with one time per line
 GATES  median, mean, min, max or pNN, then > or <, then the limit:
-         p99>+5%      the 99th percentile is more than 5 % above that of the first file
+         p99>+5%      the 99th percentile is more than 5 % above that of the
+                      first file
          median>+1us  the median is more than 1 us above that of the first file
-         p99.9>50us   the 99.9th percentile is above 50 us, whatever the first file says
-       A gate trips if the whole 95 % interval is beyond the limit. If only the value is, the gate
-       is undecided and a warning says so. min and max have no interval. For a quantile outside the
-       bins only a bound is known; it is used where it decides the gate
+         p99.9>50us   the 99.9th percentile is above 50 us, whatever the first
+                      file says
+       A gate trips if the whole 95 % interval is beyond the limit. If only the
+       value is, the gate is undecided and a warning says so. min and max have
+       no interval. For a quantile outside the bins only a bound is known; it
+       is used where it decides the gate
 
 EXIT CODES
   0  success, whether or not the files differ
-  3  a file cannot be read, or a gate cannot be evaluated: a file lacks the series, there are too
-     few trials, or the quantile lies outside the bins and its bound does not decide
+  3  a file cannot be read, or a gate cannot be evaluated: a file lacks the
+     series, there are too few trials, or the quantile lies outside the bins
+     and its bound does not decide
   5  a gate tripped";
 
 /// Compare measured latencies: where they differ, by how much, and with what confidence

@@ -13,11 +13,14 @@ EXAMPLES
       --with-noise fixtures/latency/tail.noise
   straggler diagnose fixtures/resampling/exchanges.txt --json
 
-HINTS  two modes that separate pairs     topology, or a protocol that depends on the peer
+HINTS  two modes that separate pairs     topology, or a protocol that depends
+                                         on the peer
        a mode above a number of peers    resources per peer run out
-       a tail in steps of a timer tick   the operating system scheduled other tasks on the core
-       Also drift, warm-up, bursts, coarse or slow timers, heavy tails, small modes, too few cores,
-       slow processes and slow pairs. Each hint comes with its evidence; none is a proof.";
+       a tail in steps of a timer tick   the operating system scheduled other
+                                         tasks on the core
+       Also drift, warm-up, bursts, coarse or slow timers, heavy tails, small
+       modes, too few cores, slow processes and slow pairs. Each hint comes
+       with its evidence; none is a proof.";
 
 /// Find likely causes in the distribution of measured latencies, with the evidence
 ///

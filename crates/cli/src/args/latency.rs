@@ -19,17 +19,20 @@ EXAMPLES
   straggler measure latency --trials 5 --cycles 2 -- true
 
 BETWEEN TWO HOSTS
-  Run this on one host, with an address that the other can reach. It prints the other's command:
+  Run this on one host, with an address that the other can reach. It prints the
+  other's command:
     straggler measure latency --listen 10.0.0.1:7000
 
 BINS
   hdr[:BITS]           2^BITS bins per power of two [default: 7 bits]
   fixed:LONGEST/BINS   bins of equal width, such as fixed:100us/1000
-  log:SIZE/BINS        the first bin is SIZE wide, bin i is e^(SIZE i) - 1 wide, in microseconds
+  log:SIZE/BINS        the first bin is SIZE wide, bin i is e^(SIZE i) - 1
+                       wide, in microseconds
 
 HOW TO READ IT
-  The minimum cost of reading the timer is subtracted from every trial. A quantile is reported if at
-  least ten trials lie beyond it. The file keeps the whole distribution and each cycle's minimum.";
+  The minimum cost of reading the timer is subtracted from every trial. A
+  quantile is reported if at least ten trials lie beyond it. The file keeps the
+  whole distribution and each cycle's minimum.";
 
 /// Measure the latency distribution of communication, system calls or a command
 #[derive(Debug, Args)]

@@ -22,7 +22,8 @@ EXAMPLES
   Distribution of round trips over TCP:
   straggler measure latency --kernel tcp --trials 1000 -o tcp.lat
 
-  Test the measurement itself, best on an idle machine (exit code 5 if it fails):
+  Test the measurement itself, best on an idle machine (exit code 5 if it
+  fails):
   straggler measure noise --self-test --time 0.2s --json || true";
 
 /// Measure this machine
@@ -50,7 +51,8 @@ EXAMPLES
   straggler measure merge fixtures/latency/before.lat \\
       fixtures/latency/after.lat -o both.lat
 
-All files must have the same kernel, bins and placement. For others use `straggler compare`.";
+All files must have the same kernel, bins and placement. For others use
+`straggler compare`.";
 
 #[derive(Debug, Args)]
 pub struct Merge {
@@ -78,15 +80,16 @@ EXAMPLES
     "
 
 METHODS
-  detour  reads the clock in a tight loop and records start and length of every iteration that is
-          longer than the threshold
+  detour  reads the clock in a tight loop and records start and length of every
+          iteration that is longer than the threshold
   fwq     fixed work quantum: times the same piece of work over and over
   ftq     fixed time quantum: counts the work done in every quantum of time
 
 HOW TO READ IT
-  An undisturbed iteration takes t_min; noise faster than 1 / (2 t_min) is invisible. Overhead is
-  the share of time lost in detours. Slow phases are periods in which everything takes longer, as on
-  machines that share their cores; they are reported apart from detours."
+  An undisturbed iteration takes t_min; noise faster than 1 / (2 t_min) is
+  invisible. Overhead is the share of time lost in detours. Slow phases are
+  periods in which everything takes longer, as on machines that share their
+  cores; they are reported apart from detours."
 );
 
 /// Measure noise: interruptions of a program that only computes

@@ -10,7 +10,8 @@ use straggler_model::units::Bytes;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  Which node slows down the job? One process per core, all nodes at the same time:
+  Which node slows down the job? One process per core, all nodes at the same
+  time:
   mpirun straggler-mpi assess
   srun --ntasks-per-node=1 straggler-mpi assess --time 60s --scale 1024,65536
 
@@ -21,15 +22,17 @@ EXAMPLES
   straggler-mpi assess --from today --network chic -o on-chic
 
 WHAT IT DOES
-  1. Measures noise on all cores that the processes of the job may use, and records what the kernel
-     does meanwhile. All nodes start at the same moment, by clocks compared over MPI. Each core is
-     measured once, by one of the processes that may use it.
-  2. Simulates an allreduce with this noise, at the number of measured cores and at each --scale:
-     with all noise, with the worst nodes replaced by a median node, and without one source on one
-     node.
-  3. Reports which nodes differ from the others, which are slow rather than noisy, and whether noise
-     hits nodes at the same moment.
-  It writes the measurement, all numbers and a page to a folder. On one node it compares cores.";
+  1. Measures noise on all cores that the processes of the job may use, and
+     records what the kernel does meanwhile. All nodes start at the same
+     moment, by clocks compared over MPI. Each core is measured once, by one of
+     the processes that may use it.
+  2. Simulates an allreduce with this noise, at the number of measured cores
+     and at each --scale: with all noise, with the worst nodes replaced by a
+     median node, and without one source on one node.
+  3. Reports which nodes differ from the others, which are slow rather than
+     noisy, and whether noise hits nodes at the same moment.
+  It writes the measurement, all numbers and a page to a folder. On one node it
+  compares cores.";
 
 /// Find the nodes that slow down a job, and why
 ///

@@ -19,8 +19,8 @@ METRICS  for --fail-if and --prometheus
   source_overhead      the same for each source: 'source_overhead[timer]>0.05%'
   detours_per_second   per core: 'detours_per_second>1000'
   longest              the longest detour: 'longest>50us'
-  A limit is exceeded if the whole 95 % interval, where there is one, is beyond it. The exit code is
-  then 5."
+  A limit is exceeded if the whole 95 % interval, where there is one, is beyond
+  it. The exit code is then 5."
     };
 }
 pub(crate) use noise_metrics_help;

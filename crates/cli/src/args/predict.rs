@@ -24,17 +24,20 @@ EXAMPLES
   straggler predict fixtures/traces/halo --fit --fail-if 'error>20%'
 
 METRICS  for --fail-if and --prometheus
-  error       relative error of the prediction, as an absolute value: 'error>10%'
+  error       relative error of the prediction, as an absolute value:
+              'error>10%'
   predicted   run time that the model predicts: 'predicted>2s'
   traced      run time in the trace
   The exit code is 5 if a limit is exceeded.
 
-TRACE   a recording of `straggler trace -o DIR -- mpirun …`, an OTF2 archive, text files of
-        liballprof, an SST DUMPI trace or a SimGrid time-independent trace: the folder, or a file in
-        it
-TIME    between calls comes from the trace, time inside calls from the model. --fit finds the
-        parameters of the network from matching sends and receives
-COPIES  --copies repeats the traced ranks; collectives of all ranks span all copies (weak scaling)";
+TRACE   a recording of `straggler trace -o DIR -- mpirun …`, an OTF2 archive,
+        text files of liballprof, an SST DUMPI trace or a SimGrid
+        time-independent trace: the folder, or a file in it
+TIME    between calls comes from the trace, time inside calls from the model.
+        --fit finds the parameters of the network from matching sends and
+        receives
+COPIES  --copies repeats the traced ranks; collectives of all ranks span all
+        copies (weak scaling)";
 
 /// Predict the run time of a traced program and compare it with the measured one
 #[derive(Debug, Args)]

@@ -17,17 +17,19 @@ EXAMPLES
       --noise periodic:period=10ms,duration=100us \\
       --network L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535
 
-  Only in rounds 4 to 8, and only if nothing came from the neighbour for two rounds:
+  Only in rounds 4 to 8, and only if nothing came from the neighbour for two
+  rounds:
   straggler redundancy --processes 1024 --cycles 10 --rounds 4-8 --patience 2 \\
       --noise periodic:period=10ms,duration=100us --network chic
 
 HOW IT WORKS
-  In each round of a butterfly, a process exchanges data with the one at distance 1, 2, 4, …
-  From the second round on, the two partners of the first round hold the same data. In the
-  redundant butterfly each hands its data to the other, so that a process whose partner is
-  delayed by noise can continue. The command compares the conventional butterfly, the redundant
-  one, and a quiet one with the same noise in computation and none in communication. The recovery
-  ratio is (conventional - redundant) / (conventional - quiet).";
+  In each round of a butterfly, a process exchanges data with the one at
+  distance 1, 2, 4, … From the second round on, the two partners of the first
+  round hold the same data. In the redundant butterfly each hands its data to
+  the other, so that a process whose partner is delayed by noise can continue.
+  The command compares the conventional butterfly, the redundant one, and a
+  quiet one with the same noise in computation and none in communication. The
+  recovery ratio is (conventional - redundant) / (conventional - quiet).";
 
 /// Measure how much of the time that noise costs an allreduce redundant exchanges recover
 #[derive(Debug, Args)]

@@ -21,16 +21,18 @@ INPUT FORMATS
   timelines          written by `simulate --timeline`
   finish times       written by `simulate --finish-times`, CSV or Parquet
 
-The page is one self-contained file: open it in a browser or send it to someone.";
+The page is one self-contained file: open it in a browser or send it to
+someone.";
 
 const SERVE_EXAMPLES: &str = "\
 EXAMPLES
   straggler serve fixtures/noise
   straggler serve fixtures/noise --port 8642
 
-Open the printed address: it holds a token, and requests without the token are refused. Only this
-machine can connect. From another machine, forward the port: ssh -L 8642:127.0.0.1:8642 HOST. The
-page is rebuilt when files change. Stop with Ctrl-C.";
+Open the printed address: it holds a token, and requests without the token are
+refused. Only this machine can connect. From another machine, forward the port:
+ssh -L 8642:127.0.0.1:8642 HOST. The page is rebuilt when files change. Stop
+with Ctrl-C.";
 
 /// Writes the results of a command as a page.
 #[derive(Clone, Debug, Default, Args)]

@@ -14,14 +14,18 @@ use straggler_model::units::Bytes;
   A small version of one figure, in seconds:
   straggler reproduce sc10-fig4 --quick
 
-  A figure at the size of the paper; if interrupted, the same command resumes it:
+  A figure at the size of the paper; if interrupted, the same command resumes
+  it:
   straggler reproduce sc10-fig5a
 
-SIZES   --quick uses fewer processes and replicas than the paper and takes seconds per item. Without
-        it the sizes are those of the paper, or the largest reasonable ones; some take hours
-OUTPUT  one folder per item with the results of its study, and one report.html for all
-INPUT   the traces of the papers are not public. Where noise or applications are synthetic, every
-        table and chart says so. Slowdown is T/T0 - 1; where a paper means T/T0, the text says so")]
+SIZES   --quick uses fewer processes and replicas than the paper and takes
+        seconds per item. Without it the sizes are those of the paper, or the
+        largest reasonable ones; some take hours
+OUTPUT  one folder per item with the results of its study, and one report.html
+        for all
+INPUT   the traces of the papers are not public. Where noise or applications
+        are synthetic, every table and chart says so. Slowdown is T/T0 - 1;
+        where a paper means T/T0, the text says so")]
 pub struct Reproduce {
     /// Figures and tables by their names in --list, or `all`
     #[arg(value_name = "NAME", required_unless_present = "list")]

@@ -21,16 +21,18 @@ EXAMPLES
       --noise 'poisson:rate=8Hz,duration=lognormal(median=400us,sigma=0.5)' \\
       --measured fixtures/resampling/exchanges.txt --processes 2,8,32
 
-TIMES       one per line: 173us or 173.2 us; plain numbers with --unit us or after a line
-            `# unit: us`; comments start with #
-ALL-TO-ALL  in each step every processor exchanges messages with one other, in the order of a
-            round-robin tournament. An exchange starts when both are ready, takes a random time and
-            ends for both
+TIMES       one per line: 173us or 173.2 us; plain numbers with --unit us or
+            after a line `# unit: us`; comments start with #
+ALL-TO-ALL  in each step every processor exchanges messages with one other, in
+            the order of a round-robin tournament. An exchange starts when both
+            are ready, takes a random time and ends for both
 IDLE        time in which a processor is ready and waits for its partner
-NOISE       as in `simulate`; TIMES are then times without interrupts. Each processor has its own
-            random offset into the noise, drawn anew for each sample. An exchange is extended by the
-            larger noise of its two partners
-THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time; 1 MB is 10^6 bytes";
+NOISE       as in `simulate`; TIMES are then times without interrupts. Each
+            processor has its own random offset into the noise, drawn anew for
+            each sample. An exchange is extended by the larger noise of its two
+            partners
+THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time;
+            1 MB is 10^6 bytes";
 
 /// Resample measured exchange times to all-to-alls on more processors
 ///

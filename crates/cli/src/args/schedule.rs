@@ -59,9 +59,9 @@ EXAMPLES
   straggler schedule check --collective allreduce:dissemination \\
       --processes 12 --idempotent --json
 
-The check runs the collective symbolically: each byte counts the contributions of each rank. The
-proof holds for this number of processes, these sizes and this root. The exit code is 5 if a check
-fails.";
+The check runs the collective symbolically: each byte counts the contributions
+of each rank. The proof holds for this number of processes, these sizes and
+this root. The exit code is 5 if a check fails.";
 
 const ALGORITHMS_EXAMPLES: &str = "\
 EXAMPLES

@@ -22,8 +22,8 @@ EXAMPLES
   straggler simulate fixtures/conformance/eager-00.goal --network chic
 
   straggler simulate fixtures/conformance/dissemination-noise-00.goal \\
-      --network chic --noise fixtures/conformance/dissemination-noise-00.noise \\
-      --finish-times finish.csv --json
+      --noise fixtures/conformance/dissemination-noise-00.noise \\
+      --network chic --finish-times finish.csv --json
 
   straggler simulate --collective allreduce:ring --processes 64 --size 1MiB \\
       --network slingshot-11 --noise periodic:rate=1kHz,duration=25us \\
@@ -55,16 +55,21 @@ EXAMPLES
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
-NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset (chic) or a file
-          (net.toml); changes to a preset or a file follow a comma (chic,L=1us)
-NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N,
-          periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
-          delay:rank=R,at=TIME,duration=TIME, a built-in signature (chic), or a signature file
-          (x.toml); add ranks=FIRST-LAST to limit it to some ranks, join sources with +
-LATENCY   a file with one measured time per line, such as 1.9us, or with `# unit: us` and plain
-          numbers
-REPLICAS  each draws new offsets into the noise and new latencies. With several replicas, makespan
-          and finish times are those of the replica with the median makespan";
+NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
+          (chic) or a file (net.toml); changes to a preset or a file follow a
+          comma (chic,L=1us)
+NOISE     none, a trace file, trace:file=PATH,
+          trace:files=PREFIX.{rank},count=N,
+          periodic:period=TIME,duration=TIME,
+          poisson:rate=FREQUENCY,duration=DISTRIBUTION,
+          delay:rank=R,at=TIME,duration=TIME, a built-in signature (chic), or a
+          signature file (x.toml); add ranks=FIRST-LAST to limit it to some
+          ranks, join sources with +
+LATENCY   a file with one measured time per line, such as 1.9us, or with
+          `# unit: us` and plain numbers
+REPLICAS  each draws new offsets into the noise and new latencies. With several
+          replicas, makespan and finish times are those of the replica with the
+          median makespan";
 
 /// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
 #[derive(Debug, Args)]

@@ -21,8 +21,8 @@ EXAMPLES
 
 Then: sbatch simulate.sh
 
-Options after -- go to the program that the job starts. File names are relative to the folder in
-which sbatch is called.";
+Options after -- go to the program that the job starts. File names are relative
+to the folder in which sbatch is called.";
 
 /// Write a job script that runs straggler on the nodes of a Slurm cluster
 #[derive(Debug, Args)]
@@ -58,39 +58,41 @@ EXAMPLES
       -- --collective allreduce --processes 1000000000 --size 8 --network chic
   straggler slurm-script simulate -- fixtures/traces/halo --copies 64 --fit
 
-Options after -- are those of `straggler simulate` and are checked now. The memory is estimated from
-them. A job of one task runs `straggler simulate` itself, which needs no MPI.";
+Options after -- are those of `straggler simulate` and are checked now. The
+memory is estimated from them. A job of one task runs `straggler simulate`
+itself, which needs no MPI.";
 
 const STUDY_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script study examples/studies/allreduce.toml --nodes 4 \\
       --tasks-per-node 16 --time 12:00:00 -- -o allreduce --until-ci 5%
 
-The file is checked as by `straggler study check`. Options after -- are those of `study run`. If the
-time limit ends a study, submit the script again: the study resumes.";
+The file is checked as by `straggler study check`. Options after -- are those
+of `study run`. If the time limit ends a study, submit the script again: the
+study resumes.";
 
 const ASSESS_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script assess --nodes 64 --partition compute -o assess.sh
 
-The job gets exclusive nodes. Options after -- are those of `straggler-mpi assess`, which checks
-them when the job starts.";
+The job gets exclusive nodes. Options after -- are those of
+`straggler-mpi assess`, which checks them when the job starts.";
 
 const LATENCY_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script latency --nodes 2 --tasks-per-node 2 -o latency.sh \\
       -- --kernel allreduce --sizes 8,64KiB -o four.lat
 
-The job gets exclusive nodes. Options after -- are those of `straggler-mpi latency`, which checks
-them when the job starts.";
+The job gets exclusive nodes. Options after -- are those of
+`straggler-mpi latency`, which checks them when the job starts.";
 
 const LOGGP_EXAMPLES: &str = "\
 EXAMPLES
   straggler slurm-script loggp --nodes 2 --launcher mpirun -o loggp.sh \\
       -- --largest 1MiB -o net.toml
 
-The job gets exclusive nodes. Options after -- are those of `straggler-mpi loggp`, which checks them
-when the job starts.";
+The job gets exclusive nodes. Options after -- are those of
+`straggler-mpi loggp`, which checks them when the job starts.";
 
 #[derive(Debug, Args)]
 pub struct OptionsJob {

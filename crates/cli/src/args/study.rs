@@ -13,20 +13,23 @@ EXAMPLES
   straggler study show allreduce --quantile 0.9
   straggler study export allreduce -o allreduce.csv
 
-A STUDY is a TOML file. Most keys take one value or a list; a list runs every combination:
+A STUDY is a TOML file. Most keys take one value or a list; a list runs every
+combination:
   name = \"Allreduce under noise\"
   replicas = 100                          # of each point, at most
-  until-ci = \"2%\"                         # stop earlier at this precision of the median
-  processes = \"2..4096\"                   # 2, 4, 8, …; \"4..4096 x4\", 100, [100, 1000]
-  collective = \"allreduce:dissemination\"  # or workload = \"pop\", goal = \"ring.goal\",
-                                          # trace = \"run\" with copies = [1, 16, 256]
+  until-ci = \"2%\"                         # stop earlier at this precision
+  processes = \"2..4096\"                   # 2, 4, 8, …; or \"4..4096 x4\",
+                                          # 100, [100, 1000]
+  collective = \"allreduce:dissemination\"  # or workload = \"pop\",
+                                          # goal = \"ring.goal\", trace = \"run\"
+                                          # with copies = [1, 16, 256]
   size = [\"8\", \"1MiB\"]
   network = \"chic\"                        # network-scale = [0.1, 1, 10]
   latency-distribution = \"four.lat\"       # measured; latency-is, latency-size
-  noise = \"chic\"                          # as in --noise, or the name of a signature
+  noise = \"chic\"                          # as in --noise, or a signature
   cosched = [false, true]
   seed = 1
-  [[sweep]]                               # repeats the study with these keys changed
+  [[sweep]]                               # repeat with these keys changed
   name = \"Altix\"
   network = \"altix\"
   noise = \"altix\"";
@@ -57,15 +60,19 @@ EXAMPLES
   straggler study run examples/studies/co-scheduling.toml -o cosched \\
       --until-ci 5% --csv
 
-Results are saved as they arrive: after an interruption or a kill, the same command resumes the
-study. The folder holds report.html, results.parquet (one row per replica; byte-identical on any
-machine and any number of threads), study.page for `straggler report`, study.toml, provenance.json
-(when, where and how long), and the journal.
+Results are saved as they arrive: after an interruption or a kill, the same
+command resumes the study. The folder holds report.html, results.parquet (one
+row per replica; byte-identical on any machine and any number of threads),
+study.page for `straggler report`, study.toml, provenance.json (when, where and
+how long), and the journal.
 
 METRICS  for --fail-if and --prometheus
-  slowdown@P   T/T0 - 1 of the median on P processes, for each series: 'slowdown[barrier]@1024>50%'
-  inflection   processes from which noise costs more than the threshold: 'inflection<4096'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5.";
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
+               'slowdown[barrier]@1024>50%'
+  inflection   processes from which noise costs more than the threshold:
+               'inflection<4096'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
+  then 5.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -104,9 +111,12 @@ EXAMPLES
   straggler study show allreduce --fail-if 'slowdown@256>50%'
 
 METRICS  for --fail-if and --prometheus
-  slowdown@P   T/T0 - 1 of the median on P processes, for each series: 'slowdown[barrier]@1024>50%'
-  inflection   processes from which noise costs more than the threshold: 'inflection<4096'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is then 5.";
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
+               'slowdown[barrier]@1024>50%'
+  inflection   processes from which noise costs more than the threshold:
+               'inflection<4096'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
+  then 5.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]

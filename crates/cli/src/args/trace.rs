@@ -15,12 +15,14 @@ EXAMPLES
   straggler trace check fixtures/traces/halo
   straggler trace convert fixtures/traces/halo -o halo.pftrace
 
-The program needs no recompilation: the tracer is a library that is loaded before MPI
-(libstraggler_tracer.so, beside this program, in ../lib, or at the path in STRAGGLER_TRACER). The
-command keeps its input, output and exit code; if a signal ends it, the exit code is 128 plus the
-number of the signal. With --json, the last line of the output is a summary as one object.
-On several nodes, use a folder on a shared file system, or combine the parts with `trace merge`;
-mpirun of Open MPI then needs -x LD_PRELOAD -x STRAGGLER_TRACE_DIR.";
+The program needs no recompilation: the tracer is a library that is loaded
+before MPI (libstraggler_tracer.so, beside this program, in ../lib, or at the
+path in STRAGGLER_TRACER). The command keeps its input, output and exit code;
+if a signal ends it, the exit code is 128 plus the number of the signal. With
+--json, the last line of the output is a summary as one object.
+On several nodes, use a folder on a shared file system, or combine the parts
+with `trace merge`; mpirun of Open MPI then needs
+-x LD_PRELOAD -x STRAGGLER_TRACE_DIR.";
 
 const INFO_EXAMPLES: &str = "\
 EXAMPLES
@@ -35,13 +37,16 @@ EXAMPLES
   straggler trace show fixtures/traces/halo --what matrix -o matrix.png
   straggler trace show fixtures/traces/regions
 
-The run of a rank is the time between its MPI_Init and its MPI_Finalize; these two calls do not
-count as time in MPI. Bytes to and from MPI_PROC_NULL do not count.
+The run of a rank is the time between its MPI_Init and its MPI_Finalize; these
+two calls do not count as time in MPI. Bytes to and from MPI_PROC_NULL do not
+count.
 
 REGIONS
-  If the program marks regions (straggler_region_enter and _leave of straggler.h), a table shows
-  their times, by thread and nesting. MPI_Pcontrol(N) with N > 0 begins the region `pcontrol N`,
-  which lasts until the next MPI_Pcontrol. MPI_Pcontrol(0) pauses the recording, and (1) resumes it.";
+  If the program marks regions (straggler_region_enter and _leave of
+  straggler.h), a table shows their times, by thread and nesting.
+  MPI_Pcontrol(N) with N > 0 begins the region `pcontrol N`, which lasts until
+  the next MPI_Pcontrol. MPI_Pcontrol(0) pauses the recording, and (1) resumes
+  it.";
 
 const WAITS_EXAMPLES: &str = "\
 EXAMPLES
@@ -49,15 +54,17 @@ EXAMPLES
   straggler trace waits fixtures/traces/halo --json
   straggler trace waits fixtures/traces/halo --report waits.html
 
-The wait states are those of Scalasca. A wait belongs to the call in which the rank waited. If a
-call waits for many messages, the longest wait counts, so no wait exceeds its call. A call that
-waits for requests counts as waiting for a sender if it did, even if a receiver was later.
+The wait states are those of Scalasca. A wait belongs to the call in which the
+rank waited. If a call waits for many messages, the longest wait counts, so no
+wait exceeds its call. A call that waits for requests counts as waiting for a
+sender if it did, even if a receiver was later.
 
 ROOT CAUSES
-  A wait is charged to the extra work that the late rank did since the two ranks last waited for
-  each other. If the late rank had itself waited, that part is passed on to the cause of its wait:
-  the indirect cost. The critical path determines how long the run takes; its imbalance is the time
-  on it in excess of what an average rank spends on the same work.
+  A wait is charged to the extra work that the late rank did since the two
+  ranks last waited for each other. If the late rank had itself waited, that
+  part is passed on to the cause of its wait: the indirect cost. The critical
+  path determines how long the run takes; its imbalance is the time on it in
+  excess of what an average rank spends on the same work.
 
 WAIT STATES
   late sender          a receive was entered before its send
@@ -67,7 +74,8 @@ WAIT STATES
   wait at NxN          the same in collectives where all need data from all
   completion           time since the first process left such a collective
   late broadcast       waited for the root of a broadcast or scatter
-  early reduce         the root of a reduction or gather waited for the last sender
+  early reduce         the root of a reduction or gather waited for the last
+                       sender
   early scan           waited for a lower rank in a prefix reduction";
 
 const CHECK_EXAMPLES: &str = "\
@@ -75,8 +83,8 @@ EXAMPLES
   straggler trace check fixtures/traces/halo
   straggler trace check fixtures/traces/halo --json
 
-The exit code is 5 if there are errors, 0 if there are only warnings, and 3 if nothing can be read.
-Calls are counted from 0 on each rank.";
+The exit code is 5 if there are errors, 0 if there are only warnings, and 3 if
+nothing can be read. Calls are counted from 0 on each rank.";
 
 const MERGE_EXAMPLES: &str = "\
 EXAMPLES
@@ -91,12 +99,13 @@ EXAMPLES
   straggler trace convert fixtures/traces/halo -o copy --to straggler \\
       --no-command-line
 
-Only you can read the output, as with recorded traces. GOAL schedules hold neither names nor command
-lines and get the usual permissions.
+Only you can read the output, as with recorded traces. GOAL schedules hold
+neither names nor command lines and get the usual permissions.
 
 FILE EXTENSIONS
   .pftrace, .perfetto-trace   Perfetto: open it at ui.perfetto.dev
-  .json                       Chrome's trace events; `straggler report` reads them too
+  .json                       Chrome's trace events; `straggler report` reads
+                              them too
   .otf2                       OTF2
   .goal, .bin                 a schedule in GOAL
   .trace                      straggler's own format, all ranks in one file

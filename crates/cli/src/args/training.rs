@@ -47,7 +47,8 @@ EXAMPLES
       --method published --json
 
 INPUT FORMATS
-  a table of operations  Parquet or CSV, one file or one per rank; see docs/guide/training.md
+  a table of operations  Parquet or CSV, one file or one per rank; see
+                         docs/guide/training.md
   PyTorch profiler       one .json or .json.gz per rank, or their folder
   Chakra, PyTorch execution traces, NCCL Inspector";
 
@@ -84,9 +85,11 @@ EXAMPLES
   straggler training convert fixtures/training/slow-worker.csv -o slow \\
       --activations 32MiB --gradients 2GiB
 
-All commands for traces read the result: inspect it with `straggler trace show`, change it with
-`straggler whatif`, simulate it with `straggler simulate DIR --copies 256 --network NAME --noise …`.
-Copies extend the data-parallel dimension: its collectives, and those of all ranks, grow with them";
+All commands for traces read the result: inspect it with
+`straggler trace show`, change it with `straggler whatif`, simulate it with
+`straggler simulate DIR --copies 256 --network NAME --noise …`.
+Copies extend the data-parallel dimension: its collectives, and those of all
+ranks, grow with them";
 
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
@@ -119,7 +122,8 @@ EXAMPLES
     who_help!(),
     "
 
-Rank = stage x data-parallel ranks + data-parallel rank. Random choices depend on --seed"
+Rank = stage x data-parallel ranks + data-parallel rank. Random choices depend
+on --seed"
 );
 
 #[derive(Debug, Args)]

@@ -35,16 +35,17 @@ EXAMPLES
   straggler whatif fixtures/traces/halo --ideal-network --json
   straggler whatif fixtures/traces/halo --quieten all
 
-TRACE      a recording of `straggler trace -o DIR -- mpirun …`, or any format that `predict` reads.
-           It is never changed.
-BASELINE   the trace simulated without changes, on the network fitted from it or named by
-           --base-network. Gains are relative to this simulation, not to the measured run, so that
-           errors of the model common to both cancel.
-PLACES     a region that the program marks (straggler_region_enter), or all, optionally with ranks
-           and times: solve, solve@0-3, all@7@1s-2s.
-DECISIONS  the outcome of a Waitany, a test or a receive from any source may change with the timing.
-           With --mode redecide, the default, the simulation decides; with --mode recorded, the
-           trace does.";
+TRACE      a recording of `straggler trace -o DIR -- mpirun …`, or any format
+           that `predict` reads. It is never changed.
+BASELINE   the trace simulated without changes, on the network fitted from it
+           or named by --base-network. Gains are relative to this simulation,
+           not to the measured run, so that errors of the model common to both
+           cancel.
+PLACES     a region that the program marks (straggler_region_enter), or all,
+           optionally with ranks and times: solve, solve@0-3, all@7@1s-2s.
+DECISIONS  the outcome of a Waitany, a test or a receive from any source may
+           change with the timing. With --mode redecide, the default, the
+           simulation decides; with --mode recorded, the trace does.";
 
 /// Simulate a traced run with changes: what would it gain, and who would wait?
 #[derive(Debug, Args)]

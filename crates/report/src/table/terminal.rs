@@ -2,7 +2,7 @@
 //! continue in a table below.
 
 use super::{Shown, Table};
-use crate::prose::lines;
+use crate::prose::{lines, with_units};
 use crate::visible_name;
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +13,8 @@ use textwrap::core::display_width;
 const BETWEEN: &str = "  ";
 /// Further lines of a text are indented, to tell them from the next row.
 const FURTHER: &str = "  ";
-/// A column of text becomes no narrower than its longest word, within these limits.
+/// A column of text becomes no narrower than this, nor than its longest word. Words wider than half the terminal are broken.
 const LEAST: usize = 12;
-const LONGEST_WORD: usize = 24;
 /// Columns that name the rows are repeated in every part of a table if they take at most one part in this many of its width.
 const NAMES: usize = 3;
 
@@ -64,7 +63,7 @@ impl<'a> Layout<'a> {
         let parts = match width {
             0 => vec![widths.into_iter().enumerate().collect()],
             _ => {
-                let least = least_widths(&header, &rows, &numbers, &widths);
+                let least = least_widths(&header, &rows, &numbers, &widths, width);
                 let fitted = |columns: Vec<usize>| fitted(columns, &widths, &least, &numbers, width);
                 parts(&least, &numbers, width).into_iter().map(fitted).collect()
             }
@@ -178,23 +177,27 @@ fn least_widths(
     rows: &[Vec<Cow<'_, str>>],
     numbers: &[bool],
     widths: &[usize],
+    terminal: usize,
 ) -> Vec<usize> {
+    // Two columns of texts fit beside each other in any case.
+    let most = (terminal / 2).saturating_sub(BETWEEN.len()).max(LEAST);
     let least = |index: usize| {
         let cells = || rows.iter().filter_map(|row| row.get(index));
-        // A further line of a name is indented as well.
-        let name = longest_word(&header[index]) + FURTHER.len();
+        let name = longest_word(&header[index]);
         let content = if numbers[index] {
             cells().map(|cell| display_width(cell)).max().unwrap_or(0)
         } else {
-            cells().map(|cell| longest_word(cell)).max().unwrap_or(0).clamp(LEAST, LONGEST_WORD)
+            cells().map(|cell| longest_word(cell)).max().unwrap_or(0).clamp(LEAST, most)
         };
         name.max(content).min(widths[index])
     };
     (0..header.len()).map(least).collect()
 }
 
+/// The width that a text needs if it breaks between words. Further lines are indented.
 fn longest_word(text: &str) -> usize {
-    text.split_whitespace().map(display_width).max().unwrap_or(0)
+    let further = if text.contains(' ') { FURTHER.len() } else { 0 };
+    with_units(text).split(' ').map(display_width).max().unwrap_or(0) + further
 }
 
 /// Takes from the widest column that may become narrower, until all fit or none may: from columns of numbers first, of which
@@ -276,6 +279,21 @@ mod tests {
                 "{text}"
             );
             assert!(width < 20 || text.lines().all(|line| display_width(line) <= width), "{width}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn words_stay_whole() {
+        let path = "straggler-assessment/recordings/first.noise";
+        let rows = [
+            ("a text of some length that may break between any two of its words", path),
+            ("short", "in the folder of the_recording_of_the_first_node"),
+        ];
+        let table = Columns::over(rows).text("what", |row| row.0).text("where it is", |row| row.1).build();
+        for width in [90, 96, 100] {
+            let text = printed(&table, width);
+            assert!(text.contains(path) && text.contains("the_recording_of_the_first_node"), "{text}");
+            assert!(text.lines().all(|line| display_width(line) <= width), "{text}");
         }
     }
 

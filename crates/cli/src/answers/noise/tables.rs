@@ -39,7 +39,7 @@ pub fn cores(analysis: &Analysis, most: usize) -> Table {
         .number("overhead", |(core, _)| Cell::share(core.overhead.share))
         .number("from", |(core, _)| core.overhead.interval.map(|interval| Cell::share(interval.low)))
         .number("to", |(core, _)| core.overhead.interval.map(|interval| Cell::share(interval.high)))
-        .number("slow", |(_, slow)| Cell::share(slow.share))
-        .number("slowdown", |(_, slow)| (slow.phases > 0).then(|| Cell::significant(slow.mean_slowdown)))
+        .number("time slow", |(_, slow)| Cell::share(slow.share))
+        .number("slowdown", |(_, slow)| (slow.phases > 0).then(|| Cell::slowdown(slow.mean_slowdown - 1.0)))
         .build()
 }

@@ -24,7 +24,8 @@ FORMATS
     netgauge-ftq  work done in fixed time
     ftq           work done in fixed time, with start times
 
-All but the first hold one core per file: several cores are written to OUT.<core>.";
+All but the first hold one core per file: several cores are written to
+OUT.<core>.";
 
 #[derive(Debug, Args)]
 pub struct Convert {

@@ -8,9 +8,9 @@ use straggler_training::whatif::{Effect, Fault, Whom};
 macro_rules! who_help {
     () => {
         "\
-WHO    6 (a rank), 2/1 (data-parallel rank 2, stage 1), `any` (one worker, drawn at random),
-       `all`, or 1% (each worker with this probability). --link 6-10:20 or 2/1-2/2:20 slows the
-       link between two workers
+WHO    6 (a rank), 2/1 (data-parallel rank 2, stage 1), `any` (one worker,
+       drawn at random), `all`, or 1% (each worker with this probability).
+       --link 6-10:20 or 2/1-2/2:20 slows the link between two workers
 TIMES  a factor: 1.5. TIME has a unit: 200ms
 @STEP  from this step on"
     };

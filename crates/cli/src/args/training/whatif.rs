@@ -14,11 +14,15 @@ EXAMPLES
   What would it cost if rank 3 computed 1.5 times as long from step 5 on?
   straggler training whatif fixtures/training/last-stage.csv --slow 3:1.5@5
 
-  The same on 16 times as many workers: for one random worker, or for each with a probability of 1 %
-  straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow any:1.5
-  straggler training whatif fixtures/training/last-stage.csv --copies 16 --slow 1%:1.5
+  The same on 16 times as many workers: for one random worker, or for each with
+  a probability of 1 %
+  straggler training whatif fixtures/training/last-stage.csv --copies 16 \\
+      --slow any:1.5
+  straggler training whatif fixtures/training/last-stage.csv --copies 16 \\
+      --slow 1%:1.5
 
-  What if rank 6 were fixed, or lost? If the link between ranks 2 and 6 were slow? With noise?
+  What if rank 6 were fixed, or lost? If the link between ranks 2 and 6 were
+  slow? With noise?
   straggler training whatif fixtures/training/slow-worker.csv --fix 6
   straggler training whatif fixtures/training/slow-worker.csv --lose 6
   straggler training whatif fixtures/training/slow-worker.csv --link 2-6:10
@@ -29,8 +33,9 @@ EXAMPLES
     who_help!(),
     "
 
-Collectives keep their recorded times for any number of copies. To simulate their algorithms on a
-network, write the changed job with -o, then: straggler simulate JOB --copies 256 --network NAME"
+Collectives keep their recorded times for any number of copies. To simulate
+their algorithms on a network, write the changed job with -o, then:
+straggler simulate JOB --copies 256 --network NAME"
 );
 
 #[derive(Debug, Args)]

@@ -38,13 +38,7 @@ fn verdict(report: &Report) -> Vec<String> {
             grouped(processes),
             longer(report.threshold)
         ),
-        None => format!(
-            "On {}, noise is not a bottleneck of {operation} up to {} processes: the slowdown of the \
-             median is at most {}.",
-            network(report),
-            grouped(curve.points.last().map_or(0, |point| point.processes)),
-            slowdown(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
-        ),
+        None => no_bottleneck(report, curve, &operation),
     });
     lines.push(costs(curve, report.program.is_some()));
     lines.extend(ended_early(report));
@@ -52,6 +46,31 @@ fn verdict(report: &Report) -> Vec<String> {
     lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
     lines
+}
+
+/// Noise is no bottleneck, or it may be one: a median lies above the threshold, but its interval does not.
+fn no_bottleneck(report: &Report, curve: &Curve, operation: &str) -> String {
+    let processes = grouped(curve.points.last().map_or(0, |point| point.processes));
+    let slowdowns = curve.points.iter().map(|point| point.slowdown);
+    let largest = slowdowns.max_by(|one, other| one.median.total_cmp(&other.median));
+    match largest {
+        Some(largest) if largest.median > report.threshold => format!(
+            "On {}, it is not certain that noise is a bottleneck of {operation} up to {processes} processes: \
+             the median takes {}, but its 95 % interval ({} to {}) starts below {}. More replicas would \
+             decide.",
+            network(report),
+            longer(largest.median),
+            slowdown(largest.low),
+            slowdown(largest.high),
+            slowdown(report.threshold).trim_start_matches('+')
+        ),
+        _ => format!(
+            "On {}, noise is not a bottleneck of {operation} up to {processes} processes: the slowdown of \
+             the median is at most {}.",
+            network(report),
+            slowdown(largest.map_or(0.0, |largest| largest.median.max(0.0)))
+        ),
+    }
 }
 
 /// Says that other jobs ran, and how to ignore them.

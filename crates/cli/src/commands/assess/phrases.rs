@@ -3,7 +3,7 @@
 use super::Report;
 
 /// Explains the star in the table of slowdowns.
-pub const STAR: &str = "* the interval is wider than a fifth of the slowdown: more replicas would narrow it";
+pub const STAR: &str = "* interval wider than a fifth of the slowdown; more replicas narrow it";
 
 /// "an allreduce", "the traced program run".
 pub fn an_operation(report: &Report) -> String {

@@ -6,7 +6,7 @@ use crate::answers::noise::evidence;
 use straggler_analysis::assess::{Curve, Point, Removal};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, percent, rounded, slowdowns};
+use straggler_report::numbers::{self, grouped, rounded};
 use straggler_report::{Cell, Columns, Table};
 
 fn copies(report: &Report) -> &[u32] {
@@ -14,7 +14,7 @@ fn copies(report: &Report) -> &[u32] {
 }
 
 fn with_interval(slowdown: &Slowdown) -> Cell {
-    let [median, low, high] = slowdowns([slowdown.median, slowdown.low, slowdown.high]);
+    let [median, low, high] = [slowdown.median, slowdown.low, slowdown.high].map(numbers::slowdown);
     Cell::number(format!("{median} [{low}, {high}]"), slowdown.median)
 }
 
@@ -34,20 +34,35 @@ pub fn curves(report: &Report) -> Table {
     };
     // Curves begin at the same scale; one with larger slowdowns may end earlier.
     let longest = curves.iter().max_by_key(|curve| curve.points.len()).map_or(&[][..], |curve| &curve.points);
-    let first = curves.first().map_or(&[][..], |curve| &curve.points);
+    // Times of the first operation alone; they name it if there are others.
+    let of = |curve: &Curve, what: &str| match curves.len() > 1 && report.program.is_none() {
+        true => format!("{} {what}", curve.name),
+        false => what.to_string(),
+    };
     Columns::over(longest.iter().enumerate())
         .number("processes", |(_, point)| Cell::count(point.processes))
         .each((!copies.is_empty()).then_some("copies"), |columns, name| {
             columns.number(name, |(index, _)| copies.get(index).map(|&copies| Cell::count(copies)))
         })
-        .each(curves, |columns, curve| {
-            columns.number(name(curve), |(index, _)| {
-                curve.points.get(index).map(|point| starred(with_interval(&point.slowdown), point))
-            })
+        .each(curves.iter().enumerate(), |columns, (number, curve)| {
+            let at = |index: usize| curve.points.get(index);
+            let columns = columns.number(name(curve), |(index, _)| {
+                at(index).map(|point| starred(with_interval(&point.slowdown), point))
+            });
+            if number > 0 {
+                return columns;
+            }
+            columns
+                .number(of(curve, "replicas"), |(index, _)| {
+                    at(index).map(|point| Cell::count(point.replicas))
+                })
+                .number(of(curve, "without noise"), |(index, _)| {
+                    at(index).map(|point| Cell::ps(point.quiet_ps))
+                })
+                .number(of(curve, "with noise"), |(index, _)| {
+                    at(index).map(|point| Cell::ps(point.median_ps))
+                })
         })
-        .number("replicas", |(index, _)| first.get(index).map(|point| Cell::count(point.replicas)))
-        .number("without noise", |(index, _)| first.get(index).map(|point| Cell::ps(point.quiet_ps)))
-        .number("with noise", |(index, _)| first.get(index).map(|point| Cell::ps(point.median_ps)))
         .build()
 }
 
@@ -79,6 +94,12 @@ pub fn removals(report: &Report) -> Option<Table> {
     let rankings = &report.answer.rankings;
     let largest = rankings.last().filter(|ranking| !ranking.removals.is_empty())?;
     let subject = &report.subject;
+    let quiet_ps = report
+        .answer
+        .curves
+        .first()
+        .and_then(|curve| curve.at(largest.processes))
+        .map(|point| point.quiet_ps);
     let durations = |removal: &Removal| subject.noise.durations(removal.id);
     let durations: Vec<Vec<Time>> = largest.removals.iter().map(durations).collect();
     // The last row is for all causes together.
@@ -99,14 +120,22 @@ pub fn removals(report: &Report) -> Option<Table> {
                 }
             })
         })
-        // The rows are sorted by this column, and the chart shows it.
-        .number("falls by", |row| row.map(|(removal, _)| gain(removal)));
+        // The rows are sorted by this column.
+        .number(format!("saves at {}", grouped(largest.processes)), |row| {
+            row.zip(quiet_ps).map(|((removal, _), quiet_ps)| saved(removal, quiet_ps))
+        });
     Some(table.build())
 }
 
-fn gain(removal: &Removal) -> Cell {
-    let [gain, low, high] = [removal.gain, removal.gain_low, removal.gain_high].map(percent);
-    Cell::number(format!("{gain} [{low}, {high}]"), removal.gain)
+/// The time that one operation, or one run of the program, takes less.
+fn saved(removal: &Removal, quiet_ps: u64) -> Cell {
+    let ps = |share: f64| share * quiet_ps as f64;
+    let time = |share: f64| {
+        let sign = if ps(share) <= -0.5 { "-" } else { "" };
+        format!("{sign}{}", Time(ps(share).abs().round() as u64))
+    };
+    let [gain, low, high] = [removal.gain, removal.gain_low, removal.gain_high].map(time);
+    Cell::number(format!("{gain} [{low}, {high}]"), ps(removal.gain) * 1e-12)
 }
 
 impl Subject {

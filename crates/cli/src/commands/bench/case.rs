@@ -28,6 +28,9 @@ pub const NETWORK: &str = "chic";
 pub const NOISE: &str =
     "poisson:rate=1kHz,duration=lognormal(median=5us,sigma=1),events=100000,name=synthetic";
 
+/// The same for people.
+pub const NOISE_IN_WORDS: &str = "one detour per millisecond on average, with a median duration of 5 µs";
+
 /// All-to-alls in a run of the resampling model.
 const RESAMPLED: u32 = 20_000;
 

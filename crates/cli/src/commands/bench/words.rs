@@ -1,7 +1,7 @@
 //! The results of `bench` as tables.
 
 use super::Report;
-use super::case::Measured;
+use super::case::{Measured, NOISE_IN_WORDS};
 use crate::plan::bench::{BenchWorkload, Group};
 use std::fmt::Write;
 use straggler_model::units::Bytes;
@@ -21,7 +21,11 @@ pub fn say(report: &Report) -> String {
     let _ = write!(text, "\nAs a schedule in memory, and as text\n{}", graphs(&of_group(Group::Graph)));
     text += "Bytes are the peak of the whole process; for text, they include the text itself.\n";
     let _ = write!(text, "\nThreads\n{}", speed_ups(&of_group(Group::Threads)));
-    let _ = write!(text, "\nCost by number of processes, on one thread\n{}", rates(&of_group(Group::Scale)));
+    let _ = write!(
+        text,
+        "\nCost by number of processes, on one thread\n{}",
+        by_processes(&of_group(Group::Scale))
+    );
     let _ = write!(
         text,
         "\nComputation between collectives: idle time is skipped\n{}",
@@ -39,14 +43,13 @@ fn headline(report: &Report) -> String {
     let Some(main) = report.cases.first() else { return String::new() };
     let machine = report.machine.processor.as_deref().unwrap_or("this machine");
     format!(
-        "{} simulates {} messages per second on {} ({} available).\nNetwork: {}. Noise: {} (drawn, not \
-         measured).",
+        "{} simulates {} messages per second on {} ({} available).\nNetwork: {}. Noise: \
+         {NOISE_IN_WORDS} (drawn, not measured).",
         machine,
         rounded(main.messages_per_second),
         counted(main.threads as u64, "thread", "threads"),
         report.machine.available_threads,
-        report.network,
-        report.noise
+        report.network
     )
 }
 
@@ -75,9 +78,22 @@ fn rate(measured: &Measured) -> Cell {
 }
 
 fn rates(cases: &[&Measured]) -> Table {
-    Columns::over(cases)
+    let columns = Columns::over(cases)
         .text("case", |row| name(row))
+        .number("processes", |row| Cell::count(row.case.processes));
+    costs(columns)
+}
+
+/// The first column names the rows, in every part of a table that does not fit the terminal.
+fn by_processes(cases: &[&Measured]) -> Table {
+    let columns = Columns::over(cases)
         .number("processes", |row| Cell::count(row.case.processes))
+        .text("case", |row| name(row));
+    costs(columns)
+}
+
+fn costs(columns: Columns<&&Measured>) -> Table {
+    columns
         .number("threads", |row| Cell::count(row.threads))
         .number("messages", |row| Cell::count(row.messages))
         .number("wall time", |row| Cell::seconds(row.seconds))

@@ -1,7 +1,7 @@
 //! The tables of a comparison, for the terminal and for the page.
 
 use super::FileAnswer;
-use crate::answers::latency::{SECONDS, p_value, quantile_cell, signed_percent, signed_time, time_cell};
+use crate::answers::latency::{SECONDS, p_value, quantile_cell, signed_time, time_cell};
 use straggler_analysis::latency::compare::Difference;
 use straggler_analysis::latency::summary::level_name;
 use straggler_report::numbers::{percent, significant};
@@ -28,7 +28,7 @@ impl Row {
             values: [a, b].map(time_cell),
             difference: difference(b - a),
             interval,
-            share: (a > 0.0).then(|| share((b - a) / a)).into(),
+            share: (a > 0.0).then(|| Cell::slowdown((b - a) / a)).into(),
             beyond_shift: Cell::default(),
         }
     }
@@ -44,7 +44,7 @@ impl Row {
             values: [0, 1].map(|side| quantile_cell(found.values_ps[side], found.outside[side])),
             difference: or_unknown(found.difference_ps.map(difference)),
             interval: Some(found.interval_ps),
-            share: or_unknown(found.share().map(share)),
+            share: or_unknown(found.share().map(Cell::slowdown)),
             beyond_shift,
         }
     }
@@ -52,10 +52,6 @@ impl Row {
 
 fn difference(ps: f64) -> Cell {
     Cell::number(signed_time(ps), ps * SECONDS)
-}
-
-fn share(share: f64) -> Cell {
-    Cell::number(signed_percent(share), share)
 }
 
 fn interval([low, high]: [f64; 2]) -> String {
@@ -75,7 +71,7 @@ pub fn quantiles(one: &FileAnswer) -> Table {
         .number(one.letter, |row| row.values[1].clone())
         .number("difference", |row| row.difference.clone())
         .number("95 % interval", |row| row.interval.map(interval))
-        .number("in percent", |row| row.share.clone())
+        .number("relative", |row| row.share.clone())
         .number("beyond the shift", |row| row.beyond_shift.clone())
         .build()
 }

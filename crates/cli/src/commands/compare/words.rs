@@ -9,7 +9,7 @@ use straggler_analysis::latency::summary::level_name;
 use straggler_analysis::latency::variation::LEAST_BLOCKS;
 use straggler_analysis::latency::{Comparison, Group, Variation};
 use straggler_model::latency::Outside;
-use straggler_report::numbers::{grouped, percent, significant};
+use straggler_report::numbers::{grouped, is_factor, percent, significant};
 
 /// One sentence about a file, named by its letter (the first file is A); a second one if something is unknown.
 pub fn verdict(letter: char, comparison: &Comparison) -> String {
@@ -40,8 +40,12 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
                 (false, None) if open.is_empty() => "; all its times are shifted alike".into(),
                 (false, None) => String::new(),
             };
-            let by = median.share().map_or_else(String::new, |share| format!("{} ", percent(share.abs())));
-            format!("{letter} is {what} than A: its median is {by}{side} ({b} instead of {a}){rest}.")
+            let by = match median.share() {
+                Some(more) if is_factor(more) => format!("{} times as high", significant(more + 1.0)),
+                Some(share) => format!("{} {side}", percent(share.abs())),
+                None => side.into(),
+            };
+            format!("{letter} is {what} than A: its median is {by} ({b} instead of {a}){rest}.")
         }
         (None, true) => format!("{letter} has the same median as A ({a}), but {spreads}."),
         (None, false) if tail.is_some() => {
@@ -94,20 +98,29 @@ fn unknown_words(unknown: Unknown) -> String {
 fn spread_words(comparison: &Comparison, spread: Option<Direction>) -> String {
     match (spread, comparison.width) {
         (Some(Direction::More), Some(Ratio { value: Some(wide), .. })) => {
-            format!("its times spread {} times as wide", significant(wide))
+            format!("its times spread {}", wider(wide))
         }
         (Some(Direction::More), Some(Ratio { ends: [least, _], .. })) => {
-            format!("its times spread at least {} times as wide", significant(least))
+            format!("its times spread at least {}", wider(least))
         }
         (Some(Direction::Less), Some(Ratio { value: Some(wide), .. })) if wide > 0.0 => {
-            format!("its times spread only {} times as wide", significant(wide))
+            format!("its times spread {}", wider(wide))
         }
         (Some(Direction::Less), Some(Ratio { value: None, ends: [_, most], .. })) => {
-            format!("its times spread at most {} times as wide", significant(most))
+            format!("its times spread at least {}", wider(most))
         }
         (Some(Direction::More), None) => "its times vary, while those of A are all equal".into(),
         (Some(Direction::Less), _) => "its times are all equal, while those of A vary".into(),
         (None, _) => String::new(),
+    }
+}
+
+/// A width relative to another: `3.40 times as wide`, `17 % more`, `10 % less`.
+fn wider(times: f64) -> String {
+    match times - 1.0 {
+        more if is_factor(more) => format!("{} times as wide", significant(times)),
+        more if more > 0.0 => format!("{} more", percent(more)),
+        less => format!("{} less", percent(-less)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::PredictAnswer;
 use crate::inputs::traced::no_stream_of;
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped};
+use straggler_report::numbers::{counted, grouped, is_factor, longer, percent, slowdown};
 use straggler_report::{Cell, Columns, Table};
 
 /// Most rows of the table of ranks; the rest are only counted.
@@ -54,16 +54,18 @@ fn sentence(answer: &PredictAnswer) -> String {
     }
     let off = match answer.error {
         None => String::new(),
-        Some(error) if error.abs() < 5e-5 => ", less than 0.01 % off".into(),
+        Some(error) if error.abs() < 5e-5 => " The prediction is less than 0.01 % off.".into(),
+        Some(error) if is_factor(error) => format!(" The prediction is {}.", longer(error)),
         Some(error) => {
-            format!(", {} too {}", signed(error.abs()), if error > 0.0 { "long" } else { "short" })
+            let side = if error > 0.0 { "long" } else { "short" };
+            format!(" The prediction is {} too {side}.", percent(error.abs()))
         }
     };
     let worst = answer.largest_error_of_a_rank.as_ref().map_or_else(String::new, |worst| {
-        format!(" The largest error of one rank is {} (rank {}).", signed(worst.error), worst.rank)
+        format!(" The largest error of one rank is {} (rank {}).", slowdown(worst.error), worst.rank)
     });
     format!(
-        "The model predicts {predicted}, the run{synthetic} took {}{off}.{worst}",
+        "The model predicts {predicted}; the run took {}{synthetic}.{off}{worst}",
         seconds(answer.traced_seconds)
     )
 }
@@ -71,12 +73,6 @@ fn sentence(answer: &PredictAnswer) -> String {
 /// A run time, to four digits.
 fn seconds(value: f64) -> String {
     Time((value * 1e12).round() as u64).to_string()
-}
-
-/// A share in percent; a negative one has its sign.
-fn signed(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent.abs() < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
 fn parameters(answer: &PredictAnswer) -> String {
@@ -110,7 +106,7 @@ fn ranks(answer: &PredictAnswer) -> String {
         .number("rank", |(rank, _)| Cell::id(rank))
         .number("traced", |(_, row)| seconds(row.traced_seconds))
         .number("predicted", |(_, row)| seconds(row.predicted_seconds))
-        .number("error", |(_, row)| row.error.map(signed))
+        .number("error", |(_, row)| row.error.map(Cell::slowdown))
         .build();
     let rest = answer.ranks.len().saturating_sub(MOST_RANKS);
     let more = if rest > 0 {

@@ -63,7 +63,7 @@ fn verdict(found: &Comparison) -> String {
     let alike = if found.distance <= found.chance_distance { "no more" } else { "more" };
     format!(
         "Measured times ({}) and resampled ones differ in their distribution functions by at most \
-         {:.4}\n(Kolmogorov-Smirnov), {alike} than expected by chance, which stays below {:.4} in 99 of \
+         {:.4} (Kolmogorov-Smirnov), {alike} than expected by chance, which stays below {:.4} in 99 of \
          100 cases.",
         found.file, found.distance, found.chance_distance
     )

@@ -6,7 +6,7 @@ use super::{tables, words};
 use crate::invocation::command_line;
 use crate::pages;
 use crate::pages::waits::{Run, Shown, beside};
-use straggler_report::numbers::{grouped, percent, seconds};
+use straggler_report::numbers::{grouped, seconds, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Page, Section, Unit};
 use straggler_trace::Trace;
 
@@ -49,15 +49,13 @@ fn gain_bars(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer], command: &str)
         value: one.hypothesis_ps as f64 * 1e-12,
         low: None,
         high: None,
-        note: percent(one.gain),
+        note: slowdown(-one.gain),
     };
     let bars = sorted.iter().take(MOST_BARS).map(bar).collect();
     let plot = Bars { x: Axis::linear("run time", Unit::Seconds), bars };
     let instead = seconds(answer.identity_ps as f64 * 1e-12);
     Chart::new("Run time by hypothesis", command, plot)
-        .with_note(format!(
-            "Simulated unchanged, the run takes {instead}. Shares are gains relative to that."
-        ))
+        .with_note(format!("Simulated unchanged, the run takes {instead}. Changes are relative to that."))
         .synthetic(answer.synthetic)
 }
 

@@ -34,7 +34,7 @@ pub fn runs(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
     Columns::over([measured, identity].into_iter().chain(hypotheses).chain(replayed))
         .text("run", |run| run.name)
         .number("time", |run| Cell::seconds(run.ps as f64 * 1e-12))
-        .number("gain", |run| run.gain.map(|gain| Cell::number(format!("{:+.2} %", gain * 100.0), gain)))
+        .number("change", |run| run.gain.map(|gain| Cell::slowdown(-gain)))
         .number("computation", |run| Cell::seconds(run.waits.computation_seconds))
         .number("waiting", |run| Cell::seconds(run.waits.waiting_seconds))
         .number("other MPI time", |run| Cell::seconds(run.waits.communication_seconds))

@@ -6,7 +6,7 @@ use crate::answers::stuck::circle;
 use crate::exit::{Exit, Failure};
 use straggler_analysis::whatif::Hang;
 use straggler_analysis::whatif::scenario::HangingCall;
-use straggler_report::numbers::{counted, grouped, percent, seconds};
+use straggler_report::numbers::{counted, grouped, longer, longer_than, percent, seconds};
 
 pub fn say(answer: &WhatIfAnswer) -> String {
     let sorted = answer.sorted();
@@ -58,7 +58,7 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
     let model = match answer.identity_error {
         Some(error) if error.abs() < 5e-5 => ", as long as recorded".to_owned(),
-        Some(error) if error > 0.0 => format!(", {} longer than recorded", percent(error)),
+        Some(error) if error > 0.0 => format!(", {} recorded", longer_than(error)),
         Some(error) => format!(", {} shorter than recorded", percent(-error)),
         None => String::new(),
     };
@@ -84,7 +84,7 @@ fn replayed(answer: &WhatIfAnswer) -> String {
     let what = answer.hypotheses.first().map_or("unchanged", |first| first.hypothesis.as_str());
     let against = match run.error {
         Some(error) if error.abs() < 5e-5 => ", as simulated".to_owned(),
-        Some(error) if error > 0.0 => format!(", {} longer than simulated", percent(error)),
+        Some(error) if error > 0.0 => format!(", {} simulated", longer_than(error)),
         Some(error) => format!(", {} shorter than simulated", percent(-error)),
         None => String::new(),
     };
@@ -95,7 +95,7 @@ fn verdict(one: &HypothesisAnswer) -> String {
     match one.gain {
         gain if gain.abs() < 5e-5 => "no gain".into(),
         gain if gain > 0.0 => format!("{} shorter", percent(gain)),
-        gain => format!("{} longer", percent(-gain)),
+        gain => longer(-gain),
     }
 }
 

@@ -136,7 +136,7 @@ fn by_step(answer: &TrainingWhatIfAnswer) -> Table {
     steps.sort_by(|a, b| (b.1[1] - b.1[0]).abs().total_cmp(&(a.1[1] - a.1[0]).abs()).then(a.0.cmp(b.0)));
     steps.truncate(5);
     steps.sort_by_key(|(number, _)| **number);
-    let mut table = Table::with_header(["steps that change most", "recorded", "changed", "slowdown"]);
+    let mut table = Table::with_header(["steps that change most", "recorded", "changed", "change"]);
     for (number, [before, after]) in steps {
         let slowdown = if *before > 0.0 { numbers::slowdown(excess(after / before)) } else { String::new() };
         table.row([number.to_string(), seconds(*before), seconds(*after), slowdown]);
