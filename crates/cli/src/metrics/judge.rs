@@ -123,8 +123,7 @@ fn is_labelled(metric: &Metric, text: &str) -> bool {
 fn unjudged(limit: &Limit, metrics: &[Metric]) -> Failure {
     let all: Vec<&Metric> = metrics.iter().filter(|metric| metric.kind.name == limit.metric).collect();
     let unknown = limit.label.as_deref().filter(|text| !all.iter().any(|metric| is_labelled(metric, text)));
-    let fits =
-        |metric: &&&Metric| limit.label.as_deref().is_none_or(|text| is_labelled(metric, text));
+    let fits = |metric: &&&Metric| limit.label.as_deref().is_none_or(|text| is_labelled(metric, text));
     let mut processes: Vec<u32> = all.iter().filter(fits).filter_map(|metric| metric.processes).collect();
     processes.sort_unstable();
     processes.dedup();
@@ -249,7 +248,8 @@ mod tests {
         assert_eq!(failure.exit, Exit::BadInput);
         assert!(failure.error.to_string().contains("1,024, 65,536"), "{}", failure.error);
         let failure = Checked::of(&checks("slowdown[barier]@65536>2"), slowdowns()).unwrap_err();
-        let expected = "no operation `barier`; the operations are allreduce, barrier; did you mean `barrier`?";
+        let expected =
+            "no operation `barier`; the operations are allreduce, barrier; did you mean `barrier`?";
         assert!(failure.error.to_string().ends_with(expected), "{}", failure.error);
         let failure = Checked::of(&checks("slowdown[barrier]@1024>2"), slowdowns()).unwrap_err();
         assert!(failure.error.to_string().ends_with("results for 65,536 processes"), "{}", failure.error);

@@ -225,6 +225,7 @@ fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecErro
     // signature:chic is short for signature:name=chic.
     let positions: &[&str] = if kind == "signature" { &["name"] } else { &[] };
     let mut arguments = Arguments::parse(kind, list, positions)?;
+    arguments.refuse_others(keys(kind))?;
     // The name that a signature is given is the one it is found by.
     let name = if kind == "signature" { None } else { arguments.take("name") };
     let name = name.unwrap_or_else(|| text.to_string());
@@ -245,6 +246,18 @@ fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecErro
     }
     arguments.finish()?;
     Ok(SourceSpec { name, who, shape })
+}
+
+/// The keys of a kind of source.
+fn keys(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "periodic" => &["name", "period", "rate", "duration", "phase", "ranks"],
+        "poisson" => &["name", "period", "rate", "duration", "events", "length", "ranks"],
+        "delay" => &["name", "at", "duration", "rank", "ranks"],
+        "trace" => &["name", "length", "file", "files", "count", "ranks"],
+        "signature" => &["name", "file", "ranks"],
+        _ => &[],
+    }
 }
 
 fn bare_path(text: &str) -> SourceSpec {

@@ -128,6 +128,14 @@ fn noise_says() {
             "periodic: unknown key `duraton` (known: name, period, rate, duration, phase, ranks); did you mean `duration`?",
         ),
         (
+            "periodic:perod=1ms,duration=1us",
+            "periodic: unknown key `perod` (known: name, period, rate, duration, phase, ranks); did you mean `period`?",
+        ),
+        (
+            "poisson:rate=1kHz,duration=pareto(min=5us,alfa=2)",
+            "pareto: unknown key `alfa` (known: min, alpha); did you mean `alpha`?",
+        ),
+        (
             "poisson:rate=1kHz,duration=gamma(1)",
             "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)",
         ),

@@ -51,18 +51,23 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
         return text.parse().map(Durations::Constant).map_err(unit);
     };
     let inside = rest.strip_suffix(')').ok_or_else(|| SpecError::Unclosed { text: text.into() })?;
-    let (read, positions): (fn(&mut Arguments) -> _, &[&str]) = match name.trim() {
-        "exponential" => (exponential, &[]),
-        "lognormal" => (log_normal, &[]),
+    let (read, keys): (fn(&mut Arguments) -> _, &[&str]) = match name.trim() {
+        "exponential" => (exponential, &["mean"]),
+        "lognormal" => (log_normal, &["median", "mean", "sigma"]),
         "uniform" => (uniform, &["min", "max"]),
-        "pareto" => (pareto, &[]),
+        "pareto" => (pareto, &["min", "alpha"]),
         "quantiles" => (quantiles, &[]),
         _ => {
             let text = text.into();
             return Err(SpecError::Bad { place: place(), key: key(), text, expected: EXPECTED });
         }
     };
+    // Only a range may be written without keys.
+    let positions: &[&str] = if name.trim() == "uniform" { keys } else { &[] };
     let mut arguments = Arguments::parse(name.trim(), inside, positions)?;
+    if name.trim() != "quantiles" {
+        arguments.refuse_others(keys)?;
+    }
     let durations = read(&mut arguments)?;
     arguments.finish()?;
     Ok(durations)
