@@ -108,6 +108,11 @@ pub enum SpecError {
     Unit { place: String, key: String, fault: UnitError },
     #[error("{place}: {key}: `{text}` is not {expected}")]
     Bad { place: String, key: String, text: String, expected: &'static str },
+    #[error(
+        "{place}: duration: `{text}` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), \
+         quantiles(…){}", hint(*.nearest)
+    )]
+    UnknownDistribution { place: String, text: String, nearest: Option<&'static str> },
     #[error("{place}: give either {one} or {other}, not both")]
     Both { place: String, one: &'static str, other: &'static str },
     #[error(

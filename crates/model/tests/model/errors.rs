@@ -140,6 +140,11 @@ fn noise_says() {
             "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)",
         ),
         (
+            "poisson:rate=1kHz,duration=lognorml(median=5us,sigma=1)",
+            "poisson: duration: `lognorml(median=5us,sigma=1)` is not a time or one of exponential(…), lognormal(…), \
+             uniform(…), pareto(…), quantiles(…); did you mean `lognormal`?",
+        ),
+        (
             "poisson:rate=1kHz,duration=exponential(mean=5)",
             "exponential: mean: `5` has no unit: write it like 5ms or 5s (known: ps, ns, us (or µs), ms, s, min)",
         ),

@@ -4,11 +4,12 @@ use super::SpecError;
 use super::arguments::Arguments;
 use crate::Time;
 use crate::noise::generate::{Durations, Quantiles};
+use crate::spelling::nearest;
 use crate::units::write_time;
 use std::fmt;
 use std::str::FromStr;
 
-const EXPECTED: &str = "a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)";
+const NAMES: [&str; 5] = ["exponential", "lognormal", "uniform", "pareto", "quantiles"];
 
 impl FromStr for Durations {
     type Err = SpecError;
@@ -57,9 +58,9 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
         "uniform" => (uniform, &["min", "max"]),
         "pareto" => (pareto, &["min", "alpha"]),
         "quantiles" => (quantiles, &[]),
-        _ => {
-            let text = text.into();
-            return Err(SpecError::Bad { place: place(), key: key(), text, expected: EXPECTED });
+        other => {
+            let nearest = nearest(other, NAMES);
+            return Err(SpecError::UnknownDistribution { place: place(), text: text.into(), nearest });
         }
     };
     // Only a range may be written without keys.
