@@ -122,7 +122,7 @@ pub struct CollectiveOptions {
 #[command(next_help_heading = "Model")]
 pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
-    #[arg(long, value_name = "NETWORK", required_unless_present = "fit", value_parser = text())]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
     /// Fit the parameters of the network to the trace
     #[arg(long, conflicts_with = "network")]

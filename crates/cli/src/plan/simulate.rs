@@ -104,12 +104,23 @@ impl Plan {
             }
             (None, Some(collective), None) => WorkloadPlan::Collective(collective),
             (None, None, Some(application)) => WorkloadPlan::Application(application),
+            (None, None, None) => {
+                return Err(Failure::usage(
+                    "nothing to simulate: give a schedule or a trace, --collective or --workload, and --network",
+                ));
+            }
             _ => {
                 return Err(Failure::usage(
-                    "give a schedule FILE, or --collective or --workload with --processes",
+                    "give either a schedule or a trace, or --collective, or --workload: only one is simulated",
                 ));
             }
         };
+        if typed.model.network.is_none() && !typed.model.fit {
+            return Err(Failure::usage(
+                "--network is missing: give a preset such as chic, a .toml file or parameters such as \
+                 L=2500ns,o=1500ns,g=1000ns,G=6ns",
+            ));
+        }
         let is_trace = matches!(workload, WorkloadPlan::Trace(_));
         if !is_trace && typed.replay.is_given() {
             return Err(Failure::usage("--copies, --begin and --drop-unmatched are for traces: remove them"));
