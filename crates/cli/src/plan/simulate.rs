@@ -9,7 +9,7 @@ use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use straggler_analysis::study::FIT;
 use straggler_model::Time;
@@ -146,6 +146,9 @@ impl Plan {
         if compare_quiet && noise.spec.is_none() {
             return Err(Failure::usage("--compare-quiet has nothing to compare: add --noise"));
         }
+        let outputs = &typed.outputs;
+        refuse_other_extensions("--finish-times", outputs.finish_times.as_deref(), &["csv", "parquet"])?;
+        refuse_other_extensions("--output", outputs.output.as_deref(), &["json"])?;
         Ok(Plan {
             workload,
             network: typed.model.network.filter(|name| !(is_trace && name == FIT)),
@@ -182,6 +185,18 @@ impl NoisePlan {
             wallclock: typed.wallclock,
         }
     }
+}
+
+/// Names without an extension are left alone: pipes and devices have none.
+fn refuse_other_extensions(option: &str, path: Option<&Path>, known: &[&str]) -> Outcome<()> {
+    let Some(path) = path else { return Ok(()) };
+    let Some(extension) = path.extension() else { return Ok(()) };
+    if known.iter().any(|one| extension.eq_ignore_ascii_case(one)) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(|one| format!(".{one}")).collect();
+    let (path, known) = (path.display(), known.join(" or "));
+    Err(Failure::usage(format!("{option} {path}: unknown extension; use {known}")))
 }
 
 fn timeline(typed: &OutputOptions) -> Outcome<Option<TimelinePlan>> {
