@@ -25,7 +25,7 @@ use super::Who;
 use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson, QuantilesError};
 use super::signature::{BuiltIn, UnknownSignature};
 use crate::spelling::{hint, nearest};
-use crate::units::UnitError;
+use crate::units::{self, UnitError};
 use crate::{Rank, Time};
 use arguments::{Arguments, outside_parentheses};
 use std::path::PathBuf;
@@ -294,8 +294,8 @@ fn poisson(arguments: &mut Arguments) -> Result<Shape, SpecError> {
     let extent = match (arguments.take("events"), arguments.time("length")?) {
         (None, None) => Extent::Events(DEFAULT_EVENTS),
         (None, Some(length)) => Extent::Length(length),
-        (Some(events), None) => match events.parse() {
-            Ok(count @ 1..=MAX_EVENTS) => Extent::Events(count),
+        (Some(events), None) => match whole(&events) {
+            Some(count @ 1..=MAX_EVENTS) => Extent::Events(count),
             _ => return Err(arguments.bad("events", &events, "a number from 1 to 100,000,000")),
         },
         (Some(_), Some(_)) => return Err(arguments.both("events", "length")),
@@ -307,9 +307,9 @@ fn delay(arguments: &mut Arguments) -> Result<(Shape, Option<Who>), SpecError> {
     let at = arguments.require_time("at")?;
     let duration = arguments.require_time("duration")?;
     let rank = match arguments.take("rank") {
-        Some(text) => match text.parse::<Rank>() {
-            Ok(rank) => Some(Who::Ranks(rank, rank)),
-            Err(_) => return Err(arguments.bad("rank", &text, "a rank")),
+        Some(text) => match whole(&text) {
+            Some(rank) => Some(Who::Ranks(rank, rank)),
+            None => return Err(arguments.bad("rank", &text, "a rank")),
         },
         None => None,
     };
@@ -319,6 +319,11 @@ fn delay(arguments: &mut Arguments) -> Result<(Shape, Option<Who>), SpecError> {
         (rank, ranks) => rank.or(ranks),
     };
     Ok((Shape::Delay { at, duration }, who))
+}
+
+/// A whole number: 1000, 1e3, 1K.
+fn whole(text: &str) -> Option<u32> {
+    units::count(text).and_then(|number| u32::try_from(number).ok())
 }
 
 fn trace(arguments: &mut Arguments) -> Result<Shape, SpecError> {

@@ -99,8 +99,8 @@ impl Setting<'_> {
     }
 
     pub fn imbalance(&self) -> Result<Imbalance, WorkloadError> {
-        let seed = self.text("seed").parse();
-        let seed = seed.map_err(|_| self.wrong("seed", "give a whole number below 2^64"))?;
+        let seed = units::count(self.text("seed"));
+        let seed = seed.ok_or_else(|| self.wrong("seed", "give a whole number below 2^64"))?;
         Ok(Imbalance { spread: self.share("imbalance")?, seed })
     }
 
