@@ -161,10 +161,10 @@ pub struct NoiseOptions {
     /// Co-schedule the noise: all processes have the same noise at the same time
     #[arg(long)]
     pub cosched: bool,
-    /// Let detours during the extension of a disturbed interval extend it further
+    /// Let noise also strike during the time that earlier noise added
     #[arg(long)]
     pub wallclock: bool,
-    /// Number of runs, each with other random offsets
+    /// Number of runs, each with new random offsets
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Run only this replica, counted from 0
