@@ -37,6 +37,7 @@ pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
+use straggler_model::units;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -172,10 +173,9 @@ pub enum Command {
 const MOST_THREADS: usize = 1024;
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    match text.parse::<NonZeroUsize>() {
-        Ok(count) if count.get() <= MOST_THREADS => Ok(count),
-        _ => Err(format!("give a number from 1 to {MOST_THREADS}")),
-    }
+    let number = units::count(text).and_then(|number| usize::try_from(number).ok());
+    let number = number.filter(|&number| number <= MOST_THREADS).and_then(NonZeroUsize::new);
+    number.ok_or_else(|| format!("give a number from 1 to {MOST_THREADS}"))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub enum SamplesError {
     Zero { place: LinePlace },
     #[error("{place}: `{text}` is a second value: write one time per line")]
     SecondColumn { place: LinePlace, text: String },
-    #[error("line {line}: unknown unit in this comment: {fault}")]
+    #[error("line {line}: {fault}")]
     Unit { line: usize, fault: UnitError },
     #[error("the file holds no times: write one per line, such as 173us")]
     Empty,
@@ -136,7 +136,7 @@ mod tests {
         assert!(fault("1us 2us").starts_with("line 1, column 5: `2us` is a second value"));
         assert!(fault("1 us 3").contains("second value"));
         assert!(fault("fast").contains("does not start with a number"));
-        assert!(fault("# unit: fortnight\n1").starts_with("line 1: unknown unit in this comment"));
+        assert!(fault("# unit: fortnight\n1").starts_with("line 1: unknown unit `fortnight`"));
         assert!(fault("# nothing\n").contains("holds no times"));
         assert!(fault("").contains("holds no times"));
         assert!(fault("1us\n99999999999999s").contains("too large"));

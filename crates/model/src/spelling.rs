@@ -3,11 +3,12 @@
 /// The nearest of the known words, if it is near at all.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
+    // A single letter may mean anything; in a word of two, one may be wrong. Two that are swapped count as one.
     let limit = word.chars().count() / 2;
     known
         .into_iter()
         .filter(|candidate| !differs_in_number(&lower, &candidate.to_lowercase()))
-        .map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= limit)
         .map(|(_, candidate)| candidate)
@@ -37,6 +38,7 @@ mod tests {
     #[test]
     fn finds_what_was_meant() {
         assert_eq!(nearest("perodic", ["none", "periodic", "poisson"]), Some("periodic"));
+        assert_eq!(nearest("ot", ["to", "size"]), Some("to"));
         assert_eq!(nearest("l", ["L", "o", "g"]), Some("L"));
         assert_eq!(nearest("slingshot", ["chic", "altix"]), None);
         assert_eq!(nearest("H", ["L", "o", "g"]), None);

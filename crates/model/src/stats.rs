@@ -69,7 +69,8 @@ pub enum QuantileError {
     #[error("{q} is not a quantile: give a number between 0 and 1, both excluded")]
     Outside { q: f64 },
     #[error(
-        "the {q} quantile needs at least {needed} replicas for a {} % confidence interval, but there are {count}",
+        "the {q} quantile needs at least {needed} replicas for a {} % confidence interval, but there are {count}: \
+         use a quantile nearer to 0.5, or run at least {needed} replicas",
         confidence * 100.0
     )]
     TooFew { q: f64, confidence: f64, needed: u64, count: usize },
@@ -257,8 +258,8 @@ mod tests {
             }
         }
         let fault = quantile_with_interval(&values[..100], 0.99, 0.95).unwrap_err();
-        let text =
-            "the 0.99 quantile needs at least 368 replicas for a 95 % confidence interval, but there are 100";
+        let text = "the 0.99 quantile needs at least 368 replicas for a 95 % confidence interval, but there are \
+                    100: use a quantile nearer to 0.5, or run at least 368 replicas";
         assert_eq!(fault.to_string(), text);
         let median = quantile_with_interval(&values[..60], 0.5, 0.95).unwrap();
         assert_eq!(median, Quantile { value: 29, low: 21, high: 38 });

@@ -28,7 +28,7 @@ pub enum UnitError {
     NoNumber { text: String, what: &'static str, example: &'static str },
     #[error("`{text}` has no unit: write it like {example} (known: {known})")]
     NoUnit { text: String, example: String, known: &'static str },
-    #[error("`{text}` has the unknown unit `{unit}` (known: {known})")]
+    #[error("{} (known: {known})", unknown_unit(text, unit))]
     UnknownUnit { text: String, unit: String, known: &'static str },
     #[error(
         "`{text}` could be decimal or binary: write {decimal} (powers of 1000) or {binary} (powers of 1024)"
@@ -44,6 +44,12 @@ pub enum UnitError {
     NotWhole { text: String },
     #[error("`{text}` is zero: {mend}")]
     Zero { text: String, mend: &'static str },
+}
+
+/// "unknown unit `uss`" of a unit alone, "`5uss` has the unknown unit `uss`" of a quantity.
+fn unknown_unit(text: &str, unit: &str) -> String {
+    let unknown = format!("unknown unit `{unit}`");
+    if text.trim() == unit { unknown } else { format!("`{text}` has the {unknown}") }
 }
 
 /// What kind of quantity is being read, for the errors.

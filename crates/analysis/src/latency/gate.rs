@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use straggler_model::Time;
 use straggler_model::latency::Outside;
+use straggler_model::spelling::{hint, nearest};
 use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::samples_needed;
 
@@ -44,10 +45,11 @@ enum Limit {
 
 /// Why a text is no gate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is not a gate: {what}; write p99>+5%, median>+1us or p99.9>50us")]
+#[error("`{text}` is not a gate: {what}; write p99>+5%, median>+1us or p99.9>50us{}", hint(*.nearest))]
 pub struct GateError {
     text: String,
     what: String,
+    nearest: Option<&'static str>,
 }
 
 /// Why a gate cannot be judged.
@@ -106,10 +108,12 @@ impl FromStr for Gate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Gate, GateError> {
-        let fault = |what: String| GateError { text: text.into(), what };
+        let fault = |what: String| GateError { text: text.into(), what, nearest: None };
         let place = text.find(['>', '<']).ok_or_else(|| fault("there is no > or <".into()))?;
         let (name, rest) = text.split_at(place);
-        let statistic = statistic(name.trim()).map_err(fault)?;
+        let nearest = nearest(name.trim(), ["median", "mean", "min", "max"]);
+        let statistic =
+            statistic(name.trim()).map_err(|what| GateError { text: text.into(), what, nearest })?;
         let limit = limit(rest[1..].trim()).map_err(fault)?;
         Ok(Gate { text: text.trim().into(), statistic, above: rest.starts_with('>'), limit })
     }

@@ -159,9 +159,7 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
     let receive = if received.tells_receive {
         received.costs.receive
     } else {
-        assumed.push(
-            "o_r is assumed to equal o_s: too few messages had arrived before their receive".to_owned(),
-        );
+        assumed.push("o_r = o_s, because too few messages had arrived before their receive".to_owned());
         // Messages determine this better than collectives, whose algorithm is unknown.
         let by_messages = received.evidence.iter().any(|one| one.collective.is_none() && one.flights > 0.0);
         if by_messages { send.min(rest / 2.0) } else { send }

@@ -101,7 +101,7 @@ impl Written for String {
 impl Written for u64 {
     const EXPECTED: &'static str = "a whole number";
     fn read(text: &str) -> Result<u64, String> {
-        text.parse().map_err(|_| format!("`{text}` is not a whole number from 0 to {}", u64::MAX))
+        units::count(text).ok_or_else(|| format!("`{text}` is not a whole number from 0 to 2^64 - 1"))
     }
 }
 
@@ -135,9 +135,9 @@ impl Count {
 impl Written for Count {
     const EXPECTED: &'static str = "a whole number of at least 1";
     fn read(text: &str) -> Result<Count, String> {
-        match text.parse() {
-            Ok(count @ 1..=Count::MOST) => Ok(Count(count)),
-            _ => Err(format!("`{text}` is not a whole number from 1 to {}", Count::MOST)),
+        match units::count(text).and_then(|count| u32::try_from(count).ok()) {
+            Some(count @ 1..=Count::MOST) => Ok(Count(count)),
+            _ => Err(format!("`{text}` is not a whole number from 1 to 100,000,000")),
         }
     }
 }
@@ -254,6 +254,17 @@ mod tests {
         assert_eq!(read("1073741824..4294967295"), Ok(vec![1 << 30, 1 << 31]));
         for text in ["0", "", "-4", "8..4", "2..", "2..8 x1", "a..b", "2..8 x", "99999999999"] {
             assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        for text in ["1000", "1,000", "1e3", "1K"] {
+            assert_eq!(Count::read(text), Ok(Count(1000)), "{text}");
+            assert_eq!(u64::read(text), Ok(1000), "{text}");
+        }
+        for text in ["0", "-1", "1.5", "100000001", "2^40"] {
+            assert!(Count::read(text).is_err(), "{text}");
         }
     }
 

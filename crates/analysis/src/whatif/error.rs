@@ -2,6 +2,7 @@
 
 use super::place::{Where, short_list};
 use std::fmt;
+use straggler_model::spelling::{hint, nearest};
 use straggler_model::{Rank, Time};
 use straggler_trace::CommId;
 
@@ -59,11 +60,12 @@ impl fmt::Display for WhatIfError {
         match self {
             WhatIfError::NoRegion { name, known } if known.is_empty() => write!(
                 f,
-                "there is no region {name:?}: the program marks none. Mark regions with straggler_region_enter and \
+                "there is no region `{name}`: the program marks none. Mark regions with straggler_region_enter and \
                  straggler_region_leave, or use `all` for all computation"
             ),
             WhatIfError::NoRegion { name, known } => {
-                write!(f, "there is no region {name:?}. The program marks: {}", short_list(known))
+                let hint = hint(nearest(name, known.iter().map(String::as_str)));
+                write!(f, "there is no region `{name}`. The program marks: {}{hint}", short_list(known))
             }
             WhatIfError::NothingThere { place, end } => {
                 write!(f, "there is no computation {}. The trace lasts {end}", place.text())

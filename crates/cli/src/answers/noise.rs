@@ -8,7 +8,7 @@ use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Evidence;
 use straggler_report::numbers::{counted, percent, significant};
 
-/// "Its sources: 61 % traced, 39 % below the kernel."
+/// "Sources of the noise: 61 % traced, 39 % below the kernel."
 pub fn explained(explained: &Explained) -> String {
     let kinds = [
         (explained.traced, "traced"),
@@ -25,7 +25,7 @@ pub fn explained(explained: &Explained) -> String {
         .filter(|(share, _)| *share > 0.0)
         .map(|(share, kind)| format!("{} {kind}", percent(share)))
         .collect();
-    format!("Its sources: {}.\n", parts.join(", "))
+    format!("Sources of the noise: {}.\n", parts.join(", "))
 }
 
 pub fn evidence(evidence: Evidence) -> &'static str {

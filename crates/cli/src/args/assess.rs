@@ -76,8 +76,7 @@ pub struct Assess {
     /// How to identify what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
-    /// Ignore the noise of this source, for example a job that happened to run; use its name in the tables, without
-    /// "other jobs"; repeatable
+    /// Ignore this source, by its name in the tables; "other jobs" is not a name; repeatable
     #[arg(long, value_name = "NAME")]
     pub ignore: Vec<String>,
     /// The network: LogGOPS parameters, a preset or a .toml file [default: slingshot-11; with --trace `fit`, the network

@@ -10,8 +10,9 @@ use straggler_model::{Time, units};
 /// What to do with the metrics of a result besides printing them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ChecksOption {
-    /// Exit with code 5 if a metric of the result exceeds this limit; an unknown metric lists the known ones; repeatable
-    #[arg(long, value_name = "METRIC>LIMIT", help_heading = "Monitoring")]
+    /// Exit with code 5 if a metric of the result exceeds a limit, such as 'slowdown@1024>50%'; an unknown metric lists the
+    /// known ones; repeatable
+    #[arg(long, value_name = "CONDITION", help_heading = "Monitoring")]
     pub fail_if: Vec<Limit>,
     /// Also write the metrics in the Prometheus text format, for the textfile collector of node_exporter
     #[arg(long, value_name = "FILE.prom", help_heading = "Monitoring", value_parser = path(prom_name))]

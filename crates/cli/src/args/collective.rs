@@ -21,7 +21,7 @@ pub struct DataOptions {
     #[arg(value_delimiter = ',')]
     pub sizes: Vec<Bytes>,
     /// Root of a bcast, scatter, reduce or gather [default: 0]
-    #[arg(long, value_name = "RANK", requires = "collective")]
+    #[arg(long, value_name = "RANK", requires = "collective", value_parser = count::<u32>(0..))]
     pub root: Option<u32>,
     /// Cost of combining one received byte in a reduction: 0.5ns, or 2GB/s [default: 0]
     #[arg(long, value_name = "TIME")]

@@ -53,7 +53,7 @@ pub struct Redundancy {
     /// Rounds after which a process hands its data over, counted from 1 [default: all but the first]
     #[arg(long, value_name = "2-5,8")]
     pub rounds: Option<Rounds>,
-    /// Hand data over only if the neighbour seems late: nothing came from it for more than this many rounds
+    /// Hand data over only after this many rounds without a message from the neighbour
     #[arg(long, value_name = "N", value_parser = count::<u8>(1..))]
     pub patience: Option<u8>,
     /// The network: LogGOPS parameters, a preset or a .toml file
@@ -62,7 +62,7 @@ pub struct Redundancy {
     /// Noise on the processes; repeat the option or join sources with + to superpose them
     #[arg(long, value_name = "FILE|SPEC", required = true, value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
-    /// Runs of each case, each with other random offsets into the noise
+    /// Runs of each case, each with new random offsets into the noise
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Skip the two runs without noise, which measure what redundancy costs on a quiet machine

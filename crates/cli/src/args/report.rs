@@ -1,5 +1,6 @@
 //! `straggler report` and `straggler serve` as typed.
 
+use crate::args::count::count;
 use crate::args::typed_text::path;
 use clap::Args;
 use std::path::PathBuf;
@@ -77,6 +78,6 @@ pub struct Serve {
     #[arg(value_name = "FILE|FOLDER", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Port to listen on; 0 picks a free one
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u16>(0..))]
     pub port: u16,
 }

@@ -5,7 +5,7 @@ use crate::args::typed_text::noise;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::noise::NoiseSpec;
-use straggler_model::units::{Bytes, TimeUnit};
+use straggler_model::units::{self, Bytes, TimeUnit};
 use straggler_sim::resampling::MOST_PROCESSORS;
 
 const EXAMPLES: &str = "\
@@ -82,19 +82,20 @@ pub struct Resample {
 }
 
 fn processors(text: &str) -> Result<u32, String> {
-    match text.trim().parse::<u32>() {
-        Ok(0 | 1) => Err("an exchange needs at least 2 processors".into()),
-        Ok(count) if count <= MOST_PROCESSORS => Ok(count),
-        Ok(_) => Err(format!(
-            "at most {MOST_PROCESSORS} processors: one sample on more takes over two billion exchanges"
-        )),
-        Err(_) => Err("give numbers of processors separated by commas, for example 2,4,8".into()),
+    let too_many = || {
+        format!("at most {MOST_PROCESSORS} processors: one sample on more takes over two billion exchanges")
+    };
+    match units::count(text) {
+        Some(0 | 1) => Err("an exchange needs at least 2 processors".into()),
+        Some(count) => {
+            let count = u32::try_from(count).ok().filter(|&count| count <= MOST_PROCESSORS);
+            count.ok_or_else(too_many)
+        }
+        None => Err("give numbers of processors separated by commas, for example 2,4,8".into()),
     }
 }
 
 fn samples(text: &str) -> Result<u32, String> {
-    match text.parse::<u32>() {
-        Ok(count) if count > 0 => Ok(count),
-        _ => Err("give a number of samples, at least 1".into()),
-    }
+    let count = units::count(text).and_then(|count| u32::try_from(count).ok()).filter(|&count| count > 0);
+    count.ok_or_else(|| "give a number of samples, at least 1".into())
 }

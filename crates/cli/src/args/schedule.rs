@@ -130,7 +130,7 @@ pub struct Validate {
     /// GOAL text or binary
     pub file: PathBuf,
     /// How many findings to show
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = count::<usize>(0..))]
     pub show: usize,
 }
 

@@ -127,7 +127,7 @@ pub struct CollectiveOptions {
 #[command(next_help_heading = "Model")]
 pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
-    #[arg(long, value_name = "NETWORK", required_unless_present = "fit", value_parser = text())]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
     /// Fit the parameters of the network to the trace
     #[arg(long, conflicts_with = "network")]
@@ -166,10 +166,10 @@ pub struct NoiseOptions {
     /// Co-schedule the noise: all processes have the same noise at the same time
     #[arg(long)]
     pub cosched: bool,
-    /// Let detours during the extension of a disturbed interval extend it further
+    /// Let noise also strike during the time that earlier noise added
     #[arg(long)]
     pub wallclock: bool,
-    /// Number of runs, each with other random offsets
+    /// Number of runs, each with new random offsets
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Run only this replica, counted from 0

@@ -16,7 +16,7 @@ use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
 use straggler_model::noise::NoiseSpec;
-use straggler_model::spelling::{hint, hint_of_list};
+use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_schedule::traced::Decisions;
 use straggler_trace::{CommId, Function};
 
@@ -342,9 +342,10 @@ impl FromStr for Besides {
             text.split_once('@').ok_or("write WHAT@REGION, for example barrier@solve or 5ms@solve")?;
         let what = match what.trim() {
             "barrier" => Inserted::Barrier,
-            time => Inserted::Computation(
-                time.parse().map_err(|_| format!("`{time}` is neither `barrier` nor a time like 5ms"))?,
-            ),
+            time => Inserted::Computation(time.parse().map_err(|_| {
+                let hint = hint(nearest(time, ["barrier"]));
+                format!("`{time}` is neither `barrier` nor a time like 5ms{hint}")
+            })?),
         };
         let TypedPlace(Where { region, ranks, during }) = place.parse()?;
         let region = region.ok_or("name a region: `all` has no entries to insert at")?;
@@ -371,12 +372,17 @@ impl FromStr for Nonblocking {
             None => (text, None),
         };
         let wanted = name.trim().trim_start_matches("MPI_").to_lowercase();
-        let is_it = |function: &Function| {
-            let name = function.name().strip_prefix("MPI_").unwrap_or_default().to_lowercase();
-            name == wanted && twin(*function).is_some()
-        };
-        let function = Function::ALL.iter().copied().find(is_it).ok_or_else(|| {
-            format!("`{name}` is not a blocking MPI function with a nonblocking counterpart; write send, recv, allreduce, …")
+        let own =
+            |function: Function| function.name().strip_prefix("MPI_").unwrap_or_default().to_lowercase();
+        let known: Vec<(String, Function)> = Function::ALL
+            .iter()
+            .filter(|function| twin(**function).is_some())
+            .map(|&function| (own(function), function))
+            .collect();
+        let found = known.iter().find(|(own, _)| *own == wanted).map(|&(_, function)| function);
+        let function = found.ok_or_else(|| {
+            let hint = hint(nearest(&wanted, known.iter().map(|(own, _)| own.as_str())));
+            format!("`{name}` is not a blocking MPI function with a nonblocking counterpart; write send, recv, allreduce, …{hint}")
         })?;
         if earlier.is_some() && is_send(function) {
             return Err(format!(

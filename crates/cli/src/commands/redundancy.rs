@@ -221,7 +221,7 @@ fn say(answer: &RedundancyAnswer) -> String {
     let headline = match &answer.recovery {
         None => format!("Noise in communication costs nothing on {on}, so there is nothing to recover."),
         Some(ratio) if ratio.low <= 0.0 && ratio.high >= 0.0 => format!(
-            "Unknown whether redundant exchanges pay off on {on}: they recover {} of the cost of noise in \
+            "It is unclear whether redundant exchanges pay off on {on}: they recover {} of the cost of noise in \
              communication{}.",
             percent(ratio.mean),
             sureness(answer, ratio.low, ratio.high)

@@ -168,7 +168,7 @@ fn chosen(names: &[String]) -> Outcome<Vec<&'static Entry>> {
             let known = catalogue::ENTRIES.iter().map(|entry| entry.name);
             let meant = nearest(name, known).map(String::from);
             return Err(Failure::usage(format!(
-                "no reproduction is called `{name}`{}; straggler reproduce --list shows all",
+                "no reproduction is called `{name}`; `straggler reproduce --list` shows all{}",
                 hint(meant.as_deref())
             )));
         }

@@ -284,7 +284,7 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
 fn say_findings(typed: &Validate, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!(
-            "{}: no errors found. The schedule was not simulated: straggler simulate {} --network chic also finds deadlocks\n",
+            "{}: no errors found. The schedule was not simulated: `straggler simulate {} --network chic` also finds deadlocks.\n",
             typed.file.display(),
             quoted(&typed.file.display().to_string())
         );

@@ -111,29 +111,45 @@ impl Checked {
 }
 
 fn is_about(limit: &Limit, metric: &Metric) -> bool {
-    let labelled = |text: &String| metric.labels.iter().any(|(_, value)| value.contains(text.as_str()));
     metric.kind.name == limit.metric
         && limit.processes.is_none_or(|processes| metric.processes == Some(processes))
-        && limit.label.as_ref().is_none_or(labelled)
+        && limit.label.as_deref().is_none_or(|text| is_labelled(metric, text))
+}
+
+fn is_labelled(metric: &Metric, text: &str) -> bool {
+    metric.labels.iter().any(|(_, value)| value.contains(text))
 }
 
 fn unjudged(limit: &Limit, metrics: &[Metric]) -> Failure {
-    let all = || metrics.iter().filter(|metric| metric.kind.name == limit.metric);
-    let mut there: Vec<String> = all().filter_map(|metric| metric.processes).map(grouped).collect();
-    there.dedup();
-    let mut labels: Vec<&str> =
-        all().flat_map(|metric| &metric.labels).map(|(_, value)| value.as_str()).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let advice = match (there.is_empty(), labels.is_empty()) {
-        _ if all().next().is_none() => "the result has no such metric".into(),
-        (false, _) if limit.processes.is_some() => {
+    let all: Vec<&Metric> = metrics.iter().filter(|metric| metric.kind.name == limit.metric).collect();
+    let unknown = limit.label.as_deref().filter(|text| !all.iter().any(|metric| is_labelled(metric, text)));
+    let fits = |metric: &&&Metric| limit.label.as_deref().is_none_or(|text| is_labelled(metric, text));
+    let mut processes: Vec<u32> = all.iter().filter(fits).filter_map(|metric| metric.processes).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    let advice = match unknown {
+        _ if all.is_empty() => "the result has no such metric".into(),
+        Some(text) => no_label(text, &all),
+        None if processes.is_empty() => "remove @: the metric is not given by number of processes".into(),
+        None => {
+            let there: Vec<String> = processes.into_iter().map(grouped).collect();
             format!("there are results for {} processes", there.join(", "))
         }
-        (_, false) => format!("there are results for {}", labels.join(", ")),
-        _ => "remove @ and []".into(),
     };
     Failure::bad_input(format!("--fail-if {limit} cannot be checked: {advice}"))
+}
+
+/// "no workload `barier`; the workloads are allreduce, barrier; did you mean `barrier`?"
+fn no_label(text: &str, metrics: &[&Metric]) -> String {
+    let Some((noun, _)) = metrics.iter().find_map(|metric| metric.labels.first()) else {
+        return "remove []: the metric has no labels".into();
+    };
+    let mut known: Vec<&str> =
+        metrics.iter().flat_map(|metric| &metric.labels).map(|(_, value)| value.as_str()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let hint = spelling::hint(spelling::nearest(text, known.iter().copied()));
+    format!("no {noun} `{text}`; the {noun}s are {}{hint}", known.join(", "))
 }
 
 fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
@@ -231,6 +247,12 @@ mod tests {
         let failure = Checked::of(&checks("slowdown@2048>2"), slowdowns()).unwrap_err();
         assert_eq!(failure.exit, Exit::BadInput);
         assert!(failure.error.to_string().contains("1,024, 65,536"), "{}", failure.error);
+        let failure = Checked::of(&checks("slowdown[barier]@65536>2"), slowdowns()).unwrap_err();
+        let expected =
+            "no operation `barier`; the operations are allreduce, barrier; did you mean `barrier`?";
+        assert!(failure.error.to_string().ends_with(expected), "{}", failure.error);
+        let failure = Checked::of(&checks("slowdown[barrier]@1024>2"), slowdowns()).unwrap_err();
+        assert!(failure.error.to_string().ends_with("results for 65,536 processes"), "{}", failure.error);
         let failure = refuse_unknown(&checks("slowdwon>2"), &[&SLOWDOWN]).unwrap_err();
         assert!(failure.error.to_string().contains("did you mean `slowdown`"), "{}", failure.error);
         assert!(refuse_unknown(&checks("slowdown>2us"), &[&SLOWDOWN]).is_err());

@@ -9,7 +9,7 @@ use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use straggler_analysis::study::FIT;
 use straggler_model::Time;
@@ -104,12 +104,23 @@ impl Plan {
             }
             (None, Some(collective), None) => WorkloadPlan::Collective(collective),
             (None, None, Some(application)) => WorkloadPlan::Application(application),
+            (None, None, None) => {
+                return Err(Failure::usage(
+                    "nothing to simulate: give a schedule or a trace, --collective or --workload, and --network",
+                ));
+            }
             _ => {
                 return Err(Failure::usage(
-                    "give a schedule FILE, or --collective or --workload with --processes",
+                    "give either a schedule or a trace, or --collective, or --workload: only one is simulated",
                 ));
             }
         };
+        if typed.model.network.is_none() && !typed.model.fit {
+            return Err(Failure::usage(
+                "--network is missing: give a preset such as chic, a .toml file or parameters such as \
+                 L=2500ns,o=1500ns,g=1000ns,G=6ns",
+            ));
+        }
         let is_trace = matches!(workload, WorkloadPlan::Trace(_));
         if !is_trace && typed.replay.is_given() {
             return Err(Failure::usage("--copies, --begin and --drop-unmatched are for traces: remove them"));
@@ -135,6 +146,9 @@ impl Plan {
         if compare_quiet && noise.spec.is_none() {
             return Err(Failure::usage("--compare-quiet has nothing to compare: add --noise"));
         }
+        let outputs = &typed.outputs;
+        refuse_other_extensions("--finish-times", outputs.finish_times.as_deref(), &["csv", "parquet"])?;
+        refuse_other_extensions("--output", outputs.output.as_deref(), &["json"])?;
         Ok(Plan {
             workload,
             network: typed.model.network.filter(|name| !(is_trace && name == FIT)),
@@ -171,6 +185,18 @@ impl NoisePlan {
             wallclock: typed.wallclock,
         }
     }
+}
+
+/// Names without an extension are left alone: pipes and devices have none.
+fn refuse_other_extensions(option: &str, path: Option<&Path>, known: &[&str]) -> Outcome<()> {
+    let Some(path) = path else { return Ok(()) };
+    let Some(extension) = path.extension() else { return Ok(()) };
+    if known.iter().any(|one| extension.eq_ignore_ascii_case(one)) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(|one| format!(".{one}")).collect();
+    let (path, known) = (path.display(), known.join(" or "));
+    Err(Failure::usage(format!("{option} {path}: unknown extension; use {known}")))
 }
 
 fn timeline(typed: &OutputOptions) -> Outcome<Option<TimelinePlan>> {

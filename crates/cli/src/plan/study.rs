@@ -48,7 +48,7 @@ impl Export {
     pub fn format(&self) -> Outcome<Format> {
         match Format::for_path(&self.output) {
             None => Err(Failure::usage(format!(
-                "{} ends neither in .csv nor .json nor .parquet: which shall it be?",
+                "{}: unknown extension; use .csv, .json or .parquet",
                 self.output.display()
             ))),
             Some(Format::Parquet) if self.summary => {

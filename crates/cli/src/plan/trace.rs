@@ -41,7 +41,7 @@ impl Convert {
     pub fn target(&self) -> Outcome<Target> {
         self.to.or_else(|| Target::of_ending(&self.output)).ok_or_else(|| {
             Failure::usage(format!(
-                "{}: the ending does not tell the format; give --to straggler, perfetto, chrome, otf2 or goal",
+                "{}: cannot tell the format from the extension; give --to straggler, perfetto, chrome, otf2 or goal",
                 self.output.display()
             ))
         })

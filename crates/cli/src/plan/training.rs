@@ -71,7 +71,7 @@ impl TableFormat {
             (true, _) => Ok(TableFormat::Csv),
             (_, true) => Ok(TableFormat::Parquet),
             _ => Err(Failure::usage(format!(
-                "{}: tables are written as .csv or .parquet: give a name with one of these ends",
+                "{}: tables are written as .csv or .parquet: use one of these extensions",
                 path.display()
             ))),
         }

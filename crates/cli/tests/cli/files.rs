@@ -23,6 +23,10 @@ fn finish_times_as_csv_and_parquet() {
     assert_eq!(csv, parquet);
     assert_eq!(csv.iter().max().map(|time| time.ps()), answer["makespan_ps"].as_u64());
     assert_eq!(folder.names(), ["out.csv", "out.parquet"]);
+    folder
+        .run(&format!("{line} out.txt"))
+        .ends_with(2)
+        .says("out.txt: unknown extension; use .csv or .parquet");
 }
 
 #[test]

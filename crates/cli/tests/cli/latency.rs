@@ -102,7 +102,10 @@ fn pairs_are_explained_by_their_nodes() {
     assert_eq!(pairs["explanations"][0]["property"], "node");
     assert_eq!((&pairs["clusters"][0]["pairs"], &pairs["clusters"][1]["pairs"]), (&12.into(), &16.into()));
     let text = folder.run("diagnose fixtures/latency/pairs.lat").good().stdout();
-    assert!(text.starts_with("Two modes split by pair, and the node explains which"), "{text}");
+    assert!(
+        text.starts_with("The pairs fall into two groups, by node: the cause is the topology."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn mistakes_of_the_job_are_told_before_it_is_submitted() {
     let folder = Folder::new();
     for (line, code, text) in [
         ("simulate -- --collective barrier --processes 4 --network chik", 2, "chic"),
-        ("simulate -- --collective barrier --processes 4", 2, "--network <NETWORK>"),
+        ("simulate -- --collective barrier --processes 4", 2, "--network is missing"),
         (
             "simulate -- --collective barrier --processes 5000 --network chic --timeline t.json",
             2,

@@ -173,7 +173,7 @@ impl Session<'_> {
         self.put(0, first);
         self.put(1, second);
         if first == second {
-            let note = format!("Both ends ran on core {first}, the only one that may be used.");
+            let note = format!("Both ends ran on core {first}, the only core available.");
             self.measurement.notes.push(note);
         }
         (first, second)

@@ -25,7 +25,7 @@ use super::Who;
 use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson, QuantilesError};
 use super::signature::{BuiltIn, UnknownSignature};
 use crate::spelling::{hint, nearest};
-use crate::units::UnitError;
+use crate::units::{self, UnitError};
 use crate::{Rank, Time};
 use arguments::{Arguments, outside_parentheses};
 use std::path::PathBuf;
@@ -108,6 +108,11 @@ pub enum SpecError {
     Unit { place: String, key: String, fault: UnitError },
     #[error("{place}: {key}: `{text}` is not {expected}")]
     Bad { place: String, key: String, text: String, expected: &'static str },
+    #[error(
+        "{place}: duration: `{text}` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), \
+         quantiles(…){}", hint(*.nearest)
+    )]
+    UnknownDistribution { place: String, text: String, nearest: Option<&'static str> },
     #[error("{place}: give either {one} or {other}, not both")]
     Both { place: String, one: &'static str, other: &'static str },
     #[error(
@@ -225,6 +230,7 @@ fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecErro
     // signature:chic is short for signature:name=chic.
     let positions: &[&str] = if kind == "signature" { &["name"] } else { &[] };
     let mut arguments = Arguments::parse(kind, list, positions)?;
+    arguments.refuse_others(keys(kind))?;
     // The name that a signature is given is the one it is found by.
     let name = if kind == "signature" { None } else { arguments.take("name") };
     let name = name.unwrap_or_else(|| text.to_string());
@@ -245,6 +251,18 @@ fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecErro
     }
     arguments.finish()?;
     Ok(SourceSpec { name, who, shape })
+}
+
+/// The keys of a kind of source.
+fn keys(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "periodic" => &["name", "period", "rate", "duration", "phase", "ranks"],
+        "poisson" => &["name", "period", "rate", "duration", "events", "length", "ranks"],
+        "delay" => &["name", "at", "duration", "rank", "ranks"],
+        "trace" => &["name", "length", "file", "files", "count", "ranks"],
+        "signature" => &["name", "file", "ranks"],
+        _ => &[],
+    }
 }
 
 fn bare_path(text: &str) -> SourceSpec {
@@ -276,8 +294,8 @@ fn poisson(arguments: &mut Arguments) -> Result<Shape, SpecError> {
     let extent = match (arguments.take("events"), arguments.time("length")?) {
         (None, None) => Extent::Events(DEFAULT_EVENTS),
         (None, Some(length)) => Extent::Length(length),
-        (Some(events), None) => match events.parse() {
-            Ok(count @ 1..=MAX_EVENTS) => Extent::Events(count),
+        (Some(events), None) => match whole(&events) {
+            Some(count @ 1..=MAX_EVENTS) => Extent::Events(count),
             _ => return Err(arguments.bad("events", &events, "a number from 1 to 100,000,000")),
         },
         (Some(_), Some(_)) => return Err(arguments.both("events", "length")),
@@ -289,9 +307,9 @@ fn delay(arguments: &mut Arguments) -> Result<(Shape, Option<Who>), SpecError> {
     let at = arguments.require_time("at")?;
     let duration = arguments.require_time("duration")?;
     let rank = match arguments.take("rank") {
-        Some(text) => match text.parse::<Rank>() {
-            Ok(rank) => Some(Who::Ranks(rank, rank)),
-            Err(_) => return Err(arguments.bad("rank", &text, "a rank")),
+        Some(text) => match whole(&text) {
+            Some(rank) => Some(Who::Ranks(rank, rank)),
+            None => return Err(arguments.bad("rank", &text, "a rank")),
         },
         None => None,
     };
@@ -301,6 +319,11 @@ fn delay(arguments: &mut Arguments) -> Result<(Shape, Option<Who>), SpecError> {
         (rank, ranks) => rank.or(ranks),
     };
     Ok((Shape::Delay { at, duration }, who))
+}
+
+/// A whole number: 1000, 1e3, 1K.
+fn whole(text: &str) -> Option<u32> {
+    units::count(text).and_then(|number| u32::try_from(number).ok())
 }
 
 fn trace(arguments: &mut Arguments) -> Result<Shape, SpecError> {

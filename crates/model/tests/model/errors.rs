@@ -128,8 +128,21 @@ fn noise_says() {
             "periodic: unknown key `duraton` (known: name, period, rate, duration, phase, ranks); did you mean `duration`?",
         ),
         (
+            "periodic:perod=1ms,duration=1us",
+            "periodic: unknown key `perod` (known: name, period, rate, duration, phase, ranks); did you mean `period`?",
+        ),
+        (
+            "poisson:rate=1kHz,duration=pareto(min=5us,alfa=2)",
+            "pareto: unknown key `alfa` (known: min, alpha); did you mean `alpha`?",
+        ),
+        (
             "poisson:rate=1kHz,duration=gamma(1)",
             "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)",
+        ),
+        (
+            "poisson:rate=1kHz,duration=lognorml(median=5us,sigma=1)",
+            "poisson: duration: `lognorml(median=5us,sigma=1)` is not a time or one of exponential(…), lognormal(…), \
+             uniform(…), pareto(…), quantiles(…); did you mean `lognormal`?",
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5)",

@@ -2,7 +2,7 @@
 
 use super::{Collective, CollectiveError, Job, Operation};
 use std::fmt;
-use straggler_model::spelling::hint_of_list;
+use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_model::units::Bytes;
 
 /// The algorithms, whatever the operation.
@@ -175,7 +175,11 @@ impl Algorithm {
         let known: Vec<&str> = self.name.parameters().iter().map(|parameter| parameter.text()).collect();
         let mend = match known.as_slice() {
             [] => "it has none".to_string(),
-            known => format!("write {}=VALUE", known.join("=VALUE or ")),
+            known => {
+                let typed = text.split('=').next().unwrap_or_default();
+                let hint = hint(nearest(typed, known.iter().copied()));
+                format!("write {}=VALUE{hint}", known.join("=VALUE or "))
+            }
         };
         AlgorithmError::Parameter { algorithm: self.name.text(), text: text.to_string(), mend }
     }

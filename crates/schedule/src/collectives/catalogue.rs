@@ -118,7 +118,7 @@ fn general(name: Name) -> (&'static str, &'static str) {
         Name::Binomial => ("a tree whose ranks double in each round", THAKUR),
         Name::Bruck => ("log P rounds; data travels over other ranks", BRUCK),
         Name::Chain => ("from neighbour to neighbour, segment by segment", PJESIVAC),
-        Name::Dissemination => ("round k: to the rank K^k after, from the rank K^k before", HENSGEN),
+        Name::Dissemination => ("round k: send to rank + K^k, receive from rank - K^k", HENSGEN),
         Name::DoubleTree => ("two binary trees, each for half the data", SANDERS),
         Name::KNomial => ("a tree whose ranks grow K-fold in each round", "generalises binomial"),
         Name::Linear => ("the root serves all ranks in turn", PLAIN),

@@ -15,7 +15,7 @@ const PARAMETERS: &[Parameter] = &[
     ALGORITHM,
     BYTES,
     ROOT,
-    parameter("cycles", "100", "how often"),
+    parameter("cycles", "100", "number of repetitions"),
     parameter("compute", "1ms", "computation before each collective"),
     IMBALANCE,
     SEED,
@@ -26,9 +26,9 @@ pub(super) const OPERATION: Parameter =
 pub(super) const ALGORITHM: Parameter = parameter(
     "algorithm",
     "chosen",
-    "its algorithm, with / before each parameter; chosen: by the table of algorithms",
+    "algorithm, such as chain/segment=8KiB; chosen: selected by --algorithms",
 );
-pub(super) const BYTES: Parameter = parameter("bytes", "8", "of the data, or of a block; a barrier has none");
+pub(super) const BYTES: Parameter = parameter("bytes", "8", "message size; ignored for a barrier");
 pub(super) const ROOT: Parameter = parameter("root", "0", "the root of an operation that has one");
 
 /// The collective of a workload that has these four parameters, and how to call it.

@@ -29,7 +29,7 @@ pub(super) const HALO_3D: Kind = Kind {
 
 const PARAMETERS: &[Parameter] = &[
     parameter("iterations", "100", "exchanges, each with a computation"),
-    parameter("bytes", "8KiB", "of the message to a neighbour"),
+    parameter("bytes", "8KiB", "size of the message to a neighbour"),
     parameter("compute", "1ms", "computation of an iteration"),
     parameter(
         "calls",

@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
 
 const PARAMETERS: &[Parameter] = &[
     parameter("tasks", "10000", "tasks altogether"),
-    parameter("bytes", "1KiB", "of a task"),
+    parameter("bytes", "1KiB", "size of a task"),
     parameter("result", "1KiB", "bytes of a result"),
     parameter("compute", "1ms", "computation of a task"),
     IMBALANCE,

@@ -28,7 +28,7 @@ const PARAMETERS: &[Parameter] = &[
     ALGORITHM,
     BYTES,
     ROOT,
-    parameter("cycles", "100", "how often"),
+    parameter("cycles", "100", "number of repetitions"),
     parameter("compute", "1ms", "computation during the collective"),
     parameter("chunks", "16", "chunks of the computation: how often the collective progresses"),
     IMBALANCE,

@@ -23,9 +23,12 @@ pub(super) const fn parameter(name: &'static str, default: &'static str, meaning
 
 pub(super) const IMBALANCE: Parameter =
     parameter("imbalance", "0", "relative spread of computation times: 0.1 is plus or minus 10 %");
-pub(super) const SEED: Parameter = parameter("seed", "1", "of the imbalance");
-pub(super) const GRID: Parameter =
-    parameter("grid", "even", "the process grid, 16x8 or 8x4x4; even: the extents that differ least");
+pub(super) const SEED: Parameter = parameter("seed", "1", "random seed of the imbalance");
+pub(super) const GRID: Parameter = parameter(
+    "grid",
+    "even",
+    "the process grid, 16x8 or 8x4x4; even: as close to a square or cube as possible",
+);
 
 /// Which algorithm does an operation.
 pub type Choose<'a> = dyn Fn(Operation, &Job) -> Algorithm + 'a;
@@ -99,8 +102,8 @@ impl Setting<'_> {
     }
 
     pub fn imbalance(&self) -> Result<Imbalance, WorkloadError> {
-        let seed = self.text("seed").parse();
-        let seed = seed.map_err(|_| self.wrong("seed", "give a whole number below 2^64"))?;
+        let seed = units::count(self.text("seed"));
+        let seed = seed.ok_or_else(|| self.wrong("seed", "give a whole number below 2^64"))?;
         Ok(Imbalance { spread: self.share("imbalance")?, seed })
     }
 

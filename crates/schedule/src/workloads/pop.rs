@@ -31,7 +31,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter("broadcasts", "703", "broadcasts per iteration"),
     parameter("halos", "158", "halo exchanges per iteration"),
     parameter("compute", "10us", "computation before each call"),
-    parameter("bytes", "8", "of an allreduce and of a broadcast"),
+    parameter("bytes", "8", "size of an allreduce and of a broadcast"),
     parameter("face", "512", "bytes per message to a neighbour"),
     GRID,
     IMBALANCE,

@@ -29,7 +29,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter("iterations", "32", "outer iterations, each of eight sweeps and an allreduce"),
     parameter("blocks", "35", "blocks of planes and angles per sweep"),
     parameter("compute", "250us", "computation per block"),
-    parameter("bytes", "2400", "of the face of a block"),
+    parameter("bytes", "2400", "size of the face of a block"),
     parameter("broadcasts", "4", "broadcasts at the beginning"),
     parameter("barriers", "3", "one at the beginning, the others at the end"),
     GRID,

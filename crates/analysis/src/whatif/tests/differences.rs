@@ -20,7 +20,10 @@ fn computation_is_scaled_where_it_is_said() {
     let same = with(&trace, Difference::Scale { place: Where::default(), factor: 1.0 });
     assert_eq!(same, trace);
     let error = apply_all(&trace, &[Difference::Scale { place: region("fo"), factor: 0.5 }]).unwrap_err();
-    assert_eq!(error.to_string(), "there is no region \"fo\". The program marks: bar, foo, work");
+    assert_eq!(
+        error.to_string(),
+        "there is no region `fo`. The program marks: bar, foo, work; did you mean `foo`?"
+    );
 }
 
 #[test]

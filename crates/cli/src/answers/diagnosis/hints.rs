@@ -233,7 +233,12 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
             format!("{split_by_pair}: the slow pairs are those of the slow process or pair above.")
         }
         (SplitKind::ByPair, Some(best)) => {
-            format!("{split_by_pair}, and the {} explains which: the cause is the topology.", best.property)
+            let groups = match number {
+                3 => "three".to_string(),
+                4.. => number.to_string(),
+                _ => "two".into(),
+            };
+            format!("The pairs fall into {groups} groups, by {}: the cause is the topology.", best.property)
         }
         (SplitKind::ByPair, None) => format!(
             "{split_by_pair}, and no known placement of the processes explains which: the cause is an \

@@ -122,7 +122,7 @@ fn table(answer: &MeasureNoiseAnswer) -> Table {
         .number("longest", |row| Cell::ps(row.longest_ps))
         .number("slow phases", |row| Cell::count(row.slow_phases))
         .number("slow for", |row| Cell::ps(row.slow_ps))
-        .number("lost", |row| Cell::count(row.lost_detours))
+        .number("not recorded", |row| Cell::count(row.lost_detours))
         .build()
 }
 

@@ -85,7 +85,7 @@ fn parameters(answer: &PredictAnswer) -> String {
         let told = [
             (fit.sends, ["send", "sends"]),
             (fit.receives, ["receive", "receives"]),
-            (fit.flights, ["flight", "flights"]),
+            (fit.flights, ["transfer", "transfers"]),
             (fit.collectives, ["collective", "collectives"]),
         ];
         let told = told.iter().filter(|(count, _)| *count > 0);

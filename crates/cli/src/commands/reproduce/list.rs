@@ -54,7 +54,7 @@ pub fn run(console: &Console) -> Outcome<()> {
     let missing = Columns::over(NOT_SIMULATED).text("", |line| line).build();
     let count = ENTRIES.len();
     console.print(&format!(
-        "{count} figures and tables can be simulated; two cores do ten to twenty million messages a \
+        "{count} figures and tables can be simulated; two cores simulate 10 to 20 million messages per \
          second.\n\n{table}\n{papers}\nNot simulated:\n{missing}"
     ))
 }

@@ -74,7 +74,7 @@ fn circumstances(answer: &ResampleAnswer) -> Table {
     let times = counted(answer.times_count as u64, "time", "times");
     let synthetic = if answer.synthetic { ", synthetic" } else { "" };
     table.row(["drawn from".to_string(), format!("{times} in {}{synthetic}", answer.times)]);
-    table.row(["noise", &answer.noise]);
+    table.row(["noise", if answer.noise == "no noise" { "none" } else { answer.noise.as_str() }]);
     if let Some(bytes) = answer.size_bytes {
         let size = straggler_model::units::Bytes(bytes);
         let text = format!(

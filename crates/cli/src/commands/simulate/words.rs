@@ -61,7 +61,7 @@ fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
     if let Some(latency) = &answer.latency {
         table.row(["latency".to_string(), latency.in_words()]);
     }
-    table.row(["noise", &answer.noise]);
+    table.row(["noise", if answer.noise == "no noise" { "none" } else { answer.noise.as_str() }]);
     table.row(["engine".to_string(), engine(answer)]);
     table.row(["wall time".to_string(), wall_time(answer)]);
     if let Some(bytes) = answer.peak_rss_bytes {

@@ -49,7 +49,7 @@ fn resources(plan: &Plan) -> String {
 
 fn what_ranks_change(plan: &Plan) -> &'static str {
     match plan.job.what {
-        JobKind::Simulate(_) | JobKind::Study(_) => "The results do not depend on it.",
+        JobKind::Simulate(_) | JobKind::Study(_) => "The results do not depend on their number.",
         JobKind::Measure(Measure::Assess) => "Each measures its cores, all at the same time.",
         JobKind::Measure(Measure::Latency) => "Every pair of them is measured.",
         JobKind::Measure(Measure::LogGp) => {

@@ -51,9 +51,14 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     table.row([format!("time on {}, roughly", counted(threads as u64, "thread", "threads")), in_words(time)]);
     table.row(["memory, at least".into(), memory(needs.memory_bytes)]);
     table.row(["disk".into(), memory(needs.disk_bytes)]);
-    let settings = counted(plan.tasks.len() as u64, "configuration", "configurations");
+    let points = counted(plan.points.len() as u64, "point", "points");
+    let settings = match plan.points.iter().filter(|point| point.task != point.quiet).count() {
+        0 => format!("{points} without noise"),
+        noisy if noisy == plan.points.len() => format!("{points}, each with and without noise"),
+        noisy => format!("{points}, {} of them with and without noise", grouped(noisy as u64)),
+    };
     let verdict = if fits.is_ok() { " This machine has enough memory and disk." } else { "" };
     let sweeps = sweeps(&study);
-    console.print(&format!("{}: {settings} to simulate.{verdict}\n{sweeps}{table}", plan.name))?;
+    console.print(&format!("{}: {settings}.{verdict}\n{sweeps}{table}", plan.name))?;
     fits
 }

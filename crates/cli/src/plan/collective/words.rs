@@ -20,12 +20,14 @@ impl CollectivePlan {
         };
         let operation = word(self.operation);
         let (size, how) = (size(self.operation, &self.job), way(&self.algorithm));
+        // The size is not in two levels, the operation is.
+        let comma = if how.starts_with("in ") && !size.is_empty() { "," } else { "" };
         if self.cycles == 1 {
             let article = if operation.starts_with(['a', 'e']) { "an" } else { "a" };
-            format!("{article} {operation}{size} {how}{compute}")
+            format!("{article} {operation}{size}{comma} {how}{compute}")
         } else {
             let cycles = straggler_report::numbers::grouped(self.cycles);
-            format!("{cycles} {operation}s{size} {how}{compute}")
+            format!("{cycles} {operation}s{size}{comma} {how}{compute}")
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can be wrong with measured distributions.
 
 use crate::Time;
+use crate::spelling::{hint, nearest};
 
 /// Why measured times are no distributions for a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,8 +16,8 @@ pub enum DrawnError {
     TooMany { class: String, distinct: usize },
     #[error("link class `{class}`: there are more than 2^64 measurements")]
     TooOften { class: String },
-    #[error("the network has no link class `{class}`; it has {known}")]
-    UnknownClass { class: String, known: String },
+    #[error("the network has no link class `{class}`; it has {known}{}", hint(.nearest.as_deref()))]
+    UnknownClass { class: String, known: String, nearest: Option<String> },
     #[error("measured times are given twice for {}", in_words(.class.as_deref()))]
     Twice { class: Option<String> },
 }
@@ -27,7 +28,8 @@ fn in_words(class: Option<&str>) -> String {
 
 impl DrawnError {
     pub(super) fn unknown_class(class: &str, known: &[&str]) -> DrawnError {
+        let nearest = nearest(class, known.iter().copied()).map(str::to_string);
         let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        DrawnError::UnknownClass { class: class.into(), known }
+        DrawnError::UnknownClass { class: class.into(), known, nearest }
     }
 }

@@ -80,11 +80,24 @@ impl Arguments {
         }
     }
 
-    /// Reports an unknown key.
+    /// Reports a key that is not among the known ones, before anything is found missing: a misspelt key is both.
+    pub(super) fn refuse_others(&self, known: &[&str]) -> Result<(), SpecError> {
+        let other = self.pairs.iter().find(|(key, _)| !known.contains(&key.as_str()));
+        other.map_or(Ok(()), |(key, _)| Err(self.unknown(key, known)))
+    }
+
+    /// Reports a key that nothing asked for.
     pub(super) fn finish(self) -> Result<(), SpecError> {
-        let Some((key, _)) = self.pairs.into_iter().next() else { return Ok(()) };
-        let nearest = nearest(&key, self.asked.iter().copied()).map(str::to_string);
-        Err(SpecError::UnknownKey { place: self.place, key, known: self.asked.join(", "), nearest })
+        self.pairs.first().map_or(Ok(()), |(key, _)| Err(self.unknown(key, &self.asked)))
+    }
+
+    fn unknown(&self, key: &str, known: &[&str]) -> SpecError {
+        SpecError::UnknownKey {
+            place: self.place.clone(),
+            key: key.into(),
+            known: known.join(", "),
+            nearest: nearest(key, known.iter().copied()).map(str::to_string),
+        }
     }
 
     fn unit(&self, key: &str, fault: units::UnitError) -> SpecError {

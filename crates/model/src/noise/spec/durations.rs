@@ -4,11 +4,12 @@ use super::SpecError;
 use super::arguments::Arguments;
 use crate::Time;
 use crate::noise::generate::{Durations, Quantiles};
+use crate::spelling::nearest;
 use crate::units::write_time;
 use std::fmt;
 use std::str::FromStr;
 
-const EXPECTED: &str = "a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)";
+const NAMES: [&str; 5] = ["exponential", "lognormal", "uniform", "pareto", "quantiles"];
 
 impl FromStr for Durations {
     type Err = SpecError;
@@ -51,18 +52,23 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
         return text.parse().map(Durations::Constant).map_err(unit);
     };
     let inside = rest.strip_suffix(')').ok_or_else(|| SpecError::Unclosed { text: text.into() })?;
-    let (read, positions): (fn(&mut Arguments) -> _, &[&str]) = match name.trim() {
-        "exponential" => (exponential, &[]),
-        "lognormal" => (log_normal, &[]),
+    let (read, keys): (fn(&mut Arguments) -> _, &[&str]) = match name.trim() {
+        "exponential" => (exponential, &["mean"]),
+        "lognormal" => (log_normal, &["median", "mean", "sigma"]),
         "uniform" => (uniform, &["min", "max"]),
-        "pareto" => (pareto, &[]),
+        "pareto" => (pareto, &["min", "alpha"]),
         "quantiles" => (quantiles, &[]),
-        _ => {
-            let text = text.into();
-            return Err(SpecError::Bad { place: place(), key: key(), text, expected: EXPECTED });
+        other => {
+            let nearest = nearest(other, NAMES);
+            return Err(SpecError::UnknownDistribution { place: place(), text: text.into(), nearest });
         }
     };
+    // Only a range may be written without keys.
+    let positions: &[&str] = if name.trim() == "uniform" { keys } else { &[] };
     let mut arguments = Arguments::parse(name.trim(), inside, positions)?;
+    if name.trim() != "quantiles" {
+        arguments.refuse_others(keys)?;
+    }
     let durations = read(&mut arguments)?;
     arguments.finish()?;
     Ok(durations)
