@@ -14,11 +14,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Whether two words differ only in a number, like `fig5` and `fig2`: both may be meant.
+/// Whether two words differ only in a number, like `fig5` and `fig2`: both may be meant. Digits at the end may be missing.
 fn differs_in_number(one: &str, other: &str) -> bool {
     let parts = |word: &str| -> (String, String) { word.chars().partition(char::is_ascii_digit) };
     let ((digits, rest), (other_digits, other_rest)) = (parts(one), parts(other));
-    rest == other_rest && digits != other_digits && digits.len() == other_digits.len()
+    rest == other_rest && !digits.starts_with(&other_digits) && !other_digits.starts_with(&digits)
 }
 
 /// "; did you mean `x`?", or nothing: the end of an error message.

@@ -433,7 +433,9 @@ fn profiles_are_simulated_as_tables_are() {
         let line = format!("simulate {of} --network slingshot-11 --copies 2 --json");
         folder.run(&line).good().json()
     };
-    let (table, files) = (simulated("job.csv"), simulated("files"));
+    // The profiles state the sizes of their messages.
+    folder.run("training convert job.csv --activations 32MiB --gradients 2GiB -o job.trace").good();
+    let (table, files) = (simulated("job.trace"), simulated("files"));
     assert_eq!((&files["processes"], &table["processes"]), (&12.into(), &12.into()), "{files}");
     let makespan = |json: &serde_json::Value| json["makespan_ps"].as_f64().unwrap();
     assert!((makespan(&files) / makespan(&table) - 1.0).abs() < 1e-3, "{files}\n{table}");

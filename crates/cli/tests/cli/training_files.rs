@@ -258,7 +258,7 @@ fn slow_links_of_two_stages_are_not_called_harmless() {
     let text = folder.run("training show job.csv").good().stdout();
     assert!(text.starts_with("The steps take at least 2.46 times as long as they should."), "{text}");
     assert!(
-        text.contains("they take 49 % longer") && text.contains("the typical worker is slow as well"),
+        text.contains("they take 50 % longer") && text.contains("the typical worker is slow as well"),
         "{text}"
     );
     folder.run("training generate --dp 4 --pp 4 --link 1/1:40 -o job.csv").good();

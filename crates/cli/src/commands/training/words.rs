@@ -7,6 +7,8 @@ use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 
 /// Waits for something not recorded are reported from this share of a step.
 const UNEXPLAINED: f64 = 0.02;
+/// Steps differ if one takes this many times as long as the mean.
+const UNEVEN: f64 = 1.2;
 /// A saved share of the lost time above this means that the ideal is slower than other workers.
 const MORE_THAN_ALL: f64 = 1.005;
 /// An S below this is explained.
@@ -70,18 +72,15 @@ pub fn verdict(answers: &Answers) -> String {
             percent(cause.gain),
             while_it_lasts(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
-        None if answers.s < FASTER => {
-            text.push_str(" Some steps are faster than is typical in this job.");
-        }
-        None if answers.s < 1.05 => text.push_str(&format!(
-            " No single cause is worth more than 1 % of a step, which takes {}.",
-            seconds(answers.replayed_seconds)
-        )),
+        None if (FASTER..1.05).contains(&answers.s) => text.push_str(&no_single_cause(answers)),
         None if answers.workers_missing > 0 => text.push_str(&format!(
             " The cause is unknown: {} not recorded, and what {} did appears as waiting of the others.",
             counted(answers.workers_missing as u64, "worker was", "workers were"),
             if answers.workers_missing == 1 { "it" } else { "they" }
         )),
+        None if answers.s < FASTER => {
+            text.push_str(" Some steps are faster than is typical in this job.");
+        }
         None => text.push_str(" No known cause explains it: check the workers and operations below."),
     }
     for hidden in answers.causes.iter().skip_while(|cause| cause.with_others.is_some()) {
@@ -102,6 +101,26 @@ pub fn verdict(answers: &Answers) -> String {
         );
     }
     text
+}
+
+/// A job without a cause that is worth telling, and what that leaves open.
+fn no_single_cause(answers: &Answers) -> String {
+    let (of_whom, missing) = match answers.workers_missing {
+        0 => ("", String::new()),
+        count => {
+            let were = counted(count as u64, "worker that was", "workers that were");
+            (" among the recorded workers", format!(" What the {were} not recorded cost is unknown."))
+        }
+    };
+    let longest = answers.by_step.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let longest = longest.filter(|(_, slowdown)| **slowdown >= UNEVEN * answers.s);
+    let uneven = longest.map_or(String::new(), |(step, slowdown)| {
+        format!(" But steps differ: step {step} takes {} a typical one.", longer_than(excess(*slowdown)))
+    });
+    format!(
+        " No single cause{of_whom} is worth more than 1 % of a step, which takes {}.{uneven}{missing}",
+        seconds(answers.replayed_seconds)
+    )
 }
 
 /// Causes that neither are the first nor hide, each with its gain.
