@@ -54,7 +54,22 @@ pub enum StudyCommand {
     Check(Check),
 }
 
-const RUN_EXAMPLES: &str = "\
+/// The metrics of a study, for `run` and `show`.
+macro_rules! study_metrics_help {
+    () => {
+        "\
+METRICS  for --fail-if and --prometheus
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
+               'slowdown[barrier]@1024>50%'
+  inflection   processes from which noise costs more than the threshold:
+               'inflection<4096'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
+  then 5."
+    };
+}
+
+const RUN_EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler study run examples/studies/allreduce.toml -o allreduce
   straggler study run examples/studies/co-scheduling.toml -o cosched \\
@@ -66,13 +81,9 @@ row per replica; byte-identical on any machine and any number of threads),
 study.page for `straggler report`, study.toml, provenance.json (when, where and
 how long), and the journal.
 
-METRICS  for --fail-if and --prometheus
-  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
-               'slowdown[barrier]@1024>50%'
-  inflection   processes from which noise costs more than the threshold:
-               'inflection<4096'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
-  then 5.";
+",
+    study_metrics_help!()
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -101,7 +112,8 @@ pub struct Run {
     pub device: DeviceOption,
 }
 
-const SHOW_EXAMPLES: &str = "\
+const SHOW_EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler study run examples/studies/allreduce.toml -o allreduce
   straggler study show allreduce
@@ -110,13 +122,9 @@ EXAMPLES
   A gate on existing results:
   straggler study show allreduce --fail-if 'slowdown@256>50%'
 
-METRICS  for --fail-if and --prometheus
-  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
-               'slowdown[barrier]@1024>50%'
-  inflection   processes from which noise costs more than the threshold:
-               'inflection<4096'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
-  then 5.";
+",
+    study_metrics_help!()
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]

@@ -8,7 +8,7 @@ use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 /// Waits for something not recorded are reported from this share of a step.
 const UNEXPLAINED: f64 = 0.02;
 /// Steps differ if one takes this many times as long as the mean.
-const UNEVEN: f64 = 1.2;
+const UNEVEN: f64 = 1.1;
 /// A saved share of the lost time above this means that the ideal is slower than other workers.
 const MORE_THAN_ALL: f64 = 1.005;
 /// An S below this is explained.
