@@ -1,6 +1,6 @@
 //! Steps with an operation that ends long after the next one of its worker began: a duration or a start is wrong.
 
-use crate::{Job, median, words};
+use crate::{Job, Kind, median, words};
 use rayon::prelude::*;
 
 /// An overlap is impossible if it exceeds this share of a typical step, and is this many times as long as in a typical step. Where
@@ -33,11 +33,11 @@ pub fn leave_out(job: &mut Job) {
     let mut steps: Vec<i64> = (0..job.steps.len()).into_par_iter().map(takes).collect();
     let typical_step = median::median(&mut steps);
     let typical =
-        median::median(&mut overlaps.iter().map(|overlap| overlap.picoseconds).collect::<Vec<i64>>());
+        median::lower_median(&mut overlaps.iter().map(|overlap| overlap.picoseconds).collect::<Vec<i64>>());
     let least = (SHARE * typical_step as f64) as i64;
     let is_impossible = |overlap: &Overlap| overlap.picoseconds > least.max(typical.saturating_mul(TIMES));
     let wrong: Vec<usize> = (0..overlaps.len()).filter(|&step| is_impossible(&overlaps[step])).collect();
-    if wrong.is_empty() || wrong.len() * EXCEPTION > overlaps.len() {
+    if wrong.is_empty() || wrong.len() * EXCEPTION > overlaps.len().max(EXCEPTION) {
         return;
     }
     let told = wrong.iter().map(|&step| note(job, step, &overlaps[step]));
@@ -56,10 +56,15 @@ pub fn leave_out(job: &mut Job) {
 
 fn longest(job: &Job, step: usize) -> Overlap {
     let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+    let is_host = |op: usize| matches!(Kind::ALL[shape.ops[op].kind as usize], Kind::Gc | Kind::DataLoad);
     let mut longest = Overlap::default();
     for (begins, op) in shape.ops.iter().enumerate().filter(|(_, op)| !job.kinds[op.kind as usize].posted) {
         for &ends in shape.graph.before.of(begins) {
             let ends = ends as usize;
+            // The GPU may run ahead of its host.
+            if is_host(begins) || is_host(ends) {
+                continue;
+            }
             for column in 0..columns {
                 let (early, late) = (job.instance(step, column, begins), job.instance(step, column, ends));
                 let end = job.start[late].saturating_add(job.duration[late]);

@@ -36,6 +36,10 @@ fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     };
     let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
     let profiles = profiles_of(&folders);
+    // Other tables, such as metrics, do not matter beside the files of a profiler.
+    if !profiles.is_empty() && !hold_operations(&tables) {
+        return Ok(import(paths)?);
+    }
     // A single table among the files of a profiler is hardly the recording.
     if let (Some(table), Some(other)) = (tables.first(), profiles.first())
         && profiles.len() > tables.len()
@@ -60,7 +64,8 @@ fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
 
 /// Checks that tables and files of profilers are not given together.
 fn one_kind(paths: &[PathBuf]) -> Result<(), ReadError> {
-    let is_table = |path: &&PathBuf| matches!(tables(&[path.to_path_buf()]), Ok(Some(_)));
+    let is_table =
+        |path: &&PathBuf| matches!(tables(&[path.to_path_buf()]), Ok(Some(found)) if hold_operations(&found));
     let (of_tables, others): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_table);
     match (of_tables.first(), others.first()) {
         (Some(table), Some(other)) => {

@@ -340,7 +340,8 @@ impl Candidate<'_> {
         let place = |of: Option<i64>| {
             of.and_then(|number| replays.job.steps.iter().position(|step| step.number == number))
         };
-        let from = place(self.cause.since_step).filter(|_| self.steps.len() == steps.len());
+        let from = place(self.cause.since_step).or(self.cause.until_step.map(|_| 0));
+        let from = from.filter(|_| self.steps.len() == steps.len());
         let to = place(self.cause.until_step).map_or(steps.len(), |last| last + 1);
         self.cause.step_since =
             from.map(|from| (mean(&steps[from..to]) / 1e12, mean(&self.steps[from..to]) / 1e12));

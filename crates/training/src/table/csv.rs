@@ -41,7 +41,9 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
             Ok(_) => {}
             // A compressed file that is truncated.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && row > 1 => {
-                table.faults.cut(path.into(), table.rows.last().map(|row| row.step));
+                let cells = Cells { cells: self::cells(&line, separator), places: &places };
+                let step = cells.whole_step().or(table.rows.last().map(|row| row.step));
+                table.faults.cut(path.into(), step);
                 break;
             }
             Err(error) => return Err(io(error)),

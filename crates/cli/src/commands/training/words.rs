@@ -143,10 +143,12 @@ fn further(answers: &Answers) -> String {
 
 /// The step time while a cause lasts, with and without it.
 fn while_it_lasts(cause: &Cause) -> Option<String> {
-    let (first, (real, without)) = cause.since_step.zip(cause.step_since)?;
-    let when = match cause.until_step {
-        Some(last) => format!("in steps {first} to {last}"),
-        None => format!("from step {first} on"),
+    let (real, without) = cause.step_since?;
+    let when = match (cause.since_step, cause.until_step) {
+        (Some(first), Some(last)) => format!("in steps {first} to {last}"),
+        (Some(first), None) => format!("from step {first} on"),
+        (None, Some(last)) => format!("up to step {last}"),
+        (None, None) => return None,
     };
     Some(format!("{when}, {} instead of {}", seconds(without), seconds(real)))
 }

@@ -3,7 +3,7 @@
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::{At, Replays};
-use super::since::{Rise, when};
+use super::since::{Rise, last_end, when};
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 use crate::{Role, words};
@@ -18,9 +18,6 @@ const ALIKE: f64 = 1.05;
 const TOLD: usize = 5;
 /// The number of slow links that are named; if there are more, they are only counted.
 const NAMED: usize = 3;
-
-/// The indices of the first and, if it is not the last of the job, the last step in which something is slow.
-type Steps = (usize, Option<usize>);
 
 /// A link that is slow in a class of operations.
 struct Slow<'a> {
@@ -106,8 +103,7 @@ impl Looking<'_> {
             let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
             // From the step in which the first link became slow, if none was slow before, to the last in which one is.
             let since = own.iter().map(|slow| slow.since).min().flatten();
-            let until = own.iter().map(|slow| slow.until).collect::<Option<Vec<usize>>>();
-            let until = until.and_then(|all| all.into_iter().max()).filter(|_| since.is_some());
+            let until = last_end(own.iter().map(|slow| slow.until)).filter(|_| since.is_some());
             let cause = &mut candidate.cause;
             if let Some(first) = since {
                 let worst = own.iter().max_by(|a, b| a.factor().total_cmp(&b.factor()));
@@ -156,27 +152,29 @@ impl Looking<'_> {
 
     /// Classes in which no link stands out. Those that became slow in the same step are one cause.
     fn slow_everywhere(&self, classes: &BTreeMap<&str, Vec<usize>>) -> Vec<Candidate<'_>> {
-        let mut together: BTreeMap<(Option<Steps>, &str), Vec<&str>> = BTreeMap::new();
+        let mut together: BTreeMap<(Option<usize>, &str), Vec<&str>> = BTreeMap::new();
+        let rises = |kinds: &[usize]| -> Vec<&Rise> {
+            kinds.iter().filter_map(|&kind| self.usual[kind].since.as_ref()).collect()
+        };
         for (&class, kinds) in classes {
-            let rises = kinds.iter().filter_map(|&kind| self.usual[kind].since.as_ref());
-            let since = rises.map(|rise| (rise.at, rise.until)).min();
+            let since = rises(kinds).iter().map(|rise| rise.at).min();
             together.entry((since, if since.is_some() { "" } else { class })).or_default().push(class);
         }
         let job = self.replays.job;
         let number = |step: usize| job.steps[step].number;
-        let one = |((rose, _), names): ((Option<Steps>, &str), Vec<&str>)| {
+        let one = |((began, _), names): ((Option<usize>, &str), Vec<&str>)| {
             let kinds: Vec<usize> = names.iter().flat_map(|class| classes[class].iter().copied()).collect();
-            let since = rose.map_or("than usual".into(), |(first, last)| when(job, first, last));
+            let last = last_end(rises(&kinds).iter().map(|rise| rise.until)).filter(|_| began.is_some());
+            let since = began.map_or("than usual".into(), |first| when(job, first, last));
             let says = format!("Transfers of {} take longer {since}", words::list(&names));
             let mut candidate = self.usual_transfers(&kinds, says);
             let cause = &mut candidate.cause;
-            cause.evidence = match rose {
+            cause.evidence = match began {
                 Some(_) => self.levels(&kinds),
                 None => self.no_link_stands_out(&kinds).into_iter().collect(),
             };
             cause.class = names.first().filter(|_| names.len() == 1).map(ToString::to_string);
-            cause.since_step = rose.map(|(first, _)| number(first));
-            cause.until_step = rose.and_then(|(_, last)| last).map(number);
+            (cause.since_step, cause.until_step) = (began.map(number), last.map(number));
             candidate
         };
         together.into_iter().map(one).collect()
@@ -431,6 +429,10 @@ impl<'a> Slow<'a> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
         let rise = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        if rise.before >= STANDS_OUT {
+            // It was slow before, too.
+            return None;
+        }
         let again: Vec<usize> = rise.again().into_iter().map(|place| steps[place].0).collect();
         let slow = &steps[rise.at..rise.until.map_or(steps.len(), |last| last + 1)];
         let mut slow: Vec<i64> = slow.iter().flat_map(|(_, takes)| takes.iter().copied()).collect();

@@ -98,7 +98,11 @@ impl Looking<'_> {
             cause.says = format!("{} {when}", cause.says);
             cause.evidence.push(format!(
                 "{} late by {} a step {when}, and by {} {}.",
-                words::plural(late_ones.len(), "This rank is", "Together they are"),
+                match late_ones.len() {
+                    0 => "All ranks together are",
+                    1 => "This rank is",
+                    _ => "Together they are",
+                },
                 time(rise.after),
                 time(rise.before),
                 rise.otherwise()

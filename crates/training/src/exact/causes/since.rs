@@ -5,7 +5,7 @@ use crate::Job;
 use crate::median::{lower_median, mean};
 
 /// The minimum change, as a share of the mean.
-pub const CHANGE: f64 = 0.05;
+const CHANGE: f64 = 0.05;
 /// The minimum change, in standard errors.
 const SURE: f64 = 6.0;
 /// The minimum length of a level: a single step is not a level, and in a series with several levels, neither are two or three.
@@ -15,8 +15,10 @@ const SHORTEST_OF_SEVERAL: usize = 4;
 /// stretches to choose from.
 const SHORTEST_STRETCH: usize = 3;
 const SURE_OF_STRETCH: f64 = 8.0;
+/// A single value is a spike if it is this many times as high as its neighbours.
+const SPIKE: f64 = 2.0;
 /// In longer series, stretches are not looked for.
-const LONGEST_SERIES: usize = 4_000;
+const LONGEST_SERIES: usize = 1_000;
 
 /// A rise of a series: for good, or for a stretch. Later values may rise further and fall again, but not back to the level before
 /// until the end of the stretch.
@@ -50,6 +52,7 @@ impl Rise {
 
     /// The permanent rise of a series by at least this share.
     pub fn permanent(least: f64, values: &[f64]) -> Option<Rise> {
+        let values = &without_spikes(values);
         let levels = levels(least, values);
         let is_first = |place: &usize| {
             let before = levels[place - 1];
@@ -66,6 +69,7 @@ impl Rise {
     /// The stretch of values that are higher than all others, neither at the begin nor at the end of the series: the one with the
     /// largest gap in standard errors.
     fn stretch(values: &[f64]) -> Option<Rise> {
+        let values = &without_spikes(values);
         let count = values.len();
         let scale = mean(values);
         if scale <= 0.0 || count > LONGEST_SERIES {
@@ -100,6 +104,11 @@ impl Rise {
         let level = Level { from, mean: after, middle: middle(&values[from..to]) };
         let is_higher = level.middle > (1.0 + CHANGE / 2.0) * middle(&outside);
         is_higher.then(|| Rise { at: from, until: Some(to - 1), before, after, levels: vec![level] })
+    }
+
+    /// The same rise with another end.
+    pub fn until(self, until: Option<usize>) -> Rise {
+        Rise { until, ..self }
     }
 
     /// `since step 5`, or `from step 5 to step 11`.
@@ -147,6 +156,27 @@ pub fn when(job: &Job, first: usize, last: Option<usize>) -> String {
         Some(last) => format!("from step {} to step {}", number(first), number(last)),
         None => format!("since step {}", number(first)),
     }
+}
+
+/// The series with single values that are far above both neighbours, such as a step with a checkpoint, as high as these: they would
+/// hide its levels.
+fn without_spikes(values: &[f64]) -> Vec<f64> {
+    let count = values.len();
+    if count < SHORTEST_OF_SEVERAL {
+        return values.to_vec();
+    }
+    let around = |at: usize| match at {
+        0 => values[1].max(values[2]),
+        _ if at + 1 == count => values[count - 2].max(values[count - 3]),
+        _ => values[at - 1].max(values[at + 1]),
+    };
+    let calm = |at: usize| Some(around(at)).filter(|&around| around > 0.0 && values[at] > SPIKE * around);
+    (0..count).map(|at| calm(at).unwrap_or(values[at])).collect()
+}
+
+/// The last of several ends; `None` if one of them does not end.
+pub fn last_end(ends: impl Iterator<Item = Option<usize>>) -> Option<usize> {
+    ends.collect::<Option<Vec<usize>>>()?.into_iter().max()
 }
 
 /// The levels of a series. Each part of it is split where it changes the most, until no part changes.
@@ -255,6 +285,11 @@ mod tests {
         let mut spike = series(&[(100, 1.0)]);
         spike[98] = 30.0;
         assert_eq!(Rise::of(&spike), None);
+        // Nor does it hide one.
+        let mut spike = series(&[(40, 1.0), (40, 1.3)]);
+        spike[60] = 8.0;
+        spike[0] = 3.0;
+        assert_eq!(Rise::of(&spike).map(|rise| (rise.at, rise.until)), Some((40, None)));
         // A slow start hides no rise.
         assert_eq!(rise(&[(5, 2.0), (20, 1.0), (20, 1.2)]), Some((25, vec![])));
         let twice = Rise::of(&series(&[(10, 1.0), (30, 1.2), (20, 1.5)])).expect("it rises");

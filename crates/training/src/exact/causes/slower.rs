@@ -1,5 +1,6 @@
 //! Stages, or the whole job, that compute longer since some step, while no worker of a stage stands out.
 
+use super::since::last_end;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 use crate::{Role, words};
@@ -17,11 +18,11 @@ impl Looking<'_> {
 
     /// Stages that became slower in the same step are one cause.
     pub fn became_slower(&self, steps: &[i64]) -> Vec<Candidate<'_>> {
-        let mut by_step: BTreeMap<(usize, Option<usize>), Vec<usize>> = BTreeMap::new();
+        let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (stage, rise) in
             self.rises.iter().enumerate().filter_map(|(stage, rise)| Some((stage, rise.as_ref()?)))
         {
-            by_step.entry((rise.at, rise.until)).or_default().push(stage);
+            by_step.entry(rise.at).or_default().push(stage);
         }
         by_step.into_values().filter_map(|stages| self.slower_since(stages, steps)).collect()
     }
@@ -29,6 +30,9 @@ impl Looking<'_> {
     fn slower_since(&self, stages: Vec<usize>, steps: &[i64]) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let rise = self.rises[*stages.first()?].as_ref()?;
+        let until =
+            last_end(stages.iter().filter_map(|&stage| self.rises[stage].as_ref()).map(|rise| rise.until));
+        let rise = &rise.clone().until(until);
         let (number, when) = (job.steps[rise.at].number, rise.when(job));
         let all = stages.len() == job.stages();
         let (kind, says) = if all {

@@ -1,7 +1,7 @@
 //! Workers that take longer than others of their stage, and since when.
 
 use super::super::At;
-use super::since::{CHANGE, Rise};
+use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::{mean, median};
 use crate::{Role, words};
@@ -134,7 +134,9 @@ impl Looking<'_> {
         // One slow step is not a change, and scattered ones have no begin.
         let lasts = slow.iter().any(|slow| slow.steps.len() > 1) && slow.iter().all(Slow::is_one_stretch);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
-        let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts);
+        // Where a recording ends, nobody knows whether the worker is still slow.
+        let ended = slow.iter().all(|slow| slow.until() < slow.last_compared);
+        let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts && ended);
         let mend = move |step: usize, at: &At<'_>| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
@@ -374,9 +376,12 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<
             _ => longer(*from) * (steps as f64).sqrt(),
         }
     };
-    if let Some(rise) = Rise::permanent(CHANGE, &factors) {
+    // A worker that was slow before, and became slower, is always slow.
+    let became_slow = |rise: &Rise| 2.0 * (rise.before - 1.0) <= rise.after - 1.0;
+    if let Some(rise) = Rise::of(&factors).filter(became_slow) {
         let again = rise.again().into_iter().map(|place| against[place].0).collect();
-        return (against[rise.at..].to_vec(), again);
+        let end = rise.until.map_or(against.len(), |last| last + 1);
+        return (against[rise.at..end].to_vec(), again);
     }
     let from = {
         let places = (FEW..factors.len().saturating_sub(FEW)).chain([0]);
