@@ -62,6 +62,8 @@ mod study;
 mod terminal;
 #[path = "cli/trace.rs"]
 mod trace;
+#[path = "cli/trace_recording.rs"]
+mod trace_recording;
 #[path = "cli/trace_sites.rs"]
 mod trace_sites;
 #[path = "cli/training.rs"]

@@ -269,9 +269,9 @@ fn much_of_the_loss_is_recovered() {
     assert!(recovered.iter().all(|ratio| (0.25..0.55).contains(ratio)), "{recovered:?}");
 }
 
-/// "The recovery ratio is nearly 0.4", for the sizes of the paper. Takes minutes: run it with `--ignored`.
+/// "The recovery ratio is nearly 0.4", for the sizes of the paper.
 #[test]
-#[ignore]
+#[ignore = "takes minutes"]
 fn as_much_is_recovered_as_in_the_paper() {
     let recovered = recovery(1 << 16);
     assert!(recovered.iter().all(|ratio| (0.3..0.55).contains(ratio)), "{recovered:?}");
