@@ -1,20 +1,9 @@
 //! Numbers as people read them.
 
+pub use straggler_model::units::{counted, grouped};
+
 /// A share that rounds to nothing.
 const NOTHING: &str = "0 %";
-
-/// With a comma between thousands: `1,048,576`.
-pub fn grouped(number: impl Into<u128>) -> String {
-    let digits = number.into().to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// A share in percent: two significant digits below 10 %, whole percents from there on. From ten wholes on it is a
 /// factor: 49,310× and not 4,931,000 %. Slowdowns have a spelling of their own: [`slowdown`].
@@ -136,29 +125,9 @@ pub(crate) fn group_whole_part(number: &str) -> String {
     }
 }
 
-/// `1 process`, `2 processes`: the number with commas and the right word.
-pub fn counted(count: u64, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, text) in [
-            (0u64, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_048_576, "1,048,576"),
-            (10_000_000, "10,000,000"),
-        ] {
-            assert_eq!(grouped(number), text);
-        }
-        assert_eq!(counted(1, "process", "processes"), "1 process");
-        assert_eq!(counted(4096, "process", "processes"), "4,096 processes");
-    }
 
     #[test]
     fn shares_keep_what_matters() {

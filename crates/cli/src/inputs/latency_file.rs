@@ -206,8 +206,8 @@ pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     }))
 }
 
-/// Whether the name of a series contains a text, as the program prints it or as it is typed: `0-1` is 0–1, `1B` is 1 B. A number
-/// is whole: `8 B` is not part of 128 B.
+/// Whether the name of a series contains a text, as the program prints it or as people type it: `0-1` and `pair 0-1` stand
+/// for `pair 0–1`, `1B` for `1 B`.
 fn is_named(labels: &Labels, text: &str) -> bool {
     let plain = |text: &str| -> String {
         let mut plain = text.to_lowercase().replace('–', "-");
@@ -215,12 +215,16 @@ fn is_named(labels: &Labels, text: &str) -> bool {
         plain
     };
     let (name, text) = (plain(&labels.to_string()), plain(text));
-    // A point is part of a number, too: `5` is not part of 1.5.
+    contains(&name, &text) || contains(&name.replace(",pair", ","), &text)
+}
+
+/// Whether a text contains another without splitting a number: `8B` is not in `128B`, nor `5` in `1.5`.
+fn contains(name: &str, text: &str) -> bool {
     let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let splits_number = |one: Option<char>, other: Option<char>| {
         one.zip(other).is_some_and(|(one, other)| is_number(one) && is_number(other))
     };
-    name.match_indices(&text).any(|(at, _)| {
+    name.match_indices(text).any(|(at, _)| {
         let (before, after) = (name[..at].chars().next_back(), name[at + text.len()..].chars().next());
         !splits_number(before, text.chars().next()) && !splits_number(text.chars().next_back(), after)
     })
@@ -264,7 +268,9 @@ mod tests {
             Labels { kernel, pair, size: Some(size), ..Labels::default() }
         };
         let one = pair(0, 1, 1);
-        for text in ["0–1", "0-1", "1B", "1 B", "ping-pong", "Ping-Pong, 1 B", "ping-pong, 1 B, 0–1", ""]
+        let printed = one.to_string();
+        for text in
+            ["0–1", "0-1", "pair 0-1", "1B,0-1", "1B", "1 B", "ping-pong", "Ping-Pong, 1 B", &printed, ""]
         {
             assert!(is_named(&one, text), "{text}");
         }

@@ -321,9 +321,9 @@ fn ranks_of_a_collective_are_one_series() {
 fn series_are_chosen_as_they_are_typed() {
     let folder = Folder::new();
     let pairs = "fixtures/latency/pairs.lat";
-    for name in ["0-1", "0–1", "1B,0-1"] {
+    for name in ["0-1", "0–1", "pair0-1", "1B,0-1"] {
         let answer = folder.run(&format!("compare {pairs} {pairs} --series {name} --json")).good().json();
-        assert_eq!(answer["series"][0]["series"], "sendrecv, pairwise, 1 B, 0–1", "{name}");
+        assert_eq!(answer["series"][0]["series"], "sendrecv, pairwise, 1 B, pair 0–1", "{name}");
         assert_eq!(answer["series"].as_array().unwrap().len(), 1);
     }
 }

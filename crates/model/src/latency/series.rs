@@ -91,7 +91,7 @@ impl fmt::Display for Labels {
             write!(f, ", {}", crate::units::Bytes(size))?;
         }
         if let Some(Pair { from, to }) = self.pair {
-            write!(f, ", {from}–{to}")?;
+            write!(f, ", pair {from}–{to}")?;
         }
         if let Some(rank) = self.rank {
             write!(f, ", rank {rank}")?;
@@ -105,7 +105,7 @@ impl fmt::Display for Labels {
             None => {}
         }
         if let Some(count) = self.processes_per_node {
-            write!(f, ", {count} a node")?;
+            write!(f, ", {count} per node")?;
         }
         match self.switches {
             Some(1) => write!(f, ", 1 switch"),

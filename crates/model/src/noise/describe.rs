@@ -2,6 +2,7 @@
 
 use super::signature::SYNTHESISED;
 use super::{Injection, Phases, Source, Waveform, Who};
+use crate::units::{counted, grouped};
 use std::fmt;
 
 /// A share in percent with two significant digits and no zeros behind them.
@@ -18,8 +19,8 @@ impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Who::Everyone => f.write_str("every rank"),
-            Who::Ranks(first, last) if first == last => write!(f, "rank {first}"),
-            Who::Ranks(first, last) => write!(f, "ranks {first} to {last}"),
+            Who::Ranks(first, last) if first == last => write!(f, "rank {}", grouped(*first)),
+            Who::Ranks(first, last) => write!(f, "ranks {} to {}", grouped(*first), grouped(*last)),
             Who::Residue { modulus, remainder } => write!(f, "ranks r with r mod {modulus} = {remainder}"),
         }
     }
@@ -38,8 +39,9 @@ impl fmt::Display for Source {
                     if self.name.ends_with(SYNTHESISED) { write!(f, " from {}", self.name) } else { Ok(()) }
                 }
                 (count, _) => {
+                    let count = counted(count as u64, "detour", "detours");
                     let (length, share) = (detours.length(), percent(self.share()));
-                    write!(f, "{count} detours in {length} ({share}) on {} from {}", self.who, self.name)
+                    write!(f, "{count} in {length} ({share}) on {} from {}", self.who, self.name)
                 }
             },
         }
@@ -79,7 +81,8 @@ fn in_turn(group: &[Source]) -> String {
         shares.fold((f64::MAX, 0.0f64), |(low, high), share| (low.min(share), high.max(share)));
     let (count, first, last) = (group.len(), &group[0].name, &group[group.len() - 1].name);
     format!(
-        "{count} traces in turn over the ranks ({} to {}), {first} to {last}",
+        "{} traces in turn over the ranks ({} to {}), {first} to {last}",
+        grouped(count as u64),
         percent(least),
         percent(most)
     )
@@ -95,7 +98,9 @@ impl fmt::Display for Injection {
         match &self.phases {
             Phases::Drawn { .. } => {}
             Phases::Together { .. } => f.write_str(", at the same time on all of them")?,
-            Phases::Given(offsets) => write!(f, ", with {} given offsets", offsets.len())?,
+            Phases::Given(offsets) => {
+                write!(f, ", with {}", counted(offsets.len() as u64, "given offset", "given offsets"))?
+            }
         }
         if self.wallclock { f.write_str(", in wall-clock time") } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! Whole numbers as people write them: 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20.
+//! Whole numbers as people write them, 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20, and as they read them, 1,048,576.
 
 /// What a suffix multiplies by. Upper and lower case mean the same: a count has no millis.
 const SUFFIXES: [(&str, u64); 6] =
@@ -47,9 +47,42 @@ fn digits(text: &str) -> Option<u64> {
     plain.parse().ok()
 }
 
+/// With a comma between thousands: `1,048,576`.
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 process`, `2 processes`: the number with commas and the right word.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [
+            (0u64, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_048_576, "1,048,576"),
+            (10_000_000, "10,000,000"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "process", "processes"), "1 process");
+        assert_eq!(counted(4096, "process", "processes"), "4,096 processes");
+    }
 
     #[test]
     fn numbers_as_people_write_them() {

@@ -25,6 +25,7 @@ use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part, spread};
 use crate::collectives::{Operation, barrier};
 use straggler_model::Time;
+use straggler_model::units::counted;
 
 pub(super) const KIND: Kind = Kind {
     name: "amg",
@@ -77,8 +78,9 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
         coarser.iter().chain(coarser.iter().rev()).for_each(|&level| builder.then(level));
         builder.times(sweeps, finest);
     }
-    let levels = levels.len();
-    Ok((builder, format!("{iterations} V-cycles over {levels} levels on {grid} processes")))
+    let cycles = counted(iterations.into(), "V-cycle", "V-cycles");
+    let levels = counted(levels.len() as u64, "level", "levels");
+    Ok((builder, format!("{cycles} over {levels} on {grid} processes")))
 }
 
 /// A collective of 8 bytes, if it is called at all.

@@ -5,7 +5,7 @@ use super::error::WorkloadError;
 use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
 use crate::collectives::{Algorithm, Job, Operation, barrier};
-use straggler_model::units::Bytes;
+use straggler_model::units::{Bytes, counted};
 
 pub(super) const KIND: Kind =
     Kind { name: "cycles", summary: "computation and a collective, repeated", parameters: PARAMETERS, build };
@@ -71,5 +71,6 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
         builder.then(before);
         builder.then(collective);
     }
-    Ok((builder, format!("{cycles} cycles of {} of computation and {called}", compute.time)))
+    let cycles = counted(cycles.into(), "cycle", "cycles");
+    Ok((builder, format!("{cycles} of {} of computation and {called}", compute.time)))
 }

@@ -11,7 +11,7 @@ use super::halo::{Calls, Halo};
 use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
 use crate::collectives::Operation;
-use straggler_model::units::Bytes;
+use straggler_model::units::{Bytes, counted};
 
 pub(super) const HALO_2D: Kind = Kind {
     name: "halo2d",
@@ -77,6 +77,6 @@ fn build(setting: &Setting<'_>, dimensions: u32) -> Result<(Builder, String), Wo
             builder.then(allreduce);
         }
     }
-    let description = format!("{iterations} halo exchanges of {} per face on {grid} processes", Bytes(bytes));
-    Ok((builder, description))
+    let exchanges = counted(iterations.into(), "halo exchange", "halo exchanges");
+    Ok((builder, format!("{exchanges} of {} per face on {grid} processes", Bytes(bytes))))
 }

@@ -13,6 +13,7 @@ use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
 use super::tasks::MasterWorker;
 use crate::steps::MOST_STAGES;
+use straggler_model::units::counted;
 
 pub(super) const KIND: Kind = Kind {
     name: "master-worker",
@@ -54,5 +55,6 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let mut builder = Builder::default();
     let part = builder.part(Part::MasterWorker(part));
     builder.then(part);
-    Ok((builder, format!("{tasks} tasks for {workers} workers")))
+    let tasks = counted(tasks.into(), "task", "tasks");
+    Ok((builder, format!("{tasks} for {}", counted(workers.into(), "worker", "workers"))))
 }

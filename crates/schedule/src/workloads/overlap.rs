@@ -15,6 +15,7 @@ use super::error::WorkloadError;
 use super::overlapped::Overlapped;
 use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
+use straggler_model::units::{counted, grouped};
 
 pub(super) const KIND: Kind = Kind {
     name: "overlap",
@@ -47,5 +48,6 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let overlapped = builder.part(overlapped);
     builder.times(cycles, overlapped);
     let time = inside.time;
-    Ok((builder, format!("{cycles} times {called} overlapped with {time} of computation in {chunks} chunks")))
+    let (cycles, chunks) = (grouped(cycles), counted(chunks.into(), "chunk", "chunks"));
+    Ok((builder, format!("{cycles} times {called} overlapped with {time} of computation in {chunks}")))
 }

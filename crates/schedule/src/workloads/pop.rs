@@ -16,6 +16,7 @@ use super::halo::{Calls, Halo};
 use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part, spread};
 use crate::collectives::{Operation, barrier};
+use straggler_model::units::{counted, grouped};
 
 pub(super) const KIND: Kind = Kind {
     name: "pop",
@@ -79,11 +80,10 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
         }
     }
     let [allreduces, barriers, broadcasts, halos] = counts;
-    let times = if iterations == 1 { String::new() } else { format!(", {iterations} times") };
-    Ok((
-        builder,
-        format!(
-            "{allreduces} allreduces, {barriers} barriers, {broadcasts} broadcasts and {halos} halo exchanges{times}"
-        ),
-    ))
+    let times = if iterations == 1 { String::new() } else { format!(", {} times", grouped(iterations)) };
+    let allreduces = counted(allreduces.into(), "allreduce", "allreduces");
+    let barriers = counted(barriers.into(), "barrier", "barriers");
+    let broadcasts = counted(broadcasts.into(), "broadcast", "broadcasts");
+    let halos = counted(halos.into(), "halo exchange", "halo exchanges");
+    Ok((builder, format!("{allreduces}, {barriers}, {broadcasts} and {halos}{times}")))
 }

@@ -17,6 +17,7 @@ use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
 use super::sweep::Sweep;
 use crate::collectives::{Operation, barrier};
+use straggler_model::units::counted;
 
 pub(super) const KIND: Kind = Kind {
     name: "sweep3d",
@@ -65,5 +66,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
         builder.then(allreduce);
     }
     builder.times(barriers.saturating_sub(1), barrier);
-    Ok((builder, format!("{iterations} iterations of eight sweeps in {blocks} blocks on {grid} processes")))
+    let iterations = counted(iterations.into(), "iteration", "iterations");
+    let blocks = counted(blocks.into(), "block", "blocks");
+    Ok((builder, format!("{iterations} of eight sweeps in {blocks} on {grid} processes")))
 }

@@ -25,6 +25,7 @@ use super::parts::{Builder, Part};
 use super::pipeline::{Order, Pipeline, PipelineTask};
 use crate::collectives::{Job, Operation};
 use straggler_model::Time;
+use straggler_model::units::counted;
 
 pub(super) const KIND: Kind = Kind {
     name: "training",
@@ -159,7 +160,8 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     gradients(setting, &model, &mut builder)?;
     let Model { tp, pp, dp, .. } = model;
     let microbatches = order.microbatches;
-    Ok((builder, format!("a training step with tp={tp}, pp={pp}, dp={dp} and {microbatches} microbatches")))
+    let microbatches = counted(microbatches.into(), "microbatch", "microbatches");
+    Ok((builder, format!("a training step with tp={tp}, pp={pp}, dp={dp} and {microbatches}")))
 }
 
 /// Sums the gradients over the data parallel groups.
