@@ -146,7 +146,7 @@ pub struct Change {
     pub unknown: Unknown,
 }
 
-/// What is undecided because the deciding times lie outside the bins.
+/// Properties that are undecided because the deciding times lie outside the bins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Unknown {
     pub shift: bool,

@@ -33,7 +33,7 @@ pub struct Distribution {
     pub variance_ps2: Option<f64>,
     /// The layout of the histogram; none for exact times.
     pub bins: Option<Bins>,
-    /// Trials with an unknown time, of which only a bound is known.
+    /// Trials with an unknown time, for which only a bound is known.
     below: Unknown,
     above: Unknown,
     /// How strongly trials depend on each other.

@@ -3,9 +3,9 @@
 //! `p99>+5%` trips if the second file's 99 % quantile is more than 5 % above the first's, `median>+1us` if it is more
 //! than 1 µs above, `p99>50us` if it is above 50 µs, whatever the first is; `<` is the opposite. A gate trips only if
 //! the whole confidence interval is beyond the limit. If the value is beyond the limit but its interval is not, the
-//! gate is undecided, which is reported. The interval includes the variation between runs if both files have three or
-//! more, otherwise the variation from cycle to cycle. For a quantile outside the bins, only a bound is known; the
-//! gate is judged if the bound decides.
+//! gate is undecided, which is reported. For each file, the interval includes the variation between its runs if it
+//! has three or more, otherwise the variation from cycle to cycle. For a quantile outside the bins, only a bound is
+//! known; the gate is judged if the bound decides.
 
 use super::Distribution;
 use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};

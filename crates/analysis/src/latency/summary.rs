@@ -62,7 +62,7 @@ pub struct AboutMinimum {
 const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 const MOST_NINES: i32 = 12;
 
-/// The quantiles that are reported where the count supports them.
+/// The quantiles to report if the count supports them.
 pub fn ladder() -> impl Iterator<Item = f64> {
     LEVELS.into_iter().chain((3..=MOST_NINES).map(|nines| 1.0 - 10f64.powi(-nines)))
 }

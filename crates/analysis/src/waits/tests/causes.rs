@@ -188,7 +188,7 @@ fn by_definition(trace: &Trace, states: &WaitStates) -> BTreeMap<(Rank, Activity
     costs
 }
 
-/// The calls of the waiting and of the late rank in which they were last in step, and whether the late one waited there.
+/// The calls of the waiting and the late rank in which they were last in step, and whether the late one waited there.
 fn in_step(trace: &Trace, waits: &[Wait], number: usize) -> Option<(u32, u32, bool)> {
     let (place, cause) = (waits[number].place, waits[number].cause.unwrap());
     let mut best: Option<(Time, (u32, u32, bool))> = None;
