@@ -20,7 +20,7 @@ pub struct Ranks {
     /// The rank with the second-highest median.
     pub runner_up: OneRank,
     pub lead: Lead,
-    /// The error of the clocks, if it is known.
+    /// The error of each clock relative to the first, if it is known; two clocks may differ by twice this.
     pub clock_error_ps: Option<f64>,
 }
 
