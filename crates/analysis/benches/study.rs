@@ -1,5 +1,5 @@
-//! What a study costs a replica beyond its simulation. `cargo bench -p straggler-analysis`; `--test` runs each
-//! once. `bare` and `study` do the same hundred runs of an allreduce under noise.
+//! How much a study adds to the cost of a replica's simulation. `cargo bench -p straggler-analysis`; `--test` runs
+//! each once. `bare` and `study` do the same hundred runs of an allreduce under noise.
 
 use divan::Bencher;
 use std::path::Path;
@@ -19,7 +19,7 @@ const REPLICAS: u32 = 100;
 const NOISE: &str = "periodic:period=1ms,duration=100us";
 const SIZES: [u32; 3] = [64, 1024, 4096];
 
-/// The engine in a loop, as nobody could do it with less.
+/// The engine in a bare loop: the least that any caller must do.
 #[divan::bench(args = SIZES, sample_count = 10, sample_size = 1)]
 fn bare(bencher: Bencher, processes: u32) {
     let network = Network::parse("cnl").expect("a preset");

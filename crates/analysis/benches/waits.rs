@@ -1,6 +1,6 @@
-//! What wait states cost an event: `cargo bench -p straggler-analysis --bench waits`; `--test` runs each once. The trace is a
-//! stencil of 16 ranks with an allreduce now and then: a call has two events, its enter and its exit, and one more for each
-//! message or collective that it begins or ends.
+//! The cost of the wait-state analysis per event: `cargo bench -p straggler-analysis --bench waits`; `--test` runs
+//! each once. The trace is a stencil of 16 ranks with an occasional allreduce. A call has two events, its enter and
+//! its exit, and one more for each message or collective that it begins or ends.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -19,13 +19,13 @@ fn main() {
 const RANKS: u64 = 16;
 const STEPS: u64 = if cfg!(debug_assertions) { 100 } else { 60_000 };
 
-/// A number between 0 and `below` that looks random.
+/// A pseudorandom number below `below`.
 fn random(seed: &mut u64, below: u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) % below
 }
 
-/// Exchanges with two neighbours, computing for a while before: 5 calls a step and rank, and every eighth an allreduce.
+/// Each step computes, then exchanges with two neighbours: 5 calls per rank, plus an allreduce every eighth step.
 fn stencil() -> (Trace, u64) {
     let mut seed = 1;
     let mut ranks = vec![RankTrace::default(); RANKS as usize];
@@ -83,7 +83,7 @@ fn bench<R>(bencher: Bencher<'_, '_>, events: u64, of: impl FnMut() -> R) {
     bencher.counter(ItemsCount::new(events)).bench_local(of);
 }
 
-/// All of it, from the trace.
+/// The whole analysis, starting from the trace.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn wait_states_and_causes(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();

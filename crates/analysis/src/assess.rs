@@ -92,7 +92,7 @@ impl Default for Effort {
     }
 }
 
-/// What was found.
+/// The result of an assessment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct AssessAnswer {
     pub curves: Vec<Curve>,

@@ -1,15 +1,15 @@
 //! How one quantity grows with another.
 
-/// A straight line through points, by least squares.
+/// A straight line fitted to points by least squares.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Fit {
     pub slope: f64,
     pub at_zero: f64,
-    /// The share of the spread of y that the line explains; 1: the points lie on it.
+    /// The share of the variance of y that the line explains (r²); 1 if all points lie on the line.
     pub explained: f64,
 }
 
-/// Nothing for fewer than three points, which would say nothing about a law, or where all x are the same.
+/// None for fewer than three points, which cannot show a law, or if all x are equal.
 pub fn straight_line(points: &[(f64, f64)]) -> Option<Fit> {
     let count = points.len() as f64;
     if points.len() < 3 {
@@ -25,7 +25,7 @@ pub fn straight_line(points: &[(f64, f64)]) -> Option<Fit> {
         return None;
     }
     let slope = xy / xx;
-    // Points on a level line lie on it.
+    // A level line fits its points perfectly.
     let explained = if yy == 0.0 { 1.0 } else { xy * xy / (xx * yy) };
     Some(Fit { slope, at_zero: y_mean - slope * x_mean, explained })
 }

@@ -8,7 +8,8 @@ pub const THRESHOLD: f64 = 0.1;
 /// The smallest number of runs whose median has an interval.
 pub const LEAST_REPLICAS: u32 = 6;
 
-/// Slowdowns of runs alike but for what was drawn: T / T0 − 1, their median and between what it lies.
+/// Slowdowns T / T0 − 1 of runs that differ only in their random draws: the median, its interval
+/// and the largest.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Slowdown {
     pub median: f64,
@@ -18,7 +19,7 @@ pub struct Slowdown {
 }
 
 impl Slowdown {
-    /// Of at least [`LEAST_REPLICAS`] values; nothing of fewer.
+    /// None for fewer than [`LEAST_REPLICAS`] values.
     pub fn of(values: &[f64]) -> Option<Slowdown> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -27,7 +28,8 @@ impl Slowdown {
     }
 }
 
-/// The smallest number of processes whose interval of the median slowdown lies above `threshold`.
+/// The smallest number of processes for which the whole interval of the median slowdown lies above
+/// `threshold`.
 pub fn inflection_point(curve: &[(u32, Slowdown)], threshold: f64) -> Option<u32> {
     curve.iter().filter(|(_, slowdown)| slowdown.low > threshold).map(|&(processes, _)| processes).min()
 }

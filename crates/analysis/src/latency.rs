@@ -1,5 +1,5 @@
-//! What measured latencies say: how they are distributed, whether two measurements differ and how, and what may be
-//! behind the shape of one.
+//! Analysis of measured latencies: how they are distributed, whether and how two measurements differ, and what may
+//! have caused the shape of a distribution.
 //!
 //! ```text
 //!  Histogram ─► Distribution (cells) ─┬─► Summary, Modes, Fits            of one distribution
@@ -9,8 +9,8 @@
 //!  several Distributions ─────────────┼─► Comparison ─► Gate
 //!  Measurement, NoiseRecording ───────┴─► Diagnosis: all of it and hints with their evidence
 //! ```
-//! All of it are pure functions, and of a seed where something is drawn. Trials are known to the width of their bins;
-//! every number that depends on that says so where it is defined.
+//! All of these are pure functions, of a seed as well where something is drawn at random. Trials are known to the
+//! width of their bins; every number that depends on it says so where it is defined.
 
 pub mod agreement;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! What a run means.
+//! Analysis of simulated runs, traces and measurements.
 
 pub mod assess;
 pub mod critical_path;

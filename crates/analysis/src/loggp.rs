@@ -1,8 +1,8 @@
-//! The parameters of LogGP between two processes, measured.
+//! Measures the LogGP parameters between two processes.
 //!
-//! A [`Probe`] makes the few experiments that are needed, on MPI or in a simulation; [`measure`] repeats them and
-//! works out L, o_s, o_r, g, G, O and S as this project's model means them. With b = max(k, 1) − 1 for messages of
-//! k bytes, and O ≤ G:
+//! A [`Probe`] runs the few necessary experiments, on MPI or in a simulation; [`measure`] repeats them and derives L,
+//! o_s, o_r, g, G, O and S as this project's model defines them. With b = max(k, 1) − 1 for messages of k bytes, and
+//! O ≤ G:
 //!
 //! | experiment | what the model says it takes |
 //! |---|---|
@@ -16,11 +16,11 @@
 //! The experiments with n messages and a delay are those of Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter
 //! assessment for modern interconnection networks" (2007).
 //!
-//! - `experiments.rs` makes them in batches, each of which holds all of them once, so that a
-//!   disturbance of seconds falls on all alike. The value of a batch is the lower quartile of its repetitions.
-//! - `estimate.rs` makes parameters of the medians over the batches, and confidence intervals by drawing
-//!   batches and sizes again (bootstrap).
-//! - `judge.rs` decides what may be believed, and says what could not be found and was assumed instead.
+//! - `experiments.rs` runs them in batches, each of which contains every experiment, so that a
+//!   disturbance of seconds affects all alike. The value of a batch is the lower quartile of its repetitions.
+//! - `estimate.rs` derives the parameters from the medians over the batches, and confidence intervals by
+//!   resampling batches and sizes (bootstrap).
+//! - `judge.rs` decides which estimates are reliable, and reports what was assumed instead of the others.
 
 mod estimate;
 mod experiments;
@@ -42,7 +42,7 @@ use straggler_model::network::{Link, Network, PerByte};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Train {
     pub count: u32,
-    /// What the sender computes between two of them.
+    /// How long the sender computes between two messages.
     pub delay: Time,
     pub bytes: u64,
 }
@@ -50,32 +50,32 @@ pub struct Train {
 /// How long a train took, as its sender sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrip {
-    /// Until the last send was over.
+    /// Until the last send has finished.
     pub sent: Time,
-    /// Until the answer of one byte had come, which the receiver sends when it has received the last message.
+    /// Until the one-byte answer has arrived, which the receiver sends after it has received the last message.
     pub back: Time,
 }
 
-/// What a receiver does before it asks for a message.
+/// What a receiver does before it posts its receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Receiver {
-    /// It computes, and its communication library does nothing.
+    /// It computes; its communication library makes no progress.
     Computes,
-    /// It waits for something else inside of the library, which works on all messages.
+    /// It waits for something else inside the library, which makes progress on all messages.
     Polls,
 }
 
-/// Two processes that can be told to exchange messages. Each call is one experiment, from a quiet network to a quiet
-/// network, and takes off what its clock costs.
+/// Two processes that exchange messages on demand. Each call is one experiment, which starts and ends with a quiet
+/// network; the cost of the clock is subtracted.
 pub trait Probe {
     type Error;
 
     fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Self::Error>;
 
-    /// How long a send takes whose receiver asks for the message `late` after it was told that the message will come.
+    /// The duration of a send whose receiver posts its receive `late` after it learned of the message.
     fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Self::Error>;
 
-    /// How long a receive takes that is called `after` the message was on its way.
+    /// The duration of a receive that is called `after` the message was sent.
     fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Self::Error>;
 }
 
@@ -84,11 +84,11 @@ pub trait Probe {
 pub struct Settings {
     /// The largest message, in bytes.
     pub largest: u64,
-    /// An interval of 95 % confidence takes at least six.
+    /// A 95 % confidence interval needs at least six.
     pub batches: usize,
-    /// Of each experiment in a batch.
+    /// Repetitions of each experiment in a batch.
     pub repetitions: usize,
-    /// Draws for the confidence intervals, and what they are drawn from.
+    /// Number of bootstrap samples for the confidence intervals, and their seed.
     pub draws: usize,
     pub seed: u64,
 }
@@ -99,7 +99,7 @@ impl Default for Settings {
     }
 }
 
-/// A time in picoseconds, and between what it lies with 95 % confidence.
+/// A time in picoseconds, with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Estimate {
     pub ps: f64,
@@ -118,53 +118,53 @@ impl Estimate {
         Estimate { ps, low_ps: ps, high_ps: ps }
     }
 
-    /// The same, where nothing is negative.
+    /// The same, with negative values replaced by 0.
     fn at_least_nothing(self) -> Estimate {
         let up = |ps: f64| ps.max(0.0);
         Estimate { ps: up(self.ps), low_ps: up(self.low_ps), high_ps: up(self.high_ps) }
     }
 }
 
-/// Messages that are sent in one way: the time from the beginning of a send to the end of its receive is
+/// A range of sizes that is sent in the same way: the time from the start of a send to the end of its receive is
 /// `at_zero` + (k−1)·`per_byte`.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Protocol {
-    /// The smallest and the largest size that was measured of it.
+    /// The smallest and the largest measured size of this protocol.
     pub from_bytes: u64,
     pub to_bytes: u64,
     pub at_zero: Estimate,
     pub per_byte: Estimate,
 }
 
-/// What messages of one size took.
+/// Measured times of messages of one size.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Measured {
     pub bytes: u64,
-    /// From the beginning of a send to the end of its receive.
+    /// From the start of a send to the end of its receive.
     pub one_way_ps: f64,
-    /// From one message to the next, where many follow each other.
+    /// From one message to the next in a long train.
     pub stream_ps: f64,
 }
 
-/// The parameters that were measured.
+/// The measured parameters.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct LogGp {
     pub latency: Estimate,
     pub send_overhead: Estimate,
     pub recv_overhead: Estimate,
-    /// g; none where it hides behind the overheads and is taken to be 0.
+    /// g; none if it is hidden by the overheads and assumed to be 0.
     pub gap: Option<Estimate>,
-    /// G of the protocol that describes all sizes best, which is the one of the network file.
+    /// G of the protocol that fits all sizes best; it goes into the network file.
     pub gap_per_byte: Estimate,
     pub overhead_per_byte: Estimate,
     /// S in bytes; none if even the largest messages are sent eagerly.
     pub eager_limit: Option<u64>,
-    /// What a byte takes in a stream of the largest messages.
+    /// Time per byte in a stream of the largest messages.
     pub stream_per_byte: Estimate,
-    /// By size.
+    /// Ordered by size.
     pub protocols: Vec<Protocol>,
     pub points: Vec<Measured>,
-    /// What could not be found, what was assumed instead, and what does not fit together.
+    /// What could not be measured, what was assumed instead, and inconsistencies.
     pub doubts: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl LogGp {
     pub fn link(&self) -> Link {
         let time = |estimate: &Estimate| Time(estimate.ps.max(0.0).round() as u64);
         Link {
-            // Without any latency, nothing could be simulated in parallel.
+            // Without latency there would be no lookahead for parallel simulation.
             latency: time(&self.latency).max(Time::from_ns(1)),
             send_overhead: time(&self.send_overhead),
             recv_overhead: time(&self.recv_overhead),
@@ -189,17 +189,17 @@ impl LogGp {
     }
 }
 
-/// What a measurement is at.
+/// The progress of a measurement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stage {
-    /// Looking for S.
+    /// Searching for S.
     EagerLimit,
-    /// Batches that are done.
+    /// Finished batches.
     Batches { done: usize, of: usize },
 }
 
-/// Measures. Fails only if the probe does. `proceed` is told how far it is and says whether to go on; where it says no, the
-/// batches so far count. None if these are fewer than six, of which nothing can be said.
+/// Runs all experiments. Fails only if the probe does. `proceed` gets the progress and returns whether to go on; if
+/// not, the batches so far are used. None if there are fewer than six, too few for an interval.
 pub fn measure<P: Probe>(
     probe: &mut P,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Which nodes of a cluster hold up a job: noise that was measured on all of them at the same time, and what it costs.
+//! Which nodes of a cluster slow down a job: noise measured on all of them at the same time, and its cost.
 //!
 //! ```text
 //!  Part (what a process measured) ─► Cluster ─┬─► waits: how long a job waits for each node alone
@@ -8,8 +8,8 @@
 //!                                               ├─► moments: whether noise hits several nodes at once
 //!                                               └─► Summary ─► baseline: what has become worse
 //! ```
-//! All are pure functions of the measurements and of a seed. A cluster of one node is compared core by core
-//! ([`Cluster::by_core`]); everything below then speaks of cores.
+//! All are pure functions of the measurements and a seed. A cluster of one node is compared core by core
+//! ([`Cluster::by_core`]); everything below then refers to cores.
 
 pub mod baseline;
 mod cluster;

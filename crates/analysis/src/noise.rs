@@ -34,7 +34,7 @@ use straggler_model::noise::NoiseRecording;
 /// The analysis of one recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Analysis {
-    /// Of all cores together.
+    /// For all cores together.
     pub overhead: Overhead,
     pub cores: Vec<CoreOverhead>,
     pub phases: Vec<SlowPhases>,

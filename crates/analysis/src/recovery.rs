@@ -1,8 +1,8 @@
-//! What redundant exchanges win back of the time that noise in communication costs (Chen and Suda).
+//! How much redundant exchanges recover of the time that noise in communication costs (Chen and Suda).
 //!
-//! Three runs with the same noise: the conventional butterfly, the redundant one, and a quiet one whose
-//! communication is spared while its computation is not. The quiet one is the best that any change to the
-//! exchange could reach, so the recovery ratio is (conventional - redundant) / (conventional - quiet).
+//! Three runs with the same noise: the conventional butterfly, the redundant one, and a quiet one in which noise
+//! affects computation but not communication. No change to the exchange can beat the quiet run, so the recovery ratio
+//! is (conventional - redundant) / (conventional - quiet).
 
 use std::ops::Range;
 use straggler_model::Time;
@@ -12,7 +12,7 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Replicas, Workload};
 
-/// A butterfly in cycles, and when its redundant form sends more.
+/// A butterfly in cycles, and when its redundant form sends additional messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     pub conventional: Butterfly,
@@ -26,7 +26,7 @@ pub struct Case {
     pub messages: u64,
 }
 
-/// The three runs with one draw of the noise.
+/// Three runs with the same noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trial {
     pub conventional: Case,
@@ -35,7 +35,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The share of the loss that is won back; `None` where noise in communication costs nothing.
+    /// The share of the loss that is recovered; none if noise in communication costs nothing.
     pub fn ratio(&self) -> Option<f64> {
         let [conventional, redundant, quiet] =
             [self.conventional, self.redundant, self.quiet].map(|case| case.makespan.ps() as f64);
@@ -48,12 +48,12 @@ impl Experiment {
         self.conventional.with_redundancy(self.redundancy)
     }
 
-    /// Messages of a trial, at most.
+    /// Upper limit on the messages of a trial.
     pub fn messages(&self) -> u64 {
         self.conventional.messages().saturating_mul(2).saturating_add(self.redundant().messages())
     }
 
-    /// All three cases for each replica of the noise.
+    /// Runs all three cases for each replica of the noise.
     pub fn trials(
         &self,
         runner: &Replicas<'_>,
@@ -72,7 +72,7 @@ impl Experiment {
         })
     }
 
-    /// The conventional and the redundant butterfly where nothing disturbs: what redundancy costs.
+    /// The conventional and the redundant butterfly without noise: the cost of redundancy.
     pub fn undisturbed(&self, runner: &Replicas<'_>) -> Result<[Case; 2], RunError> {
         let threads = runner.threads;
         Ok([case(runner, self.conventional, None, threads)?, case(runner, self.redundant(), None, threads)?])
@@ -90,7 +90,7 @@ fn case(
     Ok(Case { makespan: outcome.makespan(), messages: outcome.messages })
 }
 
-/// The mean recovery ratio of all trials in which there was something to recover.
+/// The mean recovery ratio of all trials with something to recover.
 pub fn mean_ratio(trials: &[Trial]) -> Option<MeanInterval> {
     let ratios: Vec<f64> = trials.iter().filter_map(Trial::ratio).collect();
     mean_interval(&ratios, CONFIDENCE)

@@ -1,11 +1,11 @@
-//! Lines through the times of messages, for `predict --fit` and for the measurement of LogGP.
+//! Fits lines to the times of messages, for `predict --fit` and for the measurement of LogGP.
 //!
-//! [`least_squares`] solves equations in two unknowns, each with a weight: both use it. `predict --fit` has equations of whole
-//! programs, which are no points of a line; the rest is for LogGP. [`robust_line`] finds the points that
-//! lie on a line by the weighted median of all slopes (Theil and Sen), leaves out the others, and takes the least
-//! squares of the rest. [`segments`] cuts points into as many lines as their errors justify.
+//! [`least_squares`] solves weighted equations in two unknowns; both use it. The equations of `predict --fit`
+//! describe whole programs, not points of a line, so the rest is only for LogGP. [`robust_line`] finds the points on
+//! a line by the weighted median of all slopes (Theil–Sen), drops the others, and fits the rest by least squares.
+//! [`segments`] cuts points into as many lines as their errors justify.
 
-/// `first`·x + `second`·y = `value`, and how much that counts.
+/// The equation `first`·x + `second`·y = `value`, and its weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Equation {
     pub weight: f64,
@@ -14,10 +14,11 @@ pub struct Equation {
     pub value: f64,
 }
 
-/// Below this, as 1 − cos² of the angle between the two columns, equations are too much alike to tell x from y.
+/// If 1 − cos² of the angle between the two columns is below this, the equations are too similar to separate x from
+/// y.
 const ALIKE: f64 = 0.01;
 
-/// The x and y with the least weighted sum of squared errors; none if the equations are alike or too few.
+/// The x and y with the least weighted sum of squared errors; none if the equations are too similar or too few.
 pub fn least_squares(equations: impl IntoIterator<Item = Equation>) -> Option<(f64, f64)> {
     let [mut aa, mut ab, mut bb, mut ay, mut by] = [0.0; 5];
     for Equation { weight, first: a, second: b, value: y } in equations {
@@ -32,7 +33,7 @@ pub fn least_squares(equations: impl IntoIterator<Item = Equation>) -> Option<(f
     (determinant > ALIKE * aa * bb).then(solved)
 }
 
-/// A value y at x, and by how much y may be off.
+/// A value y at x, with the error of y.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
     pub x: f64,
@@ -51,24 +52,24 @@ impl Line {
         self.at_zero + self.slope * x
     }
 
-    /// How many of its errors a point lies off the line.
+    /// The distance of a point from the line, in errors of the point.
     fn miss(&self, point: &Point) -> f64 {
         (point.y - self.at(point.x)).abs() / point.error
     }
 }
 
-/// A point this many times farther off than usual does not count.
+/// A point this many times as far off as usual is an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// A usual deviation, as a multiple of the median one, if deviations are normal.
+/// The ratio of the standard deviation to the median absolute deviation, for normal values.
 const USUAL: f64 = 1.4826;
 
-/// The line through most of the points, whatever the others are. None if there are fewer than three values of x.
+/// The line through most of the points, ignoring outliers. None if there are fewer than three values of x.
 pub fn robust_line(points: &[Point]) -> Option<Line> {
     let through = median_line(points)?;
     let mut misses: Vec<f64> = points.iter().map(|point| through.miss(point)).collect();
     misses.sort_unstable_by(f64::total_cmp);
-    // Errors that are stated too small must not make outliers of half the points.
+    // If errors are given too small, half of the points must not become outliers.
     let usual = (USUAL * misses[misses.len() / 2]).max(1.0);
     let kept = points.iter().filter(|point| through.miss(point) <= OUTLIER * usual);
     let refined = least_squares(kept.map(|point| Equation {
@@ -80,7 +81,7 @@ pub fn robust_line(points: &[Point]) -> Option<Line> {
     Some(refined.map_or(through, |(at_zero, slope)| Line { at_zero, slope }))
 }
 
-/// The line whose slope is the median of the slopes between two points, each weighted by how well the two tell it.
+/// The line whose slope is the median of the slopes between two points, each weighted by its precision.
 fn median_line(points: &[Point]) -> Option<Line> {
     let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
     for (index, one) in points.iter().enumerate() {
@@ -112,22 +113,22 @@ fn weighted_median(values: &mut [(f64, f64)]) -> f64 {
     reached.or(values.last()).map_or(0.0, |(value, _)| *value)
 }
 
-/// A line has at least so many points: one more than could lie on it by chance, and one that may be an outlier.
+/// The fewest points of a line: the two that define it, one that confirms it, and one that may be an outlier.
 pub const LEAST: usize = 4;
 
-/// A single point costs at most this much, so that an outlier makes no line of its own.
+/// A single point costs at most this much, so an outlier does not become its own line.
 const WORST: f64 = 8.0;
 
-/// Cuts points, which are sorted by x, into pieces that lie on a line each. A line more has to pay for its three
-/// parameters (height, slope, and where it begins): the sum of misses falls by 3·ln n, or the line is not there.
-/// That is the Bayesian information criterion for errors with Laplace's distribution, doubled for caution.
+/// Cuts points, sorted by x, into pieces that each lie on a line. An additional line must pay for its three
+/// parameters (height, slope, and start): it is kept only if the sum of misses falls by 3·ln n. That is the Bayesian
+/// information criterion for errors with a Laplace distribution, doubled for caution.
 pub fn segments(points: &[Point]) -> Vec<std::ops::Range<usize>> {
     let count = points.len();
     if count < 2 * LEAST {
         return (count > 0).then_some(0..count).into_iter().collect();
     }
     let penalty = 3.0 * (count as f64).ln();
-    // The best way to cut the first `end` points: what it costs, and where its last piece begins.
+    // The best way to cut the first `end` points: its cost, and the start of its last piece.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0].0 = 0.0;
     for end in LEAST..=count {
@@ -166,14 +167,14 @@ mod tests {
         x.map(|x| Point { x, y: of(x), error: 0.005 * of(x) }).collect()
     }
 
-    /// Where the pieces end, each of which begins where the last one ended.
+    /// The ends of the pieces, each of which begins where the previous one ended.
     fn ends(points: &[Point]) -> Vec<usize> {
         let pieces = segments(points);
         assert!(pieces.windows(2).all(|pair| pair[0].end == pair[1].start));
         pieces.iter().map(|piece| piece.end).collect()
     }
 
-    /// x + y = 3, x + 2y = 4, 2x + y = 5 hold for (2, 1); weights do not matter then.
+    /// x + y = 3, x + 2y = 4, 2x + y = 5 are all solved by (2, 1), whatever the weights.
     #[test]
     fn equations_that_agree() {
         let equation = |weight, first, second, value| Equation { weight, first, second, value };
@@ -222,7 +223,7 @@ mod tests {
     }
 
     proptest! {
-        /// Errors of the size that is stated make no further lines, and the slope stays within them.
+        /// Errors of the stated size create no additional lines, and the slope stays within them.
         #[test]
         fn noise_makes_no_lines(noise in prop::collection::vec(-1.0..1.0f64, 20), slope in 0.01..10.0f64) {
             let mut given = points(|x| 5_000.0 + slope * x);

@@ -1,4 +1,4 @@
-//! Studies: many simulations of many settings, each in many replicas.
+//! Studies: simulations of many settings, each with many replicas.
 //!
 //! ```text
 //!  TOML ─► Study ─► Plan (points, tasks, everything loaded) ─► Runner ─► Results
@@ -6,11 +6,11 @@
 //!                                                              ▼  │ what is there already
 //!                                                             Journal
 //! ```
-//! A [`Study`] says what is to be run, a [`Plan`] is that with every file read and every schedule built: its
-//! points in their canonical order, and the tasks that must be run for them. Points that are the same are one
-//! task, and so is the noiseless run of all points with one schedule and one network. The [`StudyRunner`] keeps all
-//! threads busy, and hands out what it finds in batches, which a [`Journal`] keeps. Numbers are keyed by seed,
-//! replica, rank and source, so they depend neither on threads nor on the order in which batches come.
+//! A [`Study`] describes what to run. A [`Plan`] is the study with every file read and every schedule built: its
+//! points in their canonical order, and the tasks to run for them. Equal points share one task, and so do the
+//! noiseless runs of all points with the same schedule, network and latencies. The [`StudyRunner`] keeps all threads
+//! busy and returns results in batches, which a [`Journal`] stores. Random numbers are keyed by seed, replica, rank
+//! and source, so they depend neither on threads nor on the order of batches.
 
 mod accelerate;
 mod build;
@@ -39,5 +39,5 @@ pub use summary::{Series, Summary, series};
 pub use track::{Tracks, checkpoint_after};
 pub use values::share;
 
-/// Raised when a change of the model changes numbers, so that results of before and after are never mixed.
+/// Incremented when a change of the model changes results, so that old and new results are never mixed.
 pub const MODEL_VERSION: u32 = 1;

@@ -1,7 +1,7 @@
-//! What a traced run would have been like: with other computations, other messages, another network.
+//! Predicts a traced run under a hypothesis: with other computation, other messages, or another network.
 //!
-//! A hypothesis makes another trace of the trace; the file stays as it is. Both are replayed by the same code, and become
-//! traces again, in which wait states are found as in a recorded one.
+//! A hypothesis turns the trace into a changed one; the file is not modified. The original and the changed trace are
+//! replayed by the same code. The result is a trace again, whose wait states are found as in a recorded one.
 //!
 //! ```text
 //! Trace ─► Hypothesis ─► Trace' ─► TracedRun ─► Playback ─► replay ─► simulated Trace ─► WaitStates

@@ -1,4 +1,4 @@
-//! What analyses find in runs and recordings whose truth is known.
+//! Analyses of runs and recordings whose true properties are known.
 
 #[path = "analysis/beckman.rs"]
 mod beckman;

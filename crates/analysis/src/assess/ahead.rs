@@ -5,7 +5,7 @@ use super::{Asked, Question, removal, variation, work};
 use crate::inflection::LEAST_REPLICAS;
 use straggler_sim::Workload;
 
-/// What is simulated next.
+/// The next simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stage<'a> {
     /// The operation, the program, or the cause that is removed.
@@ -15,7 +15,8 @@ pub struct Stage<'a> {
     pub ahead: u64,
 }
 
-/// Expected replicas of a point that has not run. Small scales may need many, but large ones, which cost most, need few.
+/// Expected replicas of a point that has not run. Small scales may need many, but large ones, which cost most, need
+/// few.
 const EXPECTED_REPLICAS: u32 = 2 * LEAST_REPLICAS;
 
 impl Question<'_> {

@@ -26,7 +26,7 @@ const ONE_CURVE: f64 = 0.8;
 /// The removals at one scale get at most this share of the remaining time.
 const REMOVALS: f64 = 0.7;
 
-/// Shorter times of a point are mostly chance, in seconds.
+/// Points that took less time than this, in seconds, say little about the speed: mostly chance.
 const NOTICEABLE: f64 = 0.05;
 
 impl std::fmt::Debug for TimeLimit<'_> {

@@ -1,10 +1,10 @@
-//! What a stretch of time is made of.
+//! The composition of a stretch of time.
 
 use serde::Serialize;
 use std::ops::AddAssign;
 use straggler_model::Time;
 
-/// Time by what it was spent on, in picoseconds.
+/// Time split by what it was spent on, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Parts {
     #[serde(rename = "compute_ps")]
@@ -29,7 +29,7 @@ pub struct Parts {
     pub overhead_bytes: u64,
     #[serde(rename = "noise_ps")]
     pub noise: u64,
-    /// The way of rendezvous acknowledgements, A.
+    /// Time rendezvous acknowledgements are under way, A.
     #[serde(rename = "rendezvous_ps")]
     pub rendezvous: u64,
 }
@@ -39,7 +39,7 @@ impl Parts {
         Time(self.named().iter().map(|(_, part)| part).sum())
     }
 
-    /// Every part with the name a person reads.
+    /// All parts with their display names.
     pub fn named(&self) -> [(&'static str, u64); 9] {
         [
             ("compute", self.compute),
@@ -69,8 +69,8 @@ impl AddAssign for Parts {
     }
 }
 
-/// How often each parameter is on the path: the derivative of the makespan by it, as long as the path
-/// stays critical.
+/// How often each parameter is on the path: the derivative of the makespan with respect to it, as
+/// long as the path stays critical.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
     #[serde(rename = "L")]
@@ -87,13 +87,14 @@ pub struct Counts {
     /// Bytes that pay O.
     #[serde(rename = "O")]
     pub overhead_bytes: u64,
-    /// Acknowledgements. Where A is L, they count as L too.
+    /// Acknowledgements. If A is L, they count as L too.
     #[serde(rename = "A")]
     pub acknowledgements: u64,
 }
 
 impl Counts {
-    /// In the order of [`Parts::named`]: how often a part's parameter is on the path, and of what.
+    /// For each part of [`Parts::named`], in that order, how often its parameter is on the path,
+    /// and in which unit.
     pub fn beside_parts(&self) -> [Option<(u64, Unit)>; 9] {
         [
             None,
@@ -109,7 +110,7 @@ impl Counts {
     }
 }
 
-/// What a parameter is counted in.
+/// The unit in which a parameter is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Times,

@@ -8,7 +8,7 @@ use straggler_sim::observers::Recorder;
 use straggler_sim::observers::recorder::{Bound, Event, EventId, EventKind};
 use straggler_sim::{Acknowledgement, Simulation};
 
-/// A stretch of the path on one rank. What a message needs to get to the next rank belongs to the sender.
+/// A stretch of the path on one rank. The transfer of a message to the next rank belongs to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Stretch {
     pub rank: Rank,
@@ -31,23 +31,23 @@ pub struct CriticalPath {
     pub makespan: Time,
     /// The rank that finishes last.
     pub last_rank: Rank,
-    /// What the makespan is made of; adds up to it exactly.
+    /// The composition of the makespan; adds up to it exactly.
     pub parts: Parts,
-    /// How often each parameter is on the path: the derivative of the makespan by it.
+    /// How often each parameter is on the path: the derivative of the makespan with respect to it.
     pub derivatives: Counts,
-    /// Whether no event of the path was held up by two things equally long, and no other rank finishes
-    /// with this one.
+    /// Whether the path is the only one: no event on it waited equally long for two things, and no other rank
+    /// finishes at the same time.
     pub unique: bool,
     /// From the start of the run to its end.
     pub stretches: Vec<Stretch>,
-    /// Noise that fell on any process, on the path or off it.
+    /// Noise on all processes, whether on the path or not.
     #[serde(rename = "noise_injected_ps")]
     pub noise_injected: u128,
-    /// Noise that reached the end: that of all events which, had they taken any longer, would have made
-    /// the makespan longer. With several chains of equal length it is more than the noise on one of them.
+    /// Noise that reached the end: the noise of all events without slack, which would extend the makespan if they
+    /// took any longer. With several chains of equal length, it exceeds the noise on one of them.
     #[serde(rename = "noise_propagated_ps")]
     pub noise_propagated: u128,
-    /// Noise of events that could have taken longer still: waiting took it up on the way.
+    /// Noise of events with slack, absorbed by waiting.
     #[serde(rename = "noise_absorbed_ps")]
     pub noise_absorbed: u128,
 }
@@ -62,7 +62,7 @@ struct Walk<'a> {
 }
 
 impl CriticalPath {
-    /// The path of a run of `simulation`, from the recorders of its parts.
+    /// The critical path of a run of `simulation`; there is one recorder for each part of the run.
     pub fn of(recorders: &[Recorder], simulation: &Simulation<'_>) -> CriticalPath {
         let walk = Walk {
             recorders,
@@ -81,7 +81,7 @@ impl Walk<'_> {
         self.recorders.get(part)?.events.get(place)
     }
 
-    /// The rank that finishes last (of several the first), its time and event, and whether it is alone.
+    /// The rank that finishes last (the first of several), its finish time and event, and whether it is the only one.
     fn end(&self) -> (Rank, Time, EventId, bool) {
         let mut end = (0, Time::ZERO, EventId::default(), true);
         for recorder in self.recorders {
@@ -125,8 +125,8 @@ impl Walk<'_> {
         path
     }
 
-    /// The noise of every event without slack: it lies on a chain, tight from event to event, to a rank
-    /// that finishes last, and the hop from it contains its noise.
+    /// The noise of every event without slack. Such an event lies on a chain, tight from event to event, that leads
+    /// to a rank that finishes last, and its hop on this chain contains its noise.
     fn propagated(&self, makespan: Time) -> u128 {
         let mut reached: Vec<Vec<u8>> =
             self.recorders.iter().map(|recorder| vec![0; recorder.events.len()]).collect();
@@ -158,7 +158,7 @@ impl Walk<'_> {
         noise
     }
 
-    /// What lies between the run of `event` and `to`, where it let something else go on.
+    /// The parts of the time from the start of `event` until `to`, when it released what was waiting for it.
     fn hop(&self, event: &Event, bound: Bound, to: Time) -> (Parts, Counts) {
         match (bound, event.kind) {
             (Bound::Start | Bound::Started, _) => Default::default(),
@@ -176,12 +176,12 @@ impl Walk<'_> {
                 Parts { compute: event.amount, noise: event.noise.ps(), ..Parts::default() },
                 Counts::default(),
             ),
-            // A receive and an acknowledgement take no time themselves.
+            // Receives and acknowledgements take no time themselves.
             (_, EventKind::Recv | EventKind::Acknowledgement | EventKind::Calc) => Default::default(),
         }
     }
 
-    /// The parameters of the message of an event, those that it drew included.
+    /// The link parameters of an event's message, including those drawn for it.
     fn link(&self, from: Rank, to: Rank, event: &Event) -> Link {
         let link = *self.network.link(from, to);
         let Some(drawn) = self.latency else { return link };
@@ -232,7 +232,7 @@ impl CriticalPath {
     }
 }
 
-/// What a message waits behind an earlier one that was given a longer latency counts as latency.
+/// If a message waits behind an earlier one with a longer drawn latency, the wait counts as latency.
 fn flight(link: &Link, event: &Event, to: Time) -> (Parts, Counts) {
     let latency = to.since(event.t + link.send_overhead);
     let parts = Parts { send_overhead: link.send_overhead.ps(), latency: latency.ps(), ..Parts::default() };

@@ -1,10 +1,10 @@
-//! How far two ways of sorting the same things into groups agree.
+//! How well two groupings of the same items agree.
 
 use statrs::function::gamma::ln_gamma;
 
-/// Adjusted mutual information (Vinh, Epps and Bailey, JMLR 11, 2010): 1 where each grouping follows from the other, about
-/// 0 where they have as much in common as chance gives them. By the larger of both entropies; 0 where one of the
-/// groupings has a single group.
+/// Adjusted mutual information (Vinh, Epps and Bailey, JMLR 11, 2010): 1 if each grouping determines the other, about
+/// 0 if they agree no better than by chance. Normalised by the larger of both entropies; 0 if one of the groupings
+/// has a single group.
 pub fn adjusted_mutual_information(one: &[usize], other: &[usize]) -> f64 {
     let table = Table::of(one, other);
     let entropy = table.entropy(&table.rows).max(table.entropy(&table.columns));
@@ -15,7 +15,7 @@ pub fn adjusted_mutual_information(one: &[usize], other: &[usize]) -> f64 {
     ((table.information() - expected) / (entropy - expected)).clamp(-1.0, 1.0)
 }
 
-/// How often each group of one meets each group of the other.
+/// The contingency table: how many items each pair of groups shares.
 struct Table {
     cells: Vec<((usize, usize), f64)>,
     rows: Vec<f64>,
@@ -54,7 +54,7 @@ impl Table {
         self.cells.iter().map(part).sum()
     }
 
-    /// What groups of these sizes have in common on average, over all ways to fill them.
+    /// The expected mutual information of groups of these sizes, over all random assignments.
     fn expected_information(&self) -> f64 {
         let n = self.all;
         let factorial = |count: f64| ln_gamma(count + 1.0);
@@ -96,7 +96,7 @@ mod tests {
         assert!(mean.abs() < 0.01, "{mean}");
     }
 
-    /// The expectation, by all 24 ways to give four things to groups.
+    /// Compares the expectation with the mean over all 24 assignments of four items.
     #[test]
     fn the_expectation_is_that_over_all_ways() {
         let one = [0, 0, 1, 1];

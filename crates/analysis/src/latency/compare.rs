@@ -26,7 +26,7 @@ pub struct Comparison {
     pub width: Option<Ratio>,
     pub kolmogorov_smirnov: KolmogorovSmirnov,
     pub mann_whitney: MannWhitney,
-    /// None if all trials are equal.
+    /// None for fewer than five trials.
     pub anderson_darling: Option<AndersonDarling>,
     /// Whether both have the same bins, so that their counts are directly comparable.
     pub same_bins: bool,
@@ -146,7 +146,7 @@ pub struct Change {
     pub unknown: Unknown,
 }
 
-/// What is undecided because the deciding times lie outside the bins.
+/// Properties that are undecided because the deciding times lie outside the bins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Unknown {
     pub shift: bool,

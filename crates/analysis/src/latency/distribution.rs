@@ -1,4 +1,4 @@
-//! A distribution as cells: what every layout of bins, and a list of times, comes to.
+//! A distribution as cells, the common form of all histogram layouts and of lists of exact times.
 
 use super::{Group, Variation};
 use straggler_model::Time;
@@ -6,7 +6,7 @@ use straggler_model::latency::{Bins, Histogram, Outside};
 use straggler_model::noise::recording::Origin;
 use straggler_model::stats::quantile_ranks;
 
-/// Trials from `low` up to, but without, `high`, in ps.
+/// Trials from `low` (inclusive) to `high` (exclusive), in ps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cell {
     pub low: f64,
@@ -20,27 +20,27 @@ impl Cell {
     }
 }
 
-/// Cells that are not empty, in order and apart from each other, with the exact totals of their trials.
+/// Non-empty cells, ascending and without overlap, with the exact totals of their trials.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Distribution {
     cells: Vec<Cell>,
-    /// Trials up to the end of each cell.
+    /// Cumulative number of trials up to the end of each cell.
     up_to: Vec<u64>,
     pub min_ps: f64,
     pub max_ps: f64,
     pub mean_ps: f64,
-    /// Of the sample; nothing for a single trial.
+    /// Sample variance; none for a single trial.
     pub variance_ps2: Option<f64>,
-    /// The layout of the histogram; nothing for times that are known exactly.
+    /// The layout of the histogram; none for exact times.
     pub bins: Option<Bins>,
-    /// Trials of which no time is known, only a bound.
+    /// Trials with an unknown time, for which only a bound is known.
     below: Unknown,
     above: Unknown,
-    /// How far trials depend on each other.
+    /// How strongly trials depend on each other.
     pub variation: Variation,
 }
 
-/// Trials outside the bins, and the edge that they lie beyond.
+/// Trials outside the bins, and the edge beyond which they lie.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Unknown {
     count: u64,
@@ -48,8 +48,8 @@ struct Unknown {
 }
 
 impl Distribution {
-    /// Nothing for no trials. What was shorter than the timer's cost is a trial of 0; what lies beyond the last bin is
-    /// in a cell up to the maximum.
+    /// None if there are no trials. Trials shorter than the timer's cost count as 0; those beyond the last bin form a
+    /// cell up to the maximum.
     pub fn of(histogram: &Histogram) -> Option<Distribution> {
         let (min, max) = (histogram.min()?, histogram.max()?);
         let mut cells: Vec<Cell> = histogram
@@ -83,14 +83,14 @@ impl Distribution {
         })
     }
 
-    /// All trials of a group, and how they vary from cycle to cycle or from run to run.
+    /// All trials of a group, with their variation from cycle to cycle or from run to run.
     pub fn of_group(group: &Group, origins: &[Origin]) -> Option<Distribution> {
         let mut found = Distribution::of(&group.all.trials)?;
         found.variation = Variation::of(&found, &group.cycles, origins);
         Some(found)
     }
 
-    /// The same of times that are known exactly.
+    /// The distribution of exact times, which must be sorted.
     pub fn of_sorted(times: &[Time]) -> Option<Distribution> {
         let (first, last) = (times.first()?, times.last()?);
         let cell = |same: &[Time]| {
@@ -136,7 +136,7 @@ impl Distribution {
         &self.cells
     }
 
-    /// Trials whose time is known: those within the bins, and a single one beyond them, which is the maximum.
+    /// Cells of trials with a known time: those within the bins, and a single one beyond them, which is the maximum.
     pub fn known_cells(&self) -> impl DoubleEndedIterator<Item = Cell> + '_ {
         let known = self.cells.len() - usize::from(self.above.count > 1);
         let within = self.cells[..known].iter().enumerate().map(|(place, &cell)| {
@@ -146,39 +146,39 @@ impl Distribution {
         within.filter(|cell| cell.count > 0)
     }
 
-    /// From where to where times are known; nothing where no trial lies within the bins.
+    /// The range of the known times; none if there are none.
     pub fn known_range(&self) -> Option<(f64, f64)> {
         let (first, last) = (self.known_cells().next()?, self.known_cells().next_back()?);
         let low = if self.below.count > 0 { first.low } else { self.ends(&first).0 };
         Some((low, self.ends(&last).1))
     }
 
-    /// A quantile of the trials whose time is known.
+    /// A quantile of the trials with a known time.
     pub fn quantile_of_known(&self, level: f64) -> f64 {
         let [below, above] = self.unknown();
         let known = (self.count() - below - above) as f64;
         self.quantile((below as f64 + level * known) / self.count() as f64)
     }
 
-    /// The ends of the cell in which the median of the trials lies whose time is known.
+    /// The ends of the cell that contains the median of the trials with a known time.
     pub fn bounds_of_known_median(&self) -> (f64, f64) {
         let [below, above] = self.unknown();
         let known = (self.count() - below - above) as f64;
         self.bounds((below as f64 + 0.5 * known) / self.count() as f64)
     }
 
-    /// Where the last bin ends, if more than one trial lies beyond it.
+    /// The end of the last bin, if more than one trial lies beyond it.
     pub fn known_up_to(&self) -> Option<f64> {
         (self.above.count > 1).then_some(self.above.edge.ps() as f64)
     }
 
-    /// Where the last bin ends, if any trial lies beyond it.
+    /// The end of the last bin, if any trial lies beyond it.
     pub fn edge_of_bins(&self) -> Option<f64> {
         (self.above.count > 0).then_some(self.above.edge.ps() as f64)
     }
 
-    /// Cells for comparing ranks: all trials beyond `cut` are equal, in a cell up to `end`. A cell that is cut keeps the part of
-    /// its trials that lies below.
+    /// Cells for comparing ranks: all trials beyond `cut` count as equal, in one cell up to `end`. A cell that
+    /// contains `cut` is split in proportion.
     pub fn ranked_cells(&self, cut: f64, end: f64) -> Vec<Cell> {
         let (mut cells, mut beyond) = (Vec::new(), 0.0);
         let binned = self.cells.len() - usize::from(self.above.count > 0);
@@ -195,13 +195,13 @@ impl Distribution {
         cells
     }
 
-    /// How many trials were shorter than the timer's cost, and how many lie beyond the last bin. A single one of the latter
-    /// is the maximum, of which the time is known.
+    /// The numbers of trials with an unknown time: those shorter than the timer's cost, and those beyond the last
+    /// bin. If only one lies beyond, it is the maximum, so its time is known.
     pub fn unknown(&self) -> [u64; 2] {
         [self.below.count, self.above.count.saturating_sub(u64::from(self.above.count == 1))]
     }
 
-    /// The bound of a quantile that lies outside the bins.
+    /// The bound of a quantile, if it lies outside the bins.
     pub fn outside(&self, level: f64) -> Option<Outside> {
         let rank = (level * self.count() as f64).ceil().max(1.0) as u64;
         if rank <= self.below.count {
@@ -215,7 +215,7 @@ impl Distribution {
         self.up_to.last().copied().unwrap_or(0)
     }
 
-    /// A cell without the part that minimum and maximum rule out.
+    /// The ends of a cell, clamped to the minimum and maximum.
     fn ends(&self, cell: &Cell) -> (f64, f64) {
         (cell.low.clamp(self.min_ps, self.max_ps), cell.high.clamp(self.min_ps, self.max_ps))
     }
@@ -224,12 +224,12 @@ impl Distribution {
         self.up_to.partition_point(|&up_to| (up_to as f64) < rank).min(self.cells.len() - 1)
     }
 
-    /// A quantile that lies within the bins.
+    /// A quantile, if it lies within the bins.
     pub fn known_quantile(&self, level: f64) -> Option<f64> {
         self.outside(level).is_none().then(|| self.quantile(level))
     }
 
-    /// Between what a quantile lies: both ends are equal within the bins.
+    /// Bounds on a quantile, both equal if it lies within the bins.
     pub fn quantile_ends(&self, level: f64) -> (f64, f64) {
         match self.outside(level) {
             Some(Outside::Below(edge)) => (self.min_ps, edge.ps() as f64),
@@ -238,8 +238,8 @@ impl Distribution {
         }
     }
 
-    /// What a share `level` of all trials lies below. Trials are taken as spread evenly over their cell. Outside the bins it
-    /// is the bound above them, or 0 below them.
+    /// The time below which a share `level` of all trials lies, with trials spread evenly over their cell. If it lies
+    /// beyond the last bin, the end of that bin; if it is shorter than the timer's cost, 0.
     pub fn quantile(&self, level: f64) -> f64 {
         match self.outside(level) {
             Some(Outside::Below(_)) => return self.min_ps,
@@ -250,7 +250,7 @@ impl Distribution {
         let index = self.cell_of(rank);
         let cell = &self.cells[index];
         let (low, high) = self.ends(cell);
-        // Times are whole picoseconds: such a cell holds a single value.
+        // Times are whole picoseconds, so a cell this narrow holds a single value.
         if high - low <= 1.0 {
             return low;
         }
@@ -262,21 +262,21 @@ impl Distribution {
         self.quantile(0.5)
     }
 
-    /// The ends of the cell in which a quantile lies: it is known no better than that.
+    /// The ends of the cell that contains a quantile, which is not known more precisely.
     pub fn bounds(&self, level: f64) -> (f64, f64) {
         let rank = (level * self.count() as f64).ceil().max(1.0);
         self.ends(&self.cells[self.cell_of(rank)])
     }
 
-    /// Between what the quantile of the distribution behind the trials lies, by order statistics and to the ends of
-    /// their cells; nothing where the trials are too few. Takes trials as independent.
+    /// Confidence interval of the quantile of the underlying distribution, from order statistics, widened to the ends
+    /// of their cells. None if there are too few trials. Assumes independent trials.
     pub fn interval(&self, level: f64, confidence: f64) -> Option<(f64, f64)> {
         let (low, high) = quantile_ranks(self.count(), level, confidence)?;
         let at = |rank: u64| self.ends(&self.cells[self.cell_of(rank as f64)]);
         Some((at(low).0, at(high).1))
     }
 
-    /// The ends of the cell in which a time lies; both are the time itself where no trial does.
+    /// The ends of the cell that contains a time; the time itself, twice, if no cell does.
     pub(super) fn cell_around(&self, ps: f64) -> (f64, f64) {
         let place = self.cells.partition_point(|cell| cell.high <= ps);
         self.cells.get(place).filter(|cell| cell.low <= ps).map_or((ps, ps), |cell| self.ends(cell))
@@ -294,8 +294,8 @@ impl Distribution {
         (before + inside) / self.count() as f64
     }
 
-    /// Counts on a grid of `ln` steps: all trials of which the time is known, each cell spread evenly over at least `smear` ps. The grid begins at
-    /// the logarithm that is returned.
+    /// Counts on a logarithmic grid with steps of `step` in `ln`: all trials with a known time, each cell spread
+    /// evenly over at least `smear` ps. Also returns the logarithm at which the grid begins.
     pub fn on_log_grid(&self, step: f64, smear: f64) -> (f64, Vec<f64>) {
         let (first, last) = self.known_range().unwrap_or((self.min_ps, self.min_ps));
         let least = (first - smear / 2.0).max(last * 1e-12).max(1.0);
@@ -319,10 +319,10 @@ impl Distribution {
     }
 }
 
-/// More places than this no picture and no mode needs.
+/// The most places of a grid; charts and modes need no more.
 const MOST_PLACES: usize = 1 << 16;
 
-/// Adds a count to the places of a grid between two times, in proportion to how long they are.
+/// Spreads a count over the places of a grid between two times, in proportion to their length in time.
 fn spread(
     grid: &mut [f64],
     count: f64,
@@ -362,9 +362,9 @@ mod tests {
         times.record_underflow();
         let found = Distribution::of(&times).unwrap();
         assert_eq!(found.count(), 7);
-        // The one that was negative counts as 0 and lies in the first bin.
+        // The underflow counts as 0 and lies in the first bin.
         assert_eq!(found.cells()[0], Cell { low: 0.0, high: 10.0, count: 2 });
-        // The only one beyond the last bin is the maximum.
+        // The only trial beyond the last bin is the maximum.
         assert_eq!(found.cells()[2].low, 250.0);
         assert_eq!((found.min_ps, found.max_ps), (0.0, 250.0));
         assert!((found.quantile(4.0 / 7.0) - 15.0).abs() < 1e-9);
@@ -392,14 +392,14 @@ mod tests {
         assert_eq!(found.outside(0.9), Some(Outside::Above(Time(100))));
         assert_eq!((found.quantile(0.9), found.quantile_ends(0.9)), (100.0, (100.0, 3900.0)));
         assert_eq!(found.quantile_ends(0.05), (0.0, 40.0));
-        // The longest is known.
+        // The maximum is known exactly.
         assert_eq!((found.outside(1.0), found.quantile(1.0)), (None, 3900.0));
         assert_eq!(found.unknown(), [10, 30]);
         let (from, grid) = found.on_log_grid(0.01, 0.0);
         assert_eq!((from.exp() > 25.0, grid.iter().sum::<f64>().round()), (true, 60.0));
         assert_eq!((found.known_range(), found.known_up_to()), (Some((30.0, 40.0)), Some(100.0)));
         assert!((found.quantile_of_known(0.5) - 35.0).abs() < 1e-9);
-        // A single one beyond the last bin is the longest.
+        // A single trial beyond the last bin is the maximum.
         let one = Distribution::of(&histogram(bins, &[5, 12, 250])).unwrap();
         assert_eq!((one.unknown(), one.outside(0.99)), ([0, 0], None));
         let all = Distribution::of(&histogram(bins, &[500; 100])).unwrap();
@@ -408,8 +408,8 @@ mod tests {
     }
 
     proptest! {
-        /// Quantiles and shares are inverse to each other, grids lose nothing, and merging is the same as recording
-        /// everything in one place.
+        /// Quantiles and shares are inverse to each other, grids keep all trials, and merging equals recording
+        /// everything in one histogram.
         #[test]
         fn of_any_times(values in prop::collection::vec(1u64..10_000_000, 1..200), q in 0.01f64..0.99) {
             let whole = histogram(Bins::default(), &values);
@@ -421,7 +421,7 @@ mod tests {
             let (_, grid) = found.on_log_grid(0.01, 0.0);
             prop_assert!((grid.iter().sum::<f64>() - values.len() as f64).abs() < 1e-6);
             let back = found.share_below(found.quantile(q));
-            // Where a cell has no width, its trials jump.
+            // In a cell without width, the share jumps by all of its trials.
             let one = found.cells().iter().map(|cell| cell.count).max().unwrap() as f64 / values.len() as f64;
             prop_assert!((back - q).abs() <= one + 1e-9, "{} {}", back, q);
             let mut sorted: Vec<Time> = values.iter().map(|&ps| Time(ps)).collect();

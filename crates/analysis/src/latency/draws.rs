@@ -44,9 +44,10 @@ impl Draws {
         }
     }
 
-    /// Where in the distribution behind `count` trials the sample's quantiles at ascending `levels` may lie: spacings of
-    /// order statistics are gamma deviates. This is Rubin's Bayesian bootstrap, whose weights are those of the trials
-    /// between two quantiles, so that nothing depends on how many trials there are. Trials that depend on each other count as fewer.
+    /// Random levels in the underlying distribution at which the quantiles of a sample of `count` trials at ascending
+    /// `levels` may lie: spacings of order statistics are gamma deviates. This is Rubin's Bayesian bootstrap with the
+    /// weights of all trials between two quantiles drawn at once, so the cost does not depend on `count`. For
+    /// dependent trials, pass a smaller count.
     pub fn levels(&mut self, count: f64, levels: &[f64]) -> Vec<f64> {
         let ends = levels.iter().copied().chain([1.0]);
         let mut before = 0.0;
@@ -69,7 +70,7 @@ impl Draws {
 mod tests {
     use super::*;
 
-    /// Mean and variance of a gamma deviate are its shape; a level scatters as the binomial distribution says.
+    /// Mean and variance of a gamma deviate equal its shape; a level varies with the variance of a binomial share.
     #[test]
     fn moments() {
         let mut draws = Draws::new(1, 0);

@@ -1,7 +1,7 @@
-//! One-sided distributions, shifted by what no trial can be shorter than, fitted to binned trials.
+//! Fits one-sided distributions with a shift, the smallest possible time, to binned trials.
 //!
-//! The likelihood is that of the counts in cells, so that no trial is taken as known better than its bin. The shift is
-//! fitted as well: the minimum of a sample lies above that of its distribution, and with many trials comes close to it.
+//! The likelihood is that of the counts in cells, so no trial is assumed to be known better than its bin. The shift
+//! is fitted too: the minimum of a sample lies above that of its distribution, but approaches it with many trials.
 
 mod family;
 mod mixture;
@@ -19,7 +19,7 @@ use straggler_model::stats::chance_distance;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fits {
     pub fits: Vec<Fit>,
-    /// What the distance of a sample from its own distribution stays below in 99 of 100 cases.
+    /// The distance that a sample of a distribution stays below in 99 of 100 cases.
     pub chance_distance: f64,
 }
 
@@ -27,17 +27,18 @@ pub struct Fits {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fit {
     pub family: Family,
-    /// What is added to the distribution, at most the minimum.
+    /// The shift of the distribution, at most the minimum.
     pub shift_ps: f64,
     pub parameters: Vec<Parameter>,
-    /// The largest difference of the distribution functions at the edges of bins (Kolmogorov and Smirnov's distance).
+    /// The largest difference between the distribution functions at the edges of bins (Kolmogorov–Smirnov distance).
     pub distance: f64,
-    /// Whether the distance may be chance. With many trials no family fits exactly: then it is the size of the distance that counts.
+    /// Whether the distance may be due to chance. With many trials no family fits exactly; then judge by the size of
+    /// the distance.
     pub fits: bool,
     pub log_likelihood: f64,
-    /// Akaike's criterion: smaller is better; a difference of 10 leaves no doubt.
+    /// Akaike's information criterion: smaller is better; a difference of 10 leaves no doubt.
     pub aic: f64,
-    /// The quantile of 99 % of the fitted distribution, to be compared with the measured one.
+    /// The 99 % quantile of the fitted distribution, for comparison with the measured one.
     pub p99_ps: f64,
 }
 
@@ -47,16 +48,16 @@ pub struct Parameter {
     pub value: f64,
 }
 
-/// Fewer trials or cells have no shape.
+/// With fewer trials or cells, the shape is not recognisable.
 const LEAST_TRIALS: u64 = 50;
 const LEAST_CELLS: usize = 6;
-/// Cells that a likelihood is summed over, about, within the body and in a factor of e of the tail.
+/// For the likelihood, cells are merged to about BODY_CELLS in all; none spans more than a relative TAIL_STEP.
 const BODY_CELLS: u64 = 80;
 const TAIL_STEP: f64 = 0.25;
 
 impl Fits {
-    /// Nothing for a distribution without a shape: too few trials, too few different values, or a median or minimum outside the
-    /// bins.
+    /// None if the shape is not recognisable: too few trials, too few different values, or a median or minimum
+    /// outside the bins.
     pub fn of(distribution: &Distribution) -> Option<Fits> {
         let data = Data::of(distribution)?;
         let (mut fits, mut found) = (Vec::new(), Vec::new());
@@ -84,7 +85,7 @@ impl Fit {
     }
 }
 
-/// A distribution and how far below the minimum it begins, in units of the data.
+/// A distribution and how far below the minimum it begins, in the units of [`Data`].
 type Begun = (Model, f64);
 
 /// Cells above the minimum, in units of the distance from the minimum to the median.
@@ -120,8 +121,9 @@ impl Data {
         Some(Data { cells, min, unit, count: distribution.count() as f64 })
     }
 
-    /// The most likely member of a family, and how far below the minimum it begins. `found` are those of the families
-    /// before it: a family that contains another one begins there as well, so that it never is less likely.
+    /// The most likely member of a family, and how far below the minimum it begins. `found` holds the results of
+    /// earlier families: the search for a family that contains one of them also starts there, so it is never less
+    /// likely.
     fn search(&self, family: Family, found: &[Begun]) -> Option<Begun> {
         let starts: &[f64] = if family == Family::F { &[0.1, 1.0] } else { &[0.03, 0.3, 2.0] };
         if family == Family::TwoLogNormals {
@@ -131,7 +133,8 @@ impl Data {
             });
             return mixture::fit(self, starts, single);
         }
-        // How far below the minimum the distribution begins; parameters are logarithms, so that all are positive.
+        // How far below the minimum the distribution begins. The search uses logarithms, so all parameters stay
+        // positive.
         let below = |logarithm: f64| logarithm.exp().min(self.most_below());
         let mut points: Vec<Vec<f64>> =
             starts.iter().map(|start| [vec![start.ln()], family.start(*start)].concat()).collect();
@@ -149,12 +152,12 @@ impl Data {
         Some((family.model(&point[1..]), below(point[0])))
     }
 
-    /// A distribution of times begins at 0 or later.
+    /// The upper limit of `below`: a distribution of times cannot begin before 0.
     fn most_below(&self) -> f64 {
         self.min / self.unit
     }
 
-    /// What is told of a member that begins so far below the minimum.
+    /// The fit of a model that begins `below` the minimum; none if its likelihood is not finite.
     fn judge(&self, distribution: &Distribution, family: Family, (model, below): Begun) -> Option<Fit> {
         let log_likelihood = self.log_likelihood(&model, below);
         let at = |ps: f64| (ps - self.min) / self.unit + below;
@@ -176,7 +179,7 @@ impl Data {
         })
     }
 
-    /// Of the counts in cells; the distribution begins so far below the minimum.
+    /// The log-likelihood of the counts in cells, for a model that begins `below` the minimum.
     fn log_likelihood(&self, model: &Model, below: f64) -> f64 {
         let part = |cell: &Cell| {
             let share = model.share_between(cell.low + below, cell.high + below);
@@ -236,7 +239,7 @@ mod tests {
         assert_eq!(fits.best().unwrap().family, Family::Weibull, "{fits:?}");
     }
 
-    /// The ratio of two gamma deviates by their shapes follows F.
+    /// The ratio of two gamma deviates, each divided by its shape, follows F.
     #[test]
     fn an_f_distribution_is_recovered() {
         let mut draws = Draws::new(9, 0);
@@ -260,13 +263,13 @@ mod tests {
         assert!(fit.distance < 2.0 * fits.chance_distance, "{fit:?}");
     }
 
-    /// A mixture contains the single log-normal, and F the gamma: with 3 and 1 parameters more, Akaike's criterion is at most
-    /// 6 and 2 larger.
+    /// A mixture contains the single log-normal, and F contains the gamma. With 3 and 1 more parameters, AIC is at
+    /// most 6 and 2 larger.
     #[test]
     fn a_family_is_as_likely_as_one_that_it_contains() {
         for (seed, sigma) in [(1, 0.1), (2, 0.5), (3, 1.0)] {
             let values = lognormal(seed, 5000, 4e6, 1e6, sigma);
-            // All trials, and what is left of them when 40 % lie beyond the last bin.
+            // All trials, and the same trials with 40 % of them beyond the last bin.
             let mut cut = Histogram::new(Bins::FixedWidth { width_ps: 50_000, count: 105 });
             values.iter().for_each(|&ps| cut.record(Time(ps)));
             for distribution in [distribution(&values), Distribution::of(&cut).unwrap()] {
@@ -278,7 +281,8 @@ mod tests {
         }
     }
 
-    /// Parts that overlap, above a shift: what is found is at least as likely as what the trials were drawn from.
+    /// Overlapping parts above a shift: the fit is at least as likely as the parameters that the trials were drawn
+    /// from.
     #[test]
     fn a_mixture_above_a_shift_is_the_most_likely() {
         for seed in 0..3 {

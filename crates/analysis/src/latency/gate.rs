@@ -1,9 +1,11 @@
 //! Gates: when a comparison counts as failed.
 //!
-//! `p99>+5%` trips when the second's quantile of 99 % is more than 5 % above the first's, `median>+1us` when it is more
-//! than 1 µs above, `p99>50us` when it is above 50 µs at all; `<` asks for the other side. A gate trips only when the whole
-//! confidence interval is beyond the limit. A value beyond the limit whose interval is not is undecided, and said. The interval
-//! holds what runs differ by where both files have three or more, else what one run does from cycle to cycle. Of a quantile outside the bins only a bound is known: where that decides, the gate is judged.
+//! `p99>+5%` trips if the second file's 99 % quantile is more than 5 % above the first's, `median>+1us` if it is more
+//! than 1 µs above, `p99>50us` if it is above 50 µs, whatever the first is; `<` is the opposite. A gate trips only if
+//! the whole confidence interval is beyond the limit. If the value is beyond the limit but its interval is not, the
+//! gate is undecided, which is reported. For each file, the interval includes the variation between its runs if it
+//! has three or more, otherwise the variation from cycle to cycle. For a quantile outside the bins, only a bound is
+//! known; the gate is judged if the bound decides.
 
 use super::Distribution;
 use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};
@@ -28,22 +30,22 @@ pub struct Gate {
 enum Statistic {
     Quantile(f64),
     Mean,
-    /// Minimum and maximum have no interval: they are compared as they are.
+    /// Minimum and maximum have no interval: the values themselves are compared.
     Min,
     Max,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Limit {
-    /// A share of the first.
+    /// Relative to the first.
     Share(f64),
     /// Above or below the first, in ps.
     Difference(f64),
-    /// Whatever the first is, in ps.
+    /// In ps, independent of the first.
     Level(f64),
 }
 
-/// Why a text is no gate.
+/// Why a text is not a gate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{text}` is not a gate: {what}; write p99>+5%, median>+1us or p99.9>50us{}", hint(*.nearest))]
 pub struct GateError {
@@ -66,7 +68,7 @@ pub enum Unjudged {
     Outside { gate: String, file: &'static str, outside: Outside },
 }
 
-/// What to do about a quantile that lies outside the bins: no bins help against trials shorter than the timer's cost.
+/// How to get a quantile inside the bins. No bins help against trials shorter than the timer's cost.
 fn advice(outside: Outside) -> &'static str {
     match outside {
         Outside::Above(_) => "measure again with more or wider --bins",
@@ -74,18 +76,18 @@ fn advice(outside: Outside) -> &'static str {
     }
 }
 
-/// What a gate came to.
+/// The result of a gate.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Judgement {
     pub gate: String,
     pub outcome: GateOutcome,
-    /// A share for limits in percent, else ps. Nothing where it depends on a quantile outside the bins.
+    /// A share for limits in percent, otherwise ps. None if it depends on a quantile outside the bins.
     pub value: Option<f64>,
-    /// Between what it lies: both are the value where it is known.
+    /// Bounds on the value; both equal the value if it is known.
     pub ends: [f64; 2],
     pub interval: [f64; 2],
     pub limit: f64,
-    /// Whether these are shares.
+    /// Whether the numbers are shares.
     pub is_share: bool,
 }
 
@@ -93,7 +95,7 @@ pub struct Judgement {
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
     Passed,
-    /// Beyond the limit, but not surely.
+    /// Beyond the limit, but not significantly.
     Undecided,
     Tripped,
 }
@@ -130,7 +132,7 @@ fn statistic(name: &str) -> Result<Statistic, String> {
             let inside = percent.filter(|&percent| percent > 0.0 && percent < 100.0);
             let unknown =
                 || format!("`{name}` is not median, mean, min, max, or p and a number between 0 and 100");
-            // Read as a whole text, so that p99.9 is the same number as 0.999 elsewhere.
+            // Rounded, so that p99.9 is exactly the number 0.999.
             inside.map(|percent| Statistic::Quantile((percent * 1e8).round() / 1e10)).ok_or_else(unknown)
         }
     }
@@ -163,14 +165,14 @@ impl Gate {
             Limit::Difference(limit) => (ends, interval, limit),
             Limit::Level(limit) => (second, self.level_interval(both[1], second, seed), limit),
         };
-        // However skewed what was drawn is, the interval holds what was found.
+        // However skewed the resampled values are, the interval contains the value itself.
         let interval = [interval[0].min(ends[0]), interval[1].max(ends[1])];
         let beyond = |value: f64| if self.above { value > limit } else { value < limit };
         let outcome = match (ends.map(beyond), interval.into_iter().all(beyond)) {
             ([true, true], true) => GateOutcome::Tripped,
             ([true, true], false) => GateOutcome::Undecided,
             ([false, false], _) => GateOutcome::Passed,
-            // The limit lies between the bounds.
+            // The limit lies between the bounds of the value.
             _ => return Err(self.outside(both)),
         };
         let is_share = matches!(self.limit, Limit::Share(_));
@@ -178,7 +180,7 @@ impl Gate {
         Ok(Judgement { gate: self.text.clone(), outcome, value, ends, interval, limit, is_share })
     }
 
-    /// What there is to compare.
+    /// The values and intervals to compare.
     fn compared(&self, both: [&Distribution; 2], seed: u64) -> Result<Compared, Unjudged> {
         let exact = |values: [f64; 2]| {
             let [ends, share_ends] =
@@ -210,8 +212,8 @@ impl Gate {
         }
     }
 
-    /// The first of the files that matter whose quantile lies outside the bins: a limit of the second alone does not look at the
-    /// first.
+    /// The error for the first relevant file whose quantile lies outside the bins. With an absolute limit, only the
+    /// second file is relevant.
     fn outside(&self, both: [&Distribution; 2]) -> Unjudged {
         let gate = self.text.clone();
         let Statistic::Quantile(q) = self.statistic else { return self.too_few(1, both) };
@@ -230,7 +232,7 @@ impl Gate {
         Unjudged::TooFew { gate: self.text.clone(), needed: needed.max(count + 1), count }
     }
 
-    /// Of the second alone.
+    /// The interval of the second file's value alone.
     fn level_interval(&self, second: &Distribution, ends: [f64; 2], seed: u64) -> [f64; 2] {
         match self.statistic {
             Statistic::Quantile(q) => quantile_interval(second, q, seed),
@@ -240,13 +242,13 @@ impl Gate {
     }
 }
 
-/// What a gate looks at, in ps; values outside the bins lie between two ends.
+/// The values that a gate compares, in ps. Values outside the bins have two different bounds.
 struct Compared {
     second: [f64; 2],
-    /// Of the difference of the samples.
+    /// Bounds on the difference of the samples.
     ends: [f64; 2],
     interval: [f64; 2],
-    /// Of the second by the first, less 1.
+    /// Bounds on second / first − 1.
     share_ends: [f64; 2],
     share_interval: [f64; 2],
 }
@@ -274,7 +276,7 @@ mod tests {
             assert_eq!(judged(gate, &base, &slower), GateOutcome::Passed, "{gate}");
         }
         assert_eq!(judged("median<-5%", &slower, &base), GateOutcome::Tripped);
-        // 1.6 % above with few trials: nobody knows.
+        // 1.6 % above, but with few trials: undecided.
         let few = lognormal(2, 60, 4e6, 1e6, 0.4);
         let nearly: Vec<u64> = few.iter().map(|ps| ps + 80_000).collect();
         assert_eq!(judged("median>+1%", &few, &nearly), GateOutcome::Undecided);
@@ -282,7 +284,7 @@ mod tests {
         assert_eq!(judged("p99>+5%", &base, &alike), GateOutcome::Passed);
     }
 
-    /// A gate looks at the interval that the table of the comparison shows.
+    /// A gate uses the same interval as the table of the comparison.
     #[test]
     fn a_gate_has_the_interval_of_the_table() {
         let [one, other] = [1, 2].map(|seed| distribution(&lognormal(seed, 5000, 4e6, 1e6, 0.4)));
@@ -292,13 +294,14 @@ mod tests {
             let shown = table.at(q).unwrap();
             assert_eq!((judged.interval, judged.value), (shown.interval_ps, shown.difference_ps), "{text}");
         }
-        // One that no table has lies between its neighbours.
+        // A quantile that is not in the table.
         let judged = "p60>+1ns".parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
         let value = judged.value.unwrap();
         assert!(judged.interval[0] < value && value < judged.interval[1]);
     }
 
-    /// Beyond the last bin only a bound is known: 10 % of the trials of the second file take 90 µs or more, the bins end at 10 µs.
+    /// Only a bound is known beyond the last bin: 10 % of the trials of the second file take 90 µs or more; the bins
+    /// end at 10 µs.
     #[test]
     fn bounds_decide_where_they_can() {
         use straggler_model::latency::{Bins, Histogram};
@@ -312,7 +315,7 @@ mod tests {
         let (good, bad) = (binned(0), binned(100));
         let judge = |gate: &str, both: [&Distribution; 2]| gate.parse::<Gate>().unwrap().judge(both, 1);
         let outcome = |gate: &str, both: [&Distribution; 2]| judge(gate, both).unwrap().outcome;
-        // From 5 µs to something between 10 and 90 µs.
+        // From 5 µs to an unknown time between 10 and 90 µs.
         for gate in ["p99>+5%", "p99>+50%", "p99>+3us", "p95>9us", "p95<+100us"] {
             assert_eq!(outcome(gate, [&good, &bad]), GateOutcome::Tripped, "{gate}");
         }

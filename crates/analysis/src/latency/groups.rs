@@ -1,26 +1,27 @@
-//! Which series of a measurement belong together: those that differ only in their pair of processes, or in their rank.
+//! Groups the series of a measurement that differ only in their pair of processes or their rank.
 
 use std::collections::BTreeMap;
 use straggler_model::Rank;
 use straggler_model::latency::{Cycle, Labels, Measurement, MergeError, Series};
 
-/// One distribution over all pairs or ranks, and those of each where they were kept.
+/// The distribution over all pairs or ranks, and the individual ones if they were kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// Without pair, rank and class.
+    /// Labels without pair, rank and class.
     pub labels: Labels,
     pub all: Series,
-    /// By pair; empty where only the whole was kept.
+    /// One for each pair; empty if only the whole was kept.
     pub pairs: Vec<Series>,
-    /// Of a collective, by rank; empty where only the whole was kept.
+    /// One for each rank of a collective; empty if only the whole was kept.
     pub ranks: Vec<Series>,
-    /// Cycles that follow each other in time: those of each pair or rank, or else of each process and class.
+    /// Lists of cycles that follow each other in time: one for each pair or rank, or otherwise for each process and
+    /// class.
     pub cycles: Vec<Vec<Cycle>>,
 }
 
 impl Group {
-    /// The groups of a measurement, by their labels. Where a series over all pairs is there, it is taken; else those of classes
-    /// are merged, which have all trials in the finest bins, or those of pairs where there are no classes.
+    /// The groups of a measurement, ordered by labels. Uses the series over all pairs if there is one; otherwise
+    /// merges the series of classes, which have all trials in the finest bins; otherwise those of pairs or ranks.
     pub fn of(measurement: &Measurement) -> Result<Vec<Group>, MergeError> {
         let mut keys: Vec<Labels> =
             measurement.series.iter().map(|series| stripped(&series.labels)).collect();
@@ -54,14 +55,14 @@ impl Group {
         Ok(Group { labels, all, pairs, ranks, cycles })
     }
 
-    /// A series that stands for itself, such as that of one pair.
+    /// A group of a single series, such as that of one pair.
     pub fn single(series: &Series) -> Group {
         let (pairs, ranks) = (Vec::new(), Vec::new());
         Group { labels: series.labels.clone(), all: series.clone(), pairs, ranks, cycles: in_a_row(series) }
     }
 }
 
-/// The cycles of a series by the process that recorded them: those of several processes run at the same time.
+/// The cycles of a series, split by the process that recorded them, because processes run at the same time.
 fn in_a_row(series: &Series) -> Vec<Vec<Cycle>> {
     let mut by_process: BTreeMap<Option<Rank>, Vec<Cycle>> = BTreeMap::new();
     series.cycles.iter().for_each(|cycle| by_process.entry(cycle.process).or_default().push(*cycle));
@@ -103,7 +104,7 @@ mod tests {
         let groups = Group::of(&measurement).unwrap();
         assert_eq!((groups.len(), groups[0].pairs.len()), (1, 1));
         assert_eq!((groups[0].all.trials.count(), groups[0].all.trials.bins()), (5, Bins::default()));
-        // Ranks of a collective belong together, whether the whole was kept or not.
+        // Ranks of a collective form one group, whether the whole was kept or not.
         let of_rank = |rank| Labels { kind: Kind::PerRank, rank, ..Labels::default() };
         let mut collective = Measurement::default();
         for rank in [Some(3), Some(0), None] {
@@ -117,13 +118,13 @@ mod tests {
             assert_eq!(groups[0].cycles.len(), 0);
             collective.series.retain(|series| series.labels.rank.is_some());
         }
-        // Only pairs.
+        // Pairs only.
         assert!(Group::of(&measurement).unwrap()[0].cycles.is_empty());
         measurement.series.retain(|series| series.labels.pair.is_some());
         assert_eq!(Group::of(&measurement).unwrap()[0].all.trials.count(), 1);
     }
 
-    /// Cycles of many processes at different levels, which were kept together, are no change over time.
+    /// Merged cycles of many processes at different levels are not mistaken for a change over time.
     #[test]
     fn merged_cycles_of_processes_stay_apart() {
         let mut measurement = Measurement::default();

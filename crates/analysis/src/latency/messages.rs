@@ -1,4 +1,4 @@
-//! Latencies of messages in a measurement, as a simulation wants them: one distribution for each link class of the network.
+//! Message latencies from a measurement, as the simulator needs them: one distribution per link class of the network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,18 +9,19 @@ use straggler_model::network::{BASE, Class, Measured};
 use straggler_model::units::Bytes;
 use straggler_model::{Network, Time};
 
-/// What is measured one way comes first, then what comes closest to it. Operations of one process are no messages.
+/// Kinds of series with messages: one-way times first, then those closest to them. Operations of a single process are
+/// not messages.
 const KINDS: [Kind; 4] = [Kind::OneWay, Kind::Pairwise, Kind::RoundTrip, Kind::OneSided];
 
-/// What processes on different nodes see, as straggler-mpi calls it.
+/// Classes that straggler-mpi gives to pairs on different nodes.
 const BETWEEN_NODES: [&str; 2] = ["between nodes", "between switches"];
 
-/// How one is told which messages to take.
+/// How the user selects a message size, for error messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SizeOption {
     Size,
     LatencySize,
-    /// In the file of a study.
+    /// A key in the file of a study.
     Key,
 }
 
@@ -34,7 +35,7 @@ impl fmt::Display for SizeOption {
     }
 }
 
-/// A file of measured times, and the link class that it holds for, as typed: `FILE` or `CLASS=FILE`.
+/// A file of measured times, and the link class it is for, as typed: `FILE` or `CLASS=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassFile {
     pub class: Option<String>,
@@ -44,7 +45,7 @@ pub struct ClassFile {
 impl FromStr for ClassFile {
     type Err = String;
 
-    /// What stands before the first `=` is a class, unless it is a path.
+    /// Text before the first `=` is a class, unless it contains a slash.
     fn from_str(text: &str) -> Result<ClassFile, String> {
         let (class, path) = match text.split_once('=') {
             Some((class, path)) if !class.contains('/') => (Some(class), path),
@@ -57,7 +58,7 @@ impl FromStr for ClassFile {
     }
 }
 
-/// Why a measurement gives no latencies of messages.
+/// Why a measurement has no usable message latencies.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum MessagesError {
     #[error("it has no messages of {}, only of {}: choose one of these with {option}", Bytes(*size), listed(known))]
@@ -85,7 +86,8 @@ pub enum MessagesError {
     NoClass { class: String, levels: Vec<String> },
 }
 
-/// The distributions of a file: all of it for the class that was named, or each class of pairs for the link class it belongs to.
+/// The distributions of a file: everything for `class` if it is given, otherwise each class of pairs for its link
+/// class.
 pub fn classes(
     measurement: &Measurement,
     network: &Network,
@@ -119,7 +121,7 @@ pub fn notes(
     Ok(left_out.into_iter().chain(pooled(&series, network, class)).collect())
 }
 
-/// Said where pairs of several classes become one distribution.
+/// The note on pairs of several classes that are combined into one distribution.
 fn pooled(series: &[&Series], network: &Network, class: Option<&str>) -> Option<String> {
     let mut by_link: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
     for name in series.iter().filter_map(|one| one.labels.class.as_deref()) {
@@ -136,7 +138,7 @@ fn pooled(series: &[&Series], network: &Network, class: Option<&str>) -> Option<
     Some(format!("latencies of pairs {} are combined, because {why}", names.join(", ")))
 }
 
-/// Says so when measured times are shorter than the overheads they should contain.
+/// The warning that measured times are shorter than the overheads they should contain.
 pub fn too_short(class: &Class, option: SizeOption) -> Option<String> {
     let overheads = class.send_overhead.median() + class.recv_overhead.median();
     let wire = if option == SizeOption::Key { "latency-is = \"wire\"" } else { "--latency-is wire" };
@@ -150,8 +152,9 @@ pub fn too_short(class: &Class, option: SizeOption) -> Option<String> {
     })
 }
 
-/// The series of messages of `size`, or else of the smallest, of most processes with most peers: what a full machine sees.
-/// Classes of pairs tell more than pairs, where there are any. Where the file does not tell sizes, any may be typed.
+/// The series with messages of `size` (by default the smallest), and of those the ones with most processes per node
+/// and most peers: the view of a full machine. Prefers series of classes to those of pairs. If the file does not tell
+/// sizes, `size` is ignored.
 pub fn chosen(
     measurement: &Measurement,
     size: Option<u64>,
@@ -167,7 +170,7 @@ pub fn chosen(
     let rank = |one: &Series| {
         let labels = &one.labels;
         let most = std::cmp::Reverse((labels.processes_per_node, labels.peers));
-        // Parts of a sweep over switches are not all of the machine.
+        // Prefer the whole machine to a part of a sweep over switches.
         (labels.pair.is_some(), labels.size, labels.switches.is_some(), most, labels.switches)
     };
     let Some(best) = of_kind().map(rank).min() else {
@@ -181,10 +184,10 @@ pub fn chosen(
     refuse_unknown_times(&chosen).map(|()| chosen)
 }
 
-/// A larger share of trials beyond the bins leaves too much of a distribution unknown.
+/// With a larger share of trials beyond the bins, too much of a distribution is unknown.
 const MOST_BEYOND: f64 = 0.001;
 
-/// Of trials beyond the last bin only the number and the sum are known, which says little about the tail.
+/// For trials beyond the last bin, only the number and the sum are known, which tells little about the tail.
 fn refuse_unknown_times(chosen: &[&Series]) -> Result<(), MessagesError> {
     let beyond: u64 = chosen.iter().map(|one| one.trials.overflow()).sum();
     let all: u64 = chosen.iter().map(|one| one.trials.count()).sum();
@@ -192,14 +195,14 @@ fn refuse_unknown_times(chosen: &[&Series]) -> Result<(), MessagesError> {
     if share <= MOST_BEYOND { Ok(()) } else { Err(MessagesError::BeyondBins { percent: share * 100.0 }) }
 }
 
-/// Series with trials of the kind that comes closest to the latency of a message.
+/// The non-empty series of the kind that comes closest to a message latency.
 fn of_kind(measurement: &Measurement) -> impl Iterator<Item = &Series> {
     let filled = || measurement.series.iter().filter(|one| !one.trials.is_empty());
     let kind = KINDS.into_iter().find(|kind| filled().any(|one| one.labels.kind == *kind));
     filled().filter(move |one| Some(one.labels.kind) == kind)
 }
 
-/// The sizes of its messages, ascending.
+/// The sizes of the measured messages, ascending.
 pub fn sizes(measurement: &Measurement) -> Vec<u64> {
     let sizes: BTreeSet<u64> = of_kind(measurement).filter_map(|one| one.labels.size).collect();
     sizes.into_iter().collect()
@@ -217,7 +220,7 @@ pub fn left_out(measurement: &Measurement, taken: Option<u64>, option: SizeOptio
     ))
 }
 
-/// The size of the messages that are taken; nothing where the file does not tell.
+/// The size of the chosen messages; none if the file does not tell.
 pub fn taken(
     measurement: &Measurement,
     size: Option<u64>,
@@ -227,7 +230,7 @@ pub fn taken(
     Ok(series.first().and_then(|one| one.labels.size))
 }
 
-/// "1 B, 8 B and 1 KiB".
+/// Joins sizes: "1 B, 8 B and 1 KiB".
 fn listed(sizes: &[u64]) -> String {
     let names: Vec<String> = sizes.iter().map(|&size| Bytes(size).to_string()).collect();
     match names.as_slice() {
@@ -237,7 +240,7 @@ fn listed(sizes: &[u64]) -> String {
     }
 }
 
-/// Their names, each once.
+/// The kernels of some series, without duplicates.
 fn kernels<'m>(series: impl Iterator<Item = &'m Series>) -> Vec<String> {
     series.map(|one| one.labels.kernel.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -246,7 +249,7 @@ fn only_times_of(kernels: &[String]) -> String {
     if kernels.is_empty() { String::new() } else { format!(", only times of {}", kernels.join(", ")) }
 }
 
-/// The link class that pairs of this class belong to; nothing for all of them.
+/// The link class for pairs of this class; none if the times are for all links.
 fn link_class(network: &Network, class: Option<&str>) -> Result<Option<String>, MessagesError> {
     let Some(class) = class.filter(|_| !network.levels.is_empty()) else { return Ok(None) };
     let known = |name: &str| name == BASE || network.levels.iter().any(|level| level.name == name);
@@ -261,14 +264,14 @@ fn link_class(network: &Network, class: Option<&str>) -> Result<Option<String>, 
     }
 }
 
-/// The middle of each bin, as often as it was met; of there and back again, half.
+/// The middle of each bin with its count; for round trips, half of the time.
 pub fn weighted(trials: &Histogram, kind: Kind) -> Vec<(Time, u64)> {
     let ways = if kind == Kind::RoundTrip { 2 } else { 1 };
     let (least, most) = (trials.min().unwrap_or_default(), trials.max().unwrap_or_default());
     let middle = |low: Time, high: Time| Time(low.ps() / 2 + high.ps() / 2).clamp(least, most);
     let bins: Vec<_> = trials.iter().map(|bin| (middle(bin.low, bin.high), bin.count)).collect();
     let within: u128 = bins.iter().map(|(time, count)| u128::from(time.ps()) * u128::from(*count)).sum();
-    // What is beyond the bins is where its mean is: sums are exact.
+    // Trials beyond the bins get their mean time, which is known because sums are exact.
     let last = trials.iter().last().map_or(least, |bin| bin.high).min(most);
     let mean = trials.sum_ps().saturating_sub(within) / u128::from(trials.overflow().max(1));
     let mean = Time(u64::try_from(mean).unwrap_or(u64::MAX)).clamp(last, most);
@@ -316,13 +319,13 @@ mod tests {
         assert_eq!(names, ["base", "node"]);
         let counts: Vec<u64> = found[1].times.iter().map(|(_, count)| *count).collect();
         assert_eq!(counts, [2, 1]);
-        // One network, one distribution; and all of it for a class that was named.
+        // A network without levels gets one distribution, and a named class gets everything.
         let flat = Network::uniform("flat", two_levels().base);
         let all = classes(&measurement, &flat, None, None, SizeOption::Size).unwrap();
         assert_eq!((all.len(), all[0].times.len()), (1, 3));
         let named = classes(&measurement, &two_levels(), Some("node"), None, SizeOption::Size).unwrap();
         assert_eq!((named.len(), named[0].times.len()), (1, 3));
-        // What is taken together is said.
+        // Combined classes are mentioned in a note.
         let said = |network: &Network, class| {
             notes(&measurement, network, class, None, SizeOption::Size).unwrap().join("\n")
         };
@@ -339,7 +342,7 @@ mod tests {
         assert_eq!(found[0].times.len(), 2);
         let said = notes(&more, &two_levels(), None, None, SizeOption::Size).unwrap();
         assert!(said[0].ends_with("because the network has only one link class for them, base"), "{said:?}");
-        // A part of a sweep over switches is not all of the machine.
+        // A part of a sweep over switches is not the whole machine.
         let mut part = series(Kind::Pairwise, "same node", 9, &[1]);
         part.labels.switches = Some(1);
         more.add(part).unwrap();
@@ -383,7 +386,7 @@ mod tests {
         assert!(fault(&[call]).contains("no message latencies, only times of getpid: measure some"));
         let [tcp, pipe] = ["tcp", "pipe"].map(|kernel| named(kernel, Kind::RoundTrip, &[4000]));
         assert!(fault(&[pipe, tcp.clone()]).contains("several kernels, pipe, tcp"));
-        // What comes first, but was never met, is not taken.
+        // A preferred kind without trials is not used.
         let empty = named("tcp", Kind::OneWay, &[]);
         let measurement = Measurement { series: vec![tcp.clone(), empty], ..Measurement::default() };
         assert_eq!(chosen(&measurement, None, SizeOption::Size).unwrap(), [&tcp]);

@@ -1,4 +1,4 @@
-//! Modes: the peaks of a distribution on a logarithmic axis, told from the noise of counts.
+//! Modes: the peaks of a distribution on a logarithmic axis, as far as counting noise does not explain them.
 
 use super::Distribution;
 use super::steps::Steps;
@@ -11,27 +11,27 @@ pub struct Mode {
     pub centre_ps: f64,
     /// The share of all trials between the bounds.
     pub weight: f64,
-    /// The valleys at both sides; at the ends the shortest and the longest time that is known. Trials outside the bins belong
-    /// to no mode.
+    /// The valleys on both sides, or the shortest and the longest known time. Trials outside the bins belong to no
+    /// mode.
     pub low_ps: f64,
     pub high_ps: f64,
-    /// How deep the shallower of both valleys is, as a share of the peak: 1 for the only mode.
+    /// The depth of the shallower valley as a share of the peak; 1 for the only mode.
     pub depth: f64,
 }
 
-/// Places on the logarithmic grid within one bandwidth.
+/// Grid places per bandwidth.
 const PLACES: f64 = 4.0;
-/// A valley must lie so many standard deviations of the counts below the lower of its two peaks. Many places are
-/// looked at, so that this is more than for a single one.
+/// A valley must lie this many standard deviations of the counts below the lower of its two peaks. The limit is high
+/// because many places are tested.
 const SURE: f64 = 4.5;
-/// And by such a share of the peak: with millions of trials every ripple is sure.
+/// It must also be this deep, as a share of the peak: with millions of trials every ripple is significant.
 const DEEP: f64 = 0.15;
-/// Nothing is smoothed less than this, on the logarithmic axis.
+/// The smallest bandwidth on the logarithmic axis.
 const NARROWEST: f64 = 0.004;
 
-/// Finds the modes, in order. Counts are spread evenly over their cells and over the steps of a coarse timer, smoothed by a
-/// Gaussian whose width follows Silverman's rule, and valleys that the noise of the counts explains are filled up,
-/// the least sure first.
+/// Finds the modes, in ascending order. Counts are spread evenly over their cells and over the steps of a coarse
+/// timer, then smoothed by a Gaussian whose width follows Silverman's rule. Valleys that counting noise explains are
+/// filled, the least significant first.
 pub fn find(distribution: &Distribution) -> Vec<Mode> {
     let bandwidth = bandwidth(distribution);
     let step = bandwidth / PLACES;
@@ -54,7 +54,7 @@ pub fn find(distribution: &Distribution) -> Vec<Mode> {
         .collect()
 }
 
-/// Silverman's rule on the logarithms; never narrower than two cells.
+/// Silverman's rule on the logarithms, but at least two cells.
 fn bandwidth(distribution: &Distribution) -> f64 {
     let ln = |q: f64| distribution.quantile_of_known(q).max(1.0).ln();
     let spread = ((ln(0.75) - ln(0.25)) / 1.349).max((ln(0.9) - ln(0.1)) / 2.563 * 0.3);
@@ -64,7 +64,7 @@ fn bandwidth(distribution: &Distribution) -> f64 {
     rule.max(2.0 * cell).clamp(NARROWEST, 1.0)
 }
 
-/// Counts smoothed by a Gaussian of one bandwidth, per place.
+/// Counts per place, smoothed by a Gaussian of one bandwidth.
 fn smoothed(counts: &[f64]) -> Vec<f64> {
     let reach = (4.0 * PLACES) as usize;
     let weights: Vec<f64> = (0..=reach).map(|away| (-0.5 * (away as f64 / PLACES).powi(2)).exp()).collect();
@@ -80,10 +80,10 @@ fn smoothed(counts: &[f64]) -> Vec<f64> {
     (0..counts.len()).map(at).collect()
 }
 
-/// Peaks and the valleys between them, by their places.
+/// Peaks and the valleys between them, as places on the grid.
 struct Peaks {
     tops: Vec<usize>,
-    /// One less than there are tops.
+    /// One fewer than tops.
     valleys: Vec<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Peaks {
         peaks
     }
 
-    /// Every local maximum, with the lowest place between two. Where next to nothing is counted there is no peak.
+    /// All local maxima, with the lowest place between each two. Negligible counts make no peak.
     fn all(smooth: &[f64], total: f64) -> Peaks {
         let least = 1e-12 * total;
         let is_top = |&index: &usize| {
@@ -119,7 +119,7 @@ impl Peaks {
         Peaks { tops, valleys }
     }
 
-    /// The valley that is least sure, if it is not sure or deep enough. A smoothed count has the variance of a
+    /// The least significant valley, if it is not significant or deep enough. A smoothed count has the variance of a
     /// count over 2 √π bandwidths.
     fn weakest(&self, smooth: &[f64]) -> Option<usize> {
         let over = 2.0 * std::f64::consts::PI.sqrt() * PLACES;
@@ -194,7 +194,8 @@ mod tests {
         }
     }
 
-    /// A mode is no deeper than its shallower valley: that in the middle is far from one, and joined to the other.
+    /// The depth of a mode is that of its shallower valley: the middle mode is far from one neighbour and overlaps
+    /// the other.
     #[test]
     fn a_mode_is_as_deep_as_its_shallower_valley() {
         let mut values = lognormal(1, 20_000, 0.0, 4e6, 0.03);
@@ -205,7 +206,7 @@ mod tests {
         assert!(modes[0].depth > 0.99 && modes[1].depth < 0.8, "{modes:?}");
     }
 
-    /// What lies outside the bins is neither a mode nor part of one.
+    /// Trials outside the bins are neither a mode nor part of one.
     #[test]
     fn trials_outside_the_bins_are_no_modes() {
         let mut times = Histogram::new(Bins::FixedWidth { width_ps: 100_000, count: 100 });
@@ -218,7 +219,7 @@ mod tests {
         assert!(modes[0].low_ps > 3e6 && (modes[0].centre_ps / 5e6 - 1.0).abs() < 0.03, "{modes:?}");
     }
 
-    /// A timer of 1 µs makes a comb of every distribution; it is no row of modes.
+    /// A timer of 1 µs turns every distribution into a comb; its teeth are not modes.
     #[test]
     fn steps_of_the_timer_are_no_modes() {
         let values: Vec<u64> =

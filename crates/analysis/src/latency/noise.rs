@@ -1,8 +1,8 @@
-//! How much of the tail of latencies a recording of noise explains that was taken at the same time.
+//! How much of the tail of latencies is explained by a noise recording taken at the same time.
 //!
-//! Trials follow each other without a break, so that every detour of a process hits one of them and makes it longer by
-//! its own length. The body of the measured trials, convolved with the detours that one of them meets, gives the tail that
-//! noise alone would make.
+//! Trials follow each other without a break, so every detour of a process hits one of them and lengthens it by its
+//! own length. The body of the measured trials, convolved with the detours that a trial meets, gives the tail that
+//! noise alone would cause.
 
 use super::Distribution;
 use super::groups::Group;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use straggler_model::latency::{Kind, Measurement};
 use straggler_model::noise::NoiseRecording;
 
-/// The measured tail against the one that noise predicts.
+/// The measured tail compared with the one that noise predicts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NoiseTail {
     /// Where the tail begins.
@@ -18,27 +18,29 @@ pub struct NoiseTail {
     /// The share of trials in it, measured and predicted.
     pub measured: f64,
     pub predicted: f64,
-    /// Whether far more is predicted than was measured: then the recording is not of what the trials met, and explains nothing.
+    /// Whether far more is predicted than was measured: then the trials did not meet this noise, and the recording
+    /// explains nothing.
     pub overpredicts: bool,
-    /// The share of the measured tail that is predicted at its place, by number of trials.
+    /// The share of the measured tail that was predicted for its place, by number of trials.
     pub explained: f64,
-    /// The same by time beyond the beginning of the tail; nothing where trials lie beyond the bins, whose times are not known.
+    /// The same by time beyond the beginning of the tail; none if trials lie beyond the bins, because their times are
+    /// unknown.
     pub explained_time: Option<f64>,
     /// Detours a second on a core.
     pub rate_hz: f64,
     /// Processes whose detours make a trial longer.
     pub processes: u32,
-    /// Cores of the recording that were used; all where the measurement does not tell its cores.
+    /// Cores of the recording that were used; all of them if the measurement does not tell its cores.
     pub cores: Vec<u32>,
-    /// Shares of trials longer than each time.
+    /// Shares of trials that exceed each time.
     pub points: Vec<TailPoint>,
 }
 
-/// Why it is not known what noise explains.
+/// Why it is unknown what noise explains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoTail {
-    /// Few trials take longer than most.
+    /// Too few trials lie far above the median.
     NoTail,
     /// The tail begins outside the bins.
     OutsideBins,
@@ -53,13 +55,13 @@ pub struct TailPoint {
     pub predicted: f64,
 }
 
-/// Fewer trials are no tail.
+/// With fewer trials there is no tail.
 const LEAST_TRIALS: f64 = 20.0;
-/// Times of a factor of this are compared as one: a prediction need not hit the very bin.
+/// Times within this factor are compared together: a prediction need not hit the exact bin.
 const BAND: f64 = 1.25;
 /// A prediction above this multiple of the measured tail does not fit.
 const MOST_PREDICTED: f64 = 2.0;
-/// Equal parts of the body, each for its own time.
+/// The body is represented by the times of this many equal parts.
 const BODY_PARTS: usize = 50;
 
 impl NoiseTail {
@@ -87,7 +89,7 @@ impl NoiseTail {
         detours.sort_by(f64::total_cmp);
         let each = f64::from(processes) * trial / length;
         let tail = Tail { body, detours, each };
-        // Trials beyond the bins are one band: how many there are is known, how long they take is not.
+        // All trials beyond the bins form one band: their number is known, their times are not.
         let end = distribution.known_up_to();
         let within =
             bands(from_ps, end.unwrap_or(distribution.max_ps)).filter(|&at| end.is_none_or(|end| at < end));
@@ -119,7 +121,7 @@ impl NoiseTail {
 }
 
 /// The tail begins eight times as far above the median as the upper quartile (five standard deviations of a normal
-/// distribution), and beyond 90 % of the trials; nothing where that is outside the bins.
+/// distribution), but above 90 % of the trials. None if that is outside the bins.
 fn beginning(distribution: &Distribution) -> Option<f64> {
     let at = |q: f64| distribution.known_quantile(q);
     let (median, upper, most) = (at(0.5)?, at(0.75)?, at(0.9)?);
@@ -127,12 +129,12 @@ fn beginning(distribution: &Distribution) -> Option<f64> {
     distribution.known_up_to().is_none_or(|end| from < end).then_some(from)
 }
 
-/// Both ends of an exchange can be hit, and every process of a collective.
+/// The number of processes whose noise affects a trial: both ends of an exchange, or every process of a collective.
 fn processes(measurement: &Measurement, group: &Group) -> u32 {
     match group.labels.kind {
         Kind::Operation => 1,
         Kind::OneSided | Kind::Pairwise | Kind::RoundTrip | Kind::OneWay => 2,
-        // Others of the job may have slept.
+        // Other processes of the job may have slept.
         Kind::PerRank | Kind::AllRanks => match group.labels.peers {
             Some(peers) => peers.saturating_add(1),
             None => u32::try_from(measurement.processes.len()).unwrap_or(u32::MAX).max(1),
@@ -140,7 +142,7 @@ fn processes(measurement: &Measurement, group: &Group) -> u32 {
     }
 }
 
-/// Cores of the recording on which the measured processes ran, or all where that is not known.
+/// The cores of the recording on which the measured processes ran, or all of them if unknown.
 fn cores(measurement: &Measurement, recording: &NoiseRecording) -> Vec<u32> {
     let ran = |core: u32| measurement.processes.iter().any(|process| process.core == Some(core));
     let all: Vec<u32> = recording.cores.iter().map(|core| core.core).collect();
@@ -148,7 +150,7 @@ fn cores(measurement: &Measurement, recording: &NoiseRecording) -> Vec<u32> {
     if own.is_empty() { all } else { own }
 }
 
-/// Times of the body, equally many trials each.
+/// Times that represent the body, each standing for equally many trials.
 fn body(distribution: &Distribution, end: f64) -> Vec<f64> {
     let share = distribution.share_below(end);
     let part = |index: usize| distribution.quantile(share * (index as f64 + 0.5) / BODY_PARTS as f64);
@@ -162,14 +164,15 @@ fn bands(from: f64, to: f64) -> impl Iterator<Item = f64> {
 
 struct Tail {
     body: Vec<f64>,
-    /// Sorted.
+    /// Ascending.
     detours: Vec<f64>,
-    /// The chance that a trial meets one given detour.
+    /// The probability that a trial meets a given detour.
     each: f64,
 }
 
 impl Tail {
-    /// Trials longer than `at`, which lies beyond the body: those that meet a detour of the rest.
+    /// The share of trials longer than `at`, which lies beyond the body: those that meet a detour of at least the
+    /// missing length.
     fn share_above(&self, at: f64) -> f64 {
         let longer =
             |needed: f64| self.detours.len() - self.detours.partition_point(|&length| length <= needed);
@@ -178,7 +181,7 @@ impl Tail {
     }
 }
 
-/// Band by band, the smaller of measured and predicted, by number and by time.
+/// The explained shares by number and by time: in each band, the smaller of measured and predicted.
 fn explained(points: &[TailPoint]) -> (f64, f64) {
     let from = points.first().map_or(0.0, |point| point.at_ps);
     let (mut sums, mut both) = ([0.0; 2], [0.0; 2]);
@@ -220,7 +223,7 @@ mod tests {
         NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
     }
 
-    /// Trials of 5 µs, of which the given share is 50 µs longer.
+    /// Trials of 5 µs; the given share of them is 50 µs longer.
     fn group(share: f64) -> Group {
         let mut draws = Draws::new(3, 3);
         let mut values = lognormal(1, 100_000, 0.0, 5e6, 0.05);
@@ -230,7 +233,7 @@ mod tests {
         Group { labels, all, pairs: Vec::new(), ranks: Vec::new(), cycles: Vec::new() }
     }
 
-    /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred.
+    /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred is hit.
     #[test]
     fn noise_that_is_there_explains_the_tail() {
         let found = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(50)).unwrap();
@@ -240,7 +243,7 @@ mod tests {
         assert!(!found.overpredicts);
     }
 
-    /// A tail of 0.1 % cannot be that of noise that predicts 1 %, though it holds all of it.
+    /// A tail of 0.1 % does not come from noise that predicts 1 %, although the prediction covers all of it.
     #[test]
     fn noise_that_predicts_more_does_not_fit() {
         let found = NoiseTail::of(&Measurement::default(), &group(0.001), &recording(50)).unwrap();
@@ -278,7 +281,7 @@ mod tests {
         assert_eq!(fault(&group(0.01), &NoiseRecording::default()), NoTail::EmptyRecording);
     }
 
-    /// How many trials lie beyond the bins is known, but not how long they take.
+    /// The number of trials beyond the bins is known, but not their times.
     #[test]
     fn a_tail_beyond_the_bins() {
         let binned = |width_ps: u64| {

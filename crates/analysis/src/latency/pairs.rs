@@ -1,4 +1,4 @@
-//! Pairs of processes: a matrix, clusters of pairs that behave alike, and which property of a pair explains them.
+//! Pairs of processes: their matrix, clusters of similar pairs, and which property of a pair explains the clusters.
 
 mod property;
 
@@ -12,17 +12,17 @@ use straggler_model::Rank;
 use straggler_model::latency::{Measurement, Outside, Pair, Series};
 use straggler_model::stats::quantile_of_sorted;
 
-/// What the pairs of one group show.
+/// Findings on the pairs of one group.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Pairs {
     pub ranks: Vec<Rank>,
     pub pairs: Vec<PairFound>,
     /// From the fastest to the slowest.
     pub clusters: Vec<Cluster>,
-    /// Properties that tell pairs apart, by how far they agree with the clusters; empty for a single cluster, or where
-    /// nothing is known of where processes ran.
+    /// Properties that distinguish pairs, by descending agreement with the clusters; empty for a single cluster, or
+    /// if it is unknown where processes ran.
     pub explanations: Vec<Explanation>,
-    /// What every pair has, as in "different nodes": it explains no clusters.
+    /// A property that all pairs share, such as "different nodes"; it explains no clusters.
     pub all_are: Option<&'static str>,
     pub slow_processes: Vec<SlowProcess>,
     pub slow_pairs: Vec<SlowPair>,
@@ -35,7 +35,7 @@ pub struct PairFound {
     pub from: Rank,
     pub to: Rank,
     pub count: u64,
-    /// The bound, where it lies outside the bins.
+    /// The bound, if the median lies outside the bins.
     pub median_ps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
@@ -52,15 +52,15 @@ pub struct Cluster {
     pub median_ps: f64,
     pub low_ps: f64,
     pub high_ps: f64,
-    /// Pairs among them whose median lies outside the bins, and counts as its bound.
+    /// Pairs whose median lies outside the bins and is replaced by its bound.
     pub outside: usize,
 }
 
-/// A property of pairs and how far it goes with the clusters.
+/// A property of pairs and its agreement with the clusters.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
     pub property: Property,
-    /// Adjusted mutual information: 1 where property and cluster follow from each other, 0 for chance.
+    /// Adjusted mutual information: 1 if property and cluster determine each other, 0 for chance.
     pub agreement: f64,
     pub values: Vec<PropertyValue>,
 }
@@ -76,7 +76,7 @@ pub struct PropertyValue {
 }
 
 impl PropertyValue {
-    /// Whether its pairs are all about as fast.
+    /// Whether its pairs are all about equally fast.
     pub fn is_alike(&self) -> bool {
         self.high_ps <= self.low_ps * (1.0 + ALIKE)
     }
@@ -86,9 +86,9 @@ impl PropertyValue {
 pub struct SlowProcess {
     pub rank: Rank,
     pub pairs: usize,
-    /// How many times as long its pairs typically take as others of their kind.
+    /// How many times as long its pairs typically take as similar pairs.
     pub ratio: f64,
-    /// Whether it is more than that: medians lie beyond the bins.
+    /// Whether the ratio is a lower bound, because medians lie beyond the bins.
     pub at_least: bool,
 }
 
@@ -97,22 +97,22 @@ pub struct SlowPair {
     pub from: Rank,
     pub to: Rank,
     pub ratio: f64,
-    /// Whether it is more than that: its median lies beyond the bins.
+    /// Whether the ratio is a lower bound, because the median lies beyond the bins.
     pub at_least: bool,
 }
 
-/// Medians closer than this are alike, however sure the difference is.
+/// Medians closer than this are alike, however significant the difference is.
 const ALIKE: f64 = 0.05;
-/// And gaps must be wider than this multiple of the variation of one pair from cycle to cycle.
+/// Gaps must also be wider than this multiple of the variation of one pair from cycle to cycle.
 const SCATTERS: f64 = 4.0;
 const MOST_CLUSTERS: usize = 8;
-/// A process or pair is reported if it is slower than similar ones by this factor.
+/// A process or pair is reported if it is slower than similar ones by more than this share.
 const SLOWER: f64 = 0.1;
-/// From this agreement on a property counts as what explains the clusters.
+/// With at least this agreement, a property explains the clusters.
 pub const EXPLAINS: f64 = 0.5;
 
 impl Pairs {
-    /// Nothing for less than two pairs with trials.
+    /// None for fewer than two pairs with trials.
     pub fn of(measurement: &Measurement, series: &[Series]) -> Option<Pairs> {
         let mut pairs: Vec<PairFound> = series.iter().filter_map(found).collect();
         if different(series) < 2 {
@@ -131,7 +131,8 @@ impl Pairs {
         Some(Pairs { ranks, pairs, clusters, explanations, all_are, slow_processes, slow_pairs, scatter })
     }
 
-    /// Whether there are two clusters, and the slower one has the pairs of slow processes and the slow pairs, no others.
+    /// Whether there are two clusters, and the slower one consists exactly of the slow pairs and the pairs of slow
+    /// processes.
     pub fn slow_ones_are_a_cluster(&self) -> bool {
         let is_slow = |pair: &PairFound| {
             let of = |process: &SlowProcess| process.rank == pair.from || process.rank == pair.to;
@@ -147,7 +148,7 @@ impl Pairs {
     }
 }
 
-/// How many pairs have trials; both directions are one pair.
+/// The number of pairs with trials; both directions count as one pair.
 pub(super) fn different(series: &[Series]) -> usize {
     let filled = series.iter().filter(|one| !one.trials.is_empty()).filter_map(|one| one.labels.pair);
     filled.map(|Pair { from, to }| (from.min(to), from.max(to))).collect::<BTreeSet<_>>().len()
@@ -168,13 +169,13 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
     quantile_of_sorted(&values, 0.5).unwrap_or(0.0)
 }
 
-/// The median distance from the median, scaled to a standard deviation.
+/// The median absolute deviation, scaled to a standard deviation.
 fn deviation(values: &[f64]) -> f64 {
     let middle = median(values.to_vec());
     1.4826 * median(values.iter().map(|value| (value - middle).abs()).collect())
 }
 
-/// What the medians of a pair's cycles scatter by, on a logarithmic axis; half of the pairs scatter less.
+/// How much the medians of a pair's cycles scatter on a logarithmic axis: the median over all pairs.
 fn scatter(series: &[Series]) -> f64 {
     let of_pair = |series: &Series| {
         let known = series.cycles.iter().filter(|cycle| cycle.median_outside.is_none());
@@ -184,8 +185,8 @@ fn scatter(series: &[Series]) -> f64 {
     median(series.iter().filter_map(of_pair).collect())
 }
 
-/// Cuts the sorted medians at every gap that is wide enough: clusters by single linkage. The widest gaps first where
-/// there would be too many clusters.
+/// Cuts the sorted medians at every gap that is wide enough: single-linkage clustering. If that gives too many
+/// clusters, only the widest gaps count.
 fn cluster(pairs: &mut [PairFound], scatter: f64) -> Vec<Cluster> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by(|&a, &b| pairs[a].median_ps.total_cmp(&pairs[b].median_ps));
@@ -215,7 +216,7 @@ fn cluster(pairs: &mut [PairFound], scatter: f64) -> Vec<Cluster> {
     clusters
 }
 
-/// Of properties that say the same, the simpler comes first.
+/// Properties by descending agreement; of equivalent ones, the simpler comes first.
 fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize) -> Vec<Explanation> {
     if clusters < 2 {
         return Vec::new();
@@ -246,30 +247,31 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
         (values.len() > 1).then_some(Explanation { property, agreement, values })
     };
     let mut list: Vec<Explanation> = Property::ALL.into_iter().filter_map(explained).collect();
-    // Stable: of equals the first, which is the simpler, stays first.
+    // The sort is stable: of equals, the simpler one stays first.
     list.sort_by_key(|explanation| std::cmp::Reverse((explanation.agreement * 1e6).round() as i64));
     list
 }
 
-/// What every pair has, by the simplest property that all of them share.
+/// The simplest property that all pairs share.
 fn all_are(measurement: &Measurement, pairs: &[PairFound]) -> Option<&'static str> {
     let of_all = |property: Property| {
         let mut names = pairs.iter().map(|pair| property.of(measurement, pair.from, pair.to));
         let first = names.next()??;
         names.all(|name| name == Some(first)).then_some(first)
     };
-    // The place of processes of which nothing is known is the same, too.
+    // Processes about which nothing is known also share a place.
     Property::ALL.into_iter().filter(|&property| property != Property::Place).find_map(of_all)
 }
 
-/// By the property that leaves least unexplained. Clusters would not do: whoever is slow is a cluster of its own.
+/// Residuals by the property that leaves the least unexplained. Clusters are no substitute: slow pairs form their
+/// own.
 fn smallest_residuals(measurement: &Measurement, pairs: &[PairFound]) -> Vec<f64> {
     let properties = [None].into_iter().chain(Property::ALL.map(Some));
     let tried = properties.map(|property| residuals(measurement, pairs, property));
     tried.min_by(|a, b| deviation(a).total_cmp(&deviation(b))).unwrap_or_default()
 }
 
-/// How much longer each pair takes than pairs of its kind do, on a logarithmic axis.
+/// How much longer each pair takes than similar pairs, on a logarithmic axis.
 fn residuals(measurement: &Measurement, pairs: &[PairFound], property: Option<Property>) -> Vec<f64> {
     let kind = |pair: &PairFound| property.and_then(|property| property.of(measurement, pair.from, pair.to));
     let usual = |name: Option<&'static str>| {
@@ -290,7 +292,7 @@ fn residuals(measurement: &Measurement, pairs: &[PairFound], property: Option<Pr
         .collect()
 }
 
-/// Processes all of whose pairs are slow. In a matrix of less than four ranks nobody stands out.
+/// Processes whose pairs are typically slow. With fewer than four ranks, none can stand out.
 fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatter: f64) -> Vec<SlowProcess> {
     let score = |&rank: &Rank| {
         let own = pairs.iter().zip(residuals).filter(|(pair, _)| pair.from == rank || pair.to == rank);
@@ -317,7 +319,7 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
     .collect()
 }
 
-/// Pairs that are slower than both their processes and their kind explain; where they are many, it is not about pairs.
+/// Pairs that are slower than their processes and their kind explain. If there are many, the cause is not the pair.
 fn slow_pairs(pairs: &[PairFound], residuals: &[f64], slow: &[SlowProcess], scatter: f64) -> Vec<SlowPair> {
     let limit = SLOWER.ln_1p().max(6.0 * deviation(residuals)).max(SCATTERS * scatter);
     let of_process =

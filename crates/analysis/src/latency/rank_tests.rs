@@ -1,28 +1,27 @@
-//! Tests that assume no distribution, on binned trials: Kolmogorov and Smirnov, Mann and Whitney, Anderson and Darling.
+//! Nonparametric tests on binned trials: Kolmogorov–Smirnov, Mann–Whitney and Anderson–Darling.
 //!
-//! Trials of one bin are equal to each other: ties, of which Mann–Whitney and Anderson–Darling take account, and which
-//! make the p-value of Kolmogorov–Smirnov too large rather than too small. With millions of trials every difference is
-//! sure, so that each test has a size of the effect beside its p-value. Trials that depend on each other count as fewer
-//! (see [`super::variation`]).
+//! Trials in one bin are ties. Mann–Whitney and Anderson–Darling take account of them; they make the p-value of
+//! Kolmogorov–Smirnov too large rather than too small. With millions of trials every difference is significant, so
+//! each test has an effect size besides its p-value. Dependent trials count as fewer (see [`super::variation`]).
 
 use super::Distribution;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Several samples in the same cells.
+/// Several samples, counted in the same cells.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Aligned {
-    /// Of each sample, the trials in each cell; parts of trials where the cells of the samples do not match.
+    /// The counts of each sample in each cell; fractions if the cells of the samples do not match.
     counts: Vec<Vec<f64>>,
-    /// Whether the samples have the same cells, so that every count is exact.
+    /// Whether the samples have the same cells, so that all counts are exact.
     pub exact: bool,
-    /// How many trials of each sample say as much as an independent one.
+    /// For each sample, how many of its trials are worth one independent trial.
     for_one: Vec<f64>,
 }
 
 impl Aligned {
-    /// Cells of different layouts are cut at each other's edges; trials are taken as spread evenly over their cell. Beyond the
-    /// bins of any of them, all trials of all of them are equal.
+    /// Cells of different layouts are cut at each other's edges, with trials spread evenly over their cell. Beyond
+    /// the end of the shortest bins, all trials of all samples are equal.
     pub fn of(samples: &[&Distribution]) -> Aligned {
         let cut = samples.iter().filter_map(|sample| sample.edge_of_bins()).fold(f64::INFINITY, f64::min);
         let end = samples.iter().map(|sample| sample.max_ps + 1.0).fold(0.0, f64::max);
@@ -52,7 +51,7 @@ impl Aligned {
         Aligned { counts, exact, for_one }
     }
 
-    /// Samples of few values, each a cell of its own.
+    /// Samples of few values, with a cell for each distinct value.
     pub fn of_values(samples: &[&[f64]]) -> Aligned {
         let mut values: Vec<f64> = samples.concat();
         values.sort_by(f64::total_cmp);
@@ -70,21 +69,21 @@ impl Aligned {
         self.counts[sample].iter().sum()
     }
 
-    /// So many independent trials say as much.
+    /// The equivalent number of independent trials.
     fn worth(&self, sample: usize) -> f64 {
         self.total(sample) / self.for_one[sample]
     }
 
-    /// Two of the samples, cell by cell.
+    /// The counts of two samples, cell by cell.
     fn two(&self, one: usize, other: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.counts[one].iter().copied().zip(self.counts[other].iter().copied())
     }
 }
 
-/// Kolmogorov and Smirnov's test.
+/// The Kolmogorov–Smirnov test.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct KolmogorovSmirnov {
-    /// The largest difference of the two distribution functions, at the edges of cells: the size of the effect.
+    /// The largest difference between the two distribution functions, at the edges of cells: the effect size.
     pub distance: f64,
     pub p: f64,
 }
@@ -104,7 +103,7 @@ impl KolmogorovSmirnov {
     }
 }
 
-/// The probability that Kolmogorov's statistic is larger.
+/// The probability that Kolmogorov's statistic exceeds `x`.
 fn kolmogorov(x: f64) -> f64 {
     if x < 0.2 {
         return 1.0;
@@ -113,12 +112,12 @@ fn kolmogorov(x: f64) -> f64 {
     (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// Mann and Whitney's test.
+/// The Mann–Whitney test.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct MannWhitney {
     /// The probability that a trial of the second takes longer than one of the first; ties count half.
     pub longer: f64,
-    /// Cliff's delta, the size of the effect: -1 if all of the second are shorter, 1 if all are longer.
+    /// Cliff's delta, the effect size: -1 if all of the second are shorter, 1 if all are longer.
     pub delta: f64,
     pub p: f64,
 }
@@ -136,7 +135,7 @@ impl MannWhitney {
         }
         let (n, m) = (aligned.worth(one), aligned.worth(other));
         let all = n + m;
-        // The variance of U over (n m)², with what ties take off.
+        // The variance of U / (n m), corrected for ties.
         let variance = (all + 1.0 - ties * all * all / (all - 1.0)) / (12.0 * n * m);
         let z = if variance > 0.0 { (wins - 0.5).abs() / variance.sqrt() } else { 0.0 };
         MannWhitney { longer: wins, delta: 2.0 * wins - 1.0, p: two_sided(z) }
@@ -148,13 +147,13 @@ pub(super) fn two_sided(z: f64) -> f64 {
     2.0 * Normal::standard().sf(z.abs())
 }
 
-/// Anderson and Darling's test of any number of samples, after Scholz and Stephens (JASA 82, 1987): the statistic with
-/// midranks, for samples with ties.
+/// The Anderson–Darling test of any number of samples, after Scholz and Stephens (JASA 82, 1987): the midrank
+/// statistic, for samples with ties.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct AndersonDarling {
-    /// Less its mean and by its standard deviation, if all samples come from one distribution.
+    /// Standardised by its mean and standard deviation under the hypothesis that all samples have one distribution.
     pub statistic: f64,
-    /// Known between 0.001 and 0.25 only: these two stand for less and for more.
+    /// Tabulated between 0.001 and 0.25 only: these two values stand for less and for more.
     pub p: f64,
 }
 
@@ -170,7 +169,7 @@ const CRITICAL: [(f64, [f64; 3]); 7] = [
 ];
 
 impl AndersonDarling {
-    /// Nothing for less than two samples, or for samples whose trials are all equal.
+    /// None for fewer than two samples, an empty sample, or fewer than five trials in all.
     pub fn of(aligned: &Aligned) -> Option<AndersonDarling> {
         let totals: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.total(sample)).collect();
         let sizes: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.worth(sample)).collect();
@@ -192,13 +191,13 @@ impl AndersonDarling {
     }
 }
 
-/// How far one sample is from the common distribution, weighted by the variance of that.
+/// The distance of one sample from the common distribution, weighted by the variance of the latter.
 fn distance(aligned: &Aligned, counts: &[f64], size: f64, all: f64) -> f64 {
     let (mut common, mut own, mut sum) = (0.0, 0.0, 0.0);
     for (place, &count) in counts.iter().enumerate() {
         let tied: f64 = aligned.counts.iter().map(|counts| counts[place]).sum();
         if tied > 0.0 {
-            // Midranks, as shares so that nothing overflows.
+            // Midranks, as shares to avoid overflow.
             let (b, m) = ((common + tied / 2.0) / all, (own + count / 2.0) / size);
             let weight = b * (1.0 - b) - tied / all / 4.0;
             if weight > 1e-15 {
@@ -237,7 +236,7 @@ fn harmonic(all: f64) -> (f64, f64) {
     let n = all.round() as u64;
     let h: f64 = (1..n).map(|i| 1.0 / i as f64).sum();
     let (mut rest, mut g) = (0.0, 0.0);
-    // From the last i to the first: `rest` is the sum over the j behind it.
+    // From the last i to the first; `rest` is the sum over all larger j.
     for i in (1..n.saturating_sub(1)).rev() {
         rest += 1.0 / (i + 1) as f64;
         g += rest / (n - i) as f64;
@@ -245,7 +244,7 @@ fn harmonic(all: f64) -> (f64, f64) {
     (h, g)
 }
 
-/// Interpolated between the critical values, in the logarithm of the level.
+/// Interpolates between the critical values, in the logarithm of the level.
 fn tabulated(statistic: f64, freedom: f64) -> f64 {
     let critical = |[a, b, c]: [f64; 3]| a + b / freedom.sqrt() + c / freedom;
     let known: Vec<(f64, f64)> =

@@ -1,4 +1,4 @@
-//! Ranks of a collective side by side: who is slowest.
+//! Compares the ranks of a collective: which one is slowest.
 
 use super::Distribution;
 use super::distribution::Cell;
@@ -7,20 +7,20 @@ use straggler_model::Rank;
 use straggler_model::latency::{Outside, Series};
 use straggler_model::stats::CONFIDENCE;
 
-/// What each rank of a collective sees.
+/// Findings on the ranks of a collective.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Ranks {
-    /// By rank.
+    /// Ordered by rank.
     pub ranks: Vec<OneRank>,
-    /// Of the highest and the lowest median; the lower rank where several are equal.
+    /// The ranks with the highest and the lowest median; the lowest rank of several equal ones.
     pub slowest: OneRank,
     pub fastest: OneRank,
-    /// That whose median is in the middle.
+    /// The rank with the middle median.
     pub typical: OneRank,
-    /// The highest median but one.
+    /// The rank with the second-highest median.
     pub runner_up: OneRank,
     pub lead: Lead,
-    /// How far the clocks of two ranks may be apart, where that is known.
+    /// The error of each clock relative to the first, if it is known; two clocks may differ by twice this.
     pub clock_error_ps: Option<f64>,
 }
 
@@ -30,15 +30,15 @@ pub struct Ranks {
 pub enum Lead {
     /// All medians lie in the same bin.
     None,
-    /// Medians lie outside the bins, and their bounds do not tell who is slowest.
+    /// Medians lie outside the bins, and their bounds do not show who is slowest.
     OutsideBins,
     /// The slowest and the fastest rank differ by less than the error of their clocks.
     WithinClockError,
-    /// The slowest and the fastest rank differ by no more than chance makes them.
+    /// The slowest and the fastest rank do not differ significantly.
     WithinChance,
-    /// Ranks differ, but not surely the slowest from the next.
+    /// Ranks differ, but the slowest does not differ significantly from the next.
     Shared,
-    /// The slowest is slower than any other, beyond chance and the error of clocks.
+    /// The slowest is slower than any other, beyond chance and clock error.
     Sure,
 }
 
@@ -46,17 +46,17 @@ pub enum Lead {
 pub struct OneRank {
     pub rank: Rank,
     pub trials: u64,
-    /// Known to the width of its bin; its bound where it lies outside the bins.
+    /// Known to the width of its bin, or a bound if it lies outside the bins.
     pub median_ps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Between what the median lies, at 95 % confidence for all ranks together; nothing where the trials are too few.
+    /// Confidence interval of the median, 95 % for all ranks together; none if there are too few trials.
     pub interval_ps: Option<[f64; 2]>,
     pub min_ps: f64,
 }
 
 impl Ranks {
-    /// Nothing for less than two ranks with trials.
+    /// None for fewer than two ranks with trials.
     pub fn of(series: &[Series]) -> Option<Ranks> {
         let doubt = (1.0 - CONFIDENCE) / series.len().max(1) as f64;
         let ranks: Vec<OneRank> = series.iter().filter_map(|one| OneRank::of(one, 1.0 - doubt)).collect();
@@ -76,7 +76,7 @@ impl Ranks {
 }
 
 fn lead([fastest, runner_up, slowest]: [OneRank; 3], clock_error: f64) -> Lead {
-    // Each of two clocks may be off.
+    // Both clocks may be off.
     let within_clocks = |other: OneRank| slowest.median_ps - other.median_ps <= 2.0 * clock_error;
     match () {
         () if slowest.outside.is_some() && fastest.outside == slowest.outside => Lead::OutsideBins,
@@ -136,7 +136,7 @@ mod tests {
         assert!(Ranks::of(&[series(0, 5000)]).is_none());
     }
 
-    /// Differences that chance, the clocks or the bins may explain are not reported.
+    /// Differences that chance, clocks or bins may explain are not reported.
     #[test]
     fn the_slowest_is_not_named_without_a_reason() {
         let mut sure = 0;
@@ -162,7 +162,7 @@ mod tests {
         };
         let found = Ranks::of(&[beyond(0, 500), beyond(1, 9000)]).unwrap();
         assert_eq!((found.lead, found.slowest.median_ps), (Lead::OutsideBins, 100.0));
-        // Within the bins and beyond them.
+        // One median within the bins, one beyond them.
         let found = Ranks::of(&[beyond(0, 0), beyond(1, 9000)]).unwrap();
         assert_eq!((found.lead, found.slowest.outside), (Lead::Sure, Some(Outside::Above(Time(100)))));
     }

@@ -5,7 +5,7 @@ use super::draws::Draws;
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Histogram};
 
-/// Trials of `shift` and a log-normal time above it, in ps.
+/// Times in ps: `shift` plus a log-normal time.
 pub fn lognormal(seed: u64, count: usize, shift: f64, median: f64, sigma: f64) -> Vec<u64> {
     let mut draws = Draws::new(seed, 7);
     (0..count).map(|_| (shift + median * (sigma * draws.normal()).exp()).round() as u64).collect()

@@ -1,7 +1,7 @@
 //! Whether a distribution stays the same from the first cycle to the last.
 //!
-//! Each test leaves alone what changes by less than 1 %, and what chance does to samples of one distribution: at most about
-//! one in twenty of these is not called steady.
+//! Every test ignores changes below 1 %. At most about one in twenty samples of a constant distribution is not called
+//! steady.
 
 mod apart;
 
@@ -12,18 +12,18 @@ use serde::Serialize;
 use straggler_model::latency::Cycle;
 use straggler_model::stats::median_in_place;
 
-/// What the cycles say.
+/// Findings on the cycles.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stationarity {
-    /// Of the pair that has most.
+    /// Cycles of the pair that has the most.
     pub cycles: usize,
-    /// Nothing where there are too few cycles.
+    /// None if there are too few cycles.
     pub trend: Option<Trend>,
     pub runs: Option<Runs>,
     pub spread: Option<Spread>,
-    /// The first cycles, where they lie apart from all others.
+    /// The first cycles, if they lie apart from all others.
     pub warm_up: Option<Apart>,
-    /// Slow cycles in a row, or one that is far slower than all others.
+    /// Consecutive slow cycles, or a single one that is far slower than all others.
     pub bursts: Option<Apart>,
     pub verdict: Steadiness,
 }
@@ -31,65 +31,65 @@ pub struct Stationarity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steadiness {
-    /// Less than 8 cycles, or less than 8 after a warm-up.
+    /// Fewer than 8 cycles, or fewer than 8 after the warm-up.
     TooFew,
     /// Medians of cycles lie outside the bins.
     OutsideBins,
     Steady,
-    /// The first cycles lie apart from all others, which are steady.
+    /// The first cycles lie apart; the others are steady.
     WarmsUp,
     /// Medians go up or down.
     Drifts,
     /// Medians stay at one level for a while, then at another.
     Jumps,
-    /// Medians go back and forth between levels from cycle to cycle.
+    /// Medians switch back and forth between levels from cycle to cycle.
     Alternates,
-    /// A few cycles in a row are slow.
+    /// A few consecutive cycles are slow, or a single one is far slower.
     Bursts,
     /// Medians scatter more in one half of the run than in the other.
     SpreadChanges,
 }
 
-/// Mann and Kendall's test for a trend of the medians of cycles.
+/// The Mann–Kendall test for a trend in the medians of cycles.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Trend {
     pub p: f64,
-    /// By how much medians change from the first cycle to the last, as a share: the slope of Theil and Sen.
+    /// The relative change of medians from the first cycle to the last, by the Theil–Sen slope.
     pub change: f64,
 }
 
-/// Wald and Wolfowitz' test: how often medians cross their own median. Levels that last cross it seldom, levels that alternate
-/// often.
+/// The Wald–Wolfowitz runs test: how often the cycles' medians cross their own median. Lasting levels cross it
+/// rarely, alternating ones often.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Runs {
-    /// That there are as few runs as this by chance, or as many where there are more than expected.
+    /// The probability of so few runs by chance, or of so many if there are more than expected.
     pub p: f64,
     pub runs: u64,
     pub expected: f64,
-    /// The distance of the quartiles of the cycles' medians, as a share of their median.
+    /// The interquartile range of the cycles' medians, as a share of their median.
     pub quartiles_apart: f64,
 }
 
-/// Whether medians scatter as much in the second half as in the first, as Brown and Forsythe ask, by ranks.
+/// Whether medians scatter equally in both halves of the run: the Brown–Forsythe test, on ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
     pub p: f64,
-    /// The typical distance from the median of the half: the second half's by the first's.
+    /// The median distance from the median of the half: second half divided by first.
     pub ratio: f64,
 }
 
-/// Fewer cycles tell nothing.
+/// With fewer cycles, nothing can be said.
 const LEAST: usize = 8;
-/// More are taken together, so that pairs of cycles stay countable.
+/// If there are more cycles, neighbours are combined, to limit the number of pairs of cycles.
 const MOST: usize = 800;
-/// Differences with less confidence than this count as chance.
+/// Differences with a larger p-value than this count as chance.
 const LEVEL: f64 = 0.01;
 /// Differences below this share of the median are negligible.
 const RELEVANT: f64 = 0.01;
 
 impl Stationarity {
-    /// Of the cycles of one series, or of several pairs: each pair is measured by its own median, so that a pair that is
-    /// slower than others is no change over time.
+    /// Tests the cycles of one series or of several pairs. Each pair is compared with its own median, so a slower
+    /// pair is not mistaken for a change over time.
     pub fn of(pairs: &[Vec<Cycle>]) -> Stationarity {
         let (levels, cycles) = (levels(pairs), longest(pairs));
         if levels.len() < LEAST {
@@ -117,7 +117,7 @@ impl Stationarity {
         }
         let slow = apart::bursts(levels);
         let bursts = Apart::of(levels, |place| slow.contains(&place));
-        // Bursts come at some time: without them, nothing else may change.
+        // Test for other changes without the bursts, which would look like one.
         let places = (0..levels.len()).filter(|place| !slow.contains(place));
         let calm: Vec<f64> = places.map(|place| levels[place]).collect();
         let (trend, runs, spread) = (Trend::of(&calm), Runs::of(&calm), Spread::of(&calm));
@@ -138,9 +138,9 @@ impl Stationarity {
     }
 }
 
-/// One level for each cycle, in order: the median over all pairs of what each pair's cycle took, as a share of that pair's own
-/// median. Cycles are matched by their number: those of one process begin at the same time for all its peers, those of different
-/// processes nearly so.
+/// One level for each cycle, in order: the median over all pairs of the cycle's median relative to the pair's own
+/// median. Cycles are matched by number: those of one process begin at the same time for all its peers, those of
+/// different processes nearly so.
 fn levels(pairs: &[Vec<Cycle>]) -> Vec<f64> {
     let mut cycles: Vec<Vec<f64>> = vec![Vec::new(); longest(pairs)];
     for pair in pairs {
@@ -154,7 +154,7 @@ fn levels(pairs: &[Vec<Cycle>]) -> Vec<f64> {
     levels.chunks(together).map(|chunk| median(chunk.to_vec())).collect()
 }
 
-/// The cycles of the pair that has most.
+/// The number of cycles of the pair that has the most.
 fn longest(pairs: &[Vec<Cycle>]) -> usize {
     pairs.iter().map(|cycles| cycles.len()).max().unwrap_or(0)
 }
@@ -183,10 +183,10 @@ impl Trend {
 }
 
 impl Runs {
-    /// Nothing where most cycles have the same median.
+    /// None if most cycles have the same median.
     fn of(levels: &[f64]) -> Option<Runs> {
         let middle = median(levels.to_vec());
-        // Of two levels, the median may be either.
+        // If there are only two levels, the median may be either of them.
         let split = |is_above: &dyn Fn(f64) -> bool| -> Option<Vec<bool>> {
             let sides: Vec<bool> = levels.iter().map(|&level| is_above(level)).collect();
             let above = sides.iter().filter(|&&above| above).count();
@@ -241,7 +241,7 @@ mod tests {
         Stationarity::of(&[cycles(seed, count, level)]).verdict
     }
 
-    /// Medians that scatter by 3 %, far more than what is left alone, in any number of cycles.
+    /// Medians that scatter by 3 %, far more than the ignored 1 %, in any number of cycles.
     #[test]
     fn samples_of_one_distribution_are_steady() {
         for count in [8, 10, 20, 40, 200] {
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Heavy tails and few trials in a cycle: exponential times, and times in steps of a coarse timer.
+    /// Other distributions, with few trials in a cycle: exponential times, and times in steps of a coarse timer.
     #[test]
     fn other_shapes_are_steady() {
         let (mut skewed, mut coarse) = (0, 0);
@@ -293,14 +293,14 @@ mod tests {
         let warm_up = found.warm_up.unwrap();
         assert_eq!((found.verdict, warm_up.cycles), (Steadiness::WarmsUp, 2));
         assert!((warm_up.change - 0.5).abs() < 0.02, "{warm_up:?}");
-        // With 8 cycles, what is left after the warm-up is too little to call it steady.
+        // With 8 cycles, too few are left after the warm-up to call them steady.
         let few = Stationarity::of(&[cycles(1, 8, |index| if index == 0 { 1.5 } else { 1.0 })]);
         assert_eq!((few.verdict, few.warm_up.map(|first| first.cycles)), (Steadiness::TooFew, Some(1)));
-        // A median outside the bins is not known.
+        // A median outside the bins is unknown.
         let mut unknown = cycles(1, 20, |_| 1.0);
         unknown[3].median_outside = Some(Outside::Above(Time(100)));
         assert_eq!(Stationarity::of(&[unknown]).verdict, Steadiness::OutsideBins);
-        // Exact levels, of which one is the median itself.
+        // Exact levels, one of which is the median itself.
         let exact = |index: usize| -> Cycle {
             let median = Time(5_000_000 + 500_000 * (index as u64 % 2));
             Cycle { started_ns: index as u64, count: 100, median, max: median, ..Cycle::default() }
@@ -309,7 +309,7 @@ mod tests {
             let cycles: Vec<Cycle> = (0..count).map(exact).collect();
             assert_eq!(Stationarity::of(&[cycles]).verdict, Steadiness::Alternates, "{count}");
         }
-        // What drifts after its warm-up drifts.
+        // A drift after the warm-up is found.
         let both = |index: usize| if index == 0 { 3.0 } else { 1.0 + 0.005 * index as f64 };
         assert_eq!(verdict(1, 40, both), Steadiness::Drifts);
     }
@@ -330,7 +330,7 @@ mod tests {
         assert!((found.trend.unwrap().change - 0.078).abs() < 0.02, "{found:?}");
     }
 
-    /// Pairs that are measured one after the other, at different levels, are no drift.
+    /// Pairs measured one after another, at different levels, are not a drift.
     #[test]
     fn pairs_at_different_levels_are_steady() {
         let pair = |index: usize| -> Vec<Cycle> {
@@ -344,7 +344,8 @@ mod tests {
         assert_eq!(Stationarity::of(&[whole]).verdict, Steadiness::Drifts);
     }
 
-    /// All peers of a process have cycles that begin at the same time; which of them is slower is no change over time.
+    /// The peers of a process have cycles that begin at the same time; differences between them are not a change over
+    /// time.
     #[test]
     fn peers_of_a_process_share_their_times() {
         let mut wrong = 0;
@@ -352,7 +353,7 @@ mod tests {
             let pair = |index: u64| -> Vec<Cycle> {
                 let mut cycles = cycles(100 * seed + index, 10, |_| 1.0 + 0.01 * index as f64);
                 cycles.iter_mut().for_each(|cycle| cycle.median = Time(cycle.median.ps() * 4 - 15_000_000));
-                // The processes begin a little after each other.
+                // The processes begin shortly after one another.
                 cycles
                     .iter_mut()
                     .for_each(|cycle| cycle.started_ns = 1_000_000 * cycle.started_ns + index / 7);

@@ -3,26 +3,26 @@
 use super::Distribution;
 use serde::Serialize;
 
-/// What a coarse timer leaves: few values, equally far apart.
+/// The trace of a coarse timer: few values at equal distances.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Steps {
     pub step_ps: f64,
-    /// Different values among the middle 98 % of the trials.
+    /// Distinct values among the middle 98 % of the trials.
     pub values: usize,
-    /// How many steps the median of these trials takes.
+    /// The median of these trials, in steps.
     pub median_steps: f64,
 }
 
 /// Cells must be this many widths apart; otherwise steps cannot be distinguished from bins.
 const APART: f64 = 4.0;
-/// How far from a whole number of steps a time may be.
+/// How far a time may be from a whole number of steps, in steps.
 const TOLERANCE: f64 = 0.15;
-/// The share of trials that must be in step.
+/// The share of trials that must lie on a step.
 const IN_STEP: f64 = 0.95;
 
 impl Steps {
-    /// The largest step that nearly all of the middle 98 % of trials keep; nothing where there is none, where there are
-    /// less than three values, or where values hardly repeat.
+    /// The largest step that nearly all of the middle 98 % of trials keep; none if there is no such step, if there
+    /// are fewer than three values, or if values hardly repeat.
     pub fn of(distribution: &Distribution) -> Option<Steps> {
         let [low, high] = [0.01, 0.99].map(|level| distribution.quantile_of_known(level));
         let cells: Vec<_> =
@@ -51,7 +51,8 @@ impl Steps {
     }
 }
 
-/// The smallest gap has the error of two cells; whole numbers of it farther away tell the step better.
+/// Refines the step. The smallest gap has the error of two cells; values many steps away give the step more
+/// precisely.
 fn refined(origin: f64, gap: f64, middles: impl Iterator<Item = f64>) -> f64 {
     let mut step = gap;
     for middle in middles {

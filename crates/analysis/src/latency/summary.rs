@@ -5,69 +5,69 @@ use serde::Serialize;
 use straggler_model::latency::Outside;
 use straggler_model::stats::CONFIDENCE;
 
-/// Everything that is said of one distribution. Number, minimum, maximum, mean and standard deviation are exact;
-/// quantiles and higher moments are known to the width of a bin.
+/// Statistics of one distribution. Count, minimum, maximum, mean and standard deviation are exact; quantiles and
+/// higher moments are known to the width of a bin.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
     pub count: u64,
-    /// 0 where trials were shorter than the timer's cost; then `min_outside` has its bound.
+    /// 0 if trials were shorter than the timer's cost; then `min_outside` has the bound.
     pub min_ps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_outside: Option<Outside>,
     pub max_ps: f64,
-    /// As deep as the count supports: each has an interval.
+    /// As deep as the count supports; each has an interval.
     pub quantiles: Vec<Level>,
     pub mean_ps: f64,
-    /// Of the sample; nothing for a single trial.
+    /// Of the sample; none for a single trial.
     pub sd_ps: Option<f64>,
-    /// Trials outside the bins: shorter than the timer's cost, beyond the last bin. Where there are any, skew and kurtosis
-    /// are not known.
+    /// Trials outside the bins: shorter than the timer's cost, and beyond the last bin. If there are any, skew and
+    /// kurtosis are unknown.
     pub outside: [u64; 2],
-    /// The third moment about the mean by the cubed standard deviation: 0 for what is symmetric.
+    /// The third central moment divided by the cubed standard deviation: 0 for symmetric distributions.
     pub skew: Option<f64>,
-    /// The fourth moment by the variance squared, less the 3 of a normal distribution.
+    /// The fourth central moment divided by the squared variance, less the 3 of a normal distribution.
     pub kurtosis: Option<f64>,
-    /// Nothing where trials were shorter than the timer's cost: the minimum is not known then.
+    /// None if trials were shorter than the timer's cost, because the minimum is then unknown.
     pub about_minimum: Option<AboutMinimum>,
 }
 
-/// A quantile of the distribution behind the trials.
+/// A quantile of the underlying distribution.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Level {
     pub q: f64,
-    /// Nothing where it lies outside the bins.
+    /// None if it lies outside the bins.
     pub value_ps: Option<f64>,
-    /// Its bound where it lies outside the bins.
+    /// Its bound, if it lies outside the bins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Between these two with 95 % confidence, if trials are independent.
+    /// 95 % confidence interval, if trials are independent.
     pub low_ps: f64,
     pub high_ps: f64,
 }
 
-/// Moments about the minimum, the best that the machine can do: what is above it was lost.
+/// Moments about the minimum, the best that the machine can do: the rest was lost.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct AboutMinimum {
     pub mean_ps: f64,
-    /// The square root of the mean square.
+    /// Root mean square.
     pub rms_ps: f64,
-    /// The third moment by the cube of the root mean square; nothing where all trials are equal, or some lie outside the
+    /// The third moment divided by the cubed root mean square; none if all trials are equal or some lie outside the
     /// bins.
     pub skew: Option<f64>,
-    /// The fourth moment by the fourth power of the root mean square.
+    /// The fourth moment divided by the fourth power of the root mean square.
     pub kurtosis: Option<f64>,
 }
 
-/// Levels up to 99 %; beyond, a 9 more each, as long as the count supports it.
+/// Levels up to 99 %; each further level has one more 9, as long as the count supports it.
 const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 const MOST_NINES: i32 = 12;
 
-/// The quantiles that are reported where the count supports them.
+/// The quantiles to report if the count supports them.
 pub fn ladder() -> impl Iterator<Item = f64> {
     LEVELS.into_iter().chain((3..=MOST_NINES).map(|nines| 1.0 - 10f64.powi(-nines)))
 }
 
-/// As people call a quantile: `median`, `p99.9`.
+/// The usual name of a quantile: `median`, `p99.9`.
 pub fn level_name(q: f64) -> String {
     if q == 0.5 {
         return "median".into();
@@ -116,7 +116,7 @@ impl AboutMinimum {
         }
         let about = |power: i32| moment(distribution, distribution.min_ps, power);
         let mean_ps = distribution.mean_ps - distribution.min_ps;
-        // The mean square about any point is the variance and the square of the distance to it, both exact.
+        // The mean square about any point is the variance plus the squared distance from the mean, both exact.
         let count = distribution.count() as f64;
         let variance = distribution.variance_ps2.unwrap_or(0.0) * (count - 1.0) / count;
         let rms_ps = (variance + mean_ps * mean_ps).sqrt();
@@ -126,7 +126,7 @@ impl AboutMinimum {
     }
 }
 
-/// The mean of powers of the distance from a point, with every trial in the middle of its cell.
+/// The mean power of the distance from a point, with every trial in the middle of its cell.
 fn moment(distribution: &Distribution, about: f64, power: i32) -> f64 {
     let middle = |cell: &super::distribution::Cell| {
         cell.middle().clamp(distribution.min_ps, distribution.max_ps) - about
@@ -142,8 +142,8 @@ mod tests {
     use straggler_model::Time;
     use straggler_model::latency::{Bins, Histogram};
 
-    /// 2, 4, 4, 4, 5, 5, 7, 9: about the mean of 5 cubes add up to 42 and fourth powers to 356, about the minimum of 2
-    /// values to 24, squares to 104.
+    /// 2, 4, 4, 4, 5, 5, 7, 9: about the mean of 5, the cubes add up to 42 and the fourth powers to 356; about the
+    /// minimum of 2, the values add up to 24 and the squares to 104.
     #[test]
     fn moments_by_hand() {
         let values = [2, 4, 4, 4, 5, 5, 7, 9].map(|value| Time(value * 1_000_000));
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!((one.sd_ps, one.skew, one.quantiles.len()), (None, None, 0));
     }
 
-    /// Of 100 samples the interval of a known quantile misses it in about 5.
+    /// The interval misses a known quantile in about 5 of 100 samples.
     #[test]
     fn intervals_hold_known_quantiles() {
         let mut missed = [0; 3];
@@ -189,9 +189,9 @@ mod tests {
         assert_eq!((found.outside, found.skew, found.kurtosis), ([0, 500], None, None));
         let about = found.about_minimum.unwrap();
         assert_eq!((about.skew, about.kurtosis), (None, None));
-        // These are exact whatever the bins are.
+        // These are exact for any bins.
         assert!(found.sd_ps.is_some() && about.rms_ps > 0.0);
-        // Below the timer's cost there is only a bound, of quantiles and of the minimum alike.
+        // Below the timer's cost there is only a bound, for quantiles and for the minimum.
         (0..200).for_each(|_| times.record_underflow());
         let found = Summary::of(&Distribution::of(&times).unwrap());
         let bound = Some(Outside::Below(Time(60)));

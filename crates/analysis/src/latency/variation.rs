@@ -1,11 +1,11 @@
-//! How much trials of one run depend on each other: a run whose level changes from cycle to cycle says less about the next run
-//! than as many independent trials would.
+//! How much the trials of a run depend on each other: a run whose level changes from cycle to cycle tells less about
+//! the next run than equally many independent trials.
 //!
-//! Trials are cut into blocks: runs, where a file has three or more, else up to 20 parts of the run, cycles in a row. Of each
-//! block it is known which share of its trials lies below the median (and below 99 %) of all. Independent trials let this share
-//! scatter as the binomial distribution says; the design effect is how many times larger its variance is. So many times fewer
-//! independent trials would say as much. Few blocks know their variance badly: Student's deviate in place of the normal one
-//! makes the effect larger.
+//! Trials are cut into blocks: the runs, if a file has three or more, otherwise up to 20 parts of consecutive cycles.
+//! Each block shows which share of its trials lies below the median (and the 99 % quantile) of all trials. For
+//! independent trials, the variance of this share is binomial; the design effect is how many times larger it actually
+//! is. The number of trials divided by it is the equivalent number of independent ones. Few blocks estimate their
+//! variance badly, so the effect is scaled up by Student's quantile in place of the normal one.
 
 use super::Distribution;
 use serde::Serialize;
@@ -14,18 +14,19 @@ use straggler_model::latency::Cycle;
 use straggler_model::noise::recording::Origin;
 use straggler_model::stats::CONFIDENCE;
 
-/// How many times fewer independent trials say as much; 1 for those that are independent, or of which no cycles are known.
+/// Design effects: how many trials are worth one independent trial. 1 for independent trials, or if no cycles are
+/// known.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Variation {
     /// Runs in the file, as far as it tells.
     pub runs: usize,
-    /// Runs or parts of a run that were compared; 0 where there are too few.
+    /// Runs, or parts of a run, that were compared; 0 if there are too few.
     pub blocks: usize,
-    /// Whether blocks are runs: then the intervals hold what runs differ by.
+    /// Whether blocks are runs: then intervals include the variation between runs.
     pub between_runs: bool,
-    /// Of quantiles up to 90 %.
+    /// For quantiles up to 90 %.
     pub body: f64,
-    /// Of those beyond.
+    /// For quantiles beyond.
     pub tail: f64,
     pub mean: f64,
 }
@@ -36,13 +37,14 @@ impl Default for Variation {
     }
 }
 
-/// Fewer blocks or runs do not know their own variance.
+/// Fewer blocks or runs do not show their own variance.
 pub const LEAST_BLOCKS: usize = 3;
-/// More cycles are taken together, so that those that depend on their neighbours are in one block.
+/// If there are more cycles, neighbours, which may depend on each other, are combined.
 const MOST_BLOCKS: usize = 20;
 
 impl Variation {
-    /// `cycles` as they are in a [`super::Group`], each list in order of time; `origins` are the runs of the measurement.
+    /// `cycles` are those of a [`super::Group`], each list in order of time; `origins` are the runs of the
+    /// measurement.
     pub fn of(whole: &Distribution, cycles: &[Vec<Cycle>], origins: &[Origin]) -> Variation {
         let starts = starts(origins);
         let by_run = runs(cycles, &starts);
@@ -65,7 +67,7 @@ impl Variation {
     }
 }
 
-/// When the runs began, in ns since 1970, ascending and each once.
+/// The start times of the runs in ns since 1970, ascending and without duplicates.
 fn starts(origins: &[Origin]) -> Vec<u64> {
     let start = |origin: &Origin| match origin {
         Origin::Measured { started, .. } => Some(started.saturating_mul(1_000_000_000)),
@@ -77,7 +79,7 @@ fn starts(origins: &[Origin]) -> Vec<u64> {
     starts
 }
 
-/// The cycles of each run that has any: a cycle belongs to the last run that began before it.
+/// The cycles of each non-empty run; a cycle belongs to the last run that began before it.
 fn runs<'a>(cycles: &'a [Vec<Cycle>], starts: &[u64]) -> Vec<Vec<&'a Cycle>> {
     let mut runs = vec![Vec::new(); starts.len()];
     for cycle in cycles.iter().flatten() {
@@ -90,7 +92,8 @@ fn runs<'a>(cycles: &'a [Vec<Cycle>], starts: &[u64]) -> Vec<Vec<&'a Cycle>> {
     runs
 }
 
-/// Cycles of the same number run at the same time on all pairs: they are in one block, and so are their neighbours.
+/// Cycles with the same number run at the same time on all pairs, so they go into one block, together with their
+/// neighbours.
 fn parts(cycles: &[Vec<Cycle>]) -> Vec<Vec<&Cycle>> {
     let longest = cycles.iter().map(Vec::len).max().unwrap_or(0);
     let together = longest.div_ceil(MOST_BLOCKS).max(1);
@@ -101,14 +104,15 @@ fn parts(cycles: &[Vec<Cycle>]) -> Vec<Vec<&Cycle>> {
     parts
 }
 
-/// How far from `level` a cycle's quantile lies among all trials; nothing where both are in the same cell.
+/// How far a cycle's quantile, as a share of all trials, lies from `level`; 0 if both are in the same cell.
 fn distance(whole: &Distribution, ps: f64, level: f64) -> f64 {
     let (low, high) = whole.cell_around(ps);
     level.clamp(whole.share_below(low), whole.share_below(high)) - level
 }
 
-/// The variance of the mean over blocks, by what it is for independent trials of this variance; at least 1. Cycles whose
-/// deviation is not known are left out. Deviations are taken from their own mean: coarse bins of pairs move all of them alike.
+/// The variance of block means relative to that of independent trials with this variance; at least 1. Cycles with an
+/// unknown deviation are left out. Deviations are taken from their own mean, because coarse bins of pairs shift all
+/// of them alike.
 fn effect(blocks: &[Vec<&Cycle>], variance: f64, deviation: impl Fn(&Cycle) -> Option<f64>) -> f64 {
     let of_block = |block: &Vec<&Cycle>| {
         let known = block.iter().filter_map(|cycle| Some((cycle.count as f64, deviation(cycle)?)));
@@ -126,7 +130,7 @@ fn effect(blocks: &[Vec<&Cycle>], variance: f64, deviation: impl Fn(&Cycle) -> O
     (found * student(freedom).powi(2)).clamp(1.0, trials)
 }
 
-/// Student's deviate by the normal one.
+/// The ratio of Student's quantile to the normal one.
 fn student(freedom: f64) -> f64 {
     let level = 0.5 + CONFIDENCE / 2.0;
     let normal = Normal::standard().inverse_cdf(level);

@@ -1,8 +1,8 @@
-//! Parameters from what was measured, and how sure they are.
+//! Derives parameters from the samples, with their uncertainty.
 //!
-//! [`Values`] is one set of parameters, from the medians over some batches and from some of the sizes. Taken from all
-//! of them it is the estimate; taken again and again from batches and sizes that are drawn with replacement, it shows
-//! what the same measurement might have given another time. An interval holds 95 % of these.
+//! [`Values`] is one set of parameters, from the medians over some batches and some of the sizes. From all of them it
+//! is the estimate; from batches and sizes resampled with replacement, it shows what a repeated measurement might
+//! have given. An interval contains 95 % of the resampled values.
 
 use super::experiments::{Samples, Series};
 use super::{Estimate, Settings};
@@ -11,20 +11,21 @@ use std::ops::Range;
 use straggler_model::philox::Stream;
 use straggler_model::stats::{median_in_place, quantile_of_sorted};
 
-/// What lies outside of an interval, at either end.
+/// The share outside an interval, at either end.
 const OUTSIDE: f64 = 0.025;
 
-/// Lines of a real network are no straighter than this, as a share of the time.
+/// Deviations of a real network from a straight line are at least this share of the time.
 const STRAIGHT: f64 = 0.005;
 
-/// The error of the median of normal values, and their deviation as a multiple of the median one.
+/// For normal values: the standard error of the median relative to that of the mean, and the standard deviation
+/// relative to the median absolute deviation.
 const OF_MEDIAN: f64 = 1.2533;
 const OF_DEVIATION: f64 = 1.4826;
 
 /// A sender is limited by g + b·G if sends in a row take this many times as long as single ones.
 const HELD_UP: f64 = 1.1;
 
-/// Sizes that tell g at most: the smallest, since the error of b·G grows with b.
+/// At most this many sizes are used for g: the smallest ones, because the error of b·G grows with b.
 const TELLING: usize = 8;
 
 /// One set of parameters, in picoseconds.
@@ -32,28 +33,28 @@ const TELLING: usize = 8;
 pub(super) struct Values {
     /// o_s; none if no message is sent eagerly.
     pub send: Option<f64>,
-    /// o_s by sends with a computation between them.
+    /// o_s from sends with a computation between them.
     pub spaced: f64,
     /// o_r.
     pub receive: f64,
     /// One byte there and one byte back.
     pub trip: f64,
-    /// From one byte to the next in a train, until all were received: max(o_s, o_r, g).
+    /// From one byte to the next in a train, until all are received: max(o_s, o_r, g).
     pub period: f64,
-    /// The same until the sender is done: max(o_s, g).
+    /// The same, until the sender is done: max(o_s, g).
     pub sent_period: f64,
-    /// g by the sizes that hold up their sender; none if there are none.
+    /// g from the sizes at which it holds up the sender; none if there are none.
     pub gap: Option<f64>,
     /// O; none if too few sizes are sent eagerly.
     pub overhead_per_byte: Option<f64>,
-    /// There and back, for each protocol.
+    /// Time there and one byte back over the size, for each protocol.
     pub lines: Vec<Line>,
-    /// What a byte takes in a stream of the largest messages.
+    /// Time per byte in a stream of the largest messages.
     pub stream_per_byte: f64,
 }
 
 impl Values {
-    /// o_s, or a quarter of a flight where nothing tells it.
+    /// o_s, or a quarter of the one-way time if o_s is unknown.
     pub fn send_overhead(&self) -> f64 {
         self.send.unwrap_or(self.trip / 8.0)
     }
@@ -63,10 +64,10 @@ impl Values {
     }
 }
 
-/// The parameters, and what else they might have been.
+/// The parameters, and those of the bootstrap samples.
 #[derive(Debug)]
 pub(super) struct Estimates {
-    /// Which sizes belong to which protocol.
+    /// The ranges of sizes of each protocol.
     pub pieces: Vec<Range<usize>>,
     pub point: Values,
     drawn: Vec<Values>,
@@ -86,7 +87,7 @@ impl Estimates {
         Estimates { drawn: drawn.collect(), pieces: analysis.pieces.clone(), point }
     }
 
-    /// Any quantity with its interval, which holds the estimate itself.
+    /// Any quantity with its interval, which is extended to contain the estimate itself.
     pub fn of(&self, quantity: impl Fn(&Values) -> f64) -> Estimate {
         let ps = quantity(&self.point);
         let mut drawn: Vec<f64> = self.drawn.iter().map(quantity).collect();
@@ -96,20 +97,20 @@ impl Estimates {
     }
 }
 
-/// What is decided once, for all draws.
+/// Decisions made once for all bootstrap samples.
 struct Analysis<'a> {
     samples: &'a Samples,
-    /// The errors of single messages and of sends.
+    /// The errors of `single` and of `sends`.
     single_errors: Vec<f64>,
     send_errors: Vec<f64>,
     pieces: Vec<Range<usize>>,
-    /// Eager sizes that tell O: the largest of those that are sent in one way.
+    /// Eager sizes used for O: the last range that is sent in the same way.
     copied: Range<usize>,
-    /// Sizes that tell g.
+    /// Sizes used for g.
     telling: Vec<usize>,
 }
 
-/// The median of some batches.
+/// The median over some batches.
 fn median(series: &Series, batches: &[usize]) -> f64 {
     let mut values: Vec<i64> = batches.iter().filter_map(|&batch| series.get(batch).copied()).collect();
     median_in_place(&mut values).unwrap_or(0) as f64
@@ -119,7 +120,7 @@ fn medians(all: &[Series], batches: &[usize]) -> Vec<f64> {
     all.iter().map(|series| median(series, batches)).collect()
 }
 
-/// How far the median of a series may be off a straight line.
+/// How far the median of a series may deviate from a straight line.
 fn error(series: &Series) -> f64 {
     let middle = median_in_place(&mut series.clone()).unwrap_or(0);
     let mut off: Vec<u64> = series.iter().map(|value| value.abs_diff(middle)).collect();
@@ -128,8 +129,8 @@ fn error(series: &Series) -> f64 {
         + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
 }
 
-/// Pieces of which none holds sizes on both sides of `cut`, the first size beyond S: larger messages are sent in another way, whether or
-/// not their times show it. Too few sizes on one side make no line of their own.
+/// Splits the sizes into ranges that do not cross `cut`, the first size beyond S: larger messages use another
+/// protocol, even if their times do not show it. If one side has too few sizes for a line, `cut` is ignored.
 fn segments_around(points: &[Point], cut: usize) -> Vec<Range<usize>> {
     let (eager, waiting) = points.split_at(cut.min(points.len()));
     if eager.len() < LEAST || waiting.len() < LEAST {
@@ -139,7 +140,7 @@ fn segments_around(points: &[Point], cut: usize) -> Vec<Range<usize>> {
     segments(eager).into_iter().chain(behind).collect()
 }
 
-/// A line at the median of some times.
+/// A level line at the median of some times.
 fn level(times: &[f64]) -> Line {
     let mut times: Vec<i64> = times.iter().map(|time| time.round() as i64).collect();
     Line { at_zero: median_in_place(&mut times).unwrap_or(0) as f64, slope: 0.0 }
@@ -169,7 +170,7 @@ impl<'a> Analysis<'a> {
         analysis
     }
 
-    /// The bytes that a message pays for.
+    /// The number of bytes that cost time.
     fn paid(&self, index: usize) -> f64 {
         self.samples.sizes[index].saturating_sub(1) as f64
     }
@@ -202,7 +203,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Where g + b·G holds up the sender, b·G is what a message of that size takes longer than one byte.
+    /// If g + b·G holds up the sender, g is the time between sends less b·G, the extra time of a message of that size
+    /// over one byte.
     fn gap(&self, sent: &[f64], single: &[f64]) -> Option<f64> {
         let told =
             self.telling.iter().map(|&index| (sent[index] - (single[index] - single[0])).round() as i64);
@@ -216,8 +218,8 @@ impl<'a> Analysis<'a> {
         robust_line(&points).map(|line| line.slope)
     }
 
-    /// The line of a protocol. Few sizes may be drawn so that they make none; then all of them count. A line that falls is
-    /// noise: no message is faster for being larger.
+    /// The line of a protocol. If the chosen sizes do not determine one, all sizes are used. A falling line is noise,
+    /// because larger messages are not faster; it is replaced by a level one.
     fn line(
         &self,
         single: &[f64],
@@ -232,7 +234,7 @@ impl<'a> Analysis<'a> {
         line.filter(|line| line.slope >= 0.0).unwrap_or_else(|| level(&single[piece.clone()]))
     }
 
-    /// From the two largest sizes that are a factor of two apart.
+    /// From the largest size and the smallest one at least half as large.
     fn stream_per_byte(&self, stream: &[f64]) -> f64 {
         let sizes = &self.samples.sizes;
         let (Some(last), Some(&largest)) = (sizes.len().checked_sub(1), sizes.last()) else { return 0.0 };
@@ -246,7 +248,7 @@ impl<'a> Analysis<'a> {
 mod tests {
     use super::*;
 
-    /// One line through all sizes is cut at S all the same, unless a side has too few.
+    /// Sizes on one straight line are still cut at S, unless a side has too few of them.
     #[test]
     fn pieces_end_at_the_eager_limit() {
         let points: Vec<Point> =

@@ -1,45 +1,45 @@
-//! Makes all experiments, batch after batch.
+//! Runs all experiments, batch by batch.
 
 use super::limit::Limit;
 use super::{Probe, Receiver, Settings, Stage, Train};
 use straggler_model::Time;
 use straggler_model::stats::quantile_in_place;
 
-/// The value of a batch: what the least disturbed quarter of its repetitions stays below.
+/// The value of a batch is this quantile of its repetitions, the least disturbed ones.
 const QUIET: f64 = 0.25;
 
-/// Messages of a train at most and at least, and their bytes together in between.
+/// The largest and the smallest number of messages in a train; in between, their total size is TOGETHER.
 const MOST: u64 = 16;
 const FEWEST: u64 = 4;
 const TOGETHER: u64 = 1 << 20;
 
-/// Batches that make an interval possible.
+/// The fewest batches that give an interval.
 const FEWEST_BATCHES: usize = 6;
 
-/// A value for each batch, in picoseconds. Differences may be negative where noise is larger than they are.
+/// One value per batch, in picoseconds. Differences may be negative if noise exceeds them.
 pub(super) type Series = Vec<i64>;
 
-/// What was measured. Lists by size are as long as `sizes`, those of eager messages as long as there are such.
+/// The measured values. Lists by size have one entry for each of `sizes`, or for each eager size.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     /// Ascending, from 1.
     pub sizes: Vec<u64>,
     pub batches: usize,
-    /// One message there and one byte back.
+    /// One message there, one byte back.
     pub single: Vec<Series>,
-    /// From one message of a train to the next, until all were received.
+    /// Time from one message of a train to the next, until all are received.
     pub stream: Vec<Series>,
-    /// The same until the sender is done, of eager messages.
+    /// The same until the sender is done, for eager sizes.
     pub sent: Vec<Series>,
-    /// What a send takes, of eager messages.
+    /// Duration of a send, for eager sizes.
     pub sends: Vec<Series>,
-    /// What a receive of one byte takes.
+    /// Duration of a receive of one byte.
     pub receive: Series,
-    /// What a send of one byte takes, by sends with a computation between them.
+    /// Duration of a send of one byte, from sends with a computation between them.
     pub spaced: Series,
 }
 
-/// Makes the experiments; none if it is stopped before there are enough batches.
+/// Runs the experiments; none if stopped before there are enough batches.
 pub(super) fn make<P: Probe>(
     probe: &mut P,
     limit: &Limit,
@@ -66,7 +66,7 @@ pub(super) fn make<P: Probe>(
     Ok((samples.batches >= FEWEST_BATCHES).then_some(samples))
 }
 
-/// Two sizes for each power of two, and both sides of S.
+/// Two sizes per power of two, and those on both sides of S.
 fn sizes(limit: &Limit) -> Vec<u64> {
     let powers = (0..63).map(|power| 1u64 << power);
     let mut sizes: Vec<u64> = powers.flat_map(|bytes| [bytes, bytes + bytes / 2]).collect();
@@ -78,7 +78,7 @@ fn sizes(limit: &Limit) -> Vec<u64> {
     sizes
 }
 
-/// The messages of a train of this size: enough to see the time between two, few enough to be quick.
+/// The number of messages in a train: enough to see the time between two, few enough to be fast.
 fn count(bytes: u64) -> u32 {
     (TOGETHER / bytes.max(1)).clamp(FEWEST, MOST) as u32
 }
@@ -123,7 +123,7 @@ impl<P: Probe> Bench<'_, P> {
         Ok(quiet(&mut times))
     }
 
-    /// Until the last message was sent, and until the answer was there.
+    /// The times until the last message was sent, and until the answer arrived.
     fn round_trip(&mut self, count: u32, delay: Time, bytes: u64) -> Result<(i64, i64), P::Error> {
         let (mut sent, mut back) = (Vec::new(), Vec::new());
         for _ in 0..self.repetitions {

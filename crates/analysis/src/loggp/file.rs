@@ -1,16 +1,16 @@
-//! The network file of a measurement: what `--network` reads, under comments that say where it comes from.
+//! The network file of a measurement, as `--network` reads it, with its origin in comments.
 
 use super::{LogGp, rate};
 use std::fmt::Write as _;
 use straggler_model::network::NetworkError;
 use straggler_model::units::{Bytes, limit_in_words};
 
-/// Where a measurement comes from.
+/// The origin of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Provenance {
-    /// What the network is called in reports.
+    /// The name of the network in reports.
     pub name: String,
-    /// The command or program that measured.
+    /// The command or program that did the measurement.
     pub how: String,
     pub when: String,
     /// Hosts, cores, library.
@@ -22,7 +22,7 @@ impl LogGp {
     pub fn to_file(&self, provenance: &Provenance) -> Result<String, NetworkError> {
         let mut text = String::new();
         for line in self.header(provenance) {
-            // A line break of a host's name or a command would end the comment.
+            // A line break in a host name or a command would end the comment.
             let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let _ = writeln!(text, "# {line}");
         }
@@ -53,7 +53,7 @@ impl LogGp {
         lines
     }
 
-    /// Every parameter in words, in the usual order.
+    /// All parameters as text, in the usual order.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let limit = match self.eager_limit {
             Some(bytes) => format!("{bytes} bytes"),

@@ -88,8 +88,8 @@ fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
     latency.at_least_nothing()
 }
 
-/// g is seen where it is longer than what else may hold up messages: both overheads, or the sender's alone, or with
-/// the bytes of larger messages the sender's alone again.
+/// g is visible if messages follow each other more slowly than both overheads explain, or sends more slowly than o_s
+/// explains, or if larger messages hold up their sender.
 fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
     if estimates.point.send.is_none() {
         doubts.push(
@@ -120,8 +120,8 @@ fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
     None
 }
 
-/// Which protocol has the G that describes all sizes best: where modelled and measured times differ by the smallest factor
-/// on average. Sizes are spread evenly over orders of magnitude, and so none of them dominates.
+/// The protocol whose G fits all sizes best: the one with the smallest average factor between modelled and measured
+/// times. No size dominates, because sizes are spread evenly over orders of magnitude.
 fn usual_line(points: &[Measured], values: &Values) -> usize {
     let off = |line: &Line| -> f64 {
         let ratio = |point: &Measured| {
@@ -134,7 +134,7 @@ fn usual_line(points: &[Measured], values: &Values) -> usize {
     lines.min_by(|(_, one), (_, other)| off(one).total_cmp(&off(other))).map_or(0, |(index, _)| index)
 }
 
-/// What a byte takes in messages of one protocol.
+/// Time per byte in messages of one protocol.
 fn slope(estimates: &Estimates, protocol: usize) -> Estimate {
     estimates.of(|values| values.lines.get(protocol).map_or(0.0, |line| line.slope))
 }
@@ -215,7 +215,7 @@ fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
     }
 }
 
-/// Says where senders wait until their receiver is inside of the library, whatever it asks for there.
+/// The note that senders wait until their receiver is inside the library, in any call.
 fn silent_limit(limit: &Limit, silent: &Limit) -> Option<String> {
     let bytes = silent.bytes.filter(|&bytes| limit.is_eager(bytes.saturating_add(1)) && silent.certain)?;
     Some(format!(
@@ -248,7 +248,7 @@ fn points(samples: &Samples) -> Vec<Measured> {
     sizes.map(point).collect()
 }
 
-/// Says which parameters are uncertain.
+/// Notes which parameters are uncertain.
 fn wide(measured: &LogGp, doubts: &mut Vec<String>) {
     let times = [
         ("L", Some(measured.latency)),
@@ -265,7 +265,7 @@ fn wide(measured: &LogGp, doubts: &mut Vec<String>) {
     }
 }
 
-/// Says how far the one line of the model is off where several protocols were seen.
+/// The note on how far the single line of the model is off if there are several protocols.
 fn one_line(measured: &LogGp) -> Option<String> {
     let link = measured.link();
     let flight = (link.flight() + link.recv_overhead).ps() as f64;

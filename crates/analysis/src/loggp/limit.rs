@@ -1,4 +1,4 @@
-//! S, the largest message that is sent eagerly: its send does not wait for a receiver that comes late.
+//! Finds S, the size of the largest eager message: its send does not wait for a late receiver.
 
 use super::{Probe, Receiver, Train};
 use straggler_model::Time;
@@ -9,20 +9,20 @@ const MANY: u64 = 20;
 const LATE: Time = Time::from_ns(200_000);
 const LATEST: Time = Time::from_ns(1_000_000_000);
 
-/// Messages of which the fastest tells what one takes by itself.
+/// The fastest of this many messages shows how long one takes on its own.
 const TRIES: usize = 3;
 
-/// Sends that are asked whether they waited; the majority counts.
+/// Sends that are tested for waiting; the majority decides.
 const VOTES: usize = 5;
 
-/// The same for the final word on the two sizes beside the limit.
+/// The same for the final check of the two sizes next to the limit.
 const FINAL_VOTES: usize = 11;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Limit {
-    /// None if the largest messages do not wait either.
+    /// None if even the largest messages do not wait.
     pub bytes: Option<u64>,
-    /// Whether asking again gave the same answers.
+    /// Whether the final check gave the same answers.
     pub certain: bool,
     /// The largest message that may be measured.
     pub largest: u64,
@@ -34,7 +34,7 @@ impl Limit {
     }
 }
 
-/// Doubles the size until a send waits, and closes in on the smallest size that does.
+/// Doubles the size until a send waits, then bisects to the smallest size that does.
 pub(super) fn find<P: Probe>(probe: &mut P, largest: u64, receiver: Receiver) -> Result<Limit, P::Error> {
     let mut is_late = |bytes, votes| is_late(probe, bytes, votes, receiver);
     let (mut eager, mut waits) = (0, None);
@@ -62,7 +62,7 @@ pub(super) fn find<P: Probe>(probe: &mut P, largest: u64, receiver: Receiver) ->
     Ok(Limit { bytes: Some(eager), certain, largest })
 }
 
-/// Whether most sends of this size last until their late receiver comes.
+/// Whether most sends of this size wait for their late receiver.
 fn is_late<P: Probe>(probe: &mut P, bytes: u64, votes: usize, receiver: Receiver) -> Result<bool, P::Error> {
     let mut usual = Time::NEVER;
     for _ in 0..TRIES {

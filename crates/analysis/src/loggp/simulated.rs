@@ -1,5 +1,5 @@
-//! A probe whose two processes and network are simulated: its messages go through the project's engine, with
-//! parameters that are known. It shows that what is put in comes out again.
+//! A probe whose two processes and network are simulated: its messages run through the project's engine with known
+//! parameters, so tests can check that these are recovered.
 
 use super::{Probe, Receiver, RoundTrip, Train};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use straggler_sim::{Control, EngineChoice, RunError, Simulation, Workload};
 /// Two simulated processes.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Links and the largest messages that take them, ascending.
+    /// Links, each with the largest size that uses it, ascending.
     protocols: Vec<(u64, Network)>,
     noise: Option<Injection>,
-    /// Every experiment meets the noise at another place.
+    /// Number of experiments so far; each one meets the noise at another place.
     experiments: u32,
 }
 
@@ -28,7 +28,7 @@ impl Simulated {
         }
     }
 
-    /// Messages above a size take another link.
+    /// Messages above a size use another link.
     pub fn with_protocol(mut self, above: u64, link: Link) -> Simulated {
         if let Some(last) = self.protocols.last_mut() {
             last.0 = above;
@@ -42,7 +42,7 @@ impl Simulated {
         self
     }
 
-    /// Runs the operations of both processes, each one after the other, and says when the processes are done.
+    /// Runs the operations of both processes, each in sequence, and returns when the processes finish.
     fn run(&self, bytes: u64, processes: [&[Operation]; 2]) -> Result<[Time; 2], RunError> {
         let mut graph = GraphBuilder::default();
         for operations in processes {
@@ -68,7 +68,7 @@ impl Simulated {
     }
 }
 
-/// Both directions of a train are simulated one after the other, since each has its own link.
+/// Simulates both directions of a train one after the other, because each has its own link.
 impl Probe for Simulated {
     type Error = RunError;
 
@@ -88,7 +88,7 @@ impl Probe for Simulated {
         Ok(RoundTrip { sent, back: received + back })
     }
 
-    /// In the model, messages are handled whatever their receiver does.
+    /// In the model, messages make progress whatever their receiver does.
     fn send(&mut self, bytes: u64, late: Time, _: Receiver) -> Result<Time, RunError> {
         self.experiments += 1;
         let receiver = [Operation::calc(late), Operation::recv(bytes, 0, 0)];

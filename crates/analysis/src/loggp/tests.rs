@@ -1,4 +1,4 @@
-//! What is put into a simulated network comes out of its measurement.
+//! The measurement of a simulated network recovers its parameters.
 
 use super::simulated::Simulated;
 use super::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 
-/// Enough where nothing is random.
+/// Enough if nothing is random.
 const QUICK: Settings = Settings { largest: 1 << 20, batches: 6, repetitions: 1, draws: 20, seed: 1 };
 
 fn link(latency: u64, send: u64, recv: u64, gap: u64, per_byte: u32, limit: u64) -> Link {
@@ -29,7 +29,7 @@ fn is_about(found: f64, expected: f64, share: f64) -> bool {
     (found - expected).abs() <= share * expected.abs() + 2.0
 }
 
-/// Everything the model knows of a link, within a share of it.
+/// Compares all parameters of a link, within a relative error.
 fn check(found: &LogGp, link: &Link, share: f64) -> Result<(), String> {
     let times = [
         ("L", found.latency, link.latency.ps() as f64),
@@ -61,7 +61,7 @@ fn a_plain_network() {
     let link = link(2_500, 700, 900, 1_500, 250, 8_192);
     let found = measured(&mut Simulated::new(link), &QUICK);
     check(&found, &link, 1e-6).unwrap();
-    // Eager messages and those that wait are sent in two ways, though one line holds for both here.
+    // Eager and rendezvous messages are separate protocols, although one line fits both here.
     let [eager, waits] = &found.protocols[..] else { panic!("{:?}", found.protocols) };
     assert_eq!((eager.to_bytes, waits.from_bytes), (8_192, 8_193));
     assert!(
@@ -72,14 +72,14 @@ fn a_plain_network() {
     assert_eq!(found.doubts, [] as [&str; 0]);
 }
 
-/// g is shorter than o_r but longer than o_s: only the sender sees it.
+/// g is shorter than o_r but longer than o_s: it shows only at the sender.
 #[test]
 fn a_gap_that_the_receiver_hides() {
     let link = link(2_500, 700, 2_900, 1_500, 250, 8_192);
     check(&measured(&mut Simulated::new(link), &QUICK), &link, 1e-6).unwrap();
 }
 
-/// g is shorter than both overheads: only the bytes of larger messages show it.
+/// g is shorter than both overheads: it shows only through the bytes of larger messages.
 #[test]
 fn a_gap_that_both_overheads_hide() {
     let link = link(2_500, 1_700, 2_900, 1_100, 250, 65_536);
@@ -88,7 +88,7 @@ fn a_gap_that_both_overheads_hide() {
 
 #[test]
 fn a_gap_that_nothing_shows_is_said_to_be_hidden() {
-    // Larger messages go by rendezvous and wait for each other.
+    // Larger messages use rendezvous and wait for each other.
     let link = link(2_500, 1_700, 2_900, 1_100, 250, 100);
     let found = measured(&mut Simulated::new(link), &QUICK);
     assert_eq!(found.gap, None);
@@ -111,7 +111,7 @@ fn two_protocols_are_two_lines() {
     assert!(found.doubts.iter().any(|doubt| doubt.contains("one line for all sizes")), "{:?}", found.doubts);
 }
 
-/// 2 % of the time goes into detours of 20 µs; the intervals hold the truth, or nearly.
+/// Noise takes 2 % of the time, in detours of 20 µs; the intervals contain the true values, or nearly.
 #[test]
 fn noise_is_left_out() {
     let spec: NoiseSpec = "poisson:rate=1000Hz,duration=20us".parse().unwrap();
@@ -169,7 +169,7 @@ fn the_file_reads_back() {
     }
 }
 
-/// Of a noise that differs from batch to batch, 95 % intervals hold the truth most of the time.
+/// If noise differs from batch to batch, 95 % intervals contain the true values most of the time.
 #[test]
 fn intervals_hold_the_truth() {
     let truth = link(2_500, 700, 900, 1_500, 250, 8_192);
@@ -181,12 +181,12 @@ fn intervals_hold_the_truth() {
         assert!(found.latency.width() > 0.0);
         inside(&found.latency, 2_500_000.0) && inside(&found.send_overhead, 700_000.0)
     });
-    // Two intervals of 95 % each: below 14 of 20 is a chance of about 1 in 1,000.
+    // Two intervals of 95 % each: fewer than 14 of 20 has a probability of about 1 in 1,000.
     let held = held.count();
     assert!(held >= 14, "{held}");
 }
 
-/// Times that are off by up to 10 % either way.
+/// A probe whose times are off by up to 10 % in either direction.
 struct Jittery {
     inner: Simulated,
     stream: Stream,
@@ -217,7 +217,8 @@ impl Probe for Jittery {
     }
 }
 
-/// A library that holds up senders of more than 256 bytes until the receiver is in any call, and copies a byte in 20 ps.
+/// A library that delays senders of more than 256 bytes until the receiver is in any call, and copies a byte in 20
+/// ps.
 struct Lazy(Simulated);
 
 impl Probe for Lazy {
@@ -253,7 +254,7 @@ fn senders_that_wait_for_any_call_are_told_apart_from_rendezvous() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Any network: g above or below the overheads, with or without O, S anywhere above what shows g.
+    /// Any network: g above or below the overheads, with or without O, and S large enough for g to show.
     #[test]
     fn any_network_comes_back(
         latency in 500u64..20_000,
@@ -270,7 +271,7 @@ proptest! {
         prop_assert!(check(&found, &link, 0.03).is_ok(), "{:?}", check(&found, &link, 0.03));
     }
 
-    /// S is found to the byte, wherever it is.
+    /// S is found to the byte.
     #[test]
     fn any_limit_is_found(limit in 0u64..(1 << 20)) {
         let mut probe = Simulated::new(link(1_000, 500, 600, 700, 100, limit));

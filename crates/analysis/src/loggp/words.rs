@@ -1,4 +1,4 @@
-//! Numbers for sentences.
+//! Formats numbers for messages.
 
 use super::Estimate;
 use straggler_model::Time;
@@ -14,7 +14,7 @@ fn unit(ps: f64) -> (&'static str, f64) {
     if ps.abs() >= 1_000.0 { ("ns/B", 1_000.0) } else { ("ps/B", 1.0) }
 }
 
-/// A time per byte, with the bandwidth that it means: `250.0 ps/B (4.000 GB/s)`.
+/// A time per byte, with the corresponding bandwidth: `250.0 ps/B (4.000 GB/s)`.
 pub fn rate(ps: f64) -> String {
     let (unit, scale) = unit(ps);
     if ps <= 0.0 {
@@ -23,7 +23,7 @@ pub fn rate(ps: f64) -> String {
     format!("{} {unit} ({} GB/s)", digits(ps / scale), digits(1_000.0 / ps))
 }
 
-/// Four digits, or more before the point.
+/// Four significant digits, or more before the decimal point.
 fn digits(value: f64) -> String {
     let before = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
     format!("{value:.*}", 4usize.saturating_sub(before))

@@ -1,4 +1,4 @@
-//! What has become worse since an earlier assessment.
+//! Finds what has become worse since an earlier assessment.
 
 use super::Summary;
 use super::outliers::Compared;
@@ -6,15 +6,16 @@ use serde::Serialize;
 
 /// The expected number of false alarms among all nodes, if nothing has changed.
 pub const FALSE_ALARMS: f64 = 0.05;
-/// Tests of one node.
+/// Tests per node.
 const TESTS: f64 = 3.0;
-/// A node is noisier if it loses so many times as much, and so much more of its time,
+/// A node is noisier if its lost share is at least this many times as large, and larger by this
+/// share of its time,
 const NOISIER: f64 = 1.2;
 const MORE: f64 = 1e-4;
 /// and slower if an iteration takes this many times as long.
 const SLOWER: f64 = 1.05;
 
-/// Nodes of both assessments, by name.
+/// Compares the nodes of two assessments, matched by name.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Compare {
     pub nodes: usize,
@@ -22,7 +23,7 @@ pub struct Compare {
     pub worse: Vec<Worse>,
     /// In the earlier assessment only.
     pub gone: Vec<String>,
-    /// In the later only.
+    /// In the later assessment only.
     pub new: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ pub struct Worse {
     /// Before and now.
     pub lost: [f64; 2],
     pub iteration_ps: [f64; 2],
-    /// The source that takes most more than before, and what it took before and takes now.
+    /// The source that grew most, and the share of time it took before and takes now.
     pub source: Option<String>,
     pub source_lost: [f64; 2],
 }

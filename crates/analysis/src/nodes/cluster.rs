@@ -1,4 +1,4 @@
-//! The nodes that were measured, put together from what each process measured.
+//! The measured nodes, assembled from the measurements of the processes.
 
 use crate::assess::{CauseId, CauseName};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use straggler_model::noise::recording::{Core, Detour, Evidence, Phase, SourceId,
 /// A position in [`Cluster::nodes`].
 pub type NodeId = usize;
 
-/// What was measured on a node, or on its share of the cores by one process.
+/// The measurement of a node, or of one process's share of its cores.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Part {
     pub host: String,
@@ -23,18 +23,18 @@ pub struct Part {
     pub left_out_time: Time,
 }
 
-/// Where the measurement of one core lies on the clock that all nodes have in common, and how fast the core is.
+/// The position of a core's measurement on the common clock of all nodes, and the speed of the core.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CoreClock {
     pub began_ps: u64,
-    /// Seconds of the common clock in a second of the recording.
+    /// Seconds of the common clock per second of the recording.
     pub rate: f64,
-    /// What an undisturbed iteration took on average.
+    /// The mean duration of an undisturbed iteration.
     pub iteration_ps: f64,
 }
 
 impl Part {
-    /// One part for each host, in the order of their names.
+    /// Merges the parts of each host, ordered by host name.
     pub fn join(parts: Vec<Part>) -> Vec<Part> {
         let mut hosts: BTreeMap<String, Part> = BTreeMap::new();
         for part in parts {
@@ -88,27 +88,27 @@ impl Part {
 /// Noise of several nodes, measured at the same time.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Cluster {
-    /// By name.
+    /// Ordered by name.
     pub nodes: Vec<Node>,
-    /// What takes the CPU, on any node; the first stands for what has no name.
+    /// Causes of noise on any node; the first stands for unnamed noise.
     pub causes: Vec<CauseName>,
     pub unit: Unit,
 }
 
-/// What is compared.
+/// The unit of comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     #[default]
     Node,
-    /// Where only one node was measured.
+    /// If only one node was measured.
     Core,
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Node {
     pub name: String,
-    /// Only nodes with the same processor are compared by their speed.
+    /// Speeds are compared only between nodes with the same processor.
     pub processor: Option<String>,
     pub cores: Vec<CoreNoise>,
 }
@@ -116,17 +116,18 @@ pub struct Node {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CoreNoise {
     pub core: u32,
-    /// Since the first core of the cluster began, by the common clock.
+    /// Time on the common clock since the first core of the cluster began.
     pub began: Time,
     pub length: Time,
-    /// Times count from the beginning of this core. Sorted by start.
+    /// Relative to the beginning of this core, sorted by start.
     pub detours: Vec<Detour>,
-    /// What an undisturbed iteration takes on average, slow phases included.
+    /// The mean duration of an undisturbed iteration, including slow phases.
     pub iteration_ps: f64,
 }
 
 impl Cluster {
-    /// Parts of the same host are one node. Detours of the sources called `own` are the measurement's and left out.
+    /// Merges the parts of each host into a node. Detours of the sources in `own` come from the measurement itself
+    /// and are left out.
     pub fn of_parts(parts: &[Part], own: &[&str]) -> Cluster {
         let mut causes = NoiseRecording::unnamed();
         let began = parts.iter().flat_map(|part| &part.places).map(|place| place.began_ps);
@@ -151,7 +152,7 @@ impl Cluster {
         Cluster { nodes, causes, unit: Unit::Node }
     }
 
-    /// Every core as if it were a node.
+    /// Turns every core into a node.
     pub fn by_core(self) -> Cluster {
         let of_node = |node: Node| {
             let processor = node.processor;
@@ -164,7 +165,7 @@ impl Cluster {
         Cluster { nodes: self.nodes.into_iter().flat_map(of_node).collect(), unit: Unit::Core, ..self }
     }
 
-    /// Cores of all nodes.
+    /// The number of cores of all nodes.
     pub fn cores(&self) -> usize {
         self.nodes.iter().map(|node| node.cores.len()).sum()
     }
@@ -177,15 +178,15 @@ impl Cluster {
         self.causes.get(usize::from(cause)).map_or("", |cause| &cause.name)
     }
 
-    /// Causes with a name: what has none cannot be removed.
+    /// Causes with a name; unnamed noise cannot be removed.
     pub fn named_causes(&self) -> impl Iterator<Item = CauseId> + '_ {
         let named = |(_, cause): &(CauseId, &CauseName)| cause.evidence != Evidence::None;
         (0..).zip(&self.causes).filter(named).map(|(id, _)| id)
     }
 }
 
-/// The number of a cause in the table of the cluster; the same name is one cause however sure it is. A full table names
-/// no more.
+/// The index of a cause in the cluster's table. Sources with the same name are one cause, whatever their evidence. If
+/// the table is full, the cause is unnamed.
 fn cause(causes: &mut Vec<CauseName>, source: &CauseName) -> CauseId {
     if let Some(known) = causes.iter().position(|cause| cause.name == source.name) {
         return known as CauseId;
@@ -219,14 +220,14 @@ fn of_core(core: &Core, place: &CoreClock, ids: &[Option<CauseId>], first: Time)
     CoreNoise {
         core: core.core,
         began: Time(place.began_ps).since(first),
-        // Rounding must not put the last detour behind the end.
+        // Rounding must not put the last detour beyond the end.
         length: on_common_clock(core.length) + Time(1),
         detours: core.detours.iter().filter_map(detour).collect(),
         iteration_ps: place.iteration_ps * slowed_by(&core.phases, core.length),
     }
 }
 
-/// How many times as long an iteration takes on average because of phases in which the core was slower.
+/// By which factor slow phases of the core lengthen an average iteration.
 fn slowed_by(phases: &[Phase], length: Time) -> f64 {
     let lost: f64 =
         phases.iter().map(|phase| phase.duration.ps() as f64 * (1.0 - 1.0 / phase.slowdown.max(1.0))).sum();
@@ -235,7 +236,7 @@ fn slowed_by(phases: &[Phase], length: Time) -> f64 {
 }
 
 impl Node {
-    /// The share of its cores' time that it loses, and how much of that to each cause, the largest first.
+    /// The share of its cores' time that the node loses, and the share of each cause, largest first.
     pub fn lost(&self) -> (f64, Vec<(CauseId, f64)>) {
         let length: f64 = self.cores.iter().map(|core| core.length.ps() as f64).sum();
         let mut by_cause: BTreeMap<CauseId, f64> = BTreeMap::new();
@@ -247,7 +248,7 @@ impl Node {
         (list.iter().map(|(_, share)| share).sum(), list)
     }
 
-    /// Windows of this node's time, in ps, that all of its cores were measured in.
+    /// The length of the shortest measurement of its cores.
     pub(super) fn length(&self) -> Time {
         self.cores.iter().map(|core| core.length).min().unwrap_or(Time::ZERO)
     }

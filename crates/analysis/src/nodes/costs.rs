@@ -1,8 +1,8 @@
-//! What nodes cost an allreduce, simulated: with the noise of all nodes, with the worst replaced by a median one, and
+//! Simulates what nodes cost an allreduce: with the noise of all nodes, with the worst replaced by a median one, and
 //! without one source on one node.
 //!
-//! Process r runs on core r modulo the number of measured cores, so that beyond that number every node stands for several
-//! like it. All runs of a scale meet the same draws: only what was replaced or removed differs.
+//! Process r runs on core r modulo the number of measured cores, so with more processes than cores every node
+//! represents several. All runs at one scale use the same random draws: only what was replaced or removed differs.
 
 use super::layout::{Layout, Without};
 use super::waits::Durations;
@@ -17,27 +17,29 @@ use straggler_schedule::collectives::{Job, Operation};
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::{Replicas, Run, Workload};
 
-/// How many of the worst nodes are replaced.
+/// How many of the worst nodes are replaced, one variant each.
 pub const REPLACED: [usize; 3] = [1, 2, 5];
 
-/// Replicas deliver no more messages than this together, unless an interval needs them.
+/// All replicas together deliver at most this many messages, unless an interval needs more.
 const MESSAGES: u64 = 16_000_000;
 const MOST_REPLICAS: u64 = 40;
 
-/// Pairs of a node and a source whose removal is simulated at each scale, and nodes among which they are sought.
+/// Pairs of a node and a source whose removal is simulated at each scale, and the number of nodes they are chosen
+/// from.
 const REMOVALS: usize = 4;
 const SUSPECTS: usize = 8;
 
-/// What is to be found out.
+/// The question: what to simulate.
 pub struct Question<'a> {
-    /// Without noise: that is what is asked about.
+    /// Has no noise; the simulation adds it.
     pub runner: Replicas<'a>,
     pub seed: u64,
     pub cluster: &'a Cluster,
     /// Numbers of processes.
     pub scales: &'a [u32],
     pub bytes: u64,
-    /// Told what is simulated next, on how many processes, and how many messages there are from here to the end, about.
+    /// Called before each simulation with its description, the number of processes, and the estimated messages from
+    /// here to the end.
     pub begins: &'a dyn Fn(&str, u32, u64),
 }
 
@@ -47,26 +49,26 @@ impl std::fmt::Debug for Question<'_> {
     }
 }
 
-/// What was found at every scale.
+/// The results at every scale.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Costs {
     pub scales: Vec<Scale>,
 }
 
-/// One number of processes.
+/// The results at one number of processes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Scale {
     pub processes: u32,
     pub replicas: u32,
-    /// An allreduce without noise.
+    /// The duration of an allreduce without noise.
     pub quiet_ps: u64,
     pub slowdown: Slowdown,
-    /// How long it would wait for each node if all others were without noise, by the formula of `waits.rs`, in ps.
+    /// How long it would wait for each node if all others had no noise, by the formula of `waits.rs`, in ps.
     pub waits_ps: Vec<f64>,
-    /// The nodes, those it waits for longest first.
+    /// The nodes, by descending wait.
     #[serde(skip)]
     pub order: Vec<NodeId>,
-    /// The node in the middle of that order, which stands in for those that are replaced.
+    /// The node in the middle of that order, which replaces the worst nodes.
     #[serde(skip)]
     pub median: NodeId,
     pub replaced: Vec<Gain>,
@@ -74,21 +76,21 @@ pub struct Scale {
     pub removals: Vec<Removal>,
 }
 
-/// What replacing or removing something gives.
+/// The gain from replacing or removing something.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Gain {
-    /// Whose noise is gone.
+    /// Nodes whose noise is replaced or reduced.
     pub nodes: Vec<String>,
-    /// How many times as fast: the median over pairs of runs with the same draws, and its interval.
+    /// The speedup: the median over pairs of runs with the same draws, and its interval.
     pub times: f64,
     pub low: f64,
     pub high: f64,
-    /// The remainder.
+    /// The slowdown that remains.
     pub slowdown: Slowdown,
 }
 
 impl Gain {
-    /// Whether it is more than chance, and as much as a percent.
+    /// Whether the gain is significant and at least one percent.
     pub fn helps(&self) -> bool {
         self.low > 1.0 && self.times >= 1.01
     }
@@ -102,31 +104,31 @@ pub struct Removal {
     #[serde(skip)]
     pub cause: CauseId,
     pub source: String,
-    /// Of the node's time, lost to the source.
+    /// The share of the node's time lost to the source.
     pub share: f64,
     #[serde(flatten)]
     pub gain: Gain,
 }
 
-/// One scale while it is simulated.
+/// A scale during its simulation.
 struct At<'a> {
     workload: &'a Workload,
     quiet: Time,
     replicas: u32,
     median: NodeId,
-    /// Messages of the scales after this one.
+    /// Messages of all later scales.
     later: u64,
 }
 
 impl At<'_> {
-    /// Messages of so many more variants of this scale, and of all that comes after.
+    /// Messages of this many more variants of this scale, plus all later scales.
     fn ahead(&self, variants: usize) -> u64 {
         let each = self.workload.messages().saturating_mul(self.replicas.into());
         each.saturating_mul(variants as u64).saturating_add(self.later)
     }
 }
 
-/// Variants that are simulated at a scale.
+/// Variants simulated at each scale.
 const VARIANTS: usize = 1 + REPLACED.len() + REMOVALS;
 
 impl Question<'_> {
@@ -174,14 +176,14 @@ impl Question<'_> {
         nodes.map(|(node, durations)| durations.expected_delay(quiet, self.on(node, processes))).collect()
     }
 
-    /// Processes on a node, and on those it stands for.
+    /// Processes on a node and on those it represents.
     fn on(&self, node: &super::Node, processes: u32) -> f64 {
         f64::from(processes) * node.cores.len() as f64 / self.cluster.cores().max(1) as f64
     }
 
     fn replacements(&self, at: &At<'_>, all: &[Time], order: &[NodeId]) -> Result<Vec<Gain>, AssessError> {
         let mut gains = Vec::new();
-        // At least the median node stays.
+        // Replace at most half of the nodes, so the median node stays.
         for (done, count) in REPLACED.into_iter().filter(|&count| 2 * count <= order.len()).enumerate() {
             let replaced = order.get(..count).unwrap_or_default();
             self.begin("the worst replaced", at, VARIANTS - 1 - done);
@@ -213,7 +215,7 @@ impl Question<'_> {
         Ok(removals)
     }
 
-    /// Sources of the worst nodes, those an allreduce waits for longest.
+    /// Sources on the worst nodes, by descending expected wait.
     fn candidates(&self, at: &At<'_>, order: &[NodeId]) -> Vec<(NodeId, CauseId)> {
         let mut found = Vec::new();
         for &node in order.iter().take(SUSPECTS) {
@@ -230,7 +232,7 @@ impl Question<'_> {
         found.into_iter().take(REMOVALS).map(|(_, node, cause)| (node, cause)).collect()
     }
 
-    /// When all have finished, for each replica. A run that lasts longer than the layout holds is made again with more.
+    /// The makespan of each replica. If a run outlasts the layout's horizon, all are repeated with a longer one.
     fn makespans(
         &self,
         at: &At<'_>,
@@ -257,7 +259,7 @@ impl Question<'_> {
     }
 }
 
-/// A run is expected to last no longer.
+/// Runs are expected to be shorter than this.
 const HORIZON: Time = Time::from_ns(100_000_000);
 
 const QUIET: Slowdown = Slowdown { median: 0.0, low: 0.0, high: 0.0, largest: 0.0 };

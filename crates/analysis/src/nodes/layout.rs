@@ -1,8 +1,8 @@
-//! The noise of all cores as one trace: a section for each core, one behind the other. Where a process reads in it says on
-//! which core it runs, so that a node is replaced by reading elsewhere, and thousands of cores cost a look-up no more than
-//! one.
+//! The noise of all cores as one trace: a section for each core, one after another. The position at which a process
+//! reads the trace determines the core it runs on, so replacing a node means reading elsewhere, and a look-up costs
+//! no more for thousands of cores than for one.
 //!
-//! A core's trace repeats. Its section therefore holds the trace and as much of its beginning again as a run may last
+//! A core's trace repeats, so its section contains the trace followed by its repetition for the longest expected run
 //! (`horizon`).
 
 use super::{Cluster, NodeId};
@@ -16,9 +16,9 @@ use straggler_model::philox::Stream;
 #[derive(Clone, Debug)]
 pub struct Layout {
     detours: Arc<Detours>,
-    /// Where the section of each core begins, and how long its trace is.
+    /// The start of each core's section, and the length of its trace.
     sections: Vec<(u64, u64)>,
-    /// Of each node, its first core; then the number of all cores.
+    /// The first core of each node, followed by the number of cores.
     first_cores: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Layout {
                 for turn in turns {
                     list.extend(kept().map_while(|detour| {
                         let start = turn + detour.start.ps();
-                        // Nothing reaches into the section of another core.
+                        // No detour may extend into the section of another core.
                         let left = end.checked_sub(start).filter(|&left| left > 0)?;
                         Some((Time(start), detour.duration.min(Time(left))))
                     }));
@@ -54,8 +54,8 @@ impl Layout {
         Ok(Layout { detours, sections, first_cores })
     }
 
-    /// Noise for so many processes, in turn over all cores, each from a moment that is drawn for this replica. The cores of
-    /// `replaced` nodes have the noise of the `stand_in`.
+    /// Noise for this many processes, assigned to the cores in turn, each starting at a random position drawn for
+    /// this replica. The cores of `replaced` nodes get the noise of `stand_in`.
     pub fn injection(
         &self,
         processes: u32,
@@ -75,7 +75,7 @@ impl Layout {
         Injection { sources: vec![source], phases, wallclock: false, computation_only: false }
     }
 
-    /// Of each core, the one whose noise it has.
+    /// For each core, the core whose noise it gets.
     fn read_by(&self, replaced: &[NodeId], stand_in: NodeId) -> Vec<usize> {
         let mut cores: Vec<usize> = (0..self.sections.len()).collect();
         let of = |node: NodeId| match (self.first_cores.get(node), self.first_cores.get(node + 1)) {

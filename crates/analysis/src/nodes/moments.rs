@@ -1,10 +1,10 @@
-//! Whether noise hits several nodes at the same moment.
+//! Whether noise hits several nodes at the same time.
 //!
-//! Time is cut into windows no shorter than twice the error of the clocks. A node is hit in the windows in which it loses
-//! most: a twentieth of them at most. Counted are pairs of nodes that are hit in the same window. If nodes have nothing to
-//! do with each other, two that are hit in a and b of n windows meet in a·b/n of them. What chance makes of that is seen by
-//! shifting the windows of every node around by a random distance: that keeps the rhythm of each and breaks what they have in
-//! common.
+//! Time is cut into windows at least twice as long as the clock error. A node is hit in the windows in which it loses
+//! the most time, at most a twentieth of them. The statistic is the number of pairs of nodes hit in the same window.
+//! If nodes are independent, two that are hit in a and b of n windows coincide in a·b/n of them. Significance is
+//! judged by shifting the windows of every node cyclically by a random distance, which keeps each node's rhythm and
+//! breaks what nodes have in common.
 
 use super::samples::add;
 use super::{Cluster, Node};
@@ -13,27 +13,28 @@ use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_model::philox::Stream;
 
-/// The shortest window, unless the clocks need a longer one; then ten and a hundred times that.
+/// The shortest window, unless the clocks need a longer one; also ten and a hundred times that.
 const SHORTEST: Time = Time::from_ns(100_000);
 const WIDTHS: [u64; 3] = [1, 10, 100];
 const FEWEST_WINDOWS: usize = 100;
-/// Windows of all nodes together at most.
+/// At most this many windows of all nodes together.
 const MOST_WINDOWS: usize = 1 << 23;
-/// The share of its windows in which a node is hit, at most.
+/// At most this share of its windows count as hits of a node.
 const HIT: f64 = 0.05;
 const SHIFTS: usize = 999;
-/// A p-value below this, over all widths together, is no chance.
+/// A p-value below this, corrected for the number of widths, is significant.
 const LEVEL: f64 = 0.01;
 
-/// Noise of several nodes at the same moments.
+/// Coincidence of noise on several nodes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Moments {
-    /// How far the clocks may be apart.
+    /// How far the clocks may differ.
     pub clock_error_ps: u64,
     /// One for each width of the windows.
     pub widths: Vec<Width>,
     pub together: bool,
-    /// What took most of the time in windows in which at least half of the nodes were hit; nothing where there are none.
+    /// The source with the most time in windows in which at least half of the nodes were hit; none if there are no
+    /// such windows.
     pub source: Option<String>,
 }
 
@@ -46,12 +47,12 @@ pub struct Width {
     pub pairs_if_independent: f64,
     /// The most nodes that were hit in one window.
     pub most: u32,
-    /// How often chance makes as many pairs, at least.
+    /// The probability of at least this many pairs by chance.
     pub p: f64,
 }
 
 impl Moments {
-    /// Nothing for fewer than two nodes with noise, or for a measurement that is too short.
+    /// None for fewer than two nodes with noise, or if the measurement is too short.
     pub fn of(cluster: &Cluster, clock_error: Time, seed: u64) -> Option<Moments> {
         let nodes: Vec<&Node> = cluster
             .nodes
@@ -77,7 +78,7 @@ impl Moments {
         Some(Moments { clock_error_ps: clock_error.ps(), widths, together, source })
     }
 
-    /// The width that says most.
+    /// The most significant width.
     pub fn clearest(&self) -> Option<&Width> {
         self.widths.iter().min_by(|one, other| one.p.total_cmp(&other.p))
     }
@@ -92,7 +93,7 @@ struct Hits {
 }
 
 impl Hits {
-    /// Over the time in which all cores of all nodes were measured.
+    /// Covers the time in which all cores of all nodes were measured.
     fn of(nodes: &[&Node], width: u64) -> Option<Hits> {
         let cores = || nodes.iter().flat_map(|node| &node.cores);
         let begin = cores().map(|core| core.began.ps()).max()?;
@@ -128,7 +129,7 @@ impl Hits {
         }
     }
 
-    /// Nodes that are hit in each window when the windows of each are shifted.
+    /// The number of nodes hit in each window, with the windows of each node shifted.
     fn counts(&self, shift: impl Fn(usize) -> usize) -> Vec<u32> {
         let mut counts = vec![0; self.windows];
         for (node, hit) in self.of_nodes.iter().enumerate() {
@@ -140,7 +141,7 @@ impl Hits {
         counts
     }
 
-    /// What took most time in the windows in which at least half of the nodes were hit.
+    /// The source with the most time in windows in which at least half of the nodes were hit.
     fn source(&self, nodes: &[&Node], cluster: &Cluster) -> Option<String> {
         let half = nodes.len().div_ceil(2).max(2) as u32;
         let counts = self.counts(|_| 0);
@@ -163,7 +164,7 @@ fn pairs(counts: &[u32]) -> u64 {
     counts.iter().map(|&count| u64::from(count) * u64::from(count.saturating_sub(1)) / 2).sum()
 }
 
-/// Time lost in each window, on all cores of a node together.
+/// Time lost in each window, summed over the cores of a node.
 fn lost(node: &Node, begin: u64, width: u64, windows: usize) -> Vec<f64> {
     let mut lost = vec![0.0; windows];
     for core in &node.cores {
@@ -178,7 +179,7 @@ fn lost(node: &Node, begin: u64, width: u64, windows: usize) -> Vec<f64> {
     lost
 }
 
-/// The windows with most lost time: a twentieth, and no two that lose nothing.
+/// The windows with the most lost time: at most a twentieth, and only those with any.
 fn hit(lost: &[f64]) -> Vec<u32> {
     let most = ((lost.len() as f64 * HIT) as usize).max(1);
     let mut order: Vec<u32> = (0..lost.len() as u32).filter(|&window| lost[window as usize] > 0.0).collect();

@@ -1,19 +1,19 @@
 //! Nodes whose noise differs from that of the others, by the tests of `compare`.
 //!
-//! Each node is held against all others together, by the time it lost in each window and by the durations of its detours,
-//! with three tests each. Bonferroni's correction over all tests of all nodes keeps the expected number of false alarms at
-//! [`FALSE_ALARMS`], if windows and detours are independent of each other. With many detours the slightest difference is
-//! sure; only one that is also large enough to matter counts.
+//! Each node is compared with all others together, by the time lost in each window and by the durations of its
+//! detours, with three tests each. Bonferroni's correction over all tests of all nodes keeps the expected number of
+//! false alarms at [`FALSE_ALARMS`] if windows and detours are independent. With many detours the slightest
+//! difference is significant, so a difference must also be large enough to matter.
 //!
-//! One noisy node among few makes all others differ from the rest. So the node that differs most is taken out first, and what
-//! differed besides is tested again without it, until nothing differs.
+//! One noisy node among few makes all others differ from the rest. So the node that differs most is removed first,
+//! and the other differing nodes are tested again without it, until none differs.
 
 use super::samples::{durations, lost_by_window, of_others};
 use super::{Cluster, NodeId};
 use crate::latency::rank_tests::{Aligned, AndersonDarling, KolmogorovSmirnov, MannWhitney};
 use serde::Serialize;
 
-/// Among all nodes together, if all are alike.
+/// The expected number of false alarms among all nodes, if all are alike.
 pub const FALSE_ALARMS: f64 = 0.05;
 
 /// Kolmogorov–Smirnov, Mann–Whitney and Anderson–Darling.
@@ -21,17 +21,17 @@ const TESTS: usize = 3;
 /// Lost time by window, and durations of detours.
 const SAMPLES: usize = 2;
 
-/// Samples closer than this, by Cliff's delta or by the distance of their distribution functions, differ by nothing that
-/// matters.
+/// Samples that differ by less than this, by Cliff's delta and by the distance of their distribution functions, are
+/// alike.
 const MATTERS: f64 = 0.2;
 /// A node is noisier if it loses this many times as much as the median node.
 const NOISIER: f64 = 1.2;
 
-/// Nodes that are not like the others.
+/// Nodes that differ from the others.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outliers {
     pub tests: usize,
-    /// A test says that a node differs if its p-value is below this.
+    /// A node differs if the p-value of a test is below this.
     pub level: f64,
     pub expected_false_alarms: f64,
     /// The noisiest first.
@@ -44,7 +44,7 @@ pub struct Outlier {
     #[serde(skip)]
     pub node: NodeId,
     pub kind: Kind,
-    /// How many times what the median of the other nodes loses; nothing where they lose nothing.
+    /// The ratio to the median loss of the other nodes; none if that is 0.
     pub times_lost: Option<f64>,
     pub windows: Option<Compared>,
     pub durations: Option<Compared>,
@@ -55,21 +55,21 @@ pub struct Outlier {
 pub enum Kind {
     Noisier,
     Quieter,
-    /// It loses about as much, by other detours.
+    /// It loses about as much time, but through other detours.
     Different,
 }
 
-/// A node against the others, in one respect.
+/// A node compared with the others by one sample.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Compared {
     pub kolmogorov_smirnov: KolmogorovSmirnov,
     pub mann_whitney: MannWhitney,
-    /// Nothing where all values are equal.
+    /// None for fewer than five values.
     pub anderson_darling: Option<AndersonDarling>,
 }
 
 impl Compared {
-    /// Nothing for samples without values.
+    /// None if a sample is empty.
     pub fn of(others: &[f64], own: &[f64]) -> Option<Compared> {
         if others.is_empty() || own.is_empty() {
             return None;
@@ -82,31 +82,31 @@ impl Compared {
         })
     }
 
-    /// The smallest p-value. That of Anderson–Darling is known down to 0.001 only, which is above most corrected levels.
+    /// The smallest p-value. That of Anderson–Darling is at least 0.001, which is above most corrected levels.
     pub fn p(&self) -> f64 {
         let anderson_darling = self.anderson_darling.map_or(1.0, |test| test.p);
         self.kolmogorov_smirnov.p.min(self.mann_whitney.p).min(anderson_darling)
     }
 
-    /// How far they are apart, from 0 to 1.
+    /// The effect size, from 0 to 1.
     fn size(&self) -> f64 {
         self.kolmogorov_smirnov.distance.max(self.mann_whitney.delta.abs())
     }
 
-    /// Whether it is sure at this level, and large enough to matter.
+    /// Whether the difference is significant at this level and large enough to matter.
     pub fn differs(&self, level: f64) -> bool {
         self.p() < level && self.size() >= MATTERS
     }
 }
 
-/// The samples of all nodes; of those that were left out, empty ones.
+/// The samples of all nodes; those of removed nodes are empty.
 struct Pool {
     samples: [Vec<Vec<f64>>; SAMPLES],
     level: f64,
 }
 
 impl Pool {
-    /// A node against the others, if it differs from them.
+    /// The comparison of a node with the others, if it differs.
     fn differing(&self, node: NodeId) -> Option<[Option<Compared>; SAMPLES]> {
         let compare = |samples: &Vec<Vec<f64>>| Compared::of(&of_others(samples, node), &samples[node]);
         let both = self.samples.each_ref().map(compare);
@@ -119,7 +119,7 @@ impl Pool {
 }
 
 impl Outliers {
-    /// None are found among fewer than two nodes.
+    /// Finds none among fewer than two nodes.
     pub fn of(cluster: &Cluster) -> Outliers {
         let count = cluster.nodes.len();
         let tests = if count < 2 { 0 } else { count * SAMPLES * TESTS };
@@ -142,7 +142,7 @@ impl Outliers {
             let size = |both: &[Option<Compared>; SAMPLES]| {
                 both.iter().flatten().map(Compared::size).fold(0.0, f64::max)
             };
-            // Of two alike in that, the one that loses more.
+            // If two differ equally, the one that loses more.
             let strongest = differing.iter().max_by(|(one, a), (other, b)| {
                 size(a).total_cmp(&size(b)).then(lost[*one].total_cmp(&lost[*other]))
             });
@@ -163,7 +163,7 @@ impl Outliers {
     }
 }
 
-/// By what a node loses beside the median of the others.
+/// Classifies a node by its loss relative to the median of the others.
 fn judged(lost: &[f64], node: NodeId) -> (Kind, Option<f64>) {
     let mut others: Vec<f64> =
         lost.iter().enumerate().filter(|&(other, _)| other != node).map(|(_, &lost)| lost).collect();

@@ -1,18 +1,18 @@
-//! Samples of a node's noise, as tests take them: lost time by window, and durations of detours.
+//! Samples of a node's noise for statistical tests: lost time per window, and durations of detours.
 
 use super::Node;
 use straggler_model::Time;
 
-/// Windows into which a measurement is cut.
+/// A measurement is cut into this many windows.
 pub const WINDOWS: usize = 100;
 
-/// Durations of one node at most.
+/// Most durations of one node.
 const DURATIONS: usize = 2000;
 
-/// Values of all other nodes together at most.
+/// Most values of all other nodes together.
 const OF_OTHERS: usize = 20_000;
 
-/// The share of its cores' time that the node lost in each window of its measurement, in their order.
+/// The share of its cores' time that the node lost in each window, in order of time.
 pub fn lost_by_window(node: &Node) -> Vec<f64> {
     let width = node.length().ps() / WINDOWS as u64;
     if width == 0 {
@@ -28,7 +28,7 @@ pub fn lost_by_window(node: &Node) -> Vec<f64> {
     lost.into_iter().map(|lost| lost / all).collect()
 }
 
-/// Adds the time from `from` to `end` to the windows in which it lies; what is beyond the last is left out.
+/// Adds the time from `from` to `end` to the windows it overlaps; time beyond the last window is dropped.
 pub fn add(windows: &mut [f64], width: u64, mut from: u64, end: u64) {
     let mut window = (from / width) as usize;
     while from < end {
@@ -40,21 +40,21 @@ pub fn add(windows: &mut [f64], width: u64, mut from: u64, end: u64) {
     }
 }
 
-/// Durations of detours in ps: every one, or every second, third, … in the order of time.
+/// Durations of detours in ps: all of them, or every second, third, … in order of time.
 pub fn durations(node: &Node) -> Vec<f64> {
     let all: Vec<Time> =
         node.cores.iter().flat_map(|core| &core.detours).map(|detour| detour.duration).collect();
     thinned(&all, DURATIONS).map(|duration| duration.ps() as f64).collect()
 }
 
-/// A sample of all nodes but one.
+/// A sample from all nodes but one.
 pub fn of_others(samples: &[Vec<f64>], node: usize) -> Vec<f64> {
     let each = (OF_OTHERS / samples.len().max(2)).max(10);
     let others = samples.iter().enumerate().filter(|&(other, _)| other != node);
     others.flat_map(|(_, sample)| thinned(sample, each)).collect()
 }
 
-/// About this many at most, evenly spaced.
+/// At most about this many values, evenly spaced.
 fn thinned<T: Copy>(values: &[T], most: usize) -> impl Iterator<Item = T> {
     values.iter().copied().step_by(values.len().div_ceil(most).max(1))
 }

@@ -1,5 +1,5 @@
-//! Nodes that run slower than the others: an undisturbed iteration of the measuring loop takes longer there. A lower clock
-//! does that, and it holds up a job without being noise.
+//! Nodes that run slower than the others: an undisturbed iteration of the measuring loop takes longer there. A lower
+//! clock frequency does that; it slows down a job without being noise.
 
 use super::{Cluster, Node, NodeId};
 use serde::Serialize;
@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 
 /// A node is slow if it is slower than the median by this share,
 const SLOWER: f64 = 0.05;
-/// by this one where there are too few nodes to tell how much they differ,
+/// or by this share if there are too few nodes to estimate their spread,
 const SLOWER_OF_FEW: f64 = 0.15;
 const FEW: usize = 4;
-/// and by so many robust standard deviations of the nodes.
+/// and by this many robust standard deviations of the nodes.
 const DEVIATIONS: f64 = 5.0;
-/// From the median of absolute deviations to the standard deviation of normal values.
+/// The ratio of the standard deviation of normal values to their median absolute deviation.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
-/// How fast the nodes run.
+/// The speeds of the nodes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Speeds {
-    /// Of each node: the median over its cores.
+    /// For each node, the median over its cores.
     pub iteration_ps: Vec<f64>,
     /// The slowest first.
     pub slow: Vec<SlowNode>,
-    /// Nodes whose processor no other node has: there is nothing to compare them with.
+    /// Nodes with a processor that no other node has, so they cannot be compared.
     pub alone: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Speeds {
         speeds
     }
 
-    /// Those of nodes with one processor that are slow.
+    /// Finds the slow ones among nodes with the same processor.
     fn find(&mut self, cluster: &Cluster, nodes: &[NodeId]) {
         let times: Vec<f64> = nodes.iter().map(|&node| self.iteration_ps[node]).collect();
         let middle = median(times.clone());
@@ -75,7 +75,7 @@ fn iteration(node: &Node) -> f64 {
     median(node.cores.iter().map(|core| core.iteration_ps).filter(|&time| time > 0.0).collect())
 }
 
-/// The lower of two in the middle: of two nodes, the faster is right.
+/// The lower median: of two nodes, the faster is the reference.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().max(1) - 1) / 2).copied().unwrap_or(0.0)

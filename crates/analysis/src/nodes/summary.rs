@@ -1,23 +1,23 @@
-//! What is kept of a node, so that a later measurement can be held against it.
+//! The summary of a node that is kept for comparison with a later measurement.
 
 use super::samples::lost_by_window;
 use super::{Cluster, NodeId, Speeds};
 use serde::{Deserialize, Serialize};
 
-/// One node in numbers.
+/// Summary of one node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Summary {
     pub name: String,
     pub cores: usize,
     #[serde(default)]
     pub processor: Option<String>,
-    /// Of its cores' time.
+    /// Share of its cores' time.
     pub lost: f64,
-    /// By source, the largest first.
+    /// Shares by source, largest first.
     #[serde(default)]
     pub sources: Vec<SourceShare>,
     pub iteration_ps: f64,
-    /// The share of its cores' time that it lost in each window of the measurement.
+    /// The share of its cores' time lost in each window of the measurement.
     pub lost_by_window: Vec<f64>,
 }
 
@@ -27,7 +27,7 @@ pub struct SourceShare {
     pub lost: f64,
 }
 
-/// Sources of a node that are kept.
+/// Sources kept per node.
 const MOST_SOURCES: usize = 10;
 
 impl Summary {
@@ -46,7 +46,7 @@ impl Summary {
         })
     }
 
-    /// The source that takes most.
+    /// The source that takes the most time.
     pub fn largest_source(&self) -> Option<&SourceShare> {
         self.sources.first()
     }

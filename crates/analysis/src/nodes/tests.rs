@@ -1,4 +1,4 @@
-//! Synthetic nodes whose noise is known.
+//! Synthetic nodes with known noise.
 
 use super::outliers::{FALSE_ALARMS, Kind};
 use super::*;
@@ -15,10 +15,10 @@ const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 const LENGTH: u64 = 10_000 * MS;
 
-/// What a node is made of.
+/// The properties of a synthetic node.
 #[derive(Clone, Copy)]
 struct Made {
-    /// Of detours by a daemon, besides interrupts of 1 to 5 µs that come 250 times a second at random.
+    /// Rate of a daemon's detours, in addition to interrupts of 1 to 5 µs at 250 random times a second.
     daemon_hz: u64,
     daemon_ps: u64,
     iteration_ps: f64,
@@ -26,7 +26,7 @@ struct Made {
 
 const PLAIN: Made = Made { daemon_hz: 0, daemon_ps: 0, iteration_ps: 20_000.0 };
 
-/// A node of two cores. The same seed gives the same moments.
+/// A node of two cores. The same seed gives the same times.
 fn part(name: &str, seed: u64, made: Made) -> Part {
     let mut recording = NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
     let tick = recording.source_id("timer tick", Evidence::Traced);
@@ -44,7 +44,7 @@ fn part(name: &str, seed: u64, made: Made) -> Part {
         let mut detours = draw(250, US, 5 * US, tick);
         detours.extend(draw(made.daemon_hz, made.daemon_ps, made.daemon_ps, daemon));
         detours.sort_by_key(|detour| detour.start);
-        // On a core detours do not overlap.
+        // Detours on one core do not overlap.
         let mut free = Time::ZERO;
         detours.retain(|detour| {
             let kept = detour.start >= free;
@@ -89,7 +89,7 @@ fn the_node_with_the_daemon_is_found_by_every_means() {
     }
     let large = &costs.scales[1];
     assert!(large.replaced[0].helps() && large.replaced[0].low > 1.5, "{:?}", large.replaced[0]);
-    // The other nodes are alike: replacing more of them gives nothing more.
+    // The other nodes are alike: replacing more of them gains nothing.
     assert!(large.replaced[2].times < 1.1 * large.replaced[0].times, "{:?}", large.replaced);
     let first = &large.removals[0];
     assert_eq!((first.source.as_str(), &first.gain.nodes[..]), ("kworker", &["n0007".to_string()][..]));
@@ -128,19 +128,19 @@ fn without_its_only_noise_a_cluster_is_quiet() {
         (0..1000).map(|i| Detour { start: Time(i * 10 * MS), duration: Time(5 * MS), source: 2 }).collect();
     let cluster = Cluster::of_parts(&parts, &[]);
     let scale = costs(&cluster, &[64], 1).scales.remove(0);
-    // A quarter of the processes is in a detour half of the time, so that somebody always is.
+    // A quarter of the processes is in a detour half of the time, so there always is one.
     assert!(scale.slowdown.low > 10.0, "{:?}", scale.slowdown);
     assert_eq!(scale.removals.len(), 1);
     assert_eq!(scale.removals[0].gain.slowdown.largest, 0.0);
     assert_eq!(scale.replaced[0].slowdown.largest, 0.0);
     assert_eq!(scale.waits_ps[1], 0.0);
-    // The longest that any process waits for is nearly all of a detour.
+    // The longest wait for any process is nearly a whole detour.
     assert!((4.0..5.0).contains(&(scale.waits_ps[0] / MS as f64)), "{:?}", scale.waits_ps);
 }
 
 #[test]
 fn what_the_formula_says_a_simulation_shows() {
-    // Rare enough that delays do not add up.
+    // Rare enough that delays do not overlap.
     let parts = [part("a", 1, Made { daemon_hz: 5, daemon_ps: MS, ..PLAIN })];
     let cluster = Cluster::of_parts(&parts, &[]);
     let scale = costs(&cluster, &[32], 1).scales.remove(0);
@@ -169,7 +169,7 @@ fn what_the_formula_says_a_simulation_shows() {
     assert!((0.8..1.2).contains(&ratio), "{} ps by the formula, {mean} ps simulated", scale.waits_ps[0]);
 }
 
-/// The noisy ones are not a reason to suspect the others.
+/// Noisy nodes do not cast suspicion on the others.
 #[test]
 fn few_nodes_of_which_some_are_noisy() {
     let noisy = Made { daemon_hz: 400, daemon_ps: MS / 10, ..PLAIN };
@@ -185,7 +185,7 @@ fn few_nodes_of_which_some_are_noisy() {
         let expected = [("n0001", Kind::Noisier), ("n0003", Kind::Noisier)];
         assert_eq!(names, expected[2 - count as usize..]);
     }
-    // Of two, the noisier.
+    // Of two nodes, the noisier is the outlier.
     let two = [part("a", 1, noisy), part("b", 2, PLAIN)];
     let outliers = Outliers::of(&Cluster::of_parts(&two, &[]));
     assert_eq!((outliers.nodes.len(), outliers.nodes[0].name.as_str()), (1, "a"));
@@ -201,7 +201,7 @@ fn among_nodes_alike_alarms_are_as_rare_as_stated() {
         assert_eq!(outliers.expected_false_alarms, FALSE_ALARMS);
         alarms += outliers.nodes.len();
     }
-    // 0.5 are expected of ten clusters: 4 or more would come in 2 of 1,000 cases.
+    // 0.5 alarms are expected in ten clusters; 4 or more have a probability of 0.2 %.
     assert!(alarms < 4, "{alarms}");
 }
 
@@ -213,7 +213,7 @@ fn a_slow_node_is_not_a_noisy_one() {
     for core in &mut parts[5].recording.cores {
         core.phases = vec![Phase { start: Time(0), duration: Time(LENGTH / 2), slowdown: 2.0 }];
     }
-    // Another processor is not held against them, and nothing against it.
+    // A node with another processor is not compared with the others.
     parts[6].recording.machine.processor = Some("another".into());
     parts[6].places.iter_mut().for_each(|place| place.iteration_ps = 90_000.0);
     let cluster = Cluster::of_parts(&parts, &[]);
@@ -226,7 +226,7 @@ fn a_slow_node_is_not_a_noisy_one() {
     assert!(Outliers::of(&cluster).nodes.is_empty());
 }
 
-/// The same daemon on all nodes, at the same moments by the common clock though each node began at another.
+/// The same daemon on all nodes, at the same times on the common clock, although the nodes began at different times.
 #[test]
 fn noise_at_the_same_moment_is_told_from_independent_noise() {
     let daemon = |moments: u64, shift: u64| -> Vec<Detour> {
@@ -256,7 +256,7 @@ fn noise_at_the_same_moment_is_told_from_independent_noise() {
     assert!(width.pairs as f64 > 3.0 * width.pairs_if_independent && width.most == 6, "{width:?}");
     let apart = Moments::of(&cluster(&|node| 50 + node), Time(3 * US), 1).unwrap();
     assert!(!apart.together && apart.source.is_none(), "{apart:?}");
-    // Clocks that disagree by more than all windows tell nothing.
+    // If clocks differ by more than all windows, nothing can be said.
     assert_eq!(Moments::of(&cluster(&|_| 9), Time(LENGTH), 1), None);
     let widths: Vec<u64> = together.widths.iter().map(|width| width.window_ps).collect();
     assert_eq!(widths, [100 * US, MS, 10 * MS]);
@@ -316,7 +316,7 @@ fn processes_of_a_node_are_one_node_and_their_own_noise_is_left_out() {
     assert!(cluster.nodes[0].cores.iter().flat_map(|core| &core.detours).all(|detour| detour.source == 1));
     let began: Vec<u64> = cluster.nodes[0].cores.iter().map(|core| core.began.ps()).collect();
     assert_eq!(began, [2 * MS, 2 * MS, 0, 0]);
-    // 10 µs a second faster over ten seconds.
+    // 10 µs per second faster, over ten seconds.
     assert_eq!(cluster.nodes[0].cores[2].length, Time(LENGTH + 100 * US + 1));
     let by_core = cluster.by_core();
     assert_eq!((by_core.nodes.len(), by_core.name(3), by_core.unit), (4, "core 3", Unit::Core));

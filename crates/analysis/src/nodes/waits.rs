@@ -19,7 +19,7 @@ const SHORTEST_PS: f64 = 1e4;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Durations {
     longest_first: Vec<f64>,
-    /// Of the first, the first two, and so on.
+    /// Cumulative: of the first, the first two, and so on.
     sums: Vec<f64>,
     core_time: f64,
 }

@@ -46,7 +46,7 @@ pub struct Fit {
 pub struct FittedSource {
     pub name: String,
     pub events: u64,
-    /// Of all noise.
+    /// Share of all noise.
     pub share: f64,
     /// The share of periods in which it strikes; none for random times.
     pub occupancy: Option<f64>,
@@ -150,7 +150,7 @@ fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
     (Arrivals::Periodic { period, jitter: Time(rhythm.jitter_ps.round() as u64) }, Some(occupancy.min(1.0)))
 }
 
-/// Durations of which a share is zero: periods without a detour.
+/// Durations with a share of zeros, which stand for periods without a detour.
 fn with_missing(sorted: &[u64], missing: f64) -> Durations {
     let mut points = vec![(0.0, Time::ZERO), (missing, Time::ZERO)];
     let step = 1e-12;

@@ -18,9 +18,9 @@ pub struct SourceNoise {
     pub evidence: Evidence,
     pub events: u64,
     pub noise_ps: u64,
-    /// Of all noise.
+    /// Share of all noise.
     pub share: f64,
-    /// Of the measured time.
+    /// Share of the measured time.
     pub overhead: f64,
     /// Mean detours per second and core.
     pub rate_hz: f64,

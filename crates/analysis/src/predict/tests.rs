@@ -284,7 +284,8 @@ fn messages_of_a_window_queue_and_do_not_fly_longer() {
     assert!(found.send_overhead.ps().abs_diff(link.send_overhead.ps()) < 1_000, "{found:?}");
 }
 
-/// Both ranks send at once, by a call that returns when its message was taken; then their own messages are already there.
+/// Both ranks send at the same time, with a call that returns once its message was taken; by then their own messages
+/// have arrived.
 fn exchanges(sizes: &[u64]) -> Trace {
     let (link, tick) = (link(), Time::from_ns(100));
     let mut ranks = vec![RankTrace::default(), RankTrace::default()];

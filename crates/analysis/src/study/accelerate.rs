@@ -1,4 +1,4 @@
-//! The part of a study that an accelerator runs. What it does not run is left to the CPU, and changes no number.
+//! The part of a study that runs on an accelerator. The rest runs on the CPU; results are the same.
 
 use super::Batch;
 use super::run::{Shared, State, StudyRunner, lock};
@@ -9,12 +9,12 @@ use straggler_model::Time;
 use straggler_sim::replicas::is_small;
 use straggler_sim::{Accelerated, Accelerator, Simulation, Wanted};
 
-/// What an accelerator runs in one go, in messages: a second or so.
+/// Work of one accelerator launch, in messages: about a second.
 const ACCELERATED_WORK: u64 = 1 << 32;
 
 impl StudyRunner<'_> {
-    /// Lets an accelerator run what it can. It runs one task at a time, in rounds that keep what they found, and hears of
-    /// replicas that are needed only once others are known.
+    /// Runs on the accelerator what it supports, one task at a time, in rounds. Results are kept after each round,
+    /// which may also request further replicas.
     pub(super) fn accelerate<E: Send>(&self, shared: &Shared<'_, E>) {
         let Some(accelerator) = self.accelerator else { return };
         for &index in &shared.order {
@@ -46,7 +46,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Runs replicas of a task on an accelerator, and on the CPU those that it leaves.
+    /// Runs replicas of a task on an accelerator, and those it leaves on the CPU.
     fn accelerate_task<E: Send>(
         &self,
         shared: &Shared<'_, E>,
@@ -64,7 +64,7 @@ impl StudyRunner<'_> {
             }
         });
         let micros = began.elapsed().as_micros() as u64 / (ended.iter().flatten().count() as u64).max(1);
-        // What was done is kept in runs of neighbours, and the gaps between them go to the CPU.
+        // Consecutive finished replicas are kept as batches; the gaps between them go to the CPU.
         let mut first = replicas.start;
         for same in ended.chunk_by(|a, b| a.is_some() == b.is_some()) {
             let count = same.len() as u32;
@@ -83,7 +83,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Replicas that were taken already: large ones one after another, small ones side by side.
+    /// Runs replicas that are already taken: large ones one after another, small ones in parallel.
     fn on_all_threads<E: Send>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>) {
         let small = self.plan.tasks.get(index).is_some_and(|task| is_small(task.processes));
         let (beside, threads) = if small { (self.threads, 1) } else { (1, self.threads) };
@@ -99,7 +99,7 @@ impl StudyRunner<'_> {
         };
         std::thread::scope(|scope| {
             for _ in 1..beside.min(replicas.len()) {
-                // Fewer threads than asked for change nothing but the time.
+                // With fewer threads than requested, only the run time changes.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();

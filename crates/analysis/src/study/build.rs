@@ -13,10 +13,10 @@ use straggler_model::study::Coordinates;
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::Workload;
 
-/// A product of more points than this is a slip of the pen.
+/// A sweep with more points than this is probably a mistake.
 const MOST_POINTS: usize = 1_000_000;
 
-/// What makes two tasks the same.
+/// Tasks with the same key are the same.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     schedule: usize,
@@ -29,7 +29,7 @@ struct Key {
     until_ci: Option<u64>,
 }
 
-/// Points and tasks as they are found, with everything they name.
+/// The points and tasks found so far, with everything they refer to.
 pub(super) struct Builder<'a> {
     pub inputs: Inputs<'a>,
     pub latencies: Latencies<'a>,
@@ -37,23 +37,23 @@ pub(super) struct Builder<'a> {
     pub points: Vec<Point>,
     pub tasks: Vec<Task>,
     known: HashMap<Key, usize>,
-    /// The study's file.
+    /// The text of the study's file.
     text: &'a str,
 }
 
-/// What is run.
+/// Something to run.
 #[derive(Clone, Copy)]
 enum Runs<'a> {
-    /// On each number of processes.
+    /// At each number of processes.
     Collective(&'a Choice, u64),
     Workload(&'a Workload),
     Goal(&'a str),
-    /// In each number of copies.
+    /// With each number of copies.
     Trace(&'a str),
 }
 
 impl Runs<'_> {
-    /// What it is called, and the size of its data.
+    /// Its name, and the size of its data.
     fn name(&self) -> (String, Option<u64>) {
         match self {
             Runs::Collective(choice, bytes) => (choice.to_string(), Some(*bytes)),
@@ -62,7 +62,7 @@ impl Runs<'_> {
         }
     }
 
-    /// At how many scales it is run: numbers of processes, or of copies.
+    /// The scales at which it runs: numbers of processes, or of copies.
     fn scales<'s>(&self, sweep: &'s Sweep) -> &'s [u32] {
         match self {
             Runs::Collective(..) | Runs::Workload(_) => &sweep.processes,
@@ -72,7 +72,7 @@ impl Runs<'_> {
     }
 }
 
-/// What messages go over.
+/// The network of a point.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     network: &'a str,
@@ -82,7 +82,7 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
-    /// What results call it.
+    /// Its name in results.
     fn name(&self) -> String {
         match self.latency {
             NONE => self.network.into(),
@@ -160,7 +160,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The network of a name; `fit` is the one that fits the trace.
+    /// The network with this name; `fit` is the one fitted to the trace.
     fn network(
         &mut self,
         sweep: &Sweep,
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         match (*what, name) {
             (Runs::Trace(path), FIT) => {
                 let programs = &mut self.schedules.programs;
-                // Each trace has a network of its own.
+                // Each trace has its own fitted network.
                 let name = format!("{FIT} {path}");
                 let fitted = self.inputs.network_by(&name, scale, || programs.network(path));
                 fitted.map_err(|fault| self.wrong(sweep, fault.key(), path, format!("{path}: {fault}")))
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What messages draw from; nothing for `none`.
+    /// The latencies that messages draw from; none for `none`.
     fn latency(
         &mut self,
         sweep: &Sweep,
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
                 cosched: false,
                 wallclock: false,
                 receive_overlap: sweep.receive_overlap,
-                // The run without noise draws the latencies of the first replica.
+                // The run without noise draws the same latencies as the first replica.
                 seed: if latency.is_some() { seed } else { 0 },
                 processes,
                 replicas: 1,
@@ -294,7 +294,7 @@ impl<'a> Builder<'a> {
             Runs::Workload(workload) => {
                 (all.workload(workload, at, &wish), format!("{name} on {at} processes: "))
             }
-            // The error names the file.
+            // The error already names the file.
             Runs::Goal(path) => (all.goal(path), String::new()),
             Runs::Trace(path) => {
                 let copies = if at == 1 { "copy" } else { "copies" };
@@ -304,7 +304,7 @@ impl<'a> Builder<'a> {
         built.map_err(|fault| self.wrong(sweep, fault.key(), &name, format!("{scale}{fault}")))
     }
 
-    /// The task, or the one that is the same.
+    /// Adds a task, or returns the existing equal one.
     fn put(&mut self, task: Task) -> usize {
         let mark = |index: usize| self.inputs.noises.get(index).map_or(0, |noise| noise.mark);
         let key = Key {
@@ -323,7 +323,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What is wrong with a value of a key.
+    /// The error for a value of a key.
     fn wrong(&self, sweep: &Sweep, key: &'static str, value: &str, fault: impl ToString) -> PlanError {
         let place = match sweep.name.as_str() {
             "" => "the study".into(),

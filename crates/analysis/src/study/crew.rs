@@ -1,4 +1,4 @@
-//! A study whose runs are spread over the members of a cluster.
+//! A study whose runs are distributed over the members of a cluster.
 //!
 //! ```text
 //! first member                                  every other member
@@ -6,8 +6,8 @@
 //!   all others:                 batch ────────►   runs it on one of its threads
 //!               keeps and counts ◄──────── done   and asks for the next by that
 //! ```
-//! Only the first member decides what is run next and keeps what is found; it does so as threads on one machine do, so that the
-//! numbers and their order in the results are the same. Whoever is faster gets more.
+//! Only the first member decides what runs next and stores results. It does so like the threads of a single machine,
+//! so the numbers and their order in the results are the same. Faster members get more work.
 
 use super::run::{Fault, Shared, StudyRunError, StudyRunner, lock};
 use super::{Batch, Results, Tracks};
@@ -21,33 +21,33 @@ use straggler_model::Time;
 use straggler_sim::RunError;
 use straggler_sim::cluster::Cluster;
 
-/// How long somebody sleeps who has nothing to hear.
+/// How long a member sleeps if there are no messages.
 const NAP: Duration = Duration::from_micros(200);
 
-/// What the first member says.
+/// A message from the first member.
 #[derive(Debug, Serialize, Deserialize)]
 enum Order {
     /// Run a replica together with all others.
     Join { task: usize, replica: u32 },
-    /// The runs that all share are over.
+    /// There are no more shared runs.
     Apart,
     /// Run some replicas alone.
     Run { task: usize, replicas: Range<u32> },
-    /// Nothing is left for one of the threads.
+    /// One thread of the receiver has no work left.
     End,
 }
 
-/// What another member says.
+/// A message from another member.
 #[derive(Debug, Serialize, Deserialize)]
 enum Report {
-    /// One of its threads has nothing to do.
+    /// One of its threads is idle.
     Idle,
-    /// A batch is done, or what there is of one that failed.
+    /// A finished batch, or the finished part of one that failed.
     Done { task: u32, first: u32, micros: u64, makespans: Vec<Time>, fault: Option<Fault> },
 }
 
 impl StudyRunner<'_> {
-    /// The same as [`StudyRunner::run`] for the first member of a cluster; the others [`StudyRunner::follow`].
+    /// Like [`StudyRunner::run`], for the first member of a cluster; the others call [`StudyRunner::follow`].
     pub fn lead<'k, E: Send>(
         &self,
         cluster: &dyn Cluster,
@@ -70,15 +70,15 @@ impl StudyRunner<'_> {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work(&shared));
             });
             self.dispatch(&shared, cluster);
-            // Where no thread could be had, somebody has to do the work.
+            // If no thread could be started, this one does the work.
             self.work(&shared);
         });
         self.concluded(shared)
     }
 
-    /// Hands out batches until nothing is left and everybody knows.
+    /// Hands out batches until no work is left and all threads of other members have been told so.
     fn dispatch<E>(&self, shared: &Shared<'_, E>, cluster: &dyn Cluster) {
-        // Threads of other members that wait for an answer, by their member, and how many have not been sent home.
+        // The members of idle threads that wait for an order, and the number of threads not yet sent `End`.
         let mut idle: Vec<u32> = Vec::new();
         let mut at_work = cluster.gather_values(&0u64).map_or(0, |all| all.into_iter().sum::<u64>());
         while at_work > 0 {
@@ -110,7 +110,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// What a thread that has nothing to do is told; nothing if it has to wait for what others bring back.
+    /// The order for an idle thread; none if it must wait for the results of others.
     fn order_for<E>(&self, shared: &Shared<'_, E>) -> Option<Order> {
         let mut state = lock(&shared.state);
         if state.error.is_some() {
@@ -123,7 +123,7 @@ impl StudyRunner<'_> {
         (state.busy == 0).then_some(Order::End)
     }
 
-    /// Does what the first member of a cluster says, until nothing is left.
+    /// Executes the orders of the first member of a cluster until no work is left.
     pub fn follow(&self, cluster: &dyn Cluster) -> Result<(), RunError> {
         self.join_in(cluster)?;
         let threads = self.threads.max(1);
@@ -167,12 +167,12 @@ impl StudyRunner<'_> {
         })
     }
 
-    /// Takes part in the runs that all members share.
+    /// Takes part in the runs shared by all members.
     fn join_in(&self, cluster: &dyn Cluster) -> Result<(), RunError> {
         loop {
             match cluster.hear_value::<Order>().map_err(|_| RunError::Garbled)? {
                 Some((_, Order::Join { task, replica })) => {
-                    // The first member keeps what comes of it, and ends the study if it failed.
+                    // The first member stores the result, and ends the study if the run failed.
                     let _ = self.simulate(
                         task,
                         replica..replica + 1,

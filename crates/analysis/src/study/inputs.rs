@@ -1,4 +1,4 @@
-//! Networks and noise of a study: each is read once, and shared by all points that name it.
+//! Networks and noise of a study: each is read once and shared by all points that name it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,21 +9,21 @@ use straggler_model::noise::{
     Injection, InjectionError, LoadError, NoiseSpec, Phases, Source, SpecError, Waveform,
 };
 
-/// A network and a mark of what it is, whatever it is called.
+/// A network and a hash of its contents, independent of its name.
 #[derive(Debug)]
 pub(super) struct LoadedNetwork {
     pub network: Network,
     pub mark: u64,
 }
 
-/// Sources of noise and a mark of what they are.
+/// Sources of noise and a hash of their contents.
 #[derive(Debug)]
 pub(super) struct LoadedNoise {
     pub sources: Vec<Source>,
     pub mark: u64,
 }
 
-/// Why noise cannot be had.
+/// Why noise cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoiseError {
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub(super) enum NoiseError {
     Injection(#[from] InjectionError),
 }
 
-/// What was read so far.
+/// Everything read so far.
 #[derive(Debug)]
 pub(super) struct Inputs<'a> {
     /// The folder that paths are relative to.
@@ -63,7 +63,7 @@ impl<'a> Inputs<'a> {
         self.network_by(text, factor, || Network::load_from(text, folder))
     }
 
-    /// The network of this name, made by `load` if it was not met before.
+    /// The network with this name; calls `load` if it is new.
     pub fn network_by<E: From<NetworkError>>(
         &mut self,
         text: &str,
@@ -79,17 +79,17 @@ impl<'a> Inputs<'a> {
             network = network.scaled(factor)?;
         }
         let mut mark = Mark::new();
-        // What it is called does not matter.
+        // The hash ignores the name.
         mark.text(&format!("{:?} {:?}", network.base, network.levels));
         self.networks.push(LoadedNetwork { network, mark: mark.0 });
         self.known_networks.insert(key, self.networks.len() - 1);
         Ok(self.networks.len() - 1)
     }
 
-    /// Nothing for `none`.
+    /// The index of the noise; none for `none`.
     pub fn noise(&mut self, text: &str, seed: u64, wallclock: bool) -> Result<Option<usize>, NoiseError> {
         let spec = self.parse(text)?;
-        // Only what is drawn depends on the seed.
+        // The seed only matters if something is drawn.
         let drawn =
             spec.sources.iter().any(|source| matches!(source.shape, Shape::Poisson(_) | Shape::Signature(_)));
         let key = (text.to_string(), if drawn { seed } else { 0 }, wallclock);
@@ -101,7 +101,7 @@ impl<'a> Inputs<'a> {
         Ok(found)
     }
 
-    /// The name of a file that is there, or a description.
+    /// The name of an existing file, or a description.
     fn parse(&self, text: &str) -> Result<NoiseSpec, SpecError> {
         if text != "none" && self.folder.join(text).is_file() {
             return Ok(NoiseSpec::of_file(text));
@@ -123,8 +123,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// A hash that is the same on every machine and in every release: Fowler, Noll and Vo's 1a, 64 bits. It tells
-/// apart what was changed by accident, which is all it is for.
+/// A hash that is the same on every machine and in every release: Fowler–Noll–Vo 1a with 64 bits. It only has to
+/// detect accidental changes.
 #[derive(Debug)]
 pub(super) struct Mark(pub u64);
 
@@ -167,7 +167,7 @@ impl Mark {
 mod tests {
     use super::*;
 
-    /// The known answers of the algorithm's authors for "" and "a".
+    /// Published results of the algorithm for "" and "a".
     #[test]
     fn marks_are_the_published_ones() {
         assert_eq!(Mark::new().0, 0xcbf29ce484222325);

@@ -1,12 +1,11 @@
-//! What a study has found so far, as a file that survives being killed.
+//! The results of a study so far, in a file that survives a crash.
 //!
 //! ```text
 //! header   "straggler journal 1\n", length of the fingerprint (u32), fingerprint, CRC of all before
 //! record   kind (u32), task (u32), first replica (u32), count (u32), microseconds (u64), makespans (u64 each), CRC
 //! ```
-//! All little endian. The file only grows, by one write for each record, so that whatever moment the program dies
-//! at, all but the last record are whole; a tail that is not is cut off. Whoever has the journal open has a lock
-//! on it.
+//! All numbers are little endian. The file only grows, with one write per record, so if the program dies at any
+//! moment, all but the last record are complete; an incomplete tail is cut off. An open journal is locked.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,16 +15,16 @@ use straggler_model::Time;
 
 const MAGIC: &[u8] = b"straggler journal 1\n";
 const BATCH: u32 = 1;
-/// A program began to work on the study.
+/// A program started to work on the study.
 const SESSION: u32 = 2;
-/// Bytes of a record before its makespans, and of the checksum behind them.
+/// Bytes of a record before its makespans, and of the checksum after them.
 const HEAD: usize = 24;
 const CHECKSUM: usize = 4;
 
-/// What a crash of the whole machine may cost.
+/// The most work that a crash of the whole machine may lose.
 const SYNC_EVERY: Duration = Duration::from_secs(3);
 
-/// Some replicas of a task, and how long they took.
+/// Some replicas of a task, and how long they took to compute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub task: u32,
@@ -39,19 +38,19 @@ pub struct Batch {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Of the whole records in it.
+    /// The length of all complete records.
     length: u64,
     synced: Instant,
 }
 
-/// A journal and what was in it.
+/// A journal and its contents.
 #[derive(Debug)]
 pub struct Opened {
     pub journal: Journal,
     pub batches: Vec<Batch>,
-    /// Programs that have worked on the study before.
+    /// Programs that have already worked on the study.
     pub sessions: u32,
-    /// Bytes of a torn record that were cut off.
+    /// Bytes of an incomplete record that were cut off.
     pub cut: u64,
 }
 
@@ -72,7 +71,7 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Opens the journal of the study with this fingerprint, or begins one. `fresh` throws away what is there.
+    /// Opens the journal of the study with this fingerprint, or creates one. `fresh` discards existing contents.
     pub fn open(path: &Path, fingerprint: &str, fresh: bool) -> Result<Opened, JournalError> {
         let failed = |fault| JournalError::Io { path: path.into(), fault };
         let options = File::options().read(true).write(true).create(true).truncate(false).open(path);
@@ -104,7 +103,7 @@ impl Journal {
         Ok(Opened { journal, batches: read.batches, sessions: read.sessions, cut })
     }
 
-    /// Keeps a batch. A program that dies after this has not lost it.
+    /// Writes a batch. It survives if the program dies after this.
     pub fn append(&mut self, batch: &Batch) -> Result<(), JournalError> {
         self.write(&record(BATCH, batch))?;
         if self.synced.elapsed() > SYNC_EVERY { self.sync() } else { Ok(()) }
@@ -116,7 +115,7 @@ impl Journal {
         self.file.sync_data().map_err(|fault| JournalError::Io { path: self.path.clone(), fault })
     }
 
-    /// A record that could not be written whole is taken back, so that none is ever appended behind it.
+    /// A record that was only partly written is removed, so that nothing is ever appended after it.
     fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         let written = self.file.write_all(bytes);
         match &written {
@@ -153,12 +152,12 @@ fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// What the bytes of a journal hold.
+/// The contents of a journal.
 #[derive(Debug, Default)]
 struct Content {
     batches: Vec<Batch>,
     sessions: u32,
-    /// Bytes up to the end of the last whole record.
+    /// Bytes up to the end of the last complete record.
     good: usize,
 }
 
@@ -171,7 +170,7 @@ enum Fault {
 fn read(bytes: &[u8], fingerprint: &str) -> Result<Content, Fault> {
     let mut content = Content::default();
     let expected = header(fingerprint);
-    // Nothing, or a header that was being written: there cannot be more than that.
+    // Empty, or an incomplete header, after which there cannot be anything.
     if bytes.len() < expected.len() && expected.starts_with(bytes) {
         return Ok(content);
     }
@@ -202,7 +201,7 @@ fn read_header(bytes: &[u8]) -> Option<(&str, usize)> {
     Some((std::str::from_utf8(sealed.get(MAGIC.len() + 4..)?).ok()?, end + CHECKSUM))
 }
 
-/// The record that the bytes begin with, and its length; nothing unless it is whole.
+/// The record at the beginning of the bytes, and its length; none if it is incomplete.
 fn read_record(bytes: &[u8]) -> Option<(u32, Batch, usize)> {
     let count = number(bytes, 12)? as usize;
     let end = HEAD.checked_add(count.checked_mul(8)?)?;
@@ -289,7 +288,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cut at any byte, or with any byte changed: what is read is a beginning of what was written.
+        /// Cut at any byte, or with any byte changed, a journal reads as a prefix of what was written.
         #[test]
         fn never_anything_else(
             counts in prop::collection::vec(0u64..6, 0..6),

@@ -1,4 +1,4 @@
-//! Measured latencies of a study: each file is read once for a network, and shared by all points that name it.
+//! Measured latencies of a study: each file is read once per network and shared by all points that name it.
 
 use super::inputs::{LoadedNetwork, Mark};
 use crate::latency::messages::{self, ClassFile, MessagesError, SizeOption};
@@ -8,14 +8,14 @@ use straggler_model::latency::{self, Fault};
 use straggler_model::network::{Distributions, Drawn, DrawnError, Meaning, Measured};
 use straggler_model::samples::{self, SamplesError};
 
-/// What messages draw from, and a mark of what it is, whatever it is called.
+/// A distribution of latencies, and a hash of its contents, independent of its name.
 #[derive(Debug)]
 pub(super) struct LoadedLatency {
     pub drawn: Drawn,
     pub mark: u64,
 }
 
-/// What a point names.
+/// What a point requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     /// `FILE` or `CLASS=FILE`.
@@ -25,7 +25,7 @@ pub(super) struct Wanted<'a> {
     pub seed: u64,
 }
 
-/// Why latencies cannot be had.
+/// Why latencies cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LatencyError {
     #[error("latency-distribution `{text}`: {fault}")]
@@ -42,7 +42,7 @@ pub(super) enum LatencyError {
     Drawn { path: PathBuf, fault: DrawnError },
 }
 
-/// What was read so far.
+/// Everything read so far.
 #[derive(Debug)]
 pub(super) struct Latencies<'a> {
     folder: &'a Path,
@@ -86,7 +86,7 @@ impl<'a> Latencies<'a> {
         Ok(self.all.len() - 1)
     }
 
-    /// A measurement begins with a brace, a list of times never does.
+    /// Reads a measurement, which begins with a brace, or a list of times, which never does.
     fn read(
         &mut self,
         path: &Path,
@@ -118,7 +118,7 @@ impl<'a> Latencies<'a> {
         Ok(vec![Measured { class: class.map(Into::into), times }])
     }
 
-    /// What should be known of a file, each once.
+    /// Adds warnings about a file, without duplicates.
     fn warn(&mut self, path: &Path, known: Vec<String>) {
         for text in known {
             let warning = format!("{}: {text}", path.display());

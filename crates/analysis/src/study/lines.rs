@@ -1,11 +1,11 @@
-//! In which line of a study's file a value stands.
+//! Finds the line of a value in a study's file.
 
 use straggler_model::toml_file;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The line of this value of a key, counted from 1: in the sweep of this place, counted from 1, or at the top, where a
-/// sweep finds what it does not say itself. The line of the key's first value if no other fits.
+/// The line of a value of a key, counted from 1. Looks in the sweep with this number, counted from 1, then at the top
+/// level, whose values a sweep inherits. If the value is not found, the line of the key's first value.
 pub(super) fn line_of(text: &str, sweep: usize, key: &str, value: &str) -> Option<usize> {
     let file = DeTable::parse(text).ok()?;
     let top = file.get_ref();
@@ -16,7 +16,7 @@ pub(super) fn line_of(text: &str, sweep: usize, key: &str, value: &str) -> Optio
     Some(toml_file::line(text, entry(given, value).span().start))
 }
 
-/// The element of a list that is this value; the list's first if none is.
+/// The element of a list with this value; the first element if there is none.
 fn entry<'a, 'i>(given: &'a Spanned<DeValue<'i>>, value: &str) -> &'a Spanned<DeValue<'i>> {
     let Some(list) = given.get_ref().as_array() else { return given };
     let found = list.iter().find(|one| one.get_ref().as_str().is_some_and(|text| text.trim() == value));

@@ -1,4 +1,4 @@
-//! A study with everything it names read and built: its points, and what must be run for them.
+//! A study with everything it names read and built: its points, and the tasks to run for them.
 
 use super::build::Builder;
 use super::inputs::{LoadedNetwork, LoadedNoise};
@@ -17,8 +17,8 @@ use straggler_sim::Simulation;
 pub struct Plan {
     pub name: String,
     pub description: String,
-    /// In canonical order: by sweep, workload, size, network and its scale, noise, co-scheduling, seed, and
-    /// ascending processes.
+    /// In canonical order: by sweep, workload, size, network and its scale, latencies, noise, co-scheduling, seed,
+    /// and ascending processes.
     pub points: Vec<Point>,
     pub tasks: Vec<Task>,
     /// Networks that were fitted from traces.
@@ -31,21 +31,21 @@ pub struct Plan {
     pub(super) latencies: Vec<LoadedLatency>,
 }
 
-/// A point of the product and the tasks that give its numbers.
+/// A point of the study and the tasks that give its numbers.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub coordinates: Coordinates,
-    /// A point without noise is its own noiseless run.
+    /// For a point without noise, `task` and `quiet` are the same, unless latencies are drawn.
     pub task: usize,
     pub quiet: usize,
 }
 
-/// Replicas of one setting.
+/// The replicas of one setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     pub(super) schedule: usize,
     pub(super) network: usize,
-    /// What its messages draw their latencies from.
+    /// The distribution of its message latencies.
     pub(super) latency: Option<usize>,
     pub(super) noise: Option<usize>,
     pub(super) cosched: bool,
@@ -53,15 +53,15 @@ pub struct Task {
     pub(super) receive_overlap: bool,
     pub seed: u64,
     pub processes: u32,
-    /// The most of them.
+    /// The most replicas.
     pub replicas: u32,
     pub until_ci: Option<f64>,
-    /// Of one replica.
+    /// Messages of one replica.
     pub messages: u64,
 }
 
 impl Task {
-    /// Whether replicas differ: noise or latencies are drawn.
+    /// Whether replicas differ, because noise or latencies are drawn.
     pub(super) fn is_drawn(&self) -> bool {
         self.noise.is_some() || self.latency.is_some()
     }
@@ -71,7 +71,7 @@ impl Task {
 #[derive(Debug, thiserror::Error)]
 #[error("{}{place}: {key}: {fault}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct PlanError {
-    /// Of the study's file, where it has one.
+    /// The line in the study's file, if it has one.
     pub line: Option<usize>,
     /// The sweep.
     pub place: String,
@@ -79,24 +79,24 @@ pub struct PlanError {
     pub fault: String,
 }
 
-/// What a study will take.
+/// What a study requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     pub points: usize,
-    /// Of the table of results, at most.
+    /// Upper limit on the rows of the table of results.
     pub rows: u64,
-    /// At most, of all replicas together.
+    /// Upper limit, for all replicas together.
     pub messages: u64,
-    /// On disk: the journal and the table.
+    /// Size of the journal and the table on disk.
     pub disk_bytes: u64,
-    /// Of the largest run and the results.
+    /// Memory of the largest run and the results.
     pub memory_bytes: u64,
     pub largest_processes: u32,
 }
 
 /// A row takes 8 bytes in the journal, and up to 32 in the table.
 const DISK_BYTES_A_ROW: u64 = 40;
-/// A makespan in the runner, and once more on its way into the table.
+/// A makespan in the runner, and a copy on its way into the table.
 const MEMORY_BYTES_A_ROW: u64 = 40;
 
 impl Plan {
@@ -122,7 +122,7 @@ impl Plan {
         })
     }
 
-    /// Stops points earlier than the study says.
+    /// Lets points stop earlier than the study says.
     pub fn stop_at(&mut self, width: f64) {
         self.tasks
             .iter_mut()
@@ -147,11 +147,11 @@ impl Plan {
         }
     }
 
-    /// What one run of a task takes, in bytes.
+    /// Memory of one run of a task, in bytes.
     pub(super) fn memory_bytes(&self, task: &Task) -> u64 {
         match (self.schedules.get(task.schedule), self.networks.get(task.network)) {
             (Some(schedule), Some(network)) => {
-                // What matters is whether there is any.
+                // Only the presence of noise matters.
                 let noise = task.noise.map(|_| Injection::QUIET);
                 let simulation = Simulation { noise, ..Simulation::new(&network.network) };
                 simulation.memory_bytes(&schedule.runnable)
@@ -160,12 +160,12 @@ impl Plan {
         }
     }
 
-    /// Everything that decides the numbers, a line a task. How many replicas there are is no part of it: a
-    /// replica's numbers do not depend on the others.
+    /// Everything that determines the numbers, one line per task. The number of replicas is not part of it, because
+    /// replicas do not depend on each other.
     pub fn fingerprint(&self) -> String {
         let mut text = format!("straggler study, model {MODEL_VERSION}\n");
         for task in &self.tasks {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{}", self.describe(task));
         }
         text
@@ -220,7 +220,7 @@ mod tests {
             (at(16).network.as_str(), at(32).size, at(64).workload.as_str()),
             ("altix", Some(16), "allreduce:ring")
         );
-        // Without noise neither seed nor co-scheduling make a difference.
+        // Without noise, neither seed nor co-scheduling makes a difference.
         let quiet = 2 * 2 * 2 * 2;
         assert_eq!(plan.tasks.len(), quiet + quiet * 2 * 2);
         assert_eq!(plan.points[0].task, plan.points[0].quiet);
@@ -286,7 +286,7 @@ mod tests {
             let fault = Plan::new(&study, folder.path()).unwrap_err().to_string();
             assert!(complaints.iter().all(|part| fault.contains(part)), "{lines}\n{fault}");
         }
-        // What is in a file decides, not its name.
+        // The contents of a file matter, not its name.
         let print = || {
             let study = Study::parse("name='a'\ngoal='a.goal'\nnetwork='chic'").unwrap();
             Plan::new(&study, folder.path()).unwrap().fingerprint()
@@ -296,7 +296,7 @@ mod tests {
         assert_ne!(before, print());
     }
 
-    /// Messages of every point draw from each file; a file that is not there or does not fit is named.
+    /// Every point runs with each file of latencies; a missing or unsuitable file is named in the error.
     #[test]
     fn measured_latencies_are_an_axis() {
         let folder = tempfile::tempdir().unwrap();
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!((found.points.len(), found.latencies.len()), (8, 2));
         let names: Vec<&str> = found.points.iter().map(|point| point.coordinates.network.as_str()).collect();
         assert_eq!((names[0], names[7]), ("chic", "chic, latencies of near.txt"));
-        // What is drawn has replicas without noise, too, and a seed.
+        // With drawn latencies, points have replicas and a seed even without noise.
         let last = &found.points[7];
         assert_eq!((found.tasks[last.task].replicas, found.tasks[last.quiet].replicas), (5, 1));
         assert_ne!(last.task, found.points[5].task);

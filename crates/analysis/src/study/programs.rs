@@ -17,7 +17,7 @@ use straggler_trace::format::assemble::Severity;
 use straggler_trace::format::{directory, save};
 use straggler_trace::{Trace, import};
 
-/// A trace that was read, and a mark of what is in it.
+/// A loaded trace, and a hash of its contents.
 #[derive(Debug)]
 struct LoadedTrace {
     trace: Trace,
@@ -25,15 +25,15 @@ struct LoadedTrace {
     recordings: Vec<(Only, Arc<TracedRun>)>,
 }
 
-/// A network that was fitted from a trace.
+/// A network fitted to a trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted {
-    /// As the study names it.
+    /// The name of the trace in the study.
     pub trace: String,
     pub network: Network,
 }
 
-/// What was read so far.
+/// Everything read so far.
 #[derive(Debug)]
 pub(super) struct Programs<'a> {
     /// The folder that paths are relative to.
@@ -50,7 +50,7 @@ impl<'a> Programs<'a> {
         Programs { folder, graphs, traces, fitted: Vec::new(), warnings: Vec::new() }
     }
 
-    /// The schedule of a GOAL file, and a mark of the file.
+    /// The schedule of a GOAL file, and a hash of the file.
     pub fn graph(&mut self, text: &str) -> Result<(Arc<Graph>, u32), ScheduleError> {
         if let Some(known) = self.graphs.get(text) {
             return Ok(known.clone());
@@ -62,7 +62,7 @@ impl<'a> Programs<'a> {
         Ok(read)
     }
 
-    /// A trace as a program, and a mark of what is in it.
+    /// A trace as a program, and a hash of its contents.
     pub fn recording(&mut self, text: &str, only: Only) -> Result<(Arc<TracedRun>, u32), ScheduleError> {
         let loaded = self.trace(text)?;
         if let Some((_, known)) = loaded.recordings.iter().find(|(kind, _)| *kind == only) {
@@ -79,7 +79,7 @@ impl<'a> Programs<'a> {
         Ok((recording, mark))
     }
 
-    /// The network that fits a trace.
+    /// The network fitted to a trace.
     pub fn network(&mut self, text: &str) -> Result<Network, ScheduleError> {
         let fitted =
             fit(&self.trace(text)?.trace).map_err(|fault| ScheduleError::Trace(fault.to_string()))?;
@@ -118,7 +118,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// A trace of any known format, and how many errors are in its files.
+/// Reads a trace of any known format; also returns the number of errors in its files.
 fn open(path: &Path) -> Result<(Trace, usize), ScheduleError> {
     let unreadable = |fault: String| ScheduleError::Trace(fault);
     if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {
@@ -142,7 +142,7 @@ fn mark_of_file(path: &Path) -> Result<u32, ScheduleError> {
     }
 }
 
-/// A recording in copies, its collectives built by the rules of a table.
+/// A traced run in copies, with collectives built by the rules of a table.
 pub(super) fn play(
     recording: Arc<TracedRun>,
     copies: u32,

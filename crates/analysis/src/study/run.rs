@@ -1,9 +1,9 @@
-//! Runs what is missing, on all threads.
+//! Runs missing replicas, on all threads.
 //!
-//! Replicas go side by side, each on one thread, in batches that last a tenth of a second or so: the largest
-//! first, so that the last ones are short and no thread waits long. Runs that are too large to lie in memory
-//! beside each other, or so large and few that threads would wait for the last, go first, one at a time on all
-//! threads. Batches and their order do not change a number.
+//! Replicas run in parallel, each on one thread, in batches of about a tenth of a second: the largest first, so that
+//! the last ones are short and no thread waits long. Runs that are too large to fit in memory side by side, or so
+//! large and few that threads would wait for the last one, go first, one at a time on all threads. Batches and their
+//! order do not affect results.
 
 use super::{Batch, Plan, Results, Task, Tracks};
 use std::ops::Range;
@@ -18,26 +18,26 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
 use straggler_sim::{Accelerator, Control, Progress, Simulation, Stuck, Workload};
 
-/// What one batch costs, about: messages, and for each run and process something on top.
+/// The approximate cost of a batch, in messages, and the fixed cost of a run.
 const BATCH_WORK: u64 = 1 << 20;
 const RUN_WORK: u64 = 300;
 
-/// Runs are large and few if they fill the threads fewer times than this.
+/// Runs are large and few if there is less work than this many rounds on all threads.
 const ROUNDS: u64 = 4;
 
 /// Runs with more messages than this report their progress.
 const LONG_RUN: u64 = 1 << 20;
 
-/// Everything a run of a study needs besides what is there already.
+/// Everything needed to run a study, except for existing results.
 pub struct StudyRunner<'a> {
     pub plan: &'a Plan,
     pub threads: usize,
-    /// What runs replicas instead of the CPU, where it can.
+    /// Runs replicas instead of the CPU, if it can.
     pub accelerator: Option<&'a dyn Accelerator>,
-    /// What may be used, in bytes.
+    /// The memory limit, in bytes.
     pub memory: Option<u64>,
     pub stop: &'a AtomicBool,
-    /// Told how many more messages were delivered.
+    /// Called with the number of messages delivered since the last call.
     pub advance: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -57,12 +57,12 @@ pub enum StudyRunError<E> {
     Interrupted,
     #[error("{point}: {fault}")]
     Run { point: String, fault: Fault },
-    /// What was found could not be kept.
+    /// Results could not be stored.
     #[error(transparent)]
     Keep(E),
 }
 
-/// Why a run gave no number.
+/// Why a run gave no result.
 #[derive(Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Fault {
     #[error(transparent)]
@@ -73,37 +73,37 @@ pub enum Fault {
     Leftover { messages: u64 },
 }
 
-/// How batches are kept; called from one thread at a time.
+/// Stores batches; called from one thread at a time.
 pub(super) type Keep<'a, E> = dyn FnMut(&Batch) -> Result<(), E> + Send + 'a;
 
-/// What threads share.
+/// Data shared by all threads.
 pub(super) struct Shared<'a, E> {
     pub state: Mutex<State<E>>,
     pub changed: Condvar,
     keep: Mutex<&'a mut Keep<'a, E>>,
-    /// Tasks by falling work of a replica.
+    /// Tasks by descending work per replica.
     pub order: Vec<usize>,
 }
 
 pub(super) struct State<E> {
     pub tracks: Tracks,
-    /// Threads that work on something, wherever they are.
+    /// Threads with a batch, on any machine.
     pub busy: usize,
     pub error: Option<StudyRunError<E>>,
 }
 
-/// The lock, also when another thread has died with it: it will end the program.
+/// Takes the lock, even if another thread panicked while it held it: the panic will end the program anyway.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Task {
-    /// What a replica costs, in messages.
+    /// The cost of a replica, in messages.
     pub(super) fn work(&self) -> u64 {
         self.messages.saturating_add(self.processes.into()).saturating_add(RUN_WORK)
     }
 
-    /// The noise of its first replica.
+    /// The noise of the first replica.
     pub(super) fn injection(&self, sources: &[Source]) -> Injection {
         let seed = self.seed;
         let phases = match self.cosched {
@@ -115,7 +115,7 @@ impl Task {
 }
 
 impl StudyRunner<'_> {
-    /// Runs all that is missing and hands it to `keep` in batches. The tracks come back also after an error.
+    /// Runs everything that is missing and passes it to `keep` in batches. Returns the tracks even after an error.
     pub fn run<'k, E: Send>(
         &self,
         tracks: Tracks,
@@ -132,7 +132,7 @@ impl StudyRunner<'_> {
         let helpers = self.threads.max(1) - 1;
         std::thread::scope(|scope| {
             (0..helpers).for_each(|_| {
-                // Fewer threads than asked for change nothing but the time.
+                // With fewer threads than requested, only the run time changes.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work(&shared));
             });
             self.work(&shared);
@@ -140,7 +140,7 @@ impl StudyRunner<'_> {
         self.concluded(shared)
     }
 
-    /// What a task is simulated with, but for noise and latencies, and what is run.
+    /// The simulation of a task, without noise and latencies, and its workload.
     pub(super) fn of_task<'t>(&'t self, task: &Task) -> Option<(Simulation<'t>, &'t Workload)> {
         let schedule = self.plan.schedules.get(task.schedule)?;
         let network = self.plan.networks.get(task.network)?;
@@ -170,11 +170,11 @@ impl StudyRunner<'_> {
         order
     }
 
-    /// The tasks whose runs go one at a time on all threads there are.
+    /// The tasks whose replicas run one at a time on all threads.
     pub(super) fn wide(&self, tracks: &Tracks, order: &[usize], threads: usize) -> Vec<usize> {
         let threads = threads as u64;
         let mut wide = Vec::new();
-        // What is left to run beside the task, itself included: smaller ones only.
+        // The work left in this task and all smaller ones, which could run beside it.
         let mut rest = 0u64;
         for &index in order.iter().rev() {
             let Some(task) = self.plan.tasks.get(index) else { continue };
@@ -190,7 +190,7 @@ impl StudyRunner<'_> {
         wide
     }
 
-    /// The next replica of a task, unless something has gone wrong.
+    /// The next replica of a task; none after an error.
     pub(super) fn take_one<E>(&self, shared: &Shared<'_, E>, task: usize) -> Option<u32> {
         let mut state = lock(&shared.state);
         if state.error.is_some() {
@@ -199,7 +199,7 @@ impl StudyRunner<'_> {
         state.tracks.take(task, 1).map(|replicas| replicas.start)
     }
 
-    /// What every thread does until nothing is left.
+    /// The loop of every thread until no work is left.
     pub(super) fn work<E>(&self, shared: &Shared<'_, E>) {
         loop {
             let mut state = lock(&shared.state);
@@ -213,7 +213,7 @@ impl StudyRunner<'_> {
                 if state.busy == 0 {
                     return;
                 }
-                // What others bring back may call for more.
+                // Results of other threads may require more replicas.
                 state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             };
             state.busy += 1;
@@ -224,7 +224,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// The next batch: of the largest task that has something left.
+    /// The next batch, from the largest task with work left.
     pub(super) fn next(&self, tracks: &mut Tracks, order: &[usize]) -> Option<(usize, Range<u32>)> {
         order.iter().find_map(|&index| {
             let left = tracks.left(index);
@@ -235,7 +235,7 @@ impl StudyRunner<'_> {
         })
     }
 
-    /// Runs a batch, keeps it, and says so. What is done of a batch that fails is kept too.
+    /// Runs a batch and keeps it. If the batch fails, its finished part is kept too.
     pub(super) fn run_batch<E>(
         &self,
         shared: &Shared<'_, E>,
@@ -251,7 +251,7 @@ impl StudyRunner<'_> {
         self.keep_batch(shared, &Batch { task: index as u32, first, micros, makespans }, fault);
     }
 
-    /// A batch has been run, or some of it before it failed.
+    /// Keeps a batch, or the finished part of one that failed.
     pub(super) fn keep_batch<E>(&self, shared: &Shared<'_, E>, batch: &Batch, fault: Option<Fault>) {
         let kept = if batch.makespans.is_empty() { Ok(()) } else { (lock(&shared.keep))(batch) };
         let mut state = lock(&shared.state);
@@ -269,7 +269,7 @@ impl StudyRunner<'_> {
         state.tracks.give(batch);
     }
 
-    /// Runs replicas on this many threads, or with a cluster.
+    /// Runs replicas on this many threads, or on a cluster.
     pub(super) fn simulate(
         &self,
         index: usize,
@@ -282,7 +282,7 @@ impl StudyRunner<'_> {
         let mut noise = noise.map(|noise| task.injection(&noise.sources));
         let latency = task.latency.and_then(|latency| self.plan.latencies.get(latency));
         for replica in replicas {
-            // Members of a cluster stop together: the engine sees to that.
+            // Members of a cluster must stop together, which the engine ensures.
             if on.1.is_none() && self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted.into());
             }
@@ -290,7 +290,7 @@ impl StudyRunner<'_> {
             let latency = latency.map(|latency| latency.drawn.of_replica(replica));
             let drawn = (noise.as_ref(), latency.as_ref());
             let makespan = match self.one(task, drawn, on) {
-                // Every member runs it then.
+                // Then every member runs the whole replica itself.
                 Err(Fault::Run(RunError::NoClusterWithoutLookahead)) => self.one(task, drawn, (1, None)),
                 makespan => makespan,
             };
@@ -324,7 +324,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// The task for an error message.
+    /// The name of a task for error messages.
     fn name(&self, index: usize) -> String {
         let point = self.plan.points.iter().find(|point| point.task == index || point.quiet == index);
         point.map_or_else(String::new, |point| {
@@ -364,7 +364,7 @@ cosched = [false, true]
         StudyRunner { plan, threads, accelerator: None, memory: None, stop, advance: &|_| () }
     }
 
-    /// The results, and the batches they came in.
+    /// Returns the results, and the batches in which they came.
     fn run(plan: &Plan, threads: usize, there: &[Batch]) -> (Results, Vec<Batch>) {
         let stop = AtomicBool::new(false);
         let runner = runner(plan, threads, &stop);
@@ -402,7 +402,7 @@ cosched = [false, true]
         assert!(counts.iter().all(|count| [1, 16, 32, 64, 70].contains(count)), "{counts:?}");
     }
 
-    /// Against the engine itself, asked directly.
+    /// Compares results with direct calls of the engine.
     #[test]
     fn the_numbers_are_the_engine_s() {
         let plan = plan(
@@ -436,7 +436,8 @@ cosched = [false, true]
         assert_eq!(point.makespans.len(), 4);
     }
 
-    /// A GOAL file and a trace in copies, against the engine itself; the network fitted from the trace.
+    /// A GOAL file and a trace in copies, with the network fitted to the trace, compared with direct calls of the
+    /// engine.
     #[test]
     fn programs_are_run_as_they_are() {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures"));

@@ -25,13 +25,13 @@ pub enum ScheduleError {
     Trace(String),
     #[error(transparent)]
     Playback(#[from] PlaybackError),
-    /// Of a network that is fitted from a trace.
+    /// For a network fitted to a trace.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
 impl ScheduleError {
-    /// The key of the study that is at fault.
+    /// The key of the study that caused the error.
     pub fn key(&self) -> &'static str {
         match self {
             ScheduleError::Collective(CollectiveError::TooManyProcesses { .. }) => "processes",

@@ -12,17 +12,17 @@ use straggler_schedule::collectives::{Choice, Job, Operation, Selector, Selector
 use straggler_schedule::workloads::{Only, Workload, choose_default};
 use straggler_sim::Workload as Runnable;
 
-/// A schedule that can be run.
+/// A schedule ready to run.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Everything that makes it what it is.
+    /// Identifies the schedule: contains everything that it depends on.
     pub name: String,
     pub runnable: Runnable,
-    /// Of one run.
+    /// Messages of one run.
     pub messages: u64,
 }
 
-/// What a schedule is built from besides its name and its processes.
+/// What a schedule depends on besides its name and number of processes.
 #[derive(Clone, Debug)]
 pub(super) struct Wish<'a> {
     pub cycles: u32,
@@ -42,7 +42,7 @@ pub(super) struct Schedules<'a> {
     pub warnings: Vec<String>,
 }
 
-/// What a collective's data is if the study does not say.
+/// The default size of a collective's data.
 pub(super) fn usual_bytes(operation: Operation) -> u64 {
     if operation == Operation::Barrier { barrier::BYTES } else { 8 }
 }
@@ -129,12 +129,12 @@ impl<'a> Schedules<'a> {
             wish.algorithms.unwrap_or(Selector::PRESETS[0]),
             crc32fast::hash(selector.to_toml().as_bytes())
         );
-        // Too many processes are refused when they are built.
+        // If there are too many processes, building fails.
         let processes = recording.processes().saturating_mul(copies);
         self.put(name, processes, || Ok(play(recording, copies, &selector, idempotent)?.into()))
     }
 
-    /// The schedule of this name, built if there is none yet.
+    /// The schedule with this name; builds it if it is new.
     fn put(
         &mut self,
         name: String,

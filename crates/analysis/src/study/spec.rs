@@ -12,10 +12,10 @@
 //! name = "co-scheduled"
 //! cosched = true
 //! ```
-//! The top of the file is a sweep of its own. Each `[[sweep]]` adds another, which takes what it does not say from
-//! the top. A top that could not be run alone (it lacks a network, say) only holds what the sweeps share. What
-//! spans the product takes one value or a list. A sweep that names a collective, a workload, a GOAL file or a trace
-//! runs only those.
+//! The top level of the file is itself a sweep. Each `[[sweep]]` adds another, which inherits the keys it does not
+//! set from the top. If the top cannot run alone (because it has no network, for example), it only provides shared
+//! keys. Keys that span the product take one value or a list. A sweep that names a collective, a workload, a GOAL
+//! file or a trace runs only those.
 
 use super::values::{Count, Many, One, Processes, Share, Size};
 use serde::Deserialize;
@@ -25,24 +25,24 @@ use straggler_model::toml_file::{self, TomlError};
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
 
-/// Replicas of a point if the study does not say.
+/// The default number of replicas per point.
 pub const DEFAULT_REPLICAS: u32 = 100;
 
-/// Neither noise nor measured latencies.
+/// The value for no noise or no measured latencies.
 pub const NONE: &str = "none";
 
-/// The network that is fitted from a trace.
+/// The value for the network fitted to a trace.
 pub const FIT: &str = "fit";
 
-/// What is to be run.
+/// A description of what to run.
 #[derive(Clone, Debug)]
 pub struct Study {
     pub name: String,
     pub description: String,
-    /// What it was read from; empty if it was made otherwise.
+    /// The text it was parsed from; empty if it has none.
     pub text: String,
     pub sweeps: Vec<Sweep>,
-    /// The key without which the top of the file cannot be run: it is only the base of the sweeps.
+    /// The key whose absence keeps the top level from running: it is only the base of the sweeps.
     pub top_lacks: Option<&'static str>,
 }
 
@@ -51,10 +51,10 @@ pub struct Study {
 pub struct Sweep {
     /// Empty for the top of the file.
     pub name: String,
-    /// Which of the sweeps of the file, counted from 1; 0 for the top.
+    /// The number of the sweep in the file, counted from 1; 0 for the top.
     pub place: usize,
     pub seeds: Vec<u64>,
-    /// The most of a point.
+    /// The most replicas of a point.
     pub replicas: u32,
     /// A point has enough replicas when the interval of its median is narrower than this share of the median.
     pub until_ci: Option<f64>,
@@ -64,11 +64,11 @@ pub struct Sweep {
     pub workloads: Vec<Workload>,
     /// GOAL files; each has its own number of processes.
     pub goals: Vec<String>,
-    /// Traces, each with its numbers of copies.
+    /// Traces, each run with every number of copies.
     pub traces: Vec<String>,
     /// Ascending.
     pub copies: Vec<u32>,
-    /// Of the data of collectives; what is usual if empty.
+    /// Data sizes of collectives; if empty, the default size.
     pub sizes: Vec<u64>,
     pub cycles: u32,
     pub compute: Time,
@@ -77,20 +77,20 @@ pub struct Sweep {
     pub network_scales: Vec<Factor>,
     /// Files of measured latencies that messages draw from, or `none`.
     pub latencies: Vec<String>,
-    /// What measured latencies are.
+    /// What measured latencies include.
     pub latency_is: Meaning,
-    /// The messages of a measurement; the smallest if not given.
+    /// The message size to use from a measurement; the smallest if not given.
     pub latency_size: Option<u64>,
     pub noises: Vec<String>,
     pub cosched: Vec<bool>,
     pub receive_overlap: bool,
-    /// The table that finds algorithms that are not named.
+    /// The table that selects algorithms if none are named.
     pub algorithms: Option<String>,
     pub idempotent: bool,
     pub wallclock: bool,
 }
 
-/// Why a text is no study.
+/// Why a text is not a study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     #[error(transparent)]
@@ -103,7 +103,7 @@ pub enum SpecError {
     Twice { name: String },
 }
 
-/// The keys that the top of the file and a sweep share, as far as they are given.
+/// The keys common to the top level and the sweeps; all are optional.
 macro_rules! with_settings {
     ($($key:ident: $type:ty,)*) => {
         #[derive(Clone, Debug, Deserialize)]
@@ -141,7 +141,7 @@ macro_rules! with_settings {
         }
 
         impl Given {
-            /// What is missing here is taken from there.
+            /// Takes missing keys from the base.
             fn over(self, base: &Given) -> Given {
                 Given { $($key: self.$key.or_else(|| base.$key.clone()),)* }
             }
@@ -177,7 +177,7 @@ with_settings! {
 }
 
 impl Study {
-    /// Reads the text of a study.
+    /// Parses the text of a study.
     pub fn parse(text: &str) -> Result<Study, SpecError> {
         let file: FileStudy = toml_file::read(text)?;
         let top = file.given();

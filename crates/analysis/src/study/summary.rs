@@ -1,4 +1,4 @@
-//! What the replicas of a point come to, and where noise becomes the bottleneck of a series.
+//! Summarises the replicas of a point, and finds where noise becomes the bottleneck of a series.
 
 use crate::inflection::{Slowdown, inflection_point};
 use straggler_model::Time;
@@ -6,18 +6,18 @@ use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::{BoxPlot, Quantile, QuantileError, quantile_with_interval};
 use straggler_model::study::{Coordinates, PointResult, Results};
 
-/// A point in a few numbers, times in picoseconds.
+/// Statistics of a point, times in picoseconds.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Summary {
     pub point: Coordinates,
     pub quiet_ps: u64,
     #[serde(flatten)]
     pub times: BoxPlot,
-    /// Between what the median lies; nothing of fewer than 6 replicas.
+    /// The interval of the median; none for fewer than 6 replicas.
     pub median_interval: Option<Quantile<u64>>,
-    /// T / T0 − 1; nothing of fewer than 6 replicas.
+    /// T / T0 − 1; none for fewer than 6 replicas.
     pub slowdown: Option<Slowdown>,
-    /// T / T0 − 1 of the median, which is there in any case.
+    /// T / T0 − 1 of the median, for any number of replicas.
     pub median_slowdown: f64,
     pub largest_slowdown: f64,
     #[serde(skip)]
@@ -25,7 +25,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Nothing without replicas.
+    /// None without replicas.
     pub fn of(result: &PointResult) -> Option<Summary> {
         let mut sorted: Vec<u64> = result.makespans.iter().map(|time| time.ps()).collect();
         sorted.sort_unstable();
@@ -43,7 +43,7 @@ impl Summary {
         })
     }
 
-    /// A quantile of the makespans, in picoseconds, if there are enough of them for its interval.
+    /// A quantile of the makespans, in picoseconds, if there are enough of them for an interval.
     pub fn quantile(&self, q: f64) -> Result<Quantile<u64>, QuantileError> {
         quantile_with_interval(&self.sorted, q, CONFIDENCE)
     }
@@ -59,20 +59,21 @@ impl Summary {
     }
 }
 
-/// Points that differ in the number of processes alone.
+/// Points that differ only in the number of processes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Series {
-    /// The smallest number of processes whose interval of the median slowdown lies above the threshold.
+    /// The smallest number of processes for which the whole interval of the median slowdown lies
+    /// above the threshold.
     pub inflection: Option<u32>,
     /// By ascending number of processes.
     pub points: Vec<Summary>,
 }
 
-/// All series of a study, in its order.
+/// All series of a study, in the order of its points.
 pub fn series(results: &Results, threshold: f64) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for summary in results.points.iter().filter_map(Summary::of) {
-        // The points of a series stand beside each other.
+        // The points of a series are adjacent.
         let last = all.last_mut().filter(|series| {
             series.points.last().is_some_and(|other| other.point.same_series(&summary.point))
         });
@@ -89,7 +90,7 @@ pub fn series(results: &Results, threshold: f64) -> Vec<Series> {
 }
 
 impl Series {
-    /// What all its points have in common.
+    /// The coordinates common to all points.
     pub fn coordinates(&self) -> Option<&Coordinates> {
         self.points.first().map(|summary| &summary.point)
     }

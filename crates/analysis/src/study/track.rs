@@ -1,4 +1,4 @@
-//! How far every task is: what is there, what is being worked on, and when it is enough.
+//! The progress of every task: which replicas are finished, which are running, and when there are enough.
 
 use super::{Batch, Plan, Task};
 use std::ops::Range;
@@ -8,13 +8,13 @@ use straggler_model::study::{PointResult, Results};
 
 use straggler_model::stats::CONFIDENCE;
 
-/// The first number of replicas at which a point may be enough; it doubles from there.
+/// The number of replicas at the first check whether there are enough; later checks come at twice the number.
 const FIRST_CHECK: u32 = 16;
 
-/// No run takes this long: engines refuse it.
+/// Marks missing values. No run takes this long, because engines refuse it.
 const MISSING: Time = Time::NEVER;
 
-/// All tasks of a plan.
+/// The progress of all tasks of a plan.
 #[derive(Debug)]
 pub struct Tracks {
     tracks: Vec<Track>,
@@ -23,11 +23,11 @@ pub struct Tracks {
 #[derive(Debug)]
 struct Track {
     values: Vec<Time>,
-    /// Replicas below this are there or handed out.
+    /// Replicas below this are finished or handed out.
     next: u32,
-    /// Handed out and not back.
+    /// Replicas handed out and not yet returned.
     open: u32,
-    /// Replicas that are wanted for now.
+    /// Replicas wanted up to the next check.
     target: u32,
     replicas: u32,
     until_ci: Option<f64>,
@@ -35,8 +35,8 @@ struct Track {
     micros: u64,
 }
 
-/// After which number of replicas the next check comes; nothing when `values`, all so far, are enough.
-/// Fixed numbers, so that what a point ends with depends on nothing else.
+/// The number of replicas at the next check; none if `values`, all so far, are enough. The numbers are fixed, so the
+/// final number of replicas depends only on the results.
 pub fn checkpoint_after(values: &[Time], replicas: u32, until_ci: Option<f64>) -> Option<u32> {
     let count = values.len() as u32;
     if count >= replicas {
@@ -49,7 +49,7 @@ pub fn checkpoint_after(values: &[Time], replicas: u32, until_ci: Option<f64>) -
     Some(count.saturating_mul(2).max(FIRST_CHECK).min(replicas))
 }
 
-/// Whether the interval of the median, from end to end, is narrower than this share of the median.
+/// Whether the width of the median's interval is at most this share of the median.
 fn is_narrow(values: &[Time], width: f64) -> bool {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -78,7 +78,7 @@ impl Track {
         self.values.get(replica as usize).is_some_and(|&value| value != MISSING)
     }
 
-    /// Replicas that come twice have the same value; those beyond what is asked for are left out.
+    /// Stores results. Duplicate replicas have equal values; those beyond the requested number are dropped.
     fn put(&mut self, first: u32, values: &[Time]) {
         if first >= self.replicas {
             return;
@@ -93,7 +93,7 @@ impl Track {
         }
     }
 
-    /// Goes on to the next check once everything up to this one is there.
+    /// Moves on to the next check once all replicas up to this one are finished.
     fn settle(&mut self) {
         while !self.finished
             && self.open == 0
@@ -111,7 +111,7 @@ impl Track {
         (self.next..self.target).filter(|&replica| !self.is_there(replica)).count() as u32
     }
 
-    /// The next stretch of up to `most` replicas that nobody works on.
+    /// The next range of up to `most` replicas that are neither finished nor handed out.
     fn take(&mut self, most: u32) -> Option<Range<u32>> {
         while self.next < self.target && self.is_there(self.next) {
             self.next += 1;
@@ -126,14 +126,14 @@ impl Track {
 }
 
 impl Tracks {
-    /// Nothing has been run.
+    /// The progress before the first run.
     pub fn new(plan: &Plan) -> Tracks {
         let mut tracks: Vec<Track> = plan.tasks.iter().map(Track::new).collect();
         tracks.iter_mut().for_each(Track::settle);
         Tracks { tracks }
     }
 
-    /// What was found before, from a journal.
+    /// Adds earlier results from a journal.
     pub fn restore(&mut self, batches: &[Batch]) {
         for batch in batches {
             if let Some(track) = self.tracks.get_mut(batch.task as usize) {
@@ -148,7 +148,7 @@ impl Tracks {
         self.tracks.get_mut(task)?.take(most)
     }
 
-    /// A stretch that was handed out comes back.
+    /// Stores the results of a range that was handed out.
     pub(super) fn give(&mut self, batch: &Batch) {
         if let Some(track) = self.tracks.get_mut(batch.task as usize) {
             track.put(batch.first, &batch.makespans);
@@ -158,17 +158,17 @@ impl Tracks {
         }
     }
 
-    /// Replicas that nobody works on, some of which may be there.
+    /// Replicas not handed out, some of which may be finished.
     pub(super) fn left(&self, task: usize) -> u32 {
         self.tracks.get(task).map_or(0, |track| track.target.saturating_sub(track.next))
     }
 
-    /// Replicas that are wanted and that nobody works on.
+    /// Unfinished replicas that are wanted and not handed out.
     pub fn missing(&self, task: usize) -> u32 {
         self.tracks.get(task).map_or(0, Track::missing)
     }
 
-    /// How many replicas may still be run, at most.
+    /// Upper limit on the replicas that may still run.
     pub fn at_most(&self, task: usize) -> u32 {
         let Some(track) = self.tracks.get(task).filter(|track| !track.finished) else { return 0 };
         (0..track.replicas).filter(|&replica| !track.is_there(replica)).count() as u32
@@ -178,12 +178,12 @@ impl Tracks {
         self.tracks.iter().all(|track| track.finished)
     }
 
-    /// Seconds of computing that a task has taken, over all sessions.
+    /// Computing time of a task in seconds, over all sessions.
     pub fn seconds(&self, task: usize) -> f64 {
         self.tracks.get(task).map_or(0.0, |track| track.micros as f64 * 1e-6)
     }
 
-    /// What every point came to; nothing as long as anything is missing.
+    /// The results of all points; none if anything is missing.
     pub fn results(&self, plan: &Plan) -> Option<Results> {
         let values = |task: usize| {
             let track = self.tracks.get(task).filter(|track| track.finished)?;
@@ -233,15 +233,16 @@ mod tests {
         assert_eq!(checkpoint_after(&wide[..16], 100, Some(0.1)), Some(32));
         assert_eq!(checkpoint_after(&wide[..32], 40, Some(0.1)), Some(40));
         assert_eq!(checkpoint_after(&wide, 40, Some(0.1)), None);
-        // The 4th and the 13th of 16, as tables of the sign test have it: from 3 to 12 around a median of 7.
+        // The interval is from the 4th to the 13th of 16 values, as in tables of the sign test: from 3 to 12 around a
+        // median of 7.
         assert_eq!(checkpoint_after(&wide[..16], 100, Some(9.0 / 7.0)), None);
         let just_less = 8.9 / 7.0;
         assert_eq!(checkpoint_after(&wide[..16], 100, Some(just_less)), Some(32));
     }
 
     proptest! {
-        /// Whatever is there already and in whatever pieces the rest is done: everything is run once, and the
-        /// end is the same.
+        /// Whatever is finished at the start and however the rest is divided, every replica runs once, and the result
+        /// is the same.
         #[test]
         fn every_replica_once(
             there in prop::collection::vec((0u32..90, 1u32..20), 0..8),

@@ -1,6 +1,6 @@
-//! What the keys of a study may hold, read while the file is, so that an error has its line and column.
+//! Values of a study's keys, parsed while the file is read, so that errors have a line and a column.
 //!
-//! Every value may be a text or what TOML has for it (`size = 8`, `size = "8"`, `size = "8B"`), and keys that
+//! Every value may be a string or the matching TOML type (`size = 8`, `size = "8"`, `size = "8B"`), and keys that
 //! span the product take one value or a list.
 
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use straggler_model::units;
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
 
-/// Something that a study holds as a text.
+/// A value that can be written as text.
 pub(super) trait Written: Sized + PartialEq {
     const EXPECTED: &'static str;
     fn read(text: &str) -> Result<Self, String>;
@@ -72,7 +72,7 @@ impl<'de, T: Written> Visitor<'de> for ManyVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Many<T>, A::Error> {
         let mut values = Vec::new();
         while let Some(One(value)) = list.next_element()? {
-            // What is named twice is run once.
+            // A value listed twice runs once.
             if !values.contains(&value) {
                 values.push(value);
             }
@@ -90,7 +90,7 @@ impl<'de, T: Written> Deserialize<'de> for Many<T> {
     }
 }
 
-/// Any text that is not empty.
+/// Any non-empty text.
 impl Written for String {
     const EXPECTED: &'static str = "a text";
     fn read(text: &str) -> Result<String, String> {
@@ -123,12 +123,12 @@ impl Written for Meaning {
     }
 }
 
-/// How many, at least one.
+/// A number of at least one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Count(pub u32);
 
 impl Count {
-    /// Of replicas, or of anything that is done again and again.
+    /// The largest number of replicas or repetitions.
     const MOST: u32 = 100_000_000;
 }
 
@@ -160,7 +160,7 @@ pub fn share(text: &str) -> Result<f64, String> {
         None => (text, 1.0),
     };
     match number.parse::<f64>() {
-        // 2 is more likely meant as 2 % than as 200 %.
+        // 2 more likely means 2 % than 200 %.
         Ok(value) if unit == 1.0 && value >= 1.0 => {
             Err(format!("`{text}` would be {} %: write {text}% or a share below 1", value * 100.0))
         }
@@ -169,7 +169,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// One number of processes, or several.
+/// One number of processes, or a range of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Processes(pub Vec<u32>);
 
@@ -216,7 +216,7 @@ macro_rules! read_by {
     };
 }
 
-/// Bytes of data.
+/// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Size(pub u64);
 

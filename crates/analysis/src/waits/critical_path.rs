@@ -91,7 +91,7 @@ struct Walk<'a> {
     trace: &'a Trace,
     activities: &'a Activities,
     lates: Lates,
-    /// By rank and its activities.
+    /// By rank, then by its activities.
     times: Vec<Vec<Time>>,
     stretches: Vec<Stretch>,
 }
@@ -156,7 +156,8 @@ impl Walk<'_> {
 struct Ends {
     begin: Time,
     end: Time,
-    /// The rank that determined the end: the last to enter MPI_Finalize, which all ranks wait for, else the last to end.
+    /// The rank that determined the end: the last to enter MPI_Finalize, which all ranks wait for, else the last to
+    /// end.
     last: Option<Rank>,
 }
 

@@ -25,8 +25,8 @@ pub struct CommunicationFactors {
 }
 
 impl WaitStates {
-    /// Of the recorded ranks; none if no rank computed. `ideal` is the run time on a network without costs (L = o = g
-    /// = G = 0), which takes a simulation.
+    /// The efficiency of the recorded ranks; none if no rank computed. `ideal` is the run time on a network without
+    /// costs (L = o = g = G = 0), which requires a simulation.
     pub fn efficiency(&self, ideal: Option<Time>) -> Option<Efficiency> {
         let there = || self.ranks.iter().filter(|rank| rank.run > Time::ZERO);
         let run = there().map(|rank| rank.run).max()?.seconds();

@@ -1,4 +1,4 @@
-//! Calls that are not made any more, or made besides.
+//! Calls removed from or added to a trace.
 
 use super::edit::Editor;
 use super::error::WhatIfError;
@@ -12,15 +12,16 @@ use straggler_trace::call::CommId;
 use straggler_trace::trace::WORLD;
 use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
 
-/// Blocking collectives that are removed.
+/// Blocking collectives to remove.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deletion {
     pub function: Function,
-    /// Where most of the ranks that take part are: all leave it out, or nobody could leave the others' calls.
+    /// A collective is removed if most of its members are at this place. All members leave it out, or the rest would
+    /// wait forever.
     pub place: Where,
 }
 
-/// Something that every rank does besides, whenever it enters a region.
+/// Something that every rank does in addition, whenever it enters a region.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insertion {
     pub what: Inserted,
@@ -34,12 +35,12 @@ pub enum Inserted {
     Computation(Time),
 }
 
-/// Whether a call may be deleted: what it leaves behind must be nothing.
+/// Whether a call may be deleted: it must leave nothing behind, such as a request.
 pub fn is_deletable(function: Function) -> bool {
     matches!(function.class(), Class::Collective(_, Start::Blocking))
 }
 
-/// The collectives that deletions mean. It is an error if one means nothing.
+/// The collectives that the deletions select. A deletion that selects none is an error.
 pub fn meant<'d>(
     trace: &Trace,
     deletions: impl Iterator<Item = &'d Deletion>,
@@ -68,7 +69,7 @@ fn not_called(trace: &Trace, deletion: &Deletion) -> WhatIfError {
     }
 }
 
-/// The trace without these collectives.
+/// Removes these collectives from the trace.
 pub fn delete(trace: &Trace, deleted: &HashSet<Meeting>) -> Trace {
     let ranks = trace.ranks.iter().map(|traced| {
         let mut editor = Editor::new(traced);
@@ -83,10 +84,10 @@ pub fn delete(trace: &Trace, deleted: &HashSet<Meeting>) -> Trace {
     trace.with_ranks(ranks.collect())
 }
 
-/// A collective: its communicator, and its number among those there.
+/// A collective: its communicator, and its number on that communicator.
 pub type Meeting = (CommId, u32);
 
-/// For each call of a rank: the collective that it takes part in.
+/// For each call of a rank, the collective that it belongs to.
 fn meetings(traced: &RankTrace) -> impl Iterator<Item = Option<Meeting>> {
     let mut numbers: HashMap<CommId, u32> = HashMap::new();
     traced.calls.iter().map(move |call| {
@@ -98,7 +99,7 @@ fn meetings(traced: &RankTrace) -> impl Iterator<Item = Option<Meeting>> {
     })
 }
 
-/// The collectives that most of those who take part call at this place.
+/// The collectives that most of their members call at this place.
 fn chosen(trace: &Trace, deletion: &Deletion) -> HashSet<Meeting> {
     let mut votes: HashMap<Meeting, i64> = HashMap::new();
     for (rank, traced) in (0..).zip(&trace.ranks) {
@@ -112,7 +113,7 @@ fn chosen(trace: &Trace, deletion: &Deletion) -> HashSet<Meeting> {
     votes.into_iter().filter(|(_, votes)| *votes > 0).map(|(meeting, _)| meeting).collect()
 }
 
-/// The trace with more to do.
+/// Adds a barrier or computation to the trace.
 pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError> {
     let mut inserted = 0;
     let ranks = (0..).zip(&trace.ranks).map(|(rank, traced)| {
@@ -139,7 +140,7 @@ pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError
 
 fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> RankTrace {
     let presence = regions::presence(traced, &insertion.region);
-    // A call after which the region has been entered.
+    // Whether the region has been entered after this call.
     let enters = |number: usize| {
         let next = traced.calls.iter().zip(&presence).skip(number + 1);
         let mut next = next.filter(|(call, _)| call.thread == traced.calls[number].thread);
@@ -183,7 +184,7 @@ impl Insertion {
     }
 }
 
-/// The blocking collective of this name, without `MPI_` and in any case.
+/// The blocking collective with this name, which may lack `MPI_`, in any case.
 ///
 /// # Errors
 /// The nearest name, if there is one.

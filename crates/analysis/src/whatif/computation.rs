@@ -1,7 +1,7 @@
-//! Computation that takes another time: scaled, balanced across ranks, or without the noise that shows in it.
+//! Changes computation: scales it, balances it across ranks, or removes the noise that shows in it.
 //!
-//! What is computed is the time between calls. A trace with other computation is the same trace at other times: calls keep
-//! their lengths, which a replay does not look at, and the times between them change.
+//! Computation is the time between calls. Changed computation changes only these times: calls keep their lengths,
+//! which a replay ignores.
 
 use super::error::WhatIfError;
 use super::place::{Where, begin, gaps, part};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_trace::{Function, RankTrace, Trace};
 
-/// The times between calls of a whole trace, by rank and call: before each call, on its thread.
+/// The times between calls of a whole trace, by rank and call: the time before each call, on its thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gaps(Vec<Vec<Time>>);
 
@@ -21,12 +21,13 @@ impl Gaps {
         Gaps(trace.ranks.iter().map(times).collect())
     }
 
-    /// What a rank computes in all.
+    /// The total computation of a rank.
     pub fn total(&self, rank: usize) -> Time {
         self.0.get(rank).map_or(Time::ZERO, |gaps| gaps.iter().fold(Time::ZERO, |sum, &gap| sum + gap))
     }
 
-    /// Multiplies what is computed somewhere. Of a computation that lies partly in a range of times, that part.
+    /// Multiplies computation at a place. If only a part of it lies in the range of times, only that part is
+    /// multiplied.
     pub fn scale(&mut self, trace: &Trace, place: &Where, factor: f64) -> Result<(), WhatIfError> {
         let mut matched = false;
         for ((rank, traced), own) in (0..).zip(&trace.ranks).zip(&mut self.0) {
@@ -36,7 +37,7 @@ impl Gaps {
             {
                 let inside = place.part_of(&was);
                 matched |= inside > Time::ZERO;
-                // Other changes before this one have scaled the whole of it.
+                // Earlier changes may have scaled the whole computation, so take the same share of what is left.
                 let inside = part(*gap, inside, was.time);
                 *gap = gap.since(inside) + scaled(inside, factor);
             }
@@ -44,8 +45,8 @@ impl Gaps {
         found(place, matched, trace)
     }
 
-    /// Gives every rank the same share of what is computed somewhere, or a share by its weight. Entries of a region are
-    /// balanced one by one where all ranks have as many, else all together. Says which.
+    /// Distributes computation at a place evenly over the ranks, or by weights. Entries of a region are balanced one
+    /// by one if all ranks have equally many, otherwise together. Returns which.
     pub fn balance(
         &mut self,
         trace: &Trace,
@@ -75,7 +76,7 @@ impl Gaps {
 
     fn even_out(&mut self, chosen: &[Presence], weights: &[f64]) {
         let entries = chosen.iter().map(entries).max().unwrap_or(0) as usize;
-        // What each rank computes in each entry; none where it has no such entry.
+        // The computation of each rank in each entry; none if it has no such entry.
         let mut sums: Vec<Vec<Option<Time>>> = vec![vec![None; entries]; chosen.len()];
         for ((sums, chosen), gaps) in sums.iter_mut().zip(chosen).zip(&self.0) {
             for (entry, &gap) in chosen.iter().zip(gaps) {
@@ -98,7 +99,7 @@ impl Gaps {
         self.set_sums(chosen, &sums, &wanted);
     }
 
-    /// Changes the times of each entry so that they add up to what is wanted.
+    /// Scales the times of each entry so that they add up to the wanted sums.
     fn set_sums(&mut self, chosen: &[Presence], sums: &[Vec<Option<Time>>], wanted: &[Vec<Option<Time>>]) {
         for (((gaps, chosen), sums), wanted) in self.0.iter_mut().zip(chosen).zip(sums).zip(wanted) {
             let mut passed: Vec<(Time, Time)> = vec![(Time::ZERO, Time::ZERO); sums.len()];
@@ -115,9 +116,9 @@ impl Gaps {
         }
     }
 
-    /// Takes out the noise that shows in the trace: of a region that a rank enters again and again, the fastest tenth of its
-    /// entries is what it costs, and slower ones are brought down to that. Without a region: of the computation between
-    /// calls of the same kind.
+    /// Removes the noise that shows in the trace. The fastest tenth of a rank's entries of a region shows its cost;
+    /// slower entries are reduced to that. Without a region, the same is done for computation between calls of the
+    /// same kind.
     pub fn quieten(&mut self, trace: &Trace, place: &Where) -> Result<(), WhatIfError> {
         let mut matched = false;
         for ((rank, traced), gaps) in (0..).zip(&trace.ranks).zip(&mut self.0) {
@@ -150,18 +151,18 @@ impl Gaps {
 /// How a region was balanced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Balanced {
-    /// Every entry for itself.
+    /// Every entry separately.
     Each,
-    /// All entries together: ranks enter it a different number of times.
+    /// All entries together, because ranks enter it a different number of times.
     Together,
 }
 
-/// Fewer than this are no repetition.
+/// The fewest repetitions from which noise can be told.
 const REPEATED: usize = 10;
-/// Of work that is always the same, the fastest tenth takes at least this share of the median.
+/// For repeated equal work, the fastest tenth takes at least this share of the median.
 const ALIKE: f64 = 0.8;
 
-/// Refuses a place at which nothing is.
+/// An error if nothing was found at a place.
 fn found(place: &Where, matched: bool, trace: &Trace) -> Result<(), WhatIfError> {
     if matched {
         return Ok(());
@@ -193,7 +194,7 @@ fn scaled(time: Time, factor: f64) -> Time {
     Time((time.ps() as f64 * factor).round().clamp(0.0, u64::MAX as f64) as u64)
 }
 
-/// Numbers of calls, those of an entry together.
+/// Indices of calls, grouped by entry.
 fn by_entry(chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new(); entries(chosen) as usize];
     for (number, entry) in chosen.iter().enumerate() {
@@ -204,9 +205,9 @@ fn by_entry(chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
     vec![all]
 }
 
-/// Computation between calls of the same functions, of as much data, is alike.
+/// Groups computation between calls of the same functions with the same amount of data.
 fn by_kind(traced: &RankTrace, chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
-    // Marks of different regions are different calls.
+    // Marks of different regions are different kinds of calls.
     type Named<'a> = (Function, Option<&'a str>);
     type Kind<'a> = (Option<Named<'a>>, Named<'a>, u64, u64);
     let mut last: HashMap<u16, Named<'_>> = HashMap::new();
@@ -226,8 +227,8 @@ fn by_kind(traced: &RankTrace, chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
     groups
 }
 
-/// Whether what is between calls of the same kind is the same work: if its fastest tenth takes much less than its median,
-/// some of it is something else.
+/// Whether the computation between calls of the same kind is always the same work: if its fastest tenth takes much
+/// less than the median, some of it is different.
 fn is_one_thing(gaps: &[Time], group: &[Vec<usize>]) -> bool {
     let mut times: Vec<Time> = group.iter().flatten().map(|&number| gaps[number]).collect();
     times.sort_unstable();
@@ -239,7 +240,7 @@ fn is_one_thing(gaps: &[Time], group: &[Vec<usize>]) -> bool {
     }
 }
 
-/// Brings the sums of a group down to the largest of its fastest tenth.
+/// Reduces the sums of a group to the largest of its fastest tenth.
 fn bring_down(gaps: &mut [Time], group: &[Vec<usize>]) {
     if group.len() < REPEATED {
         return;
@@ -263,13 +264,13 @@ fn bring_down(gaps: &mut [Time], group: &[Vec<usize>]) {
 }
 
 fn retime(rank: &mut RankTrace, gaps: &[Time]) {
-    // Where each thread is, in the trace and now.
+    // The position of each thread, in the trace and in the changed run.
     let mut threads: HashMap<u16, (Time, Time)> = HashMap::new();
     let first = begin(rank);
-    // When its last call began, in the trace and now.
+    // The start of each thread's last call, in the trace and in the changed run.
     let mut last_of: HashMap<u16, (Time, Time)> = HashMap::new();
     let polls = polls(rank);
-    // Polls that go on, where they begin now, and how long they take now.
+    // The current polls of each thread, with their start and length in the changed run.
     let mut polling: HashMap<u16, (Polls, Time, Time)> = HashMap::new();
     for (number, (call, &gap)) in rank.calls.iter_mut().zip(gaps).enumerate() {
         let (old, new) = threads.entry(call.thread).or_insert((first, first));
@@ -302,7 +303,7 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
             continue;
         }
         let length = call.exit.since(call.enter);
-        // Calls that were counted side by side keep their places beside each other.
+        // Calls that overlap because they were counted together keep their relative position.
         let last = last_of.insert(call.thread, (call.enter, Time::ZERO));
         let beside = last.filter(|_| call.enter < *old);
         let enter = beside.map_or(*new + gap, |(old, new)| new + call.enter.since(old));

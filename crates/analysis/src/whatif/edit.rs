@@ -1,11 +1,11 @@
-//! Traces with calls taken out, put in or changed. The time that a call took which is not there any more is gone too; what
-//! was computed before it is computed before the next.
+//! Edits traces: removes, inserts or changes calls. The time of a removed call disappears; the computation before it
+//! moves before the next call.
 
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_trace::{Call, Class, Details, Marks, RankTrace};
 
-/// The calls of a rank while they are edited.
+/// The calls of a rank during editing.
 pub struct Editor {
     rank: RankTrace,
     /// The details of its marks.
@@ -15,19 +15,19 @@ pub struct Editor {
 
 #[derive(Default)]
 struct Thread {
-    /// Where it is in the trace, and now.
+    /// Its position in the original trace, and in the edited one.
     traced: Time,
     now: Time,
-    /// When its last call began and ended in the trace, and begins now.
+    /// Start and end of its last call in the original trace, and the start in the edited one.
     last: Option<(Time, Time, Time)>,
-    /// Marks since the last call, each after what was computed before it: a mark does not end a computation.
+    /// Marks since the last call, each with the computation before it: a mark does not end a computation.
     marks: Vec<(Time, Call, Option<Details>)>,
-    /// What was computed after these.
+    /// The computation after these marks.
     computed: Time,
 }
 
 impl Editor {
-    /// A rank without its calls.
+    /// Starts with a rank that has no calls.
     pub fn new(traced: &RankTrace) -> Editor {
         let rank = RankTrace {
             host: traced.host.clone(),
@@ -45,25 +45,25 @@ impl Editor {
         self.threads.entry(call.thread).or_insert(Thread { traced, now, ..Thread::default() })
     }
 
-    /// The thread of a call has computed up to it.
+    /// Adds the computation of the thread up to a call.
     pub fn compute_up_to(&mut self, call: &Call) {
         let thread = self.thread(call);
         thread.computed += call.enter.since(thread.traced);
         thread.traced = thread.traced.max(call.exit);
     }
 
-    /// The thread of a call computes more.
+    /// Adds computation to the thread of a call.
     pub fn compute(&mut self, call: &Call, time: Time) {
         self.thread(call).computed += time;
     }
 
-    /// What the thread has computed since its last call.
+    /// The computation of the thread since its last call.
     pub fn computed(&self, thread: u16) -> Time {
         let Some(thread) = self.threads.get(&thread) else { return Time::ZERO };
         thread.marks.iter().fold(thread.computed, |sum, (before, ..)| sum + *before)
     }
 
-    /// A call comes after so much of what was computed; the rest comes after it.
+    /// Appends a call after `part` of the pending computation; the rest follows the call.
     pub fn push_after(&mut self, mut part: Time, call: &Call, details: Option<Details>) {
         let thread = self.thread(call);
         let mut marks = std::mem::take(&mut thread.marks);
@@ -87,7 +87,7 @@ impl Editor {
         self.place(part, call, details);
     }
 
-    /// A call comes after all that was computed.
+    /// Appends a call after all pending computation.
     pub fn push(&mut self, call: &Call, details: Option<Details>) {
         if call.function.class() == Class::Mark {
             let thread = self.thread(call);
@@ -98,11 +98,11 @@ impl Editor {
         }
     }
 
-    /// Appends a call, so much later than the last one of its thread ended.
+    /// Appends a call `after` the end of the last one of its thread.
     fn place(&mut self, after: Time, call: &Call, details: Option<Details>) {
         let (length, old) = (call.exit.since(call.enter), call.enter);
         let thread = self.thread(call);
-        // Calls that were counted side by side keep their places beside each other.
+        // Calls that overlap because they were counted together keep their relative position.
         let beside =
             thread.last.filter(|(began, ended, _)| after == Time::ZERO && (*began..*ended).contains(&old));
         let enter = beside.map_or(thread.now + after, |(began, _, now)| now + old.since(began));

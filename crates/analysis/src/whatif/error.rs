@@ -1,4 +1,4 @@
-//! What is wrong with a hypothesis.
+//! Errors in a hypothesis.
 
 use super::place::{Where, short_list};
 use std::fmt;
@@ -12,12 +12,12 @@ pub enum WhatIfError {
         name: String,
         known: Vec<String>,
     },
-    /// There is no computation at such a place.
+    /// There is no computation at this place.
     NothingThere {
         place: Where,
         end: Time,
     },
-    /// Nothing is repeated often enough to tell noise from work.
+    /// Nothing is repeated often enough to separate noise from work.
     NotRepeated {
         place: Where,
         least: usize,
@@ -26,7 +26,8 @@ pub enum WhatIfError {
         given: usize,
         ranks: usize,
     },
-    /// No message fits; what there is: tags, communicators, and the sizes from the smallest to the largest.
+    /// No message matches the filter. Lists the existing tags and communicators, and the smallest and the largest
+    /// size.
     NoMessage {
         asked: String,
         tags: Vec<i32>,
@@ -38,17 +39,17 @@ pub enum WhatIfError {
         asked: String,
         count: u64,
     },
-    /// Ranks that the trace does not have.
+    /// A rank that the trace does not have.
     NoRank {
         rank: Rank,
         ranks: usize,
     },
-    /// A barrier for all at a place to which ranks come differently often.
+    /// A barrier of all ranks in a region that they do not enter equally often.
     Uneven {
         region: String,
         entries: Vec<(Rank, u64)>,
     },
-    /// No call of these functions; those that there are.
+    /// The function is never called. Lists those that are.
     NoCall {
         asked: String,
         known: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is supposed to be different: a list of changes, one after the other.
+//! A hypothesis: a list of changes to a traced run.
 
 use super::calls::{self, Deletion, Insertion};
 use super::computation::{Balanced, Gaps};
@@ -12,20 +12,20 @@ use std::borrow::Cow;
 use straggler_schedule::traced::alone;
 use straggler_trace::{Call, Details, Trace};
 
-/// One difference between the traced run and the one that is simulated.
+/// One difference between the traced and the simulated run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Difference {
-    /// The time of computation is multiplied by a factor.
+    /// Computation is multiplied by a factor.
     Scale {
         place: Where,
         factor: f64,
     },
-    /// Every rank computes as much, or by its weight.
+    /// All ranks compute equally long, or in proportion to their weights.
     Balance {
         place: Where,
         weights: Option<Vec<f64>>,
     },
-    /// Without the noise that shows in the trace.
+    /// Computation without the noise that shows in the trace.
     Quieten {
         place: Where,
     },
@@ -40,7 +40,7 @@ pub enum Difference {
         filter: Filter,
         count: u32,
     },
-    /// Blocking calls that are begun before, and waited for where they were.
+    /// Blocking calls that become nonblocking, so that they overlap with computation.
     Overlap(Overlap),
     Delete(Deletion),
     Insert(Insertion),
@@ -56,7 +56,7 @@ impl Difference {
         }
     }
 
-    /// Changes what is computed, if that is what it does, and says so.
+    /// Applies a change of computation. Returns whether this difference is one.
     fn recompute(
         &self,
         trace: &Trace,
@@ -81,7 +81,7 @@ impl Difference {
         Ok(true)
     }
 
-    /// The trace with other messages or calls; none where that is not what it changes.
+    /// The trace with changed messages or calls; none for computation and deletions, which are applied before.
     fn rewrite(&self, trace: &Trace, notes: &mut Vec<String>) -> Result<Option<Trace>, WhatIfError> {
         Ok(Some(match self {
             Difference::Scale { .. }
@@ -126,7 +126,7 @@ impl Difference {
         }
     }
 
-    /// For people.
+    /// A description for users.
     pub fn text(&self) -> String {
         let at = |place: &Where| match place.text().as_str() {
             "anywhere" => String::new(),
@@ -147,7 +147,7 @@ impl Difference {
     }
 }
 
-/// Says which ranks have a weight and nothing to compute there.
+/// The note on ranks that have a weight but no computation there.
 fn unused_weights(trace: &Trace, place: &Where, weights: &[f64]) -> Option<String> {
     let ranks = (0u32..).zip(&trace.ranks).zip(weights).filter(|(_, weight)| **weight > 0.0);
     let idle = ranks.filter(|((rank, traced), _)| place.chosen(*rank, traced).iter().all(Option::is_none));
@@ -158,8 +158,8 @@ fn unused_weights(trace: &Trace, place: &Where, weights: &[f64]) -> Option<Strin
     })
 }
 
-/// Calls that make communicators tell what they took themselves: the times of others, by which that is known, will not be those of
-/// one run any more.
+/// Records how long calls that create communicators take on their own. This follows from the times of other ranks,
+/// which will no longer be those of one run.
 fn with_own_times(trace: &Trace) -> Cow<'_, Trace> {
     let mut changed = Cow::Borrowed(trace);
     for ((rank, number), time) in alone(trace) {
@@ -177,8 +177,8 @@ fn with_own_times(trace: &Trace) -> Cow<'_, Trace> {
     changed
 }
 
-/// Applies differences: first what is computed, then what is deleted, both at the places and times of the traced run; then
-/// the others, one after the other. Where there is none, it is the trace itself.
+/// Applies differences: first changes of computation, then deletions, both at the places and times of the traced run;
+/// then the others in order. Returns the trace itself if there are none.
 pub fn apply_all<'t>(
     trace: &'t Trace,
     differences: &[Difference],

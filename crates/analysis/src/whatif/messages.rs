@@ -1,4 +1,4 @@
-//! Runs without some of their messages.
+//! Removes messages from a run.
 
 use super::edit::Editor;
 use super::error::WhatIfError;
@@ -9,14 +9,14 @@ use straggler_trace::messages::{Message, Messages};
 use straggler_trace::operations::{Acted, Given, Kind, Operations};
 use straggler_trace::{Call, Class, CommId, Details, Function, RankTrace, RequestId, Start, Trace};
 
-/// Messages between two ranks; whatever is not given may be anything.
+/// Selects messages between two ranks; a criterion that is not given matches everything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     pub from: Option<Ranks>,
     pub to: Option<Ranks>,
     pub tag: Option<i32>,
     pub communicator: Option<CommId>,
-    /// From how many bytes to how many.
+    /// The smallest and the largest size.
     pub bytes: Option<(u64, u64)>,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// What a rank does not do any more: rows of its operations.
+/// Operations that a rank no longer performs, as rows of its operations.
 #[derive(Default)]
 struct Gone {
     sends: HashSet<u32>,
@@ -59,7 +59,7 @@ impl Gone {
     }
 }
 
-/// The trace without the messages that fit.
+/// Removes the messages that match a filter.
 pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
@@ -95,7 +95,7 @@ pub(super) fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
     }
 }
 
-/// The operation that sends a message: of those that its call has begun, the first that is still there and alike.
+/// The operation that sends a message: the first similar one that its call began and that is not taken.
 pub(super) fn row_of(
     message: &Message,
     operations: &Operations<'_>,
@@ -125,7 +125,7 @@ fn without(operations: &Operations<'_>, gone: &Gone) -> RankTrace {
         })
         .map(|(_, operation)| operation.request)
         .collect();
-    // Probes whose message is not there find nothing.
+    // Probes for a removed message are removed too.
     let probes: HashSet<u32> = (0..)
         .zip(operations.rows())
         .filter(|(row, _)| gone.receives.contains(row))
@@ -144,7 +144,7 @@ fn without(operations: &Operations<'_>, gone: &Gone) -> RankTrace {
     editor.finish()
 }
 
-/// What a call still does; nothing if it is not called.
+/// The rest of a call; none if the call is removed.
 fn what_is_left(
     acted: &Acted<'_, '_>,
     traced: &RankTrace,
@@ -172,7 +172,7 @@ fn what_is_left(
                 let by_place = in_order && finished.next().unwrap_or(false);
                 !by_place && !requests.contains(&completed.request)
             });
-            // Nothing to wait for, or nothing that it found any more.
+            // There is nothing left to wait for, or everything that the call completed is gone.
             let empty = named > 0 && details.requests.is_empty()
                 || told > 0 && in_order && details.completed.is_empty();
             (!empty).then_some((*acted.call, Some(details)))

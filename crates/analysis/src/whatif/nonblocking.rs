@@ -1,4 +1,5 @@
-//! Blocking calls that are begun earlier and waited for where they were, or begun where they were and waited for later.
+//! Makes blocking calls nonblocking: they start earlier and are waited for at their old place, or start at their old
+//! place and are waited for later.
 
 use super::edit::Editor;
 use super::error::WhatIfError;
@@ -7,13 +8,13 @@ use straggler_model::Time;
 use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, CommId, Details, Function, RankTrace, RequestId, Start, Trace};
 
-/// Which calls, and how much earlier they begin.
+/// Which calls, and how much earlier they start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
-    /// MPI's name of a blocking function that has a nonblocking twin.
+    /// A blocking function that has a nonblocking counterpart.
     pub function: Function,
-    /// How long before they are needed receives and collectives begin, as far as the computation before them allows. None: as
-    /// early as that allows.
+    /// How much earlier receives and collectives start, as far as the computation before them allows. None: as early
+    /// as that allows.
     pub earlier: Option<Time>,
 }
 
@@ -28,7 +29,7 @@ impl Overlap {
     }
 }
 
-/// The nonblocking twin of a function, if it has one.
+/// The nonblocking counterpart of a function, if there is one.
 pub fn twin(function: Function) -> Option<Function> {
     let name = function.name().strip_prefix("MPI_")?;
     let is_blocking = matches!(
@@ -42,7 +43,7 @@ pub fn twin(function: Function) -> Option<Function> {
     Function::ALL.iter().copied().find(|other| is_blocking && other.name() == twin)
 }
 
-/// Whether a function sends: such calls begin where they are.
+/// Whether a function sends: such calls start at their old place.
 pub fn is_send(function: Function) -> bool {
     matches!(function.class(), Class::Send(..))
 }
@@ -65,10 +66,10 @@ pub fn apply(trace: &Trace, overlap: &Overlap) -> Result<Trace, WhatIfError> {
     Ok(trace.with_ranks(ranks))
 }
 
-/// Requests of our own, behind those of the program.
+/// New requests, numbered after those of the program.
 struct Made {
     next: RequestId,
-    /// Sends that are not waited for yet, by destination and thread.
+    /// Sends not waited for yet, by thread, communicator and destination.
     open: HashMap<(u16, CommId, i32), RequestId>,
 }
 
@@ -103,7 +104,7 @@ fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrac
     editor.finish()
 }
 
-/// The call that begins it; it takes no time of its own.
+/// The call that starts the operation; it takes no time itself.
 fn begun(call: &Call, twin: Function, request: RequestId) -> Call {
     Call { function: twin, request, exit: call.enter, ..*call }
 }

@@ -1,8 +1,8 @@
-//! Messages that are sent together, or in parts.
+//! Merges messages, or splits them into parts.
 //!
-//! A message that several become is sent where the last of them was, and received where the first was: nothing that the
-//! program had received there may be missing. A program in which a later message depends on an earlier one hangs then, as it
-//! should.
+//! A merged message is sent where the last of its messages was, and received where the first was, because the program
+//! may use its contents from there on. If a later message depends on an earlier one, the program hangs, as it would
+//! in reality.
 
 use super::edit::Editor;
 use super::error::WhatIfError;
@@ -12,20 +12,20 @@ use straggler_trace::messages::{Message, Messages};
 use straggler_trace::operations::{Acted, Kind, Operations};
 use straggler_trace::{Call, Class, Completed, Details, Function, HowMany, RankTrace, RequestId, Trace};
 
-/// What becomes of the operations of a rank, by row.
+/// What happens to the operations of a rank, by row.
 #[derive(Default)]
 struct Fates {
     gone: HashSet<u32>,
-    /// Sends and receives with other sizes.
+    /// New sizes of sends and receives.
     bytes: HashMap<u32, u64>,
-    /// Messages that are split into this many parts.
+    /// Messages that are split.
     parts: HashSet<u32>,
 }
 
 /// Both ends of a message: rank and row of its send and of its receive.
 type Pair = ((usize, u32), (usize, u32));
 
-/// The messages that fit, in the order of sending on each route.
+/// The messages that match a filter, in the order of sending on each route.
 fn chosen(
     trace: &Trace,
     operations: &[Operations<'_>],
@@ -38,7 +38,8 @@ fn chosen(
         let (from, to) = (message.sent.place.rank as usize, message.sent.to as usize);
         let row = row_of(message, &operations[from], |row| taken.contains(&(from, row)));
         let (Some(sent), Some(received)) = (row, message.received().operation()) else { continue };
-        // Half of an exchange cannot leave the other half, and persistent requests say once and for all what they send.
+        // Halves of an exchange cannot be separated, probes have seen the original message, and persistent requests
+        // have a fixed message.
         let whole = |rank: usize, row: u32| {
             let row = operations[rank].get(row);
             row.is_some_and(|row| {
@@ -59,7 +60,7 @@ fn chosen(
     }
 }
 
-/// Merges this many messages of a route into one. Returns how many were merged at most.
+/// Merges every `count` messages of a route into one. Also returns the largest number actually merged.
 pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
@@ -88,7 +89,8 @@ pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32),
     Ok((rewritten(trace, &operations, &fates, 1).0, most))
 }
 
-/// Splits each message into this many. Returns how many calls chose among such messages: they choose as in the trace.
+/// Splits each message into `count`. Also returns how many calls choose among such messages: they choose as in the
+/// trace.
 pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u64), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
@@ -119,9 +121,9 @@ struct Writer<'a, 'o> {
     editor: Editor,
     next: RequestId,
     gone: HashSet<RequestId>,
-    /// The further requests of a message in parts.
+    /// The additional requests of a split message.
     more: HashMap<RequestId, Vec<RequestId>>,
-    /// Calls that chose among messages that come in parts.
+    /// Calls that choose among split messages.
     bound: u64,
 }
 
@@ -154,7 +156,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// A call that begins messages. One that begins several is left as it is, unless all of them are gone.
+    /// Writes a call that begins a message. Calls that begin none or several stay as they are.
     fn write_begun(&mut self, acted: &Acted<'_, 'a>, details: Option<Details>) {
         let Fates { gone, bytes, parts } = self.fates;
         let mut rows = acted.rows();
@@ -190,7 +192,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         details.requests.retain(|request| !self.gone.contains(request));
         details.completed.retain(|completed| !self.gone.contains(&completed.request));
         let chooses = matches!(how, HowMany::Any | HowMany::Some);
-        // Nothing to wait for, or nothing that it found any more.
+        // There is nothing left to wait for, or everything that the call completed is gone.
         let idle = details.requests.is_empty() && details.completed.is_empty();
         if named + told > 0 && (idle || chooses && told > 0 && details.completed.is_empty()) {
             return;
@@ -210,7 +212,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.editor.push(&Call { function, ..*call }, Some(details));
     }
 
-    /// What has completed has completed as a whole.
+    /// If a message has completed, all of its parts have.
     fn add_parts(&self, details: &mut Details) {
         let more = |request: &RequestId| self.more.get(request).into_iter().flatten().copied();
         let parts: Vec<RequestId> = details.requests.iter().flat_map(more).collect();

@@ -1,4 +1,4 @@
-//! Where in a traced run something is computed: in a region, on some ranks, for some time.
+//! Selects computation of a traced run: in a region, on some ranks, in a range of times.
 
 use super::polls::polls;
 use super::regions::{self, Presence, Ranks};
@@ -7,19 +7,20 @@ use std::fmt;
 use straggler_model::Time;
 use straggler_trace::{Call, Class, RankTrace};
 
-/// Which computation is meant.
+/// A selection of computation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Where {
-    /// A marked region; all computation if there is none.
+    /// A marked region; none for all computation.
     pub region: Option<String>,
-    /// All ranks if there are none.
+    /// None for all ranks.
     pub ranks: Option<Ranks>,
-    /// From when to when, on the clock of the trace.
+    /// A range of times, on the clock of the trace.
     pub during: Option<(Time, Time)>,
 }
 
 impl Where {
-    /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
+    /// For each call of a rank, the entry that the computation before it belongs to, if it is
+    /// selected.
     pub(super) fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
         if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&rank)) {
             return vec![None; traced.calls.len()];
@@ -36,13 +37,13 @@ impl Where {
         chosen
     }
 
-    /// How much of a computation lies in the range of times.
+    /// The part of a computation that lies in the range of times.
     pub(super) fn part_of(&self, gap: &Gap) -> Time {
         let Some((from, to)) = self.during else { return gap.time };
         part(gap.time, gap.to.min(to).since(gap.from.max(from)), gap.to.since(gap.from))
     }
 
-    /// For each call of a rank: whether it is made there.
+    /// For each call of a rank, whether it lies at this place.
     pub(super) fn holds(&self, rank: u32, traced: &RankTrace) -> Vec<bool> {
         let anywhen = Where { during: None, ..self.clone() };
         let chosen = anywhen.chosen(rank, traced).into_iter().zip(&traced.calls);
@@ -53,7 +54,7 @@ impl Where {
         self.during.is_none_or(|(from, to)| time >= from && time < to)
     }
 
-    /// For people: "in solve on ranks 0, 1".
+    /// A description for users: "in solve on ranks 0, 1".
     pub fn text(&self) -> String {
         let mut text = self.region.as_ref().map_or_else(String::new, |region| format!("in {region}"));
         let mut add = |more: String| {
@@ -73,16 +74,17 @@ impl Where {
     }
 }
 
-/// What a thread computes between two calls, and between the polls that the second may stand for.
+/// The computation of a thread between two calls, including that between the polls that the second
+/// call may represent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Gap {
     pub time: Time,
-    /// Where it lies: as long as that, unless it is spread between polls.
+    /// Its position: exactly as long as the time, unless the time is spread between polls.
     pub from: Time,
     pub to: Time,
 }
 
-/// What is computed before each call of a rank. What comes before MPI_Init has ended is no computation.
+/// The computation before each call of a rank. Time before the end of MPI_Init does not count.
 pub(super) fn gaps(traced: &RankTrace) -> Vec<Gap> {
     let mut last: HashMap<u16, Time> = HashMap::new();
     let first = begin(traced);
@@ -114,10 +116,10 @@ pub(super) fn begin(traced: &RankTrace) -> Time {
     init.map(|call| call.exit).or(traced.calls.first().map(|call| call.enter)).unwrap_or_default()
 }
 
-/// So many names are enough to see what is meant.
+/// The most names in a list.
 const SHOWN: usize = 20;
 
-/// The first of a list, for people.
+/// The first items of a list, for messages.
 pub(super) fn short_list<T: fmt::Display>(items: &[T]) -> String {
     let shown: Vec<String> = items.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = if items.len() > SHOWN { format!(", … ({} in all)", items.len()) } else { String::new() };

@@ -1,12 +1,12 @@
-//! Unsuccessful tests and probes that were counted instead of recorded one by one. What a thread computes between them lies
-//! inside of the one call that stands for all of them.
+//! Unsuccessful tests and probes that were counted instead of recorded individually. The computation of a thread
+//! between them lies inside the one call that represents all of them.
 
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_schedule::traced::{Options, computed_between};
 use straggler_trace::{Call, RankTrace, Repeated};
 
-/// Polls that were counted side by side: a stretch of their thread's time.
+/// Polls that were counted together: a stretch of their thread's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Polls {
     pub start: Time,
@@ -20,15 +20,15 @@ impl Polls {
         self.end.since(self.start)
     }
 
-    /// What is computed between them.
+    /// The computation between the polls.
     pub fn computed(&self) -> Time {
         computed_between(self.length(), self.inside, self.calls, Options::default().spin)
     }
 }
 
 impl Polls {
-    /// The polls when so much is computed between them: as far apart as they were, and fewer or more of them. Were they
-    /// closer, the thread would seem to wait instead of to compute.
+    /// The polls with changed computation between them: their distance stays the same and their number changes. With
+    /// a smaller distance, the thread would seem to wait instead of compute.
     pub fn repeated(&self, of_call: Repeated, computed: Time) -> Repeated {
         let before = u128::from(self.computed().ps().max(1));
         let calls = u128::from(of_call.calls) * u128::from(computed.ps()) / before;
@@ -36,7 +36,7 @@ impl Polls {
     }
 }
 
-/// The polls of a rank between which something is computed, by the first call of each stretch.
+/// The polls of a rank with computation between them, by the first call of each stretch.
 pub(super) fn polls(traced: &RankTrace) -> HashMap<usize, Polls> {
     let mut found: HashMap<usize, Polls> = HashMap::new();
     let mut open: HashMap<u16, usize> = HashMap::new();

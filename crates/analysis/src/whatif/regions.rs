@@ -1,13 +1,14 @@
-//! Which computation lies in which marked region.
+//! Finds the computation in marked regions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Function, RankTrace, Trace};
 
-/// For each call of a rank: which entry of a region, counted from 0, the time before it belongs to.
+/// For each call of a rank, the entry of a region, counted from 0, that the time before the call
+/// belongs to.
 pub type Presence = Vec<Option<u32>>;
 
-/// Where a rank is in the region of this name. One that is entered inside of itself is one entry.
+/// When a rank is in the region with this name. Recursive entries count as one.
 pub fn presence(traced: &RankTrace, name: &str) -> Presence {
     let mut threads: HashMap<u16, Open> = HashMap::new();
     let mut entries = 0;
@@ -22,7 +23,7 @@ pub fn presence(traced: &RankTrace, name: &str) -> Presence {
                 open.depth = open.depth.saturating_sub(1);
             }
             Function::Pcontrol => {
-                // A level lasts until the next, even the same one.
+                // A level lasts until the next, even if both are the same.
                 open.entry = open.entry.filter(|_| open.depth > 0);
                 open.by_level = level(text()).is_some_and(|level| level.to_string() == name);
             }
@@ -47,13 +48,13 @@ struct Open {
     entry: Option<u32>,
 }
 
-/// The region that a level of MPI_Pcontrol begins.
+/// The region that a level of MPI_Pcontrol starts.
 fn level(text: Option<&str>) -> Option<RegionName> {
     let text = text.unwrap_or("?");
     (!text.parse::<i64>().is_ok_and(|level| level <= 0)).then(|| RegionName::Level(text.to_owned()))
 }
 
-/// The regions of a trace by name, and how often all ranks enter each.
+/// The regions of a trace by name, and how often all ranks together enter each.
 pub fn names(trace: &Trace) -> BTreeMap<String, u64> {
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for rank in &trace.ranks {
@@ -72,5 +73,5 @@ pub fn names(trace: &Trace) -> BTreeMap<String, u64> {
     names
 }
 
-/// Ranks as they are typed: 0-3,7.
+/// A set of ranks, typed as 0-3,7.
 pub type Ranks = BTreeSet<u32>;

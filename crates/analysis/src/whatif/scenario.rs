@@ -1,4 +1,4 @@
-//! One run of a trace that may have been changed: when it ends, who waits in it, and what is decided otherwise.
+//! A simulated run of a trace, changed or not: when it ends, who waits, and which decisions differ.
 
 use super::simulated;
 use crate::waits::WaitStates;
@@ -15,36 +15,37 @@ use straggler_sim::programs::{Change, Changed, Replayed};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Stuck};
 use straggler_trace::{Class, Collective, Function, Trace};
 
-/// A run that was simulated.
+/// A simulated run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// When each rank was done, and the last of all, since the first had left MPI_Init.
+    /// When each rank finished, and when the last one did, since the first left MPI_Init.
     pub finish: Vec<Time>,
     pub end: Time,
     pub waits: WaitStates,
     pub calls: InCalls,
     pub decisions: Vec<Decided>,
-    /// Tests that the program would not call any more, because one before succeeds.
+    /// Tests that the program would no longer call, because an earlier one succeeds.
     pub superfluous_tests: u64,
-    /// Whether ranks send or receive after they took another request or message than in the trace: with whom is as recorded.
+    /// Whether a rank sends or receives after it took another request or message than in the trace; its partners are
+    /// then still those of the trace.
     pub goes_on_as_recorded: bool,
-    /// Which decisions are those of the trace because the program would hang otherwise.
+    /// Decisions kept from the trace because the program would hang otherwise.
     pub bound: Bound,
-    /// The run itself.
+    /// The simulated run as a trace.
     pub trace: Trace,
     pub notes: Vec<String>,
 }
 
-/// Decisions that are left to the trace.
+/// Which decisions are kept from the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     Nothing,
-    /// Whose message a receive from anyone takes.
+    /// Which sender's message a wildcard receive takes.
     Wildcards,
     Everything,
 }
 
-/// Decisions of one kind, of one function on one rank, that differ from the trace's.
+/// How often decisions of one kind differ from the trace, for one function on one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decided {
     pub rank: Rank,
@@ -57,16 +58,16 @@ pub struct Decided {
 pub enum DecisionKind {
     /// Another request completed first.
     OtherRequest,
-    /// A receive from anyone took a message of another rank.
+    /// A wildcard receive took the message of another rank.
     OtherSender,
-    /// A test succeeded that had failed.
+    /// A test succeeded that failed in the trace.
     Earlier,
-    /// A test would have failed that had succeeded: it waited instead.
+    /// A test that succeeded in the trace would fail, so it waited instead.
     Later,
 }
 
 impl DecisionKind {
-    /// As programs know it.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             DecisionKind::OtherRequest => "other_request",
@@ -77,10 +78,10 @@ impl DecisionKind {
     }
 }
 
-/// The time of all ranks inside of calls, by what they are for.
+/// The time of all ranks inside calls, by purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct InCalls {
-    /// Messages, their requests, and looking for them.
+    /// Messages, their requests, and probes.
     pub point_to_point: Time,
     pub barriers: Time,
     /// Other collectives.
@@ -123,17 +124,17 @@ pub enum ScenarioError {
 /// Where a program hangs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hang {
-    /// The calls that do not end, by rank.
+    /// The calls that never end, by rank.
     pub waiting: Vec<HangingCall>,
     /// Who waits for whom.
     pub stuck: Stuck,
 }
 
-/// A call that does not end.
+/// A call that never ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HangingCall {
     pub rank: Rank,
-    /// Its number among the calls of the rank.
+    /// Its index among the calls of the rank.
     pub call: u32,
     pub function: Function,
 }
@@ -152,9 +153,9 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Scenario {
-    /// Simulates a trace. Where a program that decides for itself would hang, it decides as it did: first only whose
-    /// messages its receives from anyone take, which is what most programs hang by, then everything. A trace that is given
-    /// away becomes that of the run; else this is another one.
+    /// Simulates a trace. If a program that decides for itself would hang, it decides as in the trace: first only for
+    /// wildcard receives, the most common reason to hang, then for everything. An owned trace is turned into that of
+    /// the run; a borrowed one is copied.
     pub fn simulate(
         trace: Cow<'_, Trace>,
         options: &Options,
@@ -184,7 +185,7 @@ impl Scenario {
     }
 }
 
-/// A trace that was replayed to its end.
+/// A trace replayed to its end.
 struct Replay {
     recording: Arc<TracedRun>,
     replayed: Vec<Replayed>,
@@ -210,7 +211,7 @@ impl Replay {
         Ok(Replay { recording, replayed, finish })
     }
 
-    /// What became of the trace.
+    /// Turns the replay into a scenario.
     fn scenario(self, trace: Cow<'_, Trace>, noiseless: bool) -> Scenario {
         let Replay { recording, replayed, finish } = self;
         let decisions = decided(&trace, &recording, &replayed);
@@ -218,7 +219,7 @@ impl Replay {
         let goes_on_as_recorded = goes_on_as_recorded(&recording, &replayed);
         let notes = recording.notes().to_vec();
         let run = simulated(trace.into_owned(), &recording, &replayed, noiseless);
-        // Long traces: what is not needed any more makes room.
+        // Frees memory, because traces may be long.
         drop((recording, replayed));
         Scenario {
             end: finish.iter().copied().max().unwrap_or_default(),
@@ -248,7 +249,7 @@ fn goes_on_as_recorded(recording: &TracedRun, replayed: &[Replayed]) -> bool {
     })
 }
 
-/// The calls that were entered and not left.
+/// The calls that were entered but not left.
 fn hanging(trace: &Trace, recording: &TracedRun, replayed: &[Replayed]) -> Vec<HangingCall> {
     let ranks = (0..).zip(recording.ranks()).zip(replayed).zip(&trace.ranks);
     ranks

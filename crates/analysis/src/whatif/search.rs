@@ -1,7 +1,8 @@
-//! The hypotheses that are worth trying on any run, and which of them need no simulation.
+//! Selects the hypotheses worth trying on any run, and those that need no simulation.
 //!
-//! What is not on the critical path may become faster without any gain. So the time on the path bounds what a faster or better
-//! balanced computation can win, as long as decisions stay the same, and those that could win next to nothing are left out.
+//! Faster computation off the critical path gains nothing. So the time on the path bounds the gain from faster or
+//! better balanced computation, as long as decisions stay the same, and hypotheses with a negligible bound are
+//! skipped.
 
 use super::Difference;
 use super::calls::{Deletion, is_deletable};
@@ -14,38 +15,38 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use straggler_model::{Rank, Time};
 use straggler_trace::{Function, RankTrace, Trace};
 
-/// Something to try.
+/// A hypothesis to try.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     pub differences: Vec<Difference>,
-    /// On an ideal network: messages take no time.
+    /// Whether to use an ideal network, on which messages take no time.
     pub ideal_network: bool,
 }
 
-/// Something that need not be tried.
+/// A hypothesis not worth trying.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Skipped {
     pub difference: Difference,
-    /// The most that it could win, as a share of the run.
+    /// The largest possible gain, as a share of the run.
     pub bound: f64,
 }
 
-/// What a search tries, and what it leaves out.
+/// The hypotheses to try, and those skipped.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Search {
     pub candidates: Vec<Candidate>,
     pub skipped: Vec<Skipped>,
 }
 
-/// Less than this share of the run is not worth a simulation.
+/// Gains below this share of the run are not worth a simulation.
 const WORTH: f64 = 1e-3;
-/// A rank that computes so much more than the median is slow.
+/// A rank is slow if it computes this many times as long as the median.
 const SLOW: f64 = 1.05;
-/// Slow ranks that are tried one by one.
+/// The most slow ranks tried individually.
 const MOST_RANKS: usize = 16;
 
 impl Search {
-    /// `run` is the trace as it was simulated, `end` when that was over, `path` what decided it.
+    /// `run` is the simulated trace, `end` its end, and `path` its critical path.
     pub fn of(trace: &Trace, run: &Trace, end: Time, path: &CriticalPath) -> Search {
         let mut search = Search::default();
         let bounds = Bounds::of(run, end, path);
@@ -76,7 +77,7 @@ impl Search {
         }
     }
 
-    /// Ranks, and hosts, that compute longer than the median: as fast as that.
+    /// Slow ranks and hosts, made as fast as the median.
     fn slow_ranks(&mut self, trace: &Trace, bounds: &Bounds<'_>) {
         let gaps = Gaps::of(trace);
         let own: Vec<f64> = (0..trace.ranks.len()).map(|rank| gaps.total(rank).seconds()).collect();
@@ -98,7 +99,7 @@ impl Search {
         }
     }
 
-    /// Collectives left out, or begun early. The path does not bound what they win: it changes with them.
+    /// Collectives removed or started early. The path does not bound their gain, because it changes with them.
     fn calls(&mut self, trace: &Trace) {
         let functions = trace.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.function);
         let functions: BTreeSet<Function> = functions.collect();
@@ -113,7 +114,7 @@ impl Search {
     }
 }
 
-/// Hosts of several whose ranks are slow on average.
+/// Hosts whose ranks are slow on average, if there are several hosts and the host has several ranks.
 fn slow_hosts(trace: &Trace, own: &[f64], median: f64) -> Vec<BTreeSet<Rank>> {
     let mut hosts: BTreeMap<&str, BTreeSet<Rank>> = BTreeMap::new();
     for (rank, traced) in (0..).zip(&trace.ranks) {
@@ -130,7 +131,7 @@ fn slow_hosts(trace: &Trace, own: &[f64], median: f64) -> Vec<BTreeSet<Rank>> {
 /// Computation on the critical path, as shares of the run.
 struct Bounds<'a> {
     run: &'a Trace,
-    /// Where the path is on each rank, in order of time.
+    /// The stretches of the path on each rank, in order of time.
     stretches: Vec<Vec<(Time, Time)>>,
     length: Time,
 }
@@ -147,7 +148,7 @@ impl<'a> Bounds<'a> {
         Bounds { run, stretches, length }
     }
 
-    /// What is computed on the path at a place.
+    /// The computation on the path at a place.
     fn at(&self, place: &Where) -> f64 {
         let ranks = (0..).zip(&self.run.ranks).zip(&self.stretches);
         let times = ranks.map(|((rank, traced), own)| computed_on(traced, own, &place.chosen(rank, traced)));
@@ -155,7 +156,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// What a rank computes in chosen places while the path is on it.
+/// The selected computation of a rank while the path is on it.
 fn computed_on(traced: &RankTrace, stretches: &[(Time, Time)], chosen: &Presence) -> Time {
     let mut last: HashMap<u16, Time> = HashMap::new();
     let mut sum = Time::ZERO;

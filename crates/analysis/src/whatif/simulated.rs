@@ -1,8 +1,9 @@
-//! A replay as a trace: the same calls, at the times of the simulation, with what was decided there. What is said of simulations
-//! holds for runs that were re-enacted with real messages, too.
+//! Turns a replay into a trace: the same calls, at the times of the simulation, with the decisions made there. This
+//! also applies to runs re-enacted with real messages.
 //!
-//! Calls that a replay goes through have its times. The others, which took time as computation, lie between these in the same
-//! proportion as before. So whatever looks at a recorded run can look at a simulated one: wait states, profiles, timelines.
+//! Calls that are part of the replay get its times. The others, whose time is part of the computation, keep their
+//! proportional positions between these. So every analysis of recorded runs also works for simulated ones: wait
+//! states, profiles, timelines.
 
 mod decided;
 mod unneeded;
@@ -13,10 +14,10 @@ use straggler_schedule::traced::{Instruction, TracedRank, TracedRun};
 use straggler_sim::programs::Replayed;
 use straggler_trace::{Class, RankTrace, Trace};
 
-/// What a simulated run says of itself.
+/// The note in a simulated trace.
 const SIMULATED: &str = "synthetic: simulated from a trace, no program was run";
 
-/// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without. The trace becomes
+/// The simulated run of `recording`, which was read from `trace`, with or without noise. The trace is changed into
 /// this run.
 pub fn simulated(trace: Trace, recording: &TracedRun, replayed: &[Replayed], noiseless: bool) -> Trace {
     let mut trace = retimed(trace, recording, replayed, noiseless);
@@ -26,10 +27,10 @@ pub fn simulated(trace: Trace, recording: &TracedRun, replayed: &[Replayed], noi
     trace
 }
 
-/// What a run that was re-enacted says of itself.
+/// The note in a re-enacted trace.
 const REENACTED: &str = "replayed: the messages of a trace are real, its computation is waiting for as long";
 
-/// The run in which processes have re-enacted `recording`, which was read from `trace`, with real messages.
+/// The run in which processes re-enacted `recording`, which was read from `trace`, with real messages.
 pub fn reenacted(trace: Trace, recording: &TracedRun, replayed: &[Replayed]) -> Trace {
     let mut trace = retimed(trace, recording, replayed, false);
     trace.notes.retain(|note| !note.starts_with("replayed: "));
@@ -45,23 +46,23 @@ fn retimed(mut trace: Trace, recording: &TracedRun, replayed: &[Replayed], noise
     decided::apply(&mut trace, recording, replayed);
     for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut trace.ranks) {
         unneeded::remove(recorded, replayed, rank);
-        // What a processor did to the traced run says nothing about this one.
+        // Processor usage of the traced run does not apply to this one.
         rank.usage = None;
     }
     trace
 }
 
-/// What the simulation says about the calls of a rank.
+/// The simulated times of a rank's calls.
 struct Known {
-    /// When each call began and ended; of those it does not say, nothing.
+    /// Start and end of each call; none if it is not part of the simulation.
     times: Vec<Option<(Time, Time)>>,
-    /// Where the clock of the recording begins in the trace.
+    /// Where the clock of the recording starts in the trace.
     origin: Time,
-    /// When the last of it was over.
+    /// The end of the simulation of this rank.
     end: Time,
 }
 
-/// Two moments that are one: on the clock of the trace, and on that of the simulation.
+/// A moment on the clock of the trace, and the same on that of the simulation.
 #[derive(Clone, Copy)]
 struct Anchor {
     traced: Time,
@@ -79,7 +80,7 @@ impl Known {
         let mut times: Vec<Option<(Time, Time)>> = vec![None; traced.calls.len()];
         let mut end = origin;
         let both = replayed.entered.iter().zip(&replayed.left);
-        // The call that a thread was in last.
+        // The last call.
         let mut before = None;
         for ((number, instruction), (&entered, &left)) in (0..).zip(recorded.instructions()).zip(both) {
             if entered == Time::NEVER || left == Time::NEVER {
@@ -89,7 +90,7 @@ impl Known {
             end = end.max(left);
             match *instruction {
                 Instruction::Poll { .. } => {}
-                // What else a computation takes is the overhead of the messages before it.
+                // Time beyond the computation itself is overhead of earlier messages and belongs to the last call.
                 Instruction::Calc(time) if noiseless => {
                     let began = left - time;
                     let last = before.take().and_then(|call: usize| times[call].as_mut());
@@ -110,7 +111,7 @@ impl Known {
 
     /// Gives the calls of a rank their new times.
     fn retime(&self, rank: &mut RankTrace) {
-        // Which calls a thread has, in order.
+        // The calls of each thread, in order.
         let mut threads: HashMap<u16, Vec<usize>> = HashMap::new();
         for (number, call) in rank.calls.iter().enumerate() {
             threads.entry(call.thread).or_default().push(number);
@@ -145,7 +146,7 @@ impl Known {
     }
 }
 
-/// A time after the last that is known.
+/// A time after the last anchor.
 fn later(time: Time, before: Anchor) -> Time {
     before.simulated + time.since(before.traced)
 }
@@ -156,7 +157,7 @@ fn move_call(rank: &mut RankTrace, number: usize, before: Anchor, after: Anchor)
     call.enter = between(call.enter, before, after);
     call.exit = between(call.exit, before, after);
     let new = call.exit.since(call.enter);
-    // Of calls that were counted together, the time inside shrinks with the whole.
+    // If calls were counted together, the time inside them shrinks in proportion.
     let details = rank.details.get_mut(call.details as usize);
     if let Some(repeated) = details.and_then(|details| details.rare.get_mut()?.repeated.as_mut()) {
         repeated.inside = share_of(repeated.inside, new, old);
@@ -171,7 +172,7 @@ fn share_of(part: Time, new: Time, old: Time) -> Time {
     }
 }
 
-/// A moment between two that are known, in proportion. What lies before the clock begins stays where it is.
+/// A time between two anchors, in proportion. Times before the start of the clock stay.
 fn between(time: Time, before: Anchor, after: Anchor) -> Time {
     if time < before.traced {
         return time.min(before.simulated);

@@ -1,4 +1,4 @@
-//! Programs whose other selves are known.
+//! Hypotheses whose true outcome is known.
 
 mod differences;
 mod places;
@@ -55,7 +55,7 @@ fn simulate(trace: &Trace, decisions: Decisions) -> Scenario {
     .unwrap()
 }
 
-/// A rank that is written call by call. Calls of MPI take a microsecond.
+/// Writes a rank call by call. MPI calls take a microsecond.
 #[derive(Default)]
 struct Author {
     rank: RankTrace,
@@ -145,7 +145,7 @@ fn completed(request: RequestId) -> Completed {
     Completed { request, matched: None, cancelled: false }
 }
 
-/// Figure 4 of Böhme et al. 2010: rank 0 works on messages of the others as they come. `order` is in which order they came.
+/// Figure 4 of Böhme et al. 2010: rank 0 processes messages of the others in the order of arrival, `order`.
 fn figure_4(foo: [u64; 4], order: [u32; 3]) -> Trace {
     let bar = [50, 250, 200, 150];
     let mut ranks = Vec::new();
@@ -182,7 +182,7 @@ fn with(trace: &Trace, difference: Difference) -> Trace {
     apply_all(trace, &[difference]).unwrap().0.into_owned()
 }
 
-/// Sums of waits, by pattern.
+/// Number and time of waits, by pattern.
 fn waits(scenario: &Scenario) -> Vec<(u64, Time)> {
     let total = scenario.waits.total();
     Pattern::ALL.iter().map(|&pattern| (total.of(pattern).count, total.of(pattern).time)).collect()
@@ -192,13 +192,13 @@ fn waits(scenario: &Scenario) -> Vec<(u64, Time)> {
 fn a_balanced_run_is_predicted_to_the_picosecond_if_it_decides_again() {
     let hypothesis =
         with(&figure_4(FOO, [1, 2, 3]), Difference::Balance { place: region("foo"), weights: None });
-    // What the changed program would have done.
+    // The true outcome of the changed program.
     let truth = simulate(&figure_4(BALANCED, [3, 2, 1]), Decisions::AsRecorded);
     let predicted = simulate(&hypothesis, Decisions::Redecide);
     assert_eq!(predicted.finish, truth.finish);
     assert_eq!(waits(&predicted), waits(&truth));
     assert_eq!(predicted.decisions_changed(), 1);
-    // Following the recorded order, the master begins to work when the last message has come.
+    // In the recorded order, the master starts to work only when the last message has arrived.
     let recorded = simulate(&hypothesis, Decisions::AsRecorded);
     assert_eq!(recorded.decisions_changed(), 0);
     let longer = recorded.end - truth.end;
@@ -233,7 +233,7 @@ fn the_simulated_trace_says_what_was_decided() {
 
 #[test]
 fn a_receive_from_anyone_takes_what_comes() {
-    // Rank 1 was first; now it computes longer.
+    // Rank 1 was first in the trace; now it computes longer.
     let program = |first: u64, second: u64, order: [i32; 2]| {
         let mut master = Author::new();
         for from in order {
@@ -266,7 +266,7 @@ fn a_receive_from_anyone_takes_what_comes() {
 
 #[test]
 fn a_persistent_receive_from_anyone_takes_what_comes() {
-    // Rank 1 was first; now it computes longer. MPI_Start does not name the communicator.
+    // Rank 1 was first in the trace; now it computes longer. MPI_Start does not name the communicator.
     let mut master = Author::new();
     let set = |call: &mut Call| {
         (call.peer, call.tag, call.received, call.request) = (special::ANY, 5, 8, RequestId(0));
@@ -297,7 +297,8 @@ fn a_persistent_receive_from_anyone_takes_what_comes() {
 
 #[test]
 fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
-    // Rank 1 tests three times while it computes; the message comes before the third test.
+    // Rank 1 tests three times while it computes, and a last time afterwards; the message arrives before the last
+    // test.
     let program = || {
         let mut receiver = Author::new();
         receiver.irecv(0, 5, RequestId(0));
@@ -316,7 +317,7 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
     let identity = simulate(&program(), Decisions::Redecide);
     assert_eq!((identity.decisions_changed(), identity.superfluous_tests), (0, 0));
     assert_eq!(tests(&identity.trace), (4, 3));
-    // A faster sender: the second test succeeds, the third and the last are not called.
+    // With a faster sender, the second test succeeds, and the third and the last are not called.
     let place = Where { ranks: Some([0].into()), ..Where::default() };
     let run = simulate(&with(&program(), Difference::Scale { place, factor: 0.5 }), Decisions::Redecide);
     assert_eq!((run.decisions_changed(), run.superfluous_tests), (1, 2));
@@ -329,7 +330,7 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
         .collect();
     assert_eq!(found, [false, true]);
     assert_eq!(Messages::of_trace(&run.trace).matched.len(), 1);
-    // A slower one: the test that succeeded waits.
+    // With a slower one, the test that succeeded waits.
     let place = Where { ranks: Some([0].into()), ..Where::default() };
     let run = simulate(&with(&program(), Difference::Scale { place, factor: 2.0 }), Decisions::Redecide);
     let kinds: Vec<DecisionKind> = run.decisions.iter().map(|decided| decided.kind).collect();
@@ -394,13 +395,13 @@ fn a_search_tries_what_is_on_the_critical_path() {
         assert!(tried.iter().any(|one| one == text), "{text}: {tried:?}");
     }
     assert!(search.candidates.iter().any(|one| one.ideal_network));
-    // What is skipped wins less than its bound, and what is tried no more than its time on the path.
+    // Skipped hypotheses gain no more than their bound.
     for skipped in &search.skipped {
         let run = simulate(&with(&trace, skipped.difference.clone()), Decisions::AsRecorded);
         let gain = (identity.end.ps() as f64 - run.end.ps() as f64) / identity.end.ps() as f64;
         assert!(gain <= skipped.bound + 1e-6, "{}: {gain}", skipped.difference.text());
     }
-    // A region of a rank that everybody waits for little is not worth a simulation.
+    // A region of a rank that hardly anyone waits for is not worth a simulation.
     let mut idle = figure_4(FOO, [1, 2, 3]);
     idle.ranks[1] = {
         let mut author = Author::new();
@@ -413,7 +414,7 @@ fn a_search_tries_what_is_on_the_critical_path() {
     assert!(skipped.iter().any(|one| one.difference.text() == "computation in aside × 0.5"), "{skipped:?}");
 }
 
-/// A program of nonblocking messages in rounds, completed in any way.
+/// A program that exchanges nonblocking messages in rounds and completes them in various ways.
 fn rounds(seed: u64, ranks: u32, rounds: u32) -> Trace {
     let mut random = Stream::new(seed, 0, 0, 4);
     let mut authors: Vec<Author> = (0..ranks).map(|_| Author::new()).collect();
@@ -456,7 +457,7 @@ fn rounds(seed: u64, ranks: u32, rounds: u32) -> Trace {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// A simulated run is a trace like any other: simulated as it was, it is itself.
+    /// Simulating a simulated run as recorded reproduces it.
     #[test]
     fn a_simulated_run_simulated_again_is_the_same(seed in any::<u64>(), ranks in 2u32..6, count in 1u32..8) {
         let trace = rounds(seed, ranks, count);
@@ -469,7 +470,7 @@ proptest! {
         }
     }
 
-    /// Who computes the same computes the same in the simulated run.
+    /// The simulated run has the same computation.
     #[test]
     fn computation_is_kept(seed in any::<u64>(), ranks in 2u32..6, count in 1u32..8) {
         let trace = rounds(seed, ranks, count);

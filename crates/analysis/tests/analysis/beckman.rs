@@ -1,6 +1,6 @@
-//! What Beckman and colleagues found by injecting noise of a fixed frequency on Blue Gene/L, and Hoefler, Schneider and
-//! Lumsdaine by simulation (SC10, section IV-B): the largest slowdown of collectives grows linearly with the detour and
-//! with the logarithm of the number of processes, and short detours hardly matter.
+//! Results that Beckman and colleagues found by injecting noise of a fixed frequency on Blue Gene/L, and Hoefler,
+//! Schneider and Lumsdaine by simulation (SC10, section IV-B): the largest slowdown of collectives grows linearly
+//! with the detour and with the logarithm of the number of processes, and short detours hardly matter.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn linear_in_the_detour() {
             detours.iter().map(|&detour| detour.into()).zip(largest.clone()).collect();
         let fit = straight_line(&points).unwrap();
         assert!(fit.explained > 0.98 && fit.slope > 0.0, "{collective}: {fit:?} of {points:?}");
-        // Twelve times shorter detours do at most a seventh of the harm.
+        // Detours that are twelve times shorter cost at most a seventh.
         assert!(largest[0] < largest[3] / 7.0, "{collective}: {largest:?}");
     }
 }
@@ -55,7 +55,7 @@ fn logarithmic_in_the_processes() {
             "collective = '{collective}'\nprocesses = '16..4096 x4'\nreplicas = 40\n\
              noise = 'periodic:period=1ms,duration=100us'"
         ));
-        // Slowdowns are relative to a time that itself grows with the logarithm: what grows so is the time lost.
+        // Slowdowns are relative to a time that itself grows logarithmically, so this fits the lost time.
         let lost = |point: &straggler_analysis::study::Summary| point.largest_loss().ps() as f64;
         let points: Vec<(f64, f64)> = all[0]
             .points
@@ -64,7 +64,8 @@ fn logarithmic_in_the_processes() {
             .collect();
         let fit = straight_line(&points).unwrap();
         assert!(fit.explained > 0.95 && fit.slope > 0.0, "{collective}: {fit:?} of {points:?}");
-        // A power law would multiply the loss by the same factor at each step; here it adds about as much.
+        // A power law would multiply the loss by a constant factor at each step; here each step adds about the same
+        // amount.
         let linear =
             straight_line(&points.iter().map(|&(power, lost)| (power.exp2(), lost)).collect::<Vec<_>>())
                 .unwrap();

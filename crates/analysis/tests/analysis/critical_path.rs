@@ -1,5 +1,5 @@
-//! The parts of the critical path add up to the makespan, on random schedules and on both engines; the
-//! derivatives are what a change of the parameter does.
+//! The parts of the critical path add up to the makespan, on random schedules and with both engines; the derivatives
+//! match the effect of changed parameters.
 
 #[path = "../../../sim/tests/sim/schedules.rs"]
 mod schedules;
@@ -67,7 +67,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Every hop knows what its message drew.
+    /// Every hop uses the parameters drawn for its message.
     #[test]
     fn parts_add_up_where_latencies_are_drawn(
         shape in schedules::shapes(),
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// One parameter a picosecond (or a byte's worth) longer.
+/// The network with one parameter a picosecond (or a byte's worth) longer.
 fn nudged(network: &Network, nudge: impl Fn(&mut Link)) -> Network {
     let mut network = network.clone();
     nudge(&mut network.base);
@@ -104,9 +104,9 @@ fn nudged(network: &Network, nudge: impl Fn(&mut Link)) -> Network {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 800, max_global_rejects: 4000, rng_seed: RngSeed::Fixed(10), ..ProptestConfig::default() })]
 
-    /// Where the path is unique, a parameter that grows by one unit lengthens the run by its derivative.
-    /// Times are spread wide and the unit is a picosecond, so the order of events does not change, except
-    /// by a coincidence within a few picoseconds; o_s, o_r and g keep their distance to avoid one.
+    /// If the path is unique, a parameter that grows by one unit lengthens the run by its derivative. Times are
+    /// spread widely and the unit is a picosecond, so the order of events changes only by a coincidence within a few
+    /// picoseconds; o_s, o_r and g keep their distance to avoid one.
     #[test]
     fn derivatives_hold(
         shape in schedules::shapes().prop_map(|shape| schedules::Shape { coarse: false, wildcards: false, cpus: 1, nics: 1, largest: shape.largest.min(50), ..shape }),

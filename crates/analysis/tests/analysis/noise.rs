@@ -37,7 +37,7 @@ fn signature(sources: Vec<(&str, Arrivals, Durations)>) -> Signature {
     Signature { name: "known".into(), made_from: "a test".into(), sources }
 }
 
-/// A tick of 250 Hz, a daemon at random and a rare long interruption.
+/// A tick of 250 Hz, a random daemon and a rare long interruption.
 fn usual() -> Signature {
     signature(vec![
         ("tick", periodic(us(4000), us(3)), Durations::LogNormal { median: us(5), sigma: 0.2 }),
@@ -57,7 +57,7 @@ fn nameless(mut recording: NoiseRecording) -> NoiseRecording {
     recording
 }
 
-/// Several recordings of a core as cores of one.
+/// Combines several recordings as the cores of one.
 fn side_by_side(recordings: Vec<NoiseRecording>) -> NoiseRecording {
     let mut all = NoiseRecording { cores: Vec::new(), ..recordings[0].clone() };
     for (number, mut recording) in recordings.into_iter().enumerate() {
@@ -95,7 +95,7 @@ fn two_rhythms_and_a_slow_one() {
     let analysis = Analysis::of(&drawn(&signature, 1, seconds(30)), 1);
     let found: Vec<f64> = analysis.spectrum.lines.iter().map(|line| line.frequency_hz).collect();
     for expected in [1000.0, 1e6 / 6025.0, 1.0] {
-        // A thirtieth of a hertz is what 30 s can tell apart; a slow rhythm is found to a part of that.
+        // 30 s resolve a thirtieth of a hertz; a slow rhythm is found to a fraction of that.
         let near = found.iter().any(|frequency| (frequency - expected).abs() < (1e-3 * expected).max(2e-3));
         assert!(near, "{expected} Hz: {:?}", analysis.spectrum.lines);
     }
@@ -148,7 +148,7 @@ fn intervals_cover_the_truth() {
     };
     let covered = (0..50).filter(|&seed| covers(&drawn(&usual, seed, seconds(30)), usual.share())).count();
     assert!(covered >= 45, "{covered} of 50");
-    // In bursts: what a very long recording has.
+    // For bursts, the true share comes from a very long recording.
     let long = overhead::of_recording(&bursts(999, seconds(3000)), 1).share;
     let covered = (0..50).filter(|&seed| covers(&bursts(seed, seconds(20)), long)).count();
     assert!(covered >= 45, "{covered} of 50 in bursts");
@@ -185,7 +185,7 @@ fn common_noise_is_found_and_separate_noise_is_not() {
     }
 }
 
-/// Fitted to one draw, a signature must draw noise that cannot be told from it.
+/// A signature fitted to a recording must draw noise that is indistinguishable from it.
 fn fitted_equals(recording: &NoiseRecording, length: Time) -> Fit {
     let fit = Fit::of(recording, "fitted", "a test").unwrap();
     let again = fit.signature.recording(77, Extent::Length(length)).unwrap();
@@ -320,11 +320,11 @@ fn a_hundred_thousand_detours_in_about_a_second() {
     let taken = started.elapsed();
     println!("{} detours analysed in {taken:?}", analysis.overhead.detours);
     assert!((90_000..110_000).contains(&analysis.overhead.detours));
-    // About a second; a machine that is busy with other things gets more.
+    // Takes about a second; a busy machine may take longer.
     assert!(taken.as_secs() < 10, "{taken:?}");
 }
 
-/// A core of 10 s with detours at these moments, in seconds, of these lengths, in microseconds.
+/// A core of 10 s with detours at these times, in seconds, of these durations, in microseconds.
 fn placed(mut moments: Vec<(f64, f64)>) -> NoiseRecording {
     moments.retain(|&(at, _)| (0.0..10.0).contains(&at));
     moments.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -345,13 +345,14 @@ fn comb(hz: f64, first: f64, length: f64) -> Vec<(f64, f64)> {
     (0..(10.0 * hz) as u32).map(|tick| (first + f64::from(tick) / hz, length)).collect()
 }
 
-/// Random moments and lengths, most of the time in few of them.
+/// Random times and durations, with most of the noise in few detours.
 fn heavy(count: u32, seed: u64) -> Vec<(f64, f64)> {
     let mut stream = Stream::new(seed, 0, 0, 0);
     (0..count).map(|_| (10.0 * stream.unit(), (20.0 / stream.unit().powf(0.9)).min(3e5))).collect()
 }
 
-/// Frequencies, and what always holds: no line has more than there is.
+/// The lines of a recording. Also checks that lines together contain no more noise and detours than
+/// there are.
 fn lines_of(recording: &NoiseRecording) -> Vec<(f64, f64, u64)> {
     let spectrum = Spectrum::of(recording);
     let shares: f64 = spectrum.lines.iter().map(|line| line.share).sum();
@@ -407,7 +408,7 @@ fn a_drifting_comb_is_one_line() {
     }
 }
 
-/// Detours in bunches have no rhythm, wherever the bunches are.
+/// Clustered detours have no rhythm, wherever the clusters are.
 #[test]
 fn bursts_are_no_lines() {
     for seed in 0..4 {

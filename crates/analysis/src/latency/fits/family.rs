@@ -32,7 +32,7 @@ impl Family {
     pub const ALL: [Family; 5] =
         [Family::LogNormal, Family::Gamma, Family::Weibull, Family::F, Family::TwoLogNormals];
 
-    /// Parameters besides the shift.
+    /// Parameters other than the shift.
     pub fn parameters(self) -> usize {
         match self {
             Family::LogNormal | Family::Gamma | Family::Weibull => 2,
@@ -41,7 +41,7 @@ impl Family {
         }
     }
 
-    /// Where a search begins, as logarithms, for data whose median is 1 and begin `below` 0.
+    /// The start of a search, as logarithms, for data with median 1 and a distribution that begins `below` 0.
     pub(super) fn start(self, below: f64) -> Vec<f64> {
         let middle = (1.0 + below).ln();
         match self {
@@ -52,7 +52,7 @@ impl Family {
         }
     }
 
-    /// The member with these parameters, given as logarithms. Mixtures are made otherwise.
+    /// The model with these parameters, given as logarithms. Mixtures are not built here.
     pub(super) fn model(self, point: &[f64]) -> Model {
         let value = |index: usize| point.get(index).copied().unwrap_or(0.0).clamp(-30.0, 30.0).exp();
         match self {
@@ -68,11 +68,11 @@ impl Family {
     }
 }
 
-/// From this many degrees of freedom on, the number counts as infinite.
+/// More degrees of freedom than this count as infinitely many.
 const MOST_FREEDOM: f64 = 1e4;
 
-/// The parameters of the F distribution, as logarithms, that is next to a gamma distribution: with ever more degrees of
-/// freedom below, F goes over into it.
+/// The parameters, as logarithms, of the F distribution closest to a gamma distribution, which is the limit of F for
+/// many denominator degrees of freedom.
 pub(super) fn f_like_gamma(model: &Model) -> Option<[f64; 3]> {
     let Model::Gamma { shape, scale } = model else { return None };
     Some([(2.0 * shape).ln(), MOST_FREEDOM.ln(), (shape * scale).ln()])
@@ -90,7 +90,7 @@ impl LogNormal {
     }
 }
 
-/// One distribution, in units of the data.
+/// A distribution, in units of the data.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Model {
     LogNormal(LogNormal),
@@ -106,7 +106,7 @@ pub(super) enum Model {
         freedom: [f64; 2],
         scale: f64,
     },
-    /// The first has this weight, the second the rest.
+    /// The first part has this weight, the second the rest.
     Two {
         weight: f64,
         parts: [LogNormal; 2],
@@ -133,7 +133,7 @@ impl Model {
         }
     }
 
-    /// The rest, not as a difference from 1: far tails count.
+    /// The complement of `share_below`, computed directly to stay accurate in far tails.
     pub fn share_above(&self, x: f64) -> f64 {
         if x <= 0.0 {
             return 1.0;
@@ -162,7 +162,7 @@ impl Model {
         }
     }
 
-    /// By halving.
+    /// Found by bisection.
     pub fn quantile(&self, level: f64) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         while self.share_below(high) < level && high < 1e12 {
@@ -175,7 +175,7 @@ impl Model {
         high
     }
 
-    /// With the unit of the data put back.
+    /// The parameters, converted to ps.
     pub fn parameters(&self, unit: f64) -> Vec<Parameter> {
         let list = |items: &[(&'static str, f64)]| {
             items.iter().map(|&(name, value)| Parameter { name, value }).collect()
@@ -203,7 +203,7 @@ impl Model {
 mod tests {
     use super::*;
 
-    /// Both tails make a whole, and quantiles invert shares.
+    /// The shares below and above add up to 1, and quantiles invert shares.
     #[test]
     fn tails_and_quantiles() {
         let one = LogNormal { location: 0.2, sigma: 0.4 };

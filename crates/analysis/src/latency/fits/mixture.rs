@@ -1,22 +1,23 @@
-//! Two log-normal distributions with one shift: expectation and maximisation over cells, then a search of all parameters.
+//! Fits two log-normal distributions with a common shift: expectation–maximisation over cells, then a search over all
+//! parameters.
 
 use super::family::{LogNormal, Model};
 use super::{Data, simplex};
 
 const ROUNDS: usize = 300;
-/// Narrower than this a part stands for one cell only.
+/// The smallest sigma; a narrower part would cover a single cell.
 const NARROWEST: f64 = 0.005;
 
-/// How often a search begins anew where it ended, with a fresh simplex: in six dimensions one gets stuck.
+/// How often a search restarts where it ended, with a fresh simplex: in six dimensions a simplex gets stuck.
 const RESTARTS: usize = 4;
-/// Beginnings from which all parameters are searched.
+/// The number of EM results from which all parameters are searched.
 const SEARCHED: usize = 2;
 
-/// The most likely mixture, and how far below the minimum it begins. Expectation and maximisation find where the parts lie
-/// for a few shifts; from the best of those, and from the `single` log-normal distribution, all parameters are searched.
+/// The most likely mixture, and how far below the minimum it begins. Expectation–maximisation locates the parts for a
+/// few shifts; the search over all parameters starts from the best of these and from the `single` log-normal.
 pub(super) fn fit(data: &Data, starts: &[f64], single: Option<(LogNormal, f64)>) -> Option<(Model, f64)> {
     let most = data.most_below();
-    // Without a shift as well: two modes far above 0 are then most alike on a logarithmic axis.
+    // `most` is a shift of zero: two modes far above 0 then have the most similar widths on a logarithmic axis.
     let shifts = starts.iter().copied().chain([8.0, most]).filter(|&below| below <= most);
     let splits = [0.15, 0.5, 0.8, 0.95];
     let tried = shifts.flat_map(|below| splits.map(|split| (below, split)));
@@ -34,8 +35,7 @@ pub(super) fn fit(data: &Data, starts: &[f64], single: Option<(LogNormal, f64)>)
     Some((best.1.model(), best.1.below))
 }
 
-/// Two mixtures that begin at a single distribution: one that is the same but for a part next to nothing, and one with a
-/// wider second part.
+/// Two starting points at a single log-normal: one with a negligible second part, and one with a wider second part.
 fn like_single((one, below): (LogNormal, f64)) -> [Mixture; 2] {
     let wider = LogNormal { sigma: 1.5 * one.sigma, ..one };
     [1.0 - 1e-9, 0.8].map(|weight| Mixture { below, weight, parts: [one, wider] })
@@ -63,7 +63,7 @@ impl Mixture {
         data.log_likelihood(&self.model(), self.below)
     }
 
-    /// All parameters without bounds: shares as the logarithm of their odds, what is positive as its logarithm.
+    /// All parameters, transformed to be unbounded: the weight as log-odds, positive values as logarithms.
     fn point(self) -> [f64; 6] {
         let Mixture { below, weight, parts: [one, two] } = self;
         let odds = (weight / (1.0 - weight)).ln();
@@ -95,11 +95,11 @@ impl Mixture {
     }
 }
 
-/// A cell as the logarithm of its middle and its weight.
+/// A cell: the logarithm of its middle, and its weight.
 struct Point {
     at: f64,
     count: f64,
-    /// Half of its width.
+    /// Half of its width on the logarithmic axis.
     half: f64,
 }
 
@@ -113,7 +113,7 @@ fn from_split(data: &Data, below: f64, split: f64) -> Option<(f64, [LogNormal; 2
             Point { at, count: cell.count as f64, half: ((high / low).ln() / 2.0).min(1.0) }
         })
         .collect();
-    // Hard shares first: the lower part of the trials and the rest.
+    // Start with hard assignments: the lowest trials belong to the first part, the others to the second.
     let mut seen = 0.0;
     let mut first: Vec<f64> = points
         .iter()
@@ -144,7 +144,7 @@ fn from_split(data: &Data, below: f64, split: f64) -> Option<(f64, [LogNormal; 2
     Some(model)
 }
 
-/// The parts that are most likely for these shares; nothing where one of them has lost its trials.
+/// The most likely parts for these assignments; none if one of them has lost its trials.
 fn maximised(points: &[Point], first: &[f64]) -> Option<(f64, [LogNormal; 2])> {
     let part = |share: &dyn Fn(f64) -> f64| {
         let weighed = || points.iter().zip(first).map(|(point, &one)| (point, share(one) * point.count));
@@ -153,7 +153,7 @@ fn maximised(points: &[Point], first: &[f64]) -> Option<(f64, [LogNormal; 2])> {
             return None;
         }
         let location = weighed().map(|(point, weight)| weight * point.at).sum::<f64>() / sum;
-        // A third of the squared half width is the variance within a cell, which its middle does not have.
+        // A third of the squared half width is the variance within a cell, which its middle lacks.
         let square = |point: &Point| (point.at - location).powi(2) + point.half.powi(2) / 3.0;
         let variance = weighed().map(|(point, weight)| weight * square(point)).sum::<f64>() / sum;
         Some((sum, LogNormal { location, sigma: variance.sqrt().max(NARROWEST) }))

@@ -1,10 +1,10 @@
-//! The smallest value of a function of a few numbers, without derivatives: Nelder and Mead's simplex.
+//! Minimises a function of a few variables without derivatives: the Nelder–Mead simplex method.
 
 const MOST_STEPS: usize = 600;
-/// The search is over when the values of the simplex differ by less than this.
+/// The search ends when the values at the corners of the simplex differ by less than this.
 const CLOSE: f64 = 1e-7;
 
-/// Where the function is smallest near a start, and its value. What is not a number counts as very large.
+/// A local minimum near `start`, and its value. Values that are not finite count as very large.
 pub fn minimise(start: &[f64], step: f64, function: impl Fn(&[f64]) -> f64) -> (Vec<f64>, f64) {
     let value = |point: &[f64]| Some(function(point)).filter(|value| value.is_finite()).unwrap_or(f64::MAX);
     let corner = |index: usize| {
@@ -55,7 +55,7 @@ fn centre(points: &[(Vec<f64>, f64)]) -> Vec<f64> {
     sum
 }
 
-/// Every corner goes half way to the best.
+/// Moves every corner halfway to the best one.
 fn shrink(simplex: &mut [(Vec<f64>, f64)], value: impl Fn(&[f64]) -> f64) {
     let (best, others) = simplex.split_at_mut(1);
     for (point, old) in others {
@@ -68,7 +68,7 @@ fn shrink(simplex: &mut [(Vec<f64>, f64)], value: impl Fn(&[f64]) -> f64) {
 mod tests {
     use super::*;
 
-    /// Rosenbrock's valley, whose bottom is at (1, 1).
+    /// Rosenbrock's function, with its minimum at (1, 1).
     #[test]
     fn a_curved_valley() {
         let valley = |point: &[f64]| (1.0 - point[0]).powi(2) + 100.0 * (point[1] - point[0].powi(2)).powi(2);

@@ -1,4 +1,4 @@
-//! What two processes have in common.
+//! Properties that two processes share.
 
 use serde::Serialize;
 use std::fmt;
@@ -13,9 +13,9 @@ pub enum Property {
     Switch,
     Socket,
     Numa,
-    /// How many levels above their switches the nearest common one is.
+    /// How many levels above their own switches the nearest common switch is.
     SwitchLevel,
-    /// The closest of all that they have in common.
+    /// The closest part of the machine that they share.
     Place,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Property {
 }
 
 impl Property {
-    /// Simple ones first.
+    /// From the simplest to the most complex.
     pub const ALL: [Property; 6] = [
         Property::Node,
         Property::Switch,
@@ -43,7 +43,7 @@ impl Property {
         Property::Place,
     ];
 
-    /// What a pair has; nothing where it is not known of both processes.
+    /// The value for a pair; none if it is unknown for one of the processes.
     pub fn of(self, measurement: &Measurement, from: Rank, to: Rank) -> Option<&'static str> {
         let (one, other) = (measurement.process(from)?, measurement.process(to)?);
         let choose = |same: bool, yes, no| Some(if same { yes } else { no });
@@ -58,7 +58,7 @@ impl Property {
     }
 }
 
-/// By number, or by the name of the host.
+/// Compares node numbers, or host names if there are none.
 fn same_node(one: &Process, other: &Process) -> Option<bool> {
     let by_number = one.node.zip(other.node).map(|(a, b)| a == b);
     by_number.or_else(|| one.host.as_ref().zip(other.host.as_ref()).map(|(a, b)| a == b))
@@ -80,7 +80,7 @@ fn switch_level(one: &Process, other: &Process) -> Option<&'static str> {
     })
 }
 
-/// Sockets are numbered on each node. Where no node is known there is only one.
+/// Sockets are numbered per node. If no nodes are known, there is only one.
 fn same_socket(one: &Process, other: &Process) -> Option<bool> {
     one.socket.zip(other.socket).map(|(a, b)| a == b && same_node(one, other).unwrap_or(true))
 }

@@ -42,7 +42,7 @@ fn alike_pairs_are_one_cluster() {
     assert!(Pairs::of(&measurement, &series).is_none());
 }
 
-/// One process and one pair are slow, on top of what the nodes do.
+/// One process and one pair are slow, in addition to the effect of the nodes.
 #[test]
 fn who_is_slow_is_named() {
     let level = |from: u32, to: u32| {
@@ -58,7 +58,7 @@ fn who_is_slow_is_named() {
     assert_eq!((pairs.slow_pairs[0].from, pairs.slow_pairs[0].to), (0, 6));
 }
 
-/// Clusters that have nothing to do with where processes ran are not explained by it.
+/// Where processes ran does not explain clusters that are unrelated to it.
 #[test]
 fn no_property_explains_chance() {
     let pairs = found(10, |from, to| if (from * 7 + to * 13) % 5 < 2 { 4e6 } else { 6e6 });
@@ -66,7 +66,7 @@ fn no_property_explains_chance() {
     assert!(pairs.explanation().is_none(), "{:?}", pairs.explanations);
 }
 
-/// Pairs beyond the last bin are slow by at least what the bins hold; nobody knows by how much.
+/// Pairs beyond the last bin are slow by at least the bound; the actual factor is unknown.
 #[test]
 fn medians_outside_the_bins_are_bounds() {
     let (measurement, mut series) = measured(8, |from, to| if (from, to) == (2, 5) { 9e7 } else { 5e6 });
@@ -83,7 +83,8 @@ fn medians_outside_the_bins_are_bounds() {
     assert!(pairs.slow_pairs[0].at_least && pairs.slow_pairs[0].ratio < 2.1, "{:?}", pairs.slow_pairs);
 }
 
-/// Eight nodes below four leaves below two spines: what counts is how far up a message has to go.
+/// Eight nodes below four leaf switches below two spines: the distance depends on how far up a
+/// message has to go.
 #[test]
 fn clusters_follow_the_switches() {
     let level = |from: u32, to: u32| match () {

@@ -47,7 +47,7 @@ fn the_example_of_the_paper() {
     assert!((found.statistic - 4.480).abs() < 1e-3 && (0.001..0.004).contains(&found.p), "{found:?}");
 }
 
-/// Samples of one distribution are called different as often as the level says.
+/// Samples of one distribution are found different as often as the level says.
 #[test]
 fn levels_are_kept() {
     let (mut ks, mut ad, mut mw) = (0, 0, 0);
@@ -70,13 +70,13 @@ fn other_layouts_are_said() {
     let coarse = Distribution::of(&coarse).unwrap();
     let both = Aligned::of(&[&distribution(&values), &coarse]);
     assert!(!both.exact);
-    // The same trials: only the bins are between them.
+    // The same trials: only their bins differ.
     assert!(KolmogorovSmirnov::of(&both, 0, 1).distance < 0.02);
     assert!(Aligned::of(&[&coarse, &coarse]).exact);
 }
 
 proptest! {
-    /// By definition, on the trials themselves.
+    /// Compares the tests with their definitions, on the trials themselves.
     #[test]
     fn as_defined(
         one in prop::collection::vec(1u64..30, 1..40),
@@ -102,7 +102,7 @@ proptest! {
         prop_assert!((turned.p - found.p).abs() < 1e-9 && (turned.delta + found.delta).abs() < 1e-9);
     }
 
-    /// Bins are ties: the distance of binned trials is that of trials rounded down to their bins.
+    /// Bins are ties: the distance of binned trials equals that of trials rounded down to their bins.
     #[test]
     fn binned_distance_is_that_of_rounded_trials(
         one in prop::collection::vec(1u64..100_000, 1..60),

@@ -1,22 +1,22 @@
-//! Cycles that lie apart from all others: those of a warm-up, and bursts.
+//! Cycles that lie apart from all others: warm-up and bursts.
 
 use super::{RELEVANT, median};
 use serde::Serialize;
 use straggler_model::stats::quantile_of_sorted;
 
-/// Some cycles beside all others.
+/// Some cycles, compared with all others.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Apart {
     pub cycles: usize,
-    /// Their median by that of the others, less one.
+    /// Their median relative to that of the others, less one.
     pub change: f64,
 }
 
-/// A warm-up is at most this part of the run.
+/// A warm-up is at most one part in this many of the run.
 const WARM_UP: usize = 8;
-/// A single slow cycle is so many times as far above all others as these reach.
+/// A single cycle counts as slow if it lies this many times as far above the others as they spread.
 const ALONE: f64 = 1.5;
-/// Beyond so many distances of the quartiles is what a normal distribution reaches once in a million.
+/// This many interquartile ranges above the upper quartile, a normal distribution reaches once in a million.
 const FAR: f64 = 3.0;
 
 impl Apart {
@@ -27,13 +27,13 @@ impl Apart {
     }
 }
 
-/// The least and the largest.
+/// The smallest and the largest level.
 fn ends(levels: &[f64]) -> (f64, f64) {
     levels.iter().fold((f64::INFINITY, 0.0), |(low, high), &level| (level.min(low), level.max(high)))
 }
 
-/// How many of the first cycles lie farther from all others than these do from each other, all on the same side; 0 where
-/// there is no warm-up.
+/// The length of the warm-up: how many of the first cycles lie, all on one side, farther from the others than those
+/// spread. 0 if there is no warm-up.
 pub(super) fn first(levels: &[f64]) -> usize {
     let most = (levels.len() / WARM_UP).max(1);
     let lies_apart = |&count: &usize| {
@@ -45,14 +45,14 @@ pub(super) fn first(levels: &[f64]) -> usize {
     (1..=most).rev().find(lies_apart).unwrap_or(0)
 }
 
-/// The places of cycles that are far slower than usual, at least two in a row; or of one that is farther above all others than
-/// these reach.
+/// The indices of bursts: at least two consecutive cycles that are far slower than usual, or else a single one that
+/// lies farther above all others than those spread.
 pub(super) fn bursts(levels: &[f64]) -> Vec<usize> {
     let mut sorted = levels.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = |q: f64| quantile_of_sorted(&sorted, q).unwrap_or(0.0);
     let (upper, middle) = (at(0.75), at(0.5));
-    // Where most levels are equal, they are known no better than to the next one.
+    // If most levels are equal, the resolution is the smallest step between two levels.
     let step =
         sorted.windows(2).map(|two| two[1] - two[0]).filter(|&step| step > 0.0).fold(f64::INFINITY, f64::min);
     let fence = upper + (FAR * (upper - at(0.25)).max(step)).max(RELEVANT * middle);

@@ -29,8 +29,8 @@ fn trips(gate: &str, one: &Distribution, other: &Distribution) -> bool {
     gate.judge([one, other], 1).unwrap().outcome == GateOutcome::Tripped
 }
 
-/// How often nothing but chance is called a difference that matters, and how often it trips a gate: with the variation, and as
-/// if trials were independent.
+/// How often pure chance is called a difference that matters, and how often it trips a gate: first with the
+/// variation, then as if trials were independent.
 fn wrong(runs: u64, of_run: f64, of_cycle: f64) -> [usize; 6] {
     let mut found = [0; 6];
     for seed in 0..60 {
@@ -56,7 +56,7 @@ fn wrong(runs: u64, of_run: f64, of_cycle: f64) -> [usize; 6] {
     found
 }
 
-/// Every cycle has a level of its own, by 5 %: every second pair has a larger median.
+/// Every cycle has its own level, with a deviation of 5 %, so medians of two samples often differ.
 #[test]
 fn levels_of_cycles_are_no_difference() {
     let [verdicts, medians, means, plain @ ..] = wrong(1, 0.0, 0.05);
@@ -64,7 +64,7 @@ fn levels_of_cycles_are_no_difference() {
     assert!(plain.iter().all(|&wrong| wrong >= 12), "{plain:?}");
 }
 
-/// Every run has a level of its own, which no cycle shows: five runs a file do.
+/// Every run has its own level, which cycles do not show but five runs per file do.
 #[test]
 fn levels_of_runs_are_no_difference() {
     let [verdicts, medians, means, plain @ ..] = wrong(5, 0.05, 0.0);
@@ -86,7 +86,7 @@ fn independent_trials_lose_little() {
     }
 }
 
-/// Slow trials that all come in one cycle leave the median alone, but not 99 %.
+/// Slow trials that all fall into one cycle affect the 99 % quantile, but not the median.
 #[test]
 fn bursts_are_the_tail_of_few_cycles() {
     let mut series = Series::new(Labels::default(), Bins::default());
@@ -100,7 +100,7 @@ fn bursts_are_the_tail_of_few_cycles() {
     assert_eq!((found.runs, found.blocks, found.between_runs), (1, 10, false));
 }
 
-/// What two cycles say of their variance is nothing; pairs at different levels are no variation over time.
+/// Two cycles do not show their variance; pairs at different levels are not variation over time.
 #[test]
 fn few_cycles_and_many_pairs() {
     let mut few = Series::new(Labels::default(), Bins::default());

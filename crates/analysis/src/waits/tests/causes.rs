@@ -81,7 +81,8 @@ fn the_excess_is_taken_by_activity() {
         of_calls([recv(10, 12, 1), send(60, 61, 1), recv(70, 90, 1)]),
         of_calls([send(9, 10, 0), recv(20, 61, 0), send(89, 90, 0)]),
     ];
-    // Since rank 1 waited, until 60: it was in MPI_Recv for 1 µs and computed for 28; rank 0 sent for 1 and computed for 9.
+    // Since rank 1 stopped waiting, until 60, it was in MPI_Recv for 1 µs and computed for 28; rank 0 sent for 1 and
+    // computed for 9.
     let (ps, since) = (19.0 / 29.0, "computation from MPI_Recv to MPI_Send".to_owned());
     let told = told(&trace(ranks));
     assert_eq!(told[1], (1, since, (ps * 28.0_f64).round() as u64, 0), "{told:?}");
@@ -187,7 +188,7 @@ fn by_definition(trace: &Trace, states: &WaitStates) -> BTreeMap<(Rank, Activity
     costs
 }
 
-/// The calls of the waiting and of the late rank in which they were last in step, and whether the late one waited there.
+/// The calls of the waiting and the late rank in which they were last in step, and whether the late one waited there.
 fn in_step(trace: &Trace, waits: &[Wait], number: usize) -> Option<(u32, u32, bool)> {
     let (place, cause) = (waits[number].place, waits[number].cause.unwrap());
     let mut best: Option<(Time, (u32, u32, bool))> = None;

@@ -1,4 +1,4 @@
-//! What a replay has decided, written into its trace: which requests completed where, and whose messages were received.
+//! Writes the decisions of a replay into its trace: which requests completed where, and whose messages were received.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use straggler_model::Rank;
@@ -9,7 +9,7 @@ use straggler_trace::{
     Class, CommId, Communicator, Completed, HowMany, Matched, RankTrace, RequestId, Trace,
 };
 
-/// Changes the details of calls to what was decided.
+/// Changes the details of calls according to the decisions.
 pub(super) fn apply(trace: &mut Trace, recording: &TracedRun, replayed: &[Replayed]) {
     let sent = sent(trace, recording);
     let Trace { ranks, communicators, .. } = trace;
@@ -30,14 +30,14 @@ pub(super) fn apply(trace: &mut Trace, recording: &TracedRun, replayed: &[Replay
     }
 }
 
-/// A message that was received, by the world rank of its sender.
+/// The source of a received message: the world rank of its sender, and its tag.
 #[derive(Clone, Copy)]
 struct Source {
     from: Rank,
     tag: i32,
 }
 
-/// Messages for those who receive from anyone: their tags in the program, by sender, receiver and tag of the recording.
+/// Messages that wildcard receives may take: their tags in the program, by sender, receiver and tag in the recording.
 type Sent = HashMap<(Rank, Rank, u32), Vec<i32>>;
 
 fn sent(trace: &Trace, recording: &TracedRun) -> Sent {
@@ -70,7 +70,7 @@ fn tag_of(recorded: &TracedRank, instruction: u32) -> Option<u32> {
     }
 }
 
-/// What each receive from anyone took: messages of one sender are taken in the order in which they were sent.
+/// The source of each wildcard receive. Messages of one sender are taken in the order of sending.
 fn sources(rank: Rank, recorded: &TracedRank, replayed: &Replayed, sent: &Sent) -> HashMap<u32, Source> {
     let source = |change: &straggler_sim::programs::Change| match change.what {
         Changed::Source(from) => Some((change.instruction, from)),
@@ -92,12 +92,12 @@ fn sources(rank: Rank, recorded: &TracedRank, replayed: &Replayed, sent: &Sent) 
     found
 }
 
-/// The request that each instruction has, and the other way round.
+/// The request of each instruction, and vice versa.
 #[derive(Default)]
 struct Requests {
     of_instruction: HashMap<u32, RequestId>,
     instruction_of: HashMap<RequestId, u32>,
-    /// The communicator of each; a call that begins persistent requests does not name it.
+    /// The communicator of each; the call that starts a persistent request does not name it.
     comm_of: HashMap<u32, CommId>,
 }
 
@@ -116,7 +116,7 @@ impl Requests {
         let operations = Operations::of(traced);
         let mut requests = Requests::default();
         for acted in operations.walk() {
-            // A call that begins several has one instruction for each, or it is not clear which is whose.
+            // A call that begins several operations must have one instruction for each, or they cannot be assigned.
             let own = begun.get(&acted.number).filter(|own| own.len() == acted.begun.len());
             for (&instruction, operation) in own.into_iter().flatten().zip(acted.begun) {
                 requests.comm_of.extend(operations.comm(operation).map(|comm| (instruction, comm)));
@@ -137,7 +137,7 @@ struct Writer<'a> {
     recorded: &'a TracedRank,
     requests: Requests,
     sources: HashMap<u32, Source>,
-    /// Which instruction plays the role of which.
+    /// For each instruction, the one that took its place.
     roles: BTreeMap<u32, u32>,
     new: &'a mut RankTrace,
 }
@@ -170,7 +170,7 @@ impl Writer<'_> {
         self.roles.get(&instruction).copied().unwrap_or(instruction)
     }
 
-    /// The requests that a call names and completes.
+    /// Rewrites the requests that a call names and completes.
     fn rewrite_requests(&mut self, number: u32) {
         let origin = self.recorded.origin(number) as usize;
         let Some(call) = self.new.calls.get(origin) else { return };
@@ -190,7 +190,7 @@ impl Writer<'_> {
             completed.request = request;
             completed.matched = self.matched(instruction).or(completed.matched.filter(|_| same));
         }
-        // Who a receive from anyone got its message from is told where it completes.
+        // The sender of a wildcard receive is recorded where the receive completes.
         for &request in details.requests.iter().filter(|_| details.found) {
             let instruction = self.requests.instruction_of.get(&request).copied();
             let matched = instruction.and_then(|instruction| self.matched(instruction));
@@ -202,7 +202,7 @@ impl Writer<'_> {
         self.new.details[place] = details;
     }
 
-    /// Whom a receive took its message from, as its communicator names it.
+    /// The sender and tag of a receive, by rank on its communicator.
     fn matched(&self, instruction: u32) -> Option<Matched> {
         let source = self.sources.get(&instruction)?;
         let origin = self.recorded.origin(instruction) as usize;
@@ -217,12 +217,12 @@ impl Writer<'_> {
         i32::try_from(place).ok()
     }
 
-    /// A blocking receive from anyone; one after a probe names its sender itself.
+    /// Rewrites a blocking wildcard receive; a receive after a probe names its sender itself.
     fn rewrite_receive(&mut self, number: u32) {
         let Some(matched) = self.matched(number) else { return };
         let origin = self.recorded.origin(number) as usize;
         let Some(call) = self.new.calls.get_mut(origin) else { return };
-        // The peer of an exchange is whom it sends to.
+        // The peer of an exchange is the destination of its send.
         if call.peer >= 0 && !matches!(call.function.class(), Class::Sendrecv(_)) {
             (call.peer, call.tag) = (matched.peer, matched.tag);
         }

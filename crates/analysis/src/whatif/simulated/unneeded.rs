@@ -1,7 +1,7 @@
-//! Tests that are not called any more, because an earlier one has found what they ask for.
+//! Removes tests that would no longer be called, because an earlier one has found what they ask for.
 //!
-//! The earlier test, which failed in the traced run, succeeds; those behind it are taken out, and with them a region that then
-//! holds nothing (Böhme et al. 2010, figure 3c and d). The computation between them stays.
+//! The earlier test, which failed in the traced run, succeeds. Those after it are removed, along with regions that
+//! are then empty (Böhme et al. 2010, figure 3c and d). The computation between them stays.
 
 use std::collections::{HashMap, HashSet};
 use straggler_model::Time;
@@ -9,7 +9,7 @@ use straggler_schedule::traced::{Instruction, Options, TracedRank};
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_trace::{Class, Completed, Function, HowMany, RankTrace, RequestId};
 
-/// Takes the tests of a rank out that a replay found unneeded.
+/// Removes the tests of a rank that the replay found unneeded.
 pub(super) fn remove(recorded: &TracedRank, replayed: &Replayed, rank: &mut RankTrace) {
     if replayed.unneeded.is_empty() {
         return;
@@ -37,7 +37,7 @@ pub(super) fn remove(recorded: &TracedRank, replayed: &Replayed, rank: &mut Rank
     });
 }
 
-/// Tests for all of their requests that succeed now and had failed, by what they ask for.
+/// Tests for all of their requests that failed in the trace and now succeed, by these requests.
 struct Succeeding(HashMap<Vec<RequestId>, Vec<usize>>);
 
 impl Succeeding {
@@ -55,7 +55,7 @@ impl Succeeding {
         Succeeding(found)
     }
 
-    /// Lets an earlier test complete what a later one completed, if there is one that asked for the same.
+    /// Lets an earlier test complete what a later one completed, if one asked for the same requests.
     fn complete(&self, rank: &mut RankTrace, last: usize) -> bool {
         let Some(later) = rank.calls.get(last).and_then(|call| rank.details(call)) else { return false };
         let Some(calls) = self.0.get(&later.requests[..]) else { return false };
@@ -71,19 +71,19 @@ impl Succeeding {
     }
 }
 
-/// A region that has been entered.
+/// An open region.
 #[derive(Default)]
 struct Open<'a> {
     enter: usize,
     name: &'a str,
-    /// How many tests it held that are gone.
+    /// Removed tests in it.
     tests: u64,
-    /// Something else is called in it.
+    /// Whether it contains another call.
     busy: bool,
     computed: Time,
 }
 
-/// The marks of regions that hold nothing any more: no call, and no computation beyond what it takes to ask again.
+/// The marks of regions that are empty now: they contain no call, and no computation beyond that of a polling loop.
 fn empty_regions(rank: &RankTrace, gone: &HashSet<usize>) -> HashSet<usize> {
     let mut empty = HashSet::new();
     let mut threads: HashMap<u16, (Time, Vec<Open<'_>>)> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Each hypothesis on a small run of which the outcome is known.
+//! Each hypothesis on a small run with a known outcome.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn computation_is_scaled_where_it_is_said() {
     let one = Where { ranks: Some([3].into()), ..region("foo") };
     let half = with(&trace, Difference::Scale { place: one, factor: 0.5 });
     assert_eq!(Gaps::of(&half), Gaps::of(&figure_4([156, 300, 400, 250], [1, 2, 3])));
-    // Of 300 ms that begin at about 0, the first 100.
+    // The first 100 of 300 ms that begin at about 0.
     let during = Some((Time::ZERO, ms(100)));
     let one = Where { ranks: Some([1].into()), during, ..region("foo") };
     let cut = with(&trace, Difference::Scale { place: one, factor: 0.0 });
@@ -34,7 +34,7 @@ fn weights_share_the_computation() {
     assert_eq!(gaps, Gaps::of(&figure_4([0, 339, 339, 678], [1, 2, 3])));
     let error = gaps.balance(&trace, &region("foo"), Some(&[1.0, 1.0])).unwrap_err();
     assert_eq!(error, WhatIfError::Weights { given: 2, ranks: 4 });
-    // Only rank 0 works.
+    // Only rank 0 enters this region.
     assert_eq!(gaps.balance(&trace, &region("work"), None), Ok(Balanced::Each));
 }
 
@@ -88,7 +88,8 @@ fn a_collective_that_begins_earlier_overlaps_with_computation() {
     assert_eq!(gaps[..2], [ms(15), ms(5)]);
     let (before, after) = (simulate(&blocking, Decisions::Redecide), simulate(&early, Decisions::Redecide));
     assert!(after.end < before.end);
-    // The first rank still waits for what the other begins 5 ms before its end.
+    // The first rank still waits for the other one, which begins 5 ms before the end of its
+    // computation.
     assert!(after.finish[0] > ms(15) && after.finish[0] < ms(16), "{}", after.finish[0]);
     let error =
         apply_all(&blocking, &[Difference::Overlap(Overlap { function: Function::Bcast, earlier: None })]);
@@ -118,7 +119,7 @@ fn messages_are_sent_together_or_in_parts() {
     assert_eq!(count(&merged), (1, 16));
     let split = with(&two, Difference::Split { filter: Filter::default(), count: 4 });
     assert_eq!(count(&split), (8, 16));
-    // Both runs finish, and the computation of 3 ms stays as long as it was.
+    // Both runs finish, and the 3 ms of computation are unchanged.
     for changed in [merged, split] {
         let run = simulate(&changed, Decisions::Redecide);
         assert_eq!(run.finish.len(), 2);
@@ -173,7 +174,7 @@ fn collectives_are_deleted_and_barriers_put_in() {
     let put = Insertion { what: Inserted::Barrier, region: bar.clone(), ranks: None };
     let more = with(&trace, Difference::Insert(put));
     assert_eq!(barriers(&more), 12);
-    // Everybody begins bar with the slowest of foo.
+    // All ranks enter bar together with the one that is slowest in foo.
     let run = simulate(&more, Decisions::Redecide);
     assert!(run.end > ms(500 + 250) && run.end < ms(500 + 250 + 80), "{}", run.end);
     let put = Insertion { what: Inserted::Computation(ms(7)), region: bar, ranks: Some([2].into()) };

@@ -1,4 +1,4 @@
-//! Where hypotheses apply: times of the traced run, whole collectives, computation inside of counted polls.
+//! Where hypotheses apply: times of the traced run, whole collectives, computation between counted polls.
 
 use super::*;
 use crate::whatif::regions::presence;
@@ -16,7 +16,7 @@ fn ranges_of_times_are_those_of_the_traced_run() {
         author.compute(ms(first)).collective(Function::Barrier).compute(ms(second));
         trace(vec![author.end()])
     };
-    // The first difference moves the second computation to another time; the second still finds it.
+    // The first difference moves the second computation to another time; the second difference still finds it.
     let halves = [during(0, 10), during(11, 31)].map(|place| Difference::Scale { place, factor: 0.5 });
     let traced = program(10, 20);
     let (changed, _) = apply_all(&traced, &halves).unwrap();
@@ -41,7 +41,7 @@ fn a_collective_is_deleted_for_all_or_for_nobody() {
         let calls = changed.ranks.iter().map(|rank| &rank.calls);
         calls.map(|calls| calls.iter().filter(|call| call.function == Function::Barrier).count()).collect()
     };
-    // Two of three reach the first barrier before 5 ms, or one.
+    // Two of three ranks reach the first barrier before 5 ms; in the second program, only one does.
     let early = Difference::Delete(Deletion { function: Function::Barrier, place: during(0, 5) });
     let most = with(&program([1, 2, 9]), early.clone());
     assert_eq!(barriers(&most), [1, 1, 1]);
@@ -53,7 +53,7 @@ fn a_collective_is_deleted_for_all_or_for_nobody() {
 
 #[test]
 fn what_is_computed_between_counted_polls_is_scaled() {
-    // 20 tests of 0.5 ms each within 100 ms, and others counted beside them.
+    // 20 tests of 0.5 ms each within 100 ms, counted in two overlapping records.
     let program = |between: u64| {
         let mut receiver = Author::new();
         receiver.irecv(0, 5, RequestId(0)).irecv(0, 5, RequestId(1)).compute(ms(10));
@@ -85,7 +85,7 @@ fn what_is_computed_between_counted_polls_is_scaled() {
     assert_eq!(tests(&scaled)[0], tests(&half)[0]);
     let (run, truth) = (simulate(&scaled, Decisions::AsRecorded), simulate(&half, Decisions::AsRecorded));
     assert_eq!(run.end + ms(5), truth.end);
-    // Of a range of times, the part of the polls that lies in it.
+    // With a range of times, only the part of the polls inside it is scaled.
     let first = Where { during: Some((Time::ZERO, ms(10))), ..place };
     let cut = with(&whole, Difference::Scale { place: first, factor: 0.0 });
     let left = Gaps::of(&cut).total(1);
@@ -126,7 +126,7 @@ fn calls_that_choose_among_messages_in_parts_choose_as_they_did() {
 
 #[test]
 fn regions_that_compute_stay_when_their_tests_go() {
-    // Each step tests between two computations; of poll inside of it nothing is left.
+    // Each step computes, then tests in nested regions, which are empty once the test is gone.
     let program = |late: u64| {
         let mut receiver = Author::new();
         receiver.irecv(0, 5, RequestId(0));
@@ -234,7 +234,7 @@ fn an_exchange_that_receives_from_anyone_still_sends_where_it_did() {
 
 #[test]
 fn polls_that_computed_still_compute_when_there_is_less_to_do() {
-    // Tests 1.5 µs apart: with a tenth of that they would be closer than what counts as waiting.
+    // Tests 1.5 µs apart: at a tenth of that distance they would count as waiting.
     let calls = 1_000;
     let between = Time::from_ns(1_500 * calls);
     let mut receiver = Author::new();
