@@ -36,7 +36,7 @@ use crate::{devices, interrupt, plan};
 
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     let Cli { common, command } = cli;
-    // While recording, the recorded command gets the signals.
+    // While recording, signals go to the recorded command.
     if !matches!(&command, Command::Trace(typed) if typed.command.is_none()) {
         interrupt::listen();
     }
@@ -109,7 +109,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     }
 }
 
-/// Resources that the job of a script needs. The command itself computes them; it reads and checks every named file.
+/// Resources that a scripted job needs. The command itself computes them, and checks every named file.
 fn demand(plan: &plan::slurm_script::Plan, console: &Console) -> Outcome<Option<Demand>> {
     use plan::slurm_script::JobKind;
     match &plan.job.what {

@@ -16,16 +16,16 @@ pub struct Console {
     pub json: bool,
     quiet: bool,
     verbose: bool,
-    /// Prints nothing: another member of the cluster does.
+    /// Prints nothing, because another member of the cluster does.
     mute: bool,
-    /// What is printed wraps here; none if nobody reads it on a terminal.
+    /// Width at which stdout wraps: of COLUMNS or the terminal; None without either.
     width: Option<usize>,
     /// The same for stderr.
     stderr_width: Option<usize>,
 }
 
 impl Console {
-    /// The console of this process. From now on its tables fit the terminal.
+    /// The console of this process. Also makes all tables fit its terminal.
     pub fn new(common: &Common) -> Console {
         let width = width(terminal_size_of(io::stdout()));
         fit_tables(width.unwrap_or(0));
@@ -39,17 +39,17 @@ impl Console {
         }
     }
 
-    /// The same for a member of a cluster that prints nothing.
+    /// A console for a member of a cluster that prints nothing.
     pub fn muted(self) -> Console {
         Console { mute: true, ..Console::silent() }
     }
 
-    /// A console that prints only results.
+    /// A console without warnings, notes and details.
     pub fn silent() -> Console {
         Console { json: false, quiet: true, verbose: false, mute: false, width: None, stderr_width: None }
     }
 
-    /// A result for people, on stdout: sentences wrap at the width of the terminal. Tables are as wide already.
+    /// Prints a result for people on stdout. Sentences wrap at the terminal width; tables fit it already.
     pub fn print(&self, text: &str) -> Outcome<()> {
         match self.width {
             Some(width) => self.print_verbatim(&wrap_prose(&visible(text), width)),
@@ -57,46 +57,46 @@ impl Console {
         }
     }
 
-    /// The same for text that another program reads, or that is copied: files, scripts, commands.
+    /// Prints without wrapping: text for other programs or for copying, such as scripts and commands.
     pub fn print_verbatim(&self, text: &str) -> Outcome<()> {
         if self.mute { Ok(()) } else { write(&visible(text)) }
     }
 
-    /// A result for programs, on stdout: one object and a newline.
+    /// Prints a result for programs on stdout: one object and a newline.
     pub fn print_json(&self, value: &impl Serialize) -> Outcome<()> {
         // JSON strings are already escaped.
         write(&to_json(value)?)
     }
 
-    /// The same as one line, after the output of another program. That output may lack a final newline, so this starts
-    /// with one: the last line is the complete object.
+    /// Prints an object on one line, after the output of another program. That output may lack a final newline, so
+    /// this starts with one: the last line is the complete object.
     pub fn print_json_line(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
         write(&format!("\n{text}\n"))
     }
 
-    /// A warning about the result.
+    /// Prints a warning about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
             self.tell(&format!("warning: {text}"));
         }
     }
 
-    /// A detail, printed with --verbose.
+    /// Prints a detail, with --verbose.
     pub fn detail(&self, text: &str) {
         if self.verbose && !self.quiet {
             tell(text);
         }
     }
 
-    /// A note on what was done, for example that a file was written.
+    /// Prints a note on what was done, for example that a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
             self.tell(text);
         }
     }
 
-    /// On stderr; sentences wrap at the width of its terminal.
+    /// Prints on stderr. Sentences wrap at the width of its terminal.
     fn tell(&self, text: &str) {
         match self.stderr_width {
             Some(width) => tell(&wrap_prose(&visible(text), width)),
@@ -115,9 +115,9 @@ impl Console {
 
     /// Prints the error and returns the exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
-        // One error is enough: a launcher may now end this process, because another rank has exited.
+        // One error is enough: a launcher may kill this process because another rank has exited.
         interrupt::say_nothing();
-        // The libraries' messages include what caused them, so only the outermost is printed.
+        // The messages of the libraries include their causes, so only the outermost is printed.
         if !self.mute {
             self.tell(&format!("error: {}", failure.error));
         }
@@ -142,7 +142,7 @@ fn write(text: &str) -> Outcome<()> {
     settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// A reader that closes the pipe early, such as `head`, is not an error.
+/// Ignores a pipe that its reader closed early, as `head` does.
 fn settle(written: io::Result<()>) -> Outcome<()> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -8,10 +8,10 @@ use straggler_gpu::cuda::Cuda;
 use straggler_gpu::{Device, DeviceError, Gpus, Tuning};
 use straggler_report::numbers::grouped;
 
-/// Messages from which a GPU pays for the second it takes to start.
+/// Number of messages from which a GPU is worth the second it takes to start.
 const WORTHWHILE: u64 = 500_000_000;
 
-/// The GPUs to use for so many messages.
+/// Opens the GPUs for a run of this many messages.
 pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Option<Gpus>> {
     let wanted = match device {
         TypedDevice::Cpu => false,
@@ -36,7 +36,7 @@ pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Op
     }
 }
 
-/// Refuses early what asks for a GPU where there is none.
+/// Fails early if `--device gpu` was given and there is no GPU.
 pub fn refuse_missing(device: TypedDevice) -> Outcome<()> {
     if device == TypedDevice::Gpu {
         is_there(device)?;
@@ -44,7 +44,7 @@ pub fn refuse_missing(device: TypedDevice) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether there are GPUs and they are wanted.
+/// Checks whether GPUs are present and `device` allows them.
 pub fn is_there(device: TypedDevice) -> Outcome<bool> {
     if device == TypedDevice::Cpu {
         return Ok(false);
@@ -62,14 +62,14 @@ fn missing(fault: &DeviceError) -> Failure {
     ))
 }
 
-/// What a GPU ran; the rest ran on the CPU.
+/// The replicas that a GPU ran; the rest ran on the CPU.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GpuAnswer {
     pub device: String,
     pub replicas: u64,
 }
 
-/// Says what ran where. That something runs on the CPU is a warning only to those who asked for a GPU.
+/// Reports what ran where. Falling back to the CPU is a warning with `--device gpu`, else a note.
 pub fn tell(gpus: Option<&Gpus>, device: TypedDevice, console: &Console) -> Vec<GpuAnswer> {
     let Some(gpus) = gpus else { return Vec::new() };
     let ran = gpus.ran().into_iter().filter(|&(_, replicas)| replicas > 0);

@@ -37,7 +37,7 @@ pub enum Exit {
     BadInput = 3,
     /// The schedule cannot finish, or leaves messages unreceived.
     Stuck = 4,
-    /// A check that the program makes of itself or of a result has failed.
+    /// A check by the program, of itself or of a result, has failed.
     CheckFailed = 5,
     Interrupted = 130,
 }
@@ -64,7 +64,7 @@ impl Failure {
         Failure::new(Exit::BadInput, anyhow::Error::msg(text.into()))
     }
 
-    /// A file that was read, but cannot be used for this command.
+    /// An error about a file that was read, but that this command cannot use.
     pub fn bad_input_of(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
         Failure::new(Exit::BadInput, error)
     }

@@ -1,4 +1,4 @@
-//! What commands read: the files that were named, as libraries want them.
+//! Inputs of commands: reads the named files into the types of the libraries.
 
 pub mod application;
 pub mod collective;

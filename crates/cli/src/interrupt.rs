@@ -1,6 +1,6 @@
-//! Ctrl-C. While an engine runs or a file is being written, the signal only raises a flag and the
-//! stage ends in order; at any other time, and at the second signal, the program ends at once. A file
-//! that is being written then still has its temporary name.
+//! Ctrl-C. While an engine runs or a file is being written, the signal only sets a flag and the stage
+//! ends in order; at any other time, and at the second signal, the program exits at once. A file that
+//! was being written then keeps its temporary name.
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::stderr::tell;
@@ -14,13 +14,13 @@ static ORDERLY: AtomicU32 = AtomicU32::new(0);
 static LISTENS: AtomicBool = AtomicBool::new(false);
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// Says nothing when a signal ends the program: another member of a cluster speaks, and launchers end all members when one has
-/// failed.
+/// Suppresses the message when a signal ends the program: another member of the cluster prints the error, and
+/// launchers kill all members when one has failed.
 pub fn say_nothing() {
     SILENT.store(true, Ordering::Relaxed);
 }
 
-/// Starts to listen, once. Without a handler the system's default holds, which is good enough.
+/// Installs the signal handler, once. If that fails, the system's default remains, which is good enough.
 pub fn listen() {
     if LISTENS.swap(true, Ordering::Relaxed) {
         return;
@@ -31,7 +31,7 @@ pub fn listen() {
             if !SILENT.load(Ordering::Relaxed) {
                 tell("error: interrupted");
             }
-            // The kernel goes on tracing if nobody tells it to stop.
+            // Otherwise the kernel would go on tracing.
             tracefs::stop_own();
             std::process::exit(Exit::Interrupted as i32);
         }
@@ -41,23 +41,23 @@ pub fn listen() {
     }
 }
 
-/// The flag that engines look at.
+/// The flag that engines poll.
 pub fn flag() -> &'static AtomicBool {
     &STOP
 }
 
-/// An error once a signal has come.
+/// Returns an error once a signal has arrived.
 pub fn check() -> Outcome<()> {
     if STOP.load(Ordering::Relaxed) { Err(Failure::interrupted()) } else { Ok(()) }
 }
 
-/// What became of a write: one that failed because of a signal has its own exit code. One that was
-/// complete before the signal could stop it stays.
+/// Turns a write error into the exit code of an interruption if a signal has arrived. A write that
+/// completed before the signal could stop it stands.
 pub fn or_interrupted<T, E: Into<Failure>>(written: Result<T, E>) -> Outcome<T> {
     written.map_err(|error| check().err().unwrap_or_else(|| error.into()))
 }
 
-/// Hands bytes on until a signal comes, then fails.
+/// Passes bytes on until a signal arrives, then fails.
 #[derive(Debug)]
 pub struct Interruptible<W>(pub W);
 
@@ -73,12 +73,12 @@ impl<W: Write> Write for Interruptible<W> {
     }
 }
 
-/// Not `ErrorKind::Interrupted`, after which a write is tried again.
+/// Fails after a signal, but not with `ErrorKind::Interrupted`, after which writes are retried.
 fn go_on() -> io::Result<()> {
     if STOP.load(Ordering::Relaxed) { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
 
-/// As long as it lives, a signal only raises the flag.
+/// While this guard lives, the first signal only sets the flag.
 #[derive(Debug)]
 pub struct Orderly(());
 

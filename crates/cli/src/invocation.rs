@@ -1,15 +1,15 @@
-//! The command line that started this program, for those who want to run it again.
+//! The command line of this process, for users who want to run it again.
 
 use crate::shell::quoted;
 use std::path::{Path, PathBuf};
 
-/// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.
+/// The command line, quoted for pasting into a shell. Invalid UTF-8 becomes `\u{fffd}`.
 pub fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once(program().to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The program that runs: this crate is part of two.
+/// Name of the running program: two programs use this crate.
 fn program() -> &'static str {
     const ON_MPI: &str = "straggler-mpi";
     let name = std::env::args_os().next().map(PathBuf::from);

@@ -1,9 +1,9 @@
-//! straggler: what small local delays cost at scale, and whose fault it is.
+//! straggler: what small local delays cost at scale, and what causes them.
 //!
-//! What was typed (`args`) is validated (`plan`) and becomes library options in the stage that
-//! runs it (`commands`). Every way out is one of the codes of `exit`.
+//! The typed arguments (`args`) are validated (`plan`) and become library options in the command
+//! that runs (`commands`). Exit codes are defined in `exit`.
 
-// Both end the program when nobody can read what they print; `console.rs` does not.
+// `print!` and `eprint!` panic if their output cannot be written; `console.rs` does not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod allocator;
@@ -38,8 +38,8 @@ use std::process::ExitCode;
 
 /// The program `straggler`, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    // As early as can be: a signal before this ends the program as the system has it, not with 130. A command that is
-    // recorded takes its signals itself.
+    // As early as possible: before this, a signal ends the program in the system's default way, not with 130. A
+    // recorded command handles its signals itself.
     if !std::env::args_os().any(|word| word == "trace") {
         interrupt::listen();
     }

@@ -7,9 +7,9 @@ use straggler_sim::cluster::Cluster;
 /// Memory of a job on a cluster, without the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Divided over the ranks.
+    /// Memory divided over the ranks.
     pub spread_bytes: u64,
-    /// On every rank.
+    /// Memory of every single rank.
     pub each_bytes: u64,
 }
 
@@ -26,7 +26,7 @@ pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> O
     }
 }
 
-/// The same for a run whose processes the members of a cluster share, if there is a cluster.
+/// The same for a run whose processes are divided over the members of a cluster, if there is one.
 pub fn refuse_too_much_of_share(processes: u64, needed: u64, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     let (members, on_node) = cluster.map_or((1, 1), |cluster| (cluster.size(), cluster.on_node()));
     let available = available_bytes().map(|bytes| bytes / u64::from(on_node));

@@ -1,7 +1,7 @@
-//! Results as metrics: what limits (`--fail-if`) are about, and what Prometheus collects.
+//! Results as metrics, for limits (`--fail-if`) and for Prometheus.
 //!
-//! A command lists its kinds of metrics, so that a limit on something else is refused before any work, and turns its result
-//! into a flat list of them. Both uses take the same list.
+//! A command lists its kinds of metrics, so that a limit on any other is rejected before any work, and turns its result
+//! into a flat list of metrics. Limits and Prometheus use the same list.
 
 mod judge;
 pub mod noise;
@@ -14,18 +14,18 @@ pub use judge::{Checked, LimitAnswer, refuse_unknown};
 use straggler_model::Time;
 use straggler_report::numbers::{grouped, percent, significant};
 
-/// A kind of number that a command finds.
+/// A kind of number in a command's result.
 #[derive(Debug, PartialEq)]
 pub struct MetricKind {
     pub name: &'static str,
     pub unit: MetricUnit,
-    /// What it is, in a sentence without its full stop.
+    /// What the metric is: a sentence without its full stop.
     pub help: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricUnit {
-    /// A share or a slowdown, which people write in percent.
+    /// A share or a slowdown, usually written in percent.
     Ratio,
     Seconds,
     Count,
@@ -37,9 +37,9 @@ pub struct Metric {
     pub kind: &'static MetricKind,
     pub processes: Option<u32>,
     pub labels: Vec<(&'static str, String)>,
-    /// Infinite where something was not found; then the interval says up to where it was searched.
+    /// Infinite if nothing was found; the interval then shows how far the search went.
     pub value: f64,
-    /// Between what it lies, with 95 % confidence; nothing where that is not known.
+    /// The 95 % confidence interval, if known.
     pub interval: Option<[f64; 2]>,
 }
 

@@ -1,5 +1,5 @@
-//! Commands that the members of a cluster run together, for `straggler-mpi`. Every member calls the same function with the
-//! same arguments; the first one prints and writes, and all exit with the same code.
+//! Commands that the members of a cluster run together, for `straggler-mpi`. Every member calls the same function with
+//! the same arguments. The first one prints and writes files; all exit with the same code.
 
 pub mod assess;
 mod replay;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use straggler_sim::EngineChoice;
 use straggler_sim::cluster::Cluster;
 
-/// `straggler simulate` with the processes shared by the members of a cluster.
+/// `straggler simulate`, with the processes divided over the members of a cluster.
 pub fn simulate(typed: Simulate, common: &Common, members: Members<'_>) -> ExitCode {
     run(common, members.cluster, |console| {
         use_threads(common);
@@ -39,7 +39,7 @@ pub fn simulate(typed: Simulate, common: &Common, members: Members<'_>) -> ExitC
     })
 }
 
-/// `straggler redundancy` with the processes shared by the members of a cluster.
+/// `straggler redundancy`, with the processes divided over the members of a cluster.
 pub fn redundancy(typed: Redundancy, common: &Common, cluster: &dyn Cluster) -> ExitCode {
     run(common, cluster, |console| {
         use_threads(common);
@@ -57,12 +57,12 @@ pub fn study(typed: &Study, common: &Common, cluster: &dyn Cluster) -> ExitCode 
     })
 }
 
-/// GPUs are not used by the ranks of a job, which share the processes of a run, or its replicas.
+/// The ranks of a job use no GPUs: they divide the processes of a run, or its replicas, among CPUs.
 fn no_gpu(command: &str) -> Failure {
     Failure::usage(format!("the ranks of a job run on CPUs: remove --device, or use straggler {command}"))
 }
 
-/// Runs a command with the console of a member.
+/// Runs a command with the console of this member.
 fn run(common: &Common, cluster: &dyn Cluster, command: impl FnOnce(&Console) -> Outcome<()>) -> ExitCode {
     interrupt::listen();
     let console = Console::new(common);
@@ -76,7 +76,7 @@ fn run(common: &Common, cluster: &dyn Cluster, command: impl FnOnce(&Console) ->
     }
 }
 
-/// The console of a member for which another one speaks, at signals too.
+/// A console for a member that prints nothing, not even after a signal.
 fn muted(console: Console) -> Console {
     interrupt::say_nothing();
     console.muted()

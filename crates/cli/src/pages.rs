@@ -1,4 +1,4 @@
-//! Pages: what several commands put on theirs, and how pages are written.
+//! Pages: sections that several commands share, and how pages are written.
 
 pub mod diagnosis;
 mod finish_times;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use straggler_report::page::{Facts, Page, Section};
 use straggler_report::replace_file;
 
-/// Writes a page, whole or not at all: HTML, or only its data where the name ends with `.page`.
+/// Writes a page atomically: as HTML, or only its data if the name ends with `.page`.
 pub fn write(path: &Path, page: &Page) -> Outcome<u64> {
     let bytes = match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("page")) {
         true => page.to_container(),
@@ -33,7 +33,7 @@ pub fn write(path: &Path, page: &Page) -> Outcome<u64> {
     Ok(bytes.len() as u64)
 }
 
-/// Writes the page of a command's results where it was asked for, and says so.
+/// Writes the page of a command's results if one was asked for, and prints a note.
 pub fn write_asked(path: Option<&PathBuf>, console: &Console, page: impl FnOnce() -> Page) -> Outcome<()> {
     let Some(path) = path else { return Ok(()) };
     write(path, &page())?;
@@ -41,13 +41,13 @@ pub fn write_asked(path: Option<&PathBuf>, console: &Console, page: impl FnOnce(
     Ok(())
 }
 
-/// A page of what this command found.
+/// A page with the results of this command.
 pub fn page(title: impl Into<String>, summary: Vec<String>, sections: Vec<Section>) -> Page {
     let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
     Page { title: title.into(), summary, facts, warnings: Vec::new(), sections }
 }
 
-/// Text for a terminal as paragraphs.
+/// Splits text for a terminal into paragraphs.
 pub fn paragraphs(text: &str) -> Vec<String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
 }

@@ -1,9 +1,9 @@
-//! Places where results go: whether something can be written there is found out before the work, not after it.
+//! Checks before the work that its results can be written.
 
 use crate::exit::{Failure, Outcome};
 use std::path::Path;
 
-/// Whether the place where something is to be written exists, or can be made below a folder that does.
+/// Fails if the path cannot be created because one of its parents is not a folder.
 pub fn refuse_unwritable(path: &Path) -> Outcome<()> {
     let existing = path.ancestors().skip(1).find(|place| place.as_os_str().is_empty() || place.exists());
     match existing {
@@ -16,12 +16,12 @@ pub fn refuse_unwritable(path: &Path) -> Outcome<()> {
     }
 }
 
-/// Whether the folder of a file is there.
+/// Fails if the folder of a file does not exist.
 pub fn refuse_missing_folder(path: &Path) -> Outcome<()> {
     Ok(straggler_report::refuse_missing_folder(path)?)
 }
 
-/// Makes a folder for results, and those above it.
+/// Creates a folder for results, with its parents.
 pub fn make_folder(path: &Path) -> Outcome<()> {
     std::fs::create_dir_all(path).map_err(|fault| {
         let why = if path.exists() { "it is a file".to_string() } else { fault.to_string() };

@@ -1,5 +1,5 @@
-//! Validated options: they fit together, defaults are filled in, and results can be written. No file is read yet. Options that
-//! need no conversion are marked as checked by [`valid::Valid`].
+//! Validated options: they fit together, defaults are filled in, and results can be written. No file is read yet.
+//! [`valid::Valid`] marks options that are checked but need no conversion.
 
 pub mod assess;
 pub mod bench;

@@ -1,13 +1,13 @@
-//! Words for a shell.
+//! Quoting for a shell.
 
-/// A word in quotes where a shell would otherwise see something else in it.
+/// Quotes a word if a shell would interpret it otherwise.
 pub fn quoted(word: &str) -> String {
-    // An equals sign means something in the first words only, which are programs here.
+    // An equals sign is special only before the program name (an assignment), which never occurs here.
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_=+,.:/@%^".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();
     }
-    // A zero byte is all it refuses, and no word of a shell holds one.
+    // Fails only on a zero byte, which no argument can contain.
     shlex::try_quote(word).map_or_else(|_| word.into(), |quoted| quoted.into_owned())
 }
 

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use straggler_report::visible;
 
-/// A line on stderr, without control characters. Errors of stderr (a full disk, a closed pipe) are ignored; `eprintln!`
-/// would panic.
+/// Prints a line on stderr, without control characters. Errors of stderr (a full disk, a closed pipe) are ignored;
+/// `eprintln!` would panic.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }

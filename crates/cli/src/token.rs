@@ -1,8 +1,8 @@
-//! What a server asks of whoever wants something of it.
+//! The token that a server demands of its clients.
 
 use crate::exit::{Failure, Outcome};
 
-/// 128 bits from the operating system, as 32 digits.
+/// 128 random bits from the operating system, as 32 hex digits.
 pub fn token() -> Outcome<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)

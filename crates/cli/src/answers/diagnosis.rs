@@ -17,7 +17,7 @@ pub struct DiagnosisAnswer {
     pub kernel: String,
     pub synthetic: bool,
     pub verdict: String,
-    /// As text, with their evidence.
+    /// The hints as text, with their evidence.
     pub hints: Vec<Told>,
     pub groups: Vec<GroupFound>,
     pub warnings: Vec<String>,

@@ -10,7 +10,7 @@ use straggler_schedule::{Operation, OperationKind};
 use straggler_sim::Stuck;
 use straggler_sim::outcome::{Blocked, Leftover};
 
-/// How many of each kind are listed.
+/// Longest list of each kind.
 const SHOWN: usize = 8;
 
 /// `stuck` in the JSON object. The lists hold the first few of each kind.
@@ -20,7 +20,7 @@ pub struct StuckAnswer {
     pub blocked: Vec<BlockedAnswer>,
     pub leftover_count: u64,
     pub leftovers: Vec<LeftoverAnswer>,
-    /// Each rank waits for the next, the last for the first.
+    /// Each rank waits for the next, and the last for the first.
     pub cycle: Vec<u32>,
 }
 

@@ -8,7 +8,7 @@ use label::labels;
 use straggler_analysis::study::Series;
 use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, longer, percent};
 
-/// This many series get a sentence; the rest is in the tables.
+/// Only this many series get a sentence; the tables show all.
 const SENTENCES: usize = 8;
 
 pub fn say(name: &str, all: &[Series], about: &About, threshold: f64, quantiles: &[f64]) -> String {

@@ -22,7 +22,7 @@ struct Said {
     program: u64,
     /// A hash of its arguments, without the number of threads.
     arguments: u64,
-    /// A hash of each input file; of samples for a large one.
+    /// A hash of each input file; for a large one, of samples of it.
     files: Vec<(PathBuf, u64)>,
 }
 
@@ -42,7 +42,7 @@ pub fn agreed<T>(cluster: &dyn Cluster, own: Outcome<T>, files: &[PathBuf]) -> O
     }
 }
 
-/// Why the members cannot continue together.
+/// Returns why the members cannot continue together, if they cannot.
 fn trouble(all: &[Said], name: &dyn Fn(u32) -> String) -> Option<Failure> {
     let first = all.first()?;
     let failed: Vec<_> =
@@ -127,7 +127,7 @@ fn exit_of(code: u8) -> Exit {
 const LOOK: u64 = 64 << 10;
 const LOOKS: u64 = 4096;
 
-/// A hash of the contents: of all of a small file, of samples of a large one, and of every file of a folder.
+/// A hash of the contents: of a small file completely, of a large one in samples, of a folder file by file.
 pub fn fingerprint(path: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     if path.is_dir() {

@@ -24,12 +24,13 @@ pub struct Exchange {
     pub ranks: u32,
     /// Number of collective exchanges.
     pub agreements: u64,
-    /// Sent by all members.
+    /// Bytes sent by all members.
     pub bytes: u64,
-    /// The share of the run in which a rank exchanged messages or waited for others: the mean over all ranks, and the largest.
+    /// Share of the run in which a rank exchanged messages or waited for others: mean and maximum over the
+    /// ranks.
     pub share: f64,
     pub largest_share: f64,
-    /// Of the rank with the highest peak memory.
+    /// Peak memory of the rank that used the most.
     pub peak_rss_bytes: Option<u64>,
     /// How a schedule was distributed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ pub struct Traffic {
 pub struct Cut {
     /// The share of messages that cross from one member to another.
     pub share: f64,
-    /// The same if every member ran a range of neighbouring ranks.
+    /// The same share if every member ran a range of neighbouring ranks.
     pub of_neighbours: f64,
 }
 
@@ -50,7 +50,7 @@ pub struct Sharing {
 /// The traffic that one member counted.
 #[derive(Serialize, Deserialize)]
 struct Seen {
-    /// The first block, and the operations of each from there on.
+    /// The first block, and the number of operations of each block from it on.
     first: u32,
     work: Vec<u64>,
     /// Messages from one block to another, or to itself.

@@ -123,12 +123,12 @@ fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
     }
 }
 
-/// The command to assess the same noise again.
+/// The command that assesses the same noise again.
 fn again(path: &Path) -> String {
     format!("straggler assess {}, with the same other options", quoted(&path.display().to_string()))
 }
 
-/// An interruption after a complete measurement, or after some of its batches.
+/// The error for an interruption after a complete measurement, or after some of its batches.
 fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     let (file, again) = (quoted(&path.display().to_string()), again(path));
     let text = match stopped {
@@ -138,7 +138,7 @@ fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
 }
 
-/// An error that shows only after the measurement.
+/// Adds to an error that the measurement is saved, and how to assess it.
 fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     let Some(path) = path else { return failure };
     let text = format!(

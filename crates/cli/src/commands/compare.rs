@@ -43,9 +43,9 @@ pub struct Set {
     pub distributions: Vec<Distribution>,
 }
 
-/// Matches series with the same labels; if a file has a single series, it is compared with the others whatever its
-/// labels. A series that is not in every file is left out with a warning, or is an error if a gate would then pass
-/// unseen.
+/// Matches series with the same labels. If every file has a single series, these are compared whatever their
+/// labels. A series that is not in every file is skipped with a warning; with a gate it is an error, because the
+/// gate would pass without it.
 fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
     let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
     let of_file = |(place, file)| {
@@ -109,7 +109,7 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
 
 #[derive(Serialize)]
 pub struct CompareAnswer {
-    /// The others are compared with the first.
+    /// The first file is the baseline of all others.
     pub files: Vec<String>,
     pub verdict: String,
     pub synthetic: bool,
@@ -122,7 +122,7 @@ pub struct CompareAnswer {
 pub struct SeriesAnswer {
     pub series: String,
     pub comparisons: Vec<FileAnswer>,
-    /// All files together, if there are more than two.
+    /// Test of all files together, if there are more than two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_alike: Option<AndersonDarling>,
 }

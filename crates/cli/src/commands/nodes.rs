@@ -33,7 +33,7 @@ use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_sim::{Replicas, Simulation};
 
-/// Names of the measurement itself in recordings: threads of the measuring processes, and of the other processes.
+/// Names of the measurement itself in recordings: its threads, and the other processes of the job.
 const OWN_NAMES: [&str; 3] = [OWN, SAMPLER, "straggler-mpi"];
 
 /// Bytes per simulated process of an allreduce with noise, including its start position in the noise.

@@ -54,7 +54,7 @@ struct PlotAnswer {
     detours: u64,
     cores: u64,
     synthetic: bool,
-    /// For a scatter plot: the dots that represent all detours.
+    /// For a scatter plot: the number of dots that represent all detours.
     dots: Option<u64>,
     /// For a spectrum: the peak frequencies, strongest first.
     peaks_hz: Option<Vec<f64>>,

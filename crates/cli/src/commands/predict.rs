@@ -47,14 +47,14 @@ pub struct PredictAnswer {
     /// (predicted − traced) / traced; none with copies.
     error: Option<f64>,
     largest_error_of_a_rank: Option<RankError>,
-    /// Hosts on which ranks shared cores: the error means little there.
+    /// Hosts on which ranks shared cores, where the error means little.
     shared_hosts: Vec<SharedHost>,
-    /// Ranks that lost their cores to other work: then the error means little.
+    /// Ranks that lost their cores to other work; if there are any, the error means little.
     #[serde(skip_serializing_if = "Option::is_none")]
     disturbed: Option<DisturbedAnswer>,
-    /// Their calls are unknown, and calls of others that involve them are dropped: the error is not reliable.
+    /// Ranks whose calls are unknown. Calls that involve them are dropped, so the error is not reliable.
     ranks_without_a_stream: Vec<u32>,
-    /// Ranks that call from several threads: waiting of one thread for another counts as computation.
+    /// Ranks that call MPI from several threads. Waits between their threads count as computation.
     threaded_ranks: u32,
     notes: Vec<String>,
     ranks: Vec<RankAnswer>,

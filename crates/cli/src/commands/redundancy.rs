@@ -97,7 +97,7 @@ struct RedundancyAnswer {
     noise: String,
     seed: u64,
     replicas: u32,
-    /// Over trials in which noise in communication cost anything.
+    /// Mean recovery ratio over trials in which noise in communication cost anything.
     recovery: Option<IntervalAnswer>,
     confidence: f64,
     conventional: CaseAnswer,

@@ -78,7 +78,7 @@ pub struct Findings {
     pub comparisons: Vec<Comparison>,
     /// Remarks for the user.
     pub remarks: Vec<String>,
-    /// Its section of the page.
+    /// The section of the page.
     pub section: Section,
     /// Whether any input is synthetic because the original is not public.
     pub synthesised: bool,

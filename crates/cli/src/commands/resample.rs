@@ -82,7 +82,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         let _orderly = Orderly::begin();
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    // Drawn noise or drawn times.
+    // Whether noise or times were drawn.
     let synthetic = has_drawn_source(&plan.noise) || inputs.synthetic;
     pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }

@@ -106,7 +106,7 @@ impl Drop for Busy {
 }
 
 impl Server {
-    /// Must not block: other connections wait to be accepted.
+    /// Starts a thread for a connection. Must not block: other connections wait to be accepted.
     fn begin(self: Arc<Self>, connection: TcpStream) {
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl Server {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes one; its thread then reads the end of the connection and frees its place.
+    /// Closes the oldest silent connection; its thread then reads the end of the stream and frees its place.
     fn close_a_silent_one(&self) -> bool {
         // A connection that its client closed cannot be shut down again, and frees its place by itself.
         std::iter::from_fn(|| self.silent().pop_first())

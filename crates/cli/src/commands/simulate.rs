@@ -117,8 +117,8 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
     }
 }
 
-/// Reads a schedule of which every member of a cluster needs only its own part. Checkpoints and observed runs need the
-/// whole schedule.
+/// Reads a schedule that the members of a cluster divide. None if every member needs the whole, as for checkpoints and
+/// observed runs.
 fn read_shared(plan: &Plan, members: Option<Members<'_>>) -> Outcome<Option<(Graph, Sharing)>> {
     let whole = plan.checkpoints.is_some() || plan.explain || plan.timeline.is_some();
     match (&plan.workload, members) {

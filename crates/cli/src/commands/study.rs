@@ -110,7 +110,7 @@ struct SeriesJson<'a> {
 
 #[derive(Serialize)]
 struct PointJson<'a> {
-    /// For a trace.
+    /// Copies of the trace, if the workload is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
     #[serde(flatten)]

@@ -71,7 +71,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
 /// More layers than any model has.
 const MOST_LAYERS: u64 = 10_000;
 
-/// The layers of every stage, from their sum or one by one.
+/// The layers of every stage, from their total or a list.
 fn layers(typed: &[u32], job: &Job) -> Outcome<Option<Vec<u32>>> {
     let stages = job.stages();
     let all: u64 = typed.iter().map(|&layers| u64::from(layers)).sum();

@@ -86,7 +86,8 @@ pub struct Results {
     identity: Scenario,
     identity_waits: RunWaits,
     ideal: Ideal,
-    /// In the order given; only the best keeps its trace and its individual waits.
+    /// Given hypotheses in their order, then those of a search by gain. Only the best keeps its
+    /// trace and its individual waits.
     hypotheses: Vec<Simulated>,
     /// Hypotheses that a search did not try.
     skipped: Vec<Skipped>,
@@ -118,7 +119,8 @@ struct Session<'a> {
     threads: usize,
 }
 
-/// Only the best keeps its run, for the page: many runs of a long trace would not fit into memory.
+/// Adds a result. Only the best one keeps its run, for the page: many runs of a long trace would
+/// not fit into memory.
 fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
     let best = all.iter_mut().min_by_key(|one| one.scenario.end);
     match best {
@@ -257,7 +259,7 @@ impl<'a> Session<'a> {
         Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
     }
 
-    /// A trace that has already been changed, on the network of the baseline.
+    /// Simulates a trace, with any changes already applied, on the network of the baseline.
     fn baseline(&self, trace: &Trace, what: &str) -> Outcome<Scenario> {
         let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
         self.simulate(Cow::Borrowed(trace), &base, what)

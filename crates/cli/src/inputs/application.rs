@@ -1,4 +1,4 @@
-//! From a workload that was asked for to one that can be run.
+//! Builds the workload that was requested.
 
 use crate::exit::Outcome;
 use crate::plan::workload::ApplicationRequest;

@@ -1,10 +1,10 @@
-//! From what was asked for to a collective that can be run: the table of algorithms is read and asked.
+//! Builds the collective that was requested, with an algorithm from a table unless one is named.
 
 use crate::exit::Outcome;
 use crate::plan::collective::{CollectivePlan, CollectiveRequest};
 use straggler_schedule::collectives::{Algorithm, Selector};
 
-/// A collective and what the user should know about it.
+/// A collective, with warnings for the user.
 #[derive(Debug)]
 pub struct Chosen {
     pub plan: CollectivePlan,

@@ -35,20 +35,20 @@ pub struct FileAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     pub path: String,
-    /// How many were measured.
+    /// Number of measured times.
     pub times: u64,
-    /// Of a message; nothing where the file does not tell.
+    /// Message size; None if the file does not record it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Whether they were drawn from a description, not measured.
+    /// Whether the times are synthetic, not measured.
     pub synthetic: bool,
 }
 
-/// A link class: what its messages draw.
+/// A link class, and the distributions that its messages draw from.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassAnswer {
     pub name: String,
-    /// Otherwise its parameters are those of the network.
+    /// Whether measured times were given for it; else it has the parameters of the network.
     pub measured: bool,
     #[serde(rename = "L")]
     pub latency: TableAnswer,
@@ -68,7 +68,7 @@ pub struct TableAnswer {
     pub different: usize,
 }
 
-/// Reads what was typed; nothing if nothing was.
+/// Loads the distributions; None if no option asks for them.
 pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<Option<LoadedLatency>> {
     if !options.is_given() {
         return Ok(None);
@@ -100,7 +100,7 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
     Ok(Some(LoadedLatency { drawn, answer, warnings }))
 }
 
-/// What a file gives.
+/// The contents of one file.
 struct Read {
     measured: Vec<Measured>,
     files: Vec<FileAnswer>,
@@ -174,7 +174,7 @@ impl TableAnswer {
 }
 
 impl LatencyAnswer {
-    /// Whether any of it was drawn from a description.
+    /// Whether any of the times are synthetic.
     pub fn is_synthetic(&self) -> bool {
         self.files.iter().any(|file| file.synthetic)
     }

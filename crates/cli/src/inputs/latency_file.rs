@@ -1,4 +1,4 @@
-//! Files of measured latencies: our own, and lists of times of any other program.
+//! Files of measured latencies: .lat files, and lists of times from any other program.
 
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
@@ -10,7 +10,7 @@ use straggler_model::samples::{self, SamplesError};
 use straggler_model::spelling;
 use straggler_model::units::TimeUnit;
 
-/// A measurement and what should be known of it.
+/// A measurement, with warnings about it.
 #[derive(Debug)]
 pub struct LatencyFile {
     pub name: String,
@@ -18,7 +18,7 @@ pub struct LatencyFile {
     pub warnings: Vec<String>,
 }
 
-/// So fine that bins hardly show, for times that are known exactly.
+/// The finest bins, for times that are known exactly.
 const FINE: Bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
 /// Number of cycles a list of times is cut into to detect changes: more if there are more times.
 const CYCLES: std::ops::RangeInclusive<usize> = 20..=400;
@@ -37,7 +37,7 @@ pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
             true => {
                 Failure::bad_input(format!("{name}: the file is empty: measure again, or use another file"))
             }
-            // A name that promises a measurement is not a list of times.
+            // A .lat file must be a measurement, not a list of times.
             false if path.extension().is_some_and(|ending| ending == "lat") => {
                 Failure::bad_input(format!("{name}: {}", latency::Fault::NoFormat))
             }
@@ -57,13 +57,13 @@ fn with_unit_option(before: &str, fault: &SamplesError) -> String {
     format!("{before}{fault}{option}")
 }
 
-/// Exchanges of two processes that were measured.
+/// Measured exchanges of two processes.
 #[derive(Debug)]
 pub struct Exchanges {
     pub name: String,
-    /// In order.
+    /// Ascending.
     pub times: Vec<Time>,
-    /// Of a message.
+    /// Message size.
     pub bytes: u64,
     /// Notes about the file and about skipped sizes.
     pub warnings: Vec<String>,
@@ -91,24 +91,24 @@ pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
     Ok(Exchanges { name, times, bytes, warnings, synthetic })
 }
 
-/// So many times stand for a distribution that has more.
+/// A larger sample is represented by this many times.
 const MOST_TIMES: u128 = 1 << 20;
 
-/// The times in a file, and of which messages they are.
+/// The times in a file, and the message size they belong to.
 #[derive(Debug)]
 pub struct Sample {
     pub times: Vec<Time>,
-    /// Of a message; nothing where the file does not tell.
+    /// Message size; None if the file does not record it.
     pub bytes: Option<u64>,
     /// Notes about the file and about skipped sizes.
     pub warnings: Vec<String>,
-    /// Whether they were drawn from a description.
+    /// Whether the times are synthetic, not measured.
     pub synthetic: bool,
 }
 
 impl Sample {
-    /// The times of a list; or of a measurement the exchanges of `size`, which are those of the smallest where nothing was
-    /// typed, each time as often as its bin was met, in order.
+    /// Reads a list of times, or the exchanges of `size` in a measurement (of the smallest size by default). The times
+    /// of a measurement are sorted, each repeated by the count of its bin.
     pub fn read(path: &Path, unit: Option<TimeUnit>, size: Option<u64>) -> Outcome<Sample> {
         if !is_measurement(path) {
             let fault = |fault: SamplesError| match fault.is_no_unit() {
@@ -140,8 +140,8 @@ impl Sample {
     }
 }
 
-/// Each time as often as it was met; times at even distances among all of them, where there are too many. The counts of a damaged
-/// file may add up to more than 64 bits hold.
+/// Repeats each time by its count; if there are too many, selects evenly among them. Sums in 128 bits, because the
+/// counts of a damaged file may overflow 64.
 fn spread(weighted: &[(Time, u64)]) -> Vec<Time> {
     let count: u128 = weighted.iter().map(|(_, count)| u128::from(*count)).sum();
     let kept = count.min(MOST_TIMES);
@@ -153,17 +153,17 @@ fn spread(weighted: &[(Time, u64)]) -> Vec<Time> {
     times
 }
 
-/// Whether a file is one of ours; what cannot be read is none.
+/// Whether a file is a measurement. A file that cannot be read is not.
 pub fn is_measurement(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| is_ours(&bytes))
 }
 
-/// Our own files are JSON, lists of times never.
+/// Measurements are JSON; lists of times never are.
 pub fn is_ours(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
-/// A list of times in the order in which they were measured.
+/// Turns a list of times, in the order measured, into a measurement.
 fn of_times(times: &[Time]) -> Measurement {
     let labels = Labels { kernel: "times".into(), ..Labels::default() };
     let mut series = Series::new(labels, FINE);
@@ -172,10 +172,10 @@ fn of_times(times: &[Time]) -> Measurement {
     for (index, cycle) in (0..).zip(times.chunks(in_cycle)) {
         let mut histogram = Histogram::new(FINE);
         cycle.iter().for_each(|&time| histogram.record(time));
-        // Of the same layout, so that nothing is refused.
+        // Cannot fail: both have the same bins.
         let _ = series.add_cycle(&histogram, index);
     }
-    // One cycle or a few trials each say nothing of a minimum.
+    // The cycles are arbitrary parts of the list, so their minima mean nothing.
     series.minima.clear();
     Measurement { kernel: "times".into(), series: vec![series], ..Measurement::default() }
 }

@@ -11,7 +11,7 @@ use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_
 use straggler_model::{Link, Network};
 use straggler_trace::Trace;
 
-/// Where a network would be read from, if it is a file.
+/// The path of a network, if it is a file.
 pub fn network_file(text: &str) -> PathBuf {
     text.split(',').next().unwrap_or(text).into()
 }
@@ -27,7 +27,7 @@ pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
     scaled(Network::load(text)?, scale)
 }
 
-/// The network that a trace was recorded on.
+/// Fits a network to a trace.
 pub fn fitted(trace: &Trace, scale: Option<Factor>, console: &Console) -> Outcome<Network> {
     let fit = fit(trace)
         .map_err(|fault| Failure::bad_input(format!("{fault}; or set the network with --network")))?;

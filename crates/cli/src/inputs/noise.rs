@@ -51,7 +51,7 @@ impl LoadedNoise {
     }
 }
 
-/// One offset for every process; a process without one would silently begin at 0.
+/// Reads one offset per process. Too few are an error: the other processes would silently start at 0.
 fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outcome<Arc<[Time]>> {
     let offsets = offsets::read(path)?;
     let (found, wanted) = (offsets.len() as u64, u64::from(processes));
@@ -69,12 +69,12 @@ fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outc
     Ok(offsets.into())
 }
 
-/// What a reader of the result should know about a noise trace.
+/// Warnings about repairs made while a noise trace was read.
 pub fn what_was_noticed(path: &Path, repairs: &Repairs) -> Vec<String> {
     repairs.warnings().iter().map(|warning| format!("{}: {warning}", path.display())).collect()
 }
 
-/// Whether any of the noise was drawn from a description.
+/// Whether any source is drawn from parameters or a signature instead of read from a trace.
 pub fn has_drawn_source(noise: &NoiseSpec) -> bool {
     let measured = |shape: &Shape| matches!(shape, Shape::Trace { .. } | Shape::Traces { .. });
     noise.sources.iter().any(|source| !measured(&source.shape))

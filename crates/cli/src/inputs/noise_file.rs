@@ -1,4 +1,4 @@
-//! Noise files of every kind that can be read, rtla's traces among them.
+//! Noise files in all supported formats, including traces of rtla.
 
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
@@ -6,7 +6,7 @@ use straggler_measure::sources::rtla;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::format::{self, Format, FormatOptions, Repairs};
 
-/// A recording, its format (none for rtla's), and notes about it.
+/// A recording, its format (None for traces of rtla), and warnings about it.
 #[derive(Debug)]
 pub struct NoiseFile {
     pub recording: NoiseRecording,
@@ -15,7 +15,7 @@ pub struct NoiseFile {
     pub warnings: Vec<String>,
 }
 
-/// Reads a file; `from` says its format, else it is found out.
+/// Reads a file in the format `from`; None detects the format.
 pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outcome<NoiseFile> {
     let name = path.display();
     let wrong = || mistaken(path, Wanted::Recording);

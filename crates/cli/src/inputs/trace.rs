@@ -19,16 +19,16 @@ use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory;
 use straggler_trace::import;
 
-/// A trace that was read.
+/// A trace, and the problems in its files.
 pub struct Opened {
     pub trace: Trace,
-    /// Errors in its files.
+    /// Errors and warnings about its files.
     pub findings: Vec<Finding>,
-    /// Summed over all its files; none if unknown.
+    /// Total size of its files, if known.
     pub bytes: Option<u64>,
 }
 
-/// Reads a trace in any format that is known, or a training job as one.
+/// Reads a trace in any supported format, or a training job as a trace.
 pub fn open_trace(path: &Path) -> Outcome<Opened> {
     let is_known = directory::is_trace(path) || import::detect(path).is_some();
     if path.exists() && !is_known && straggler_training::holds_job(path) {
@@ -38,7 +38,7 @@ pub fn open_trace(path: &Path) -> Outcome<Opened> {
         let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
         return Ok(Opened { trace, findings: Vec::new(), bytes: None });
     }
-    // A stream may be cut off before it can be told from others.
+    // A stream with the extension .trace may be cut off too early to be recognised; it is opened anyway.
     if path.is_file() && !directory::is_trace(path) && path.extension().is_none_or(|ending| ending != "trace")
     {
         return Err(mistaken(path, Wanted::Trace).unwrap_or_else(|| unknown(path, Wanted::Trace)));
@@ -65,7 +65,8 @@ impl Opened {
         self.unfinished(path).into_iter().chain(self.faults(path)).chain(disturbed).collect()
     }
 
-    /// A run that crashed or was killed looks like a short one.
+    /// Warns of ranks that did not reach MPI_Finalize: a run that crashed or was killed looks like
+    /// a short one.
     fn unfinished(&self, path: &Path) -> Option<String> {
         let ranks = self.unfinished_ranks();
         let text = || {
@@ -93,7 +94,7 @@ impl Opened {
         ))
     }
 
-    /// Ranks without a stream: nothing is known about them.
+    /// Ranks without a stream, about which nothing is known.
     pub fn ranks_without_a_stream(&self) -> Vec<u32> {
         let missing = self.findings.iter().filter(|finding| finding.is_about_a_missing_stream());
         missing.filter_map(|finding| finding.rank).collect()
@@ -106,7 +107,8 @@ impl Opened {
         self.unfinished_ranks() > 0 && faults().iter().all(|finding| finding.severity == Severity::Warning)
     }
 
-    /// A command that starts MPI again leaves several traces, of which only one is read.
+    /// Warns of further runs in the folder: a command that starts MPI again leaves several traces,
+    /// and only the first is read.
     pub fn warn_of_further_runs(&self, path: &Path, console: &Console) {
         let further = further_runs(path);
         if let Some(first) = further.first() {
@@ -118,13 +120,13 @@ impl Opened {
         }
     }
 
-    /// Whether its notes say that no program ran.
+    /// Whether the notes say that the trace is synthetic.
     pub fn is_synthetic(&self) -> bool {
         self.trace.notes.iter().any(|note| note.starts_with("synthetic"))
     }
 }
 
-/// Ranks of which calls are missing: their streams are at fault, or empty.
+/// Ranks with missing calls: there are findings about their streams, or these are empty.
 pub fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
     let empty = (0..).zip(&trace.ranks).filter(|(_, rank)| rank.calls.is_empty()).map(|(rank, _)| rank);
     findings.iter().filter_map(|finding| finding.rank).chain(empty).collect()

@@ -1,4 +1,4 @@
-//! From a trace that was asked for to one that can be replayed.
+//! Builds the replay of the trace that was requested.
 
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -23,14 +23,14 @@ pub struct Replayed {
     pub ranks_without_a_stream: Vec<u32>,
 }
 
-/// "there is no stream of rank 2", of many ranks the first.
+/// "there is no stream of rank 2"; of many ranks, only the first three are named.
 pub fn no_stream_of(ranks: &[u32]) -> Option<String> {
     let each: Vec<String> = ranks.iter().map(u32::to_string).collect();
     match each.as_slice() {
         [] => None,
         [one] => Some(format!("there is no stream of rank {one}")),
         [first, second, third, rest @ ..] if rest.len() > 1 => {
-            // Beyond so many, the others are not known.
+            // The list of missing ranks ends at MOST_MISSING, so the number of further ones is unknown.
             let more =
                 if each.len() < MOST_MISSING { format!("{} more", rest.len()) } else { "others".into() };
             Some(format!("there is no stream of ranks {first}, {second}, {third} and {more}"))
@@ -70,7 +70,7 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     Ok(Replayed { trace, recording, playback, is_synthetic, ranks_without_a_stream })
 }
 
-/// A trace with its collectives built; prints what was dropped or guessed.
+/// Builds a replay of a trace; prints what was dropped or guessed.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
     let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request, trace, &[]))?;
     tell(&recording, console);
@@ -85,7 +85,7 @@ enum Unusable {
 }
 
 impl Unusable {
-    /// Where streams are missing, that is the fault, and what lacks its partner only follows from it.
+    /// If streams are missing, reports these: unmatched calls are only a consequence.
     fn failure(self, request: &TraceRequest, trace: &Trace, without_a_stream: &[u32]) -> Failure {
         let paused = trace.ranks.iter().position(|rank| !Pauses::of(rank).is_empty());
         let path = request.path.display();
@@ -110,7 +110,7 @@ impl Unusable {
     }
 }
 
-/// A killed run ends at a different call on every rank: calls without a partner at its end are dropped.
+/// Drops unmatched calls: a killed run ends at a different call on every rank.
 fn without_partners(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Arc<TracedRun>> {
     console.warn("the run was cut short: calls at its end without a partner are dropped");
     let mut request = request.clone();

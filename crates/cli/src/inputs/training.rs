@@ -20,7 +20,7 @@ pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     })
 }
 
-/// Whole tables: the published analysis needs every row.
+/// Reads tables that must be complete: the published analysis needs every row.
 pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
     let table = read_tables(tables).map_err(Failure::bad_input_of)?;
     match table.faults.notes().first() {
@@ -32,7 +32,7 @@ pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
     }
 }
 
-/// The tables among what was named, where these are tables: files, or those of a folder.
+/// The tables among the given paths; None unless all are tables.
 pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
     straggler_training::tables(paths).map_err(|error| match error {
         TableError::Io { path, source } => unreadable(&path, &source),
@@ -40,7 +40,7 @@ pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
     })
 }
 
-/// A job as a trace, with the recorded sizes of messages, or those that their times suggest.
+/// A job as a trace, with message sizes as recorded or guessed from transfer times.
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
     let sizes = Sizes::of(&job);
@@ -60,11 +60,11 @@ pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     Ok(trace)
 }
 
-/// A note on traces of kernels.
+/// Note for jobs that consist of single kernels.
 pub const GUESSED_IF_UNKNOWN: &str =
     "sizes of communications that the recording does not give are guessed from 25 GB/s";
 
-/// Writes a table that is made up, as the end of its name says.
+/// Writes a synthetic table, in the format of the file extension.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
     let format = TableFormat::of(path)?;
     interrupt::or_interrupted(replace_file(path, |mut out| match format {
@@ -73,7 +73,7 @@ pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
     }))
 }
 
-/// The description of a job: the one that was named, or what the recorder put beside the tables.
+/// The metadata of a job: from the given file, or from meta.yaml beside the tables.
 pub fn meta(path: Option<&Path>, tables: &[PathBuf]) -> Outcome<Option<Meta>> {
     let Some(path) = path else { return Ok(tables.first().and_then(|table| meta_beside(table))) };
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
@@ -87,7 +87,7 @@ fn meta_beside(table: &Path) -> Option<Meta> {
     Meta::parse(&std::fs::read_to_string(folder.join("meta.yaml")).ok()?).ok()
 }
 
-/// What a description says and the recording does not.
+/// Warns if the metadata and the recording differ in ranks or stages.
 pub fn differs(meta: &Meta, dp_ranks: u32, stages: u32) -> Option<String> {
     if (meta.dp, meta.pp) == (dp_ranks, stages) {
         return None;

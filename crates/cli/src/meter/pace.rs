@@ -14,7 +14,7 @@ pub struct Pace {
     all: u64,
     now: f64,
     ahead: u64,
-    /// In seconds after the start; the remaining work is cut short then.
+    /// Time limit in seconds after the start; the remaining work is cut short then.
     end: f64,
 }
 
@@ -41,8 +41,8 @@ impl Pace {
         self.now = now.max(0.0);
     }
 
-    /// Messages per second over all work so far: the cost of a message differs so much between collectives that the latest
-    /// ones predict the next ones worse than the average.
+    /// Messages per second over all work so far. The cost of a message differs so much between collectives that the
+    /// latest rate predicts the next worse than the average does.
     fn rate(&self) -> f64 {
         (PRIOR * self.expected + self.all as f64) / (PRIOR + self.now)
     }

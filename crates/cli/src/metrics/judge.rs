@@ -1,4 +1,4 @@
-//! Whether results keep their limits.
+//! Checks results against their limits.
 
 use super::{Metric, MetricKind, MetricUnit, prometheus};
 use crate::args::checks::{ChecksOption, Limit, LimitValue};
@@ -11,7 +11,7 @@ use straggler_analysis::latency::gate::GateOutcome;
 use straggler_model::spelling;
 use straggler_report::numbers::grouped;
 
-/// Refuses limits on what a command does not find, in units that do not fit, and files that cannot be written.
+/// Rejects limits on unknown metrics or in wrong units, and a metrics file in a missing folder.
 pub fn refuse_unknown(checks: &ChecksOption, kinds: &[&'static MetricKind]) -> Outcome<()> {
     for limit in &checks.fail_if {
         let names = || kinds.iter().map(|kind| kind.name);
@@ -44,12 +44,12 @@ fn number(limit: &Limit, unit: MetricUnit) -> Result<f64, String> {
     }
 }
 
-/// What became of a limit on one metric.
+/// The outcome of a limit on one metric.
 #[derive(Clone, Debug, Serialize)]
 pub struct LimitAnswer {
     limit: String,
     metric: String,
-    /// Nothing where it was not found.
+    /// None if nothing was found.
     value: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<[Option<f64>; 2]>,
@@ -58,7 +58,7 @@ pub struct LimitAnswer {
     says: String,
 }
 
-/// Limits that were judged, and metrics that are to be written.
+/// Judged limits, and the metrics to write.
 #[derive(Debug)]
 pub struct Checked {
     pub limits: Vec<LimitAnswer>,
@@ -67,7 +67,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// A limit that cannot be judged is an error: a gate that looks at nothing would always be open.
+    /// Judges all limits. A limit that matches no metric is an error: it would always pass.
     pub fn of(checks: &ChecksOption, metrics: Vec<Metric>) -> Outcome<Checked> {
         let mut limits = Vec::new();
         for limit in &checks.fail_if {
@@ -80,7 +80,8 @@ impl Checked {
         Ok(Checked { limits, metrics, file: checks.prometheus.clone() })
     }
 
-    /// Writes the metrics, tells what is undecided, and fails if a limit is exceeded. Comes last: everything else is written by then.
+    /// Writes the metrics, warns of undecided limits, and fails if a limit is exceeded. Must be called last, when
+    /// everything else is written.
     pub fn finish(self, console: &Console) -> Outcome<()> {
         if let Some(path) = &self.file {
             prometheus::write(path, &self.metrics)?;
@@ -100,7 +101,7 @@ impl Checked {
 }
 
 impl Checked {
-    /// Limits that every result keeps.
+    /// Limits that all their metrics passed.
     fn kept(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.limits.iter().map(|limit| limit.limit.as_str()).collect();
         all.dedup();
@@ -154,14 +155,14 @@ fn no_label(text: &str, metrics: &[&Metric]) -> String {
 
 fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
     let unit = metric.kind.unit;
-    // Units were compared before the work began.
+    // Units were checked before the work, in `refuse_unknown`.
     let bound = number(limit, unit).unwrap_or(f64::NAN);
     let beyond = |value: f64| if limit.above { value > bound } else { value < bound };
     let [low, high] = metric.interval.unwrap_or([metric.value; 2]);
     let outcome = match [low, high, metric.value].map(beyond) {
         [true, true, _] => GateOutcome::Tripped,
         [false, false, false] => GateOutcome::Passed,
-        // Searched too little to know: a value that was not found may lie beyond the limit.
+        // Not if the value is infinite: nothing was found, but it may lie beyond the end of the search.
         [_, _, false] if metric.value.is_finite() => GateOutcome::Passed,
         _ => GateOutcome::Undecided,
     };

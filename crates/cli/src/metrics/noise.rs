@@ -24,20 +24,20 @@ static SOURCE: MetricKind = MetricKind {
 
 pub const KINDS: &[&MetricKind] = &[&OVERHEAD, &RATE, &LONGEST, &SOURCE];
 
-/// What one recording or one description says.
+/// The numbers of a noise recording or a noise spec.
 #[derive(Debug)]
 pub struct NoiseNumbers {
     pub overhead: f64,
     pub interval: Option<[f64; 2]>,
-    /// In a second of a core; nothing of what happens once.
+    /// Detours per second on one core; None for noise that happens only once.
     pub rate_hz: Option<f64>,
     pub longest: Time,
-    /// Names, and the share of the time that each takes.
+    /// Name of each source, and the share of the time it takes.
     pub sources: Vec<(String, f64)>,
 }
 
 impl NoiseNumbers {
-    /// Of measured noise.
+    /// The numbers of measured noise.
     pub fn of(analysis: &Analysis) -> NoiseNumbers {
         let overhead = &analysis.overhead;
         let seconds = Time(overhead.length_ps).seconds();

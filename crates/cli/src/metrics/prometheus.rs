@@ -1,4 +1,4 @@
-//! Metrics in the text format of Prometheus, for the collector of text files of its node_exporter.
+//! Metrics in the Prometheus text format, for the textfile collector of node_exporter.
 
 use super::{Metric, MetricUnit};
 use crate::exit::{Exit, Failure, Outcome};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_report::replace_file;
 
-/// Writes the metrics, whole or not at all: the collector may look at any moment.
+/// Writes the metrics atomically: the collector may read them at any moment.
 pub fn write(path: &Path, metrics: &[Metric]) -> Outcome<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     let text = text(metrics, now).map_err(|fault| Failure::new(Exit::CheckFailed, fault))?;
@@ -54,7 +54,7 @@ fn text(metrics: &[Metric], now: f64) -> prometheus::Result<String> {
     TextEncoder::new().encode_to_string(&registry.gather())
 }
 
-/// Names of Prometheus end with their unit.
+/// Metric names in Prometheus end with their unit.
 fn suffix(unit: MetricUnit) -> &'static str {
     match unit {
         MetricUnit::Ratio => "_ratio",

@@ -1,4 +1,4 @@
-//! What noise costs, over numbers of processes.
+//! Metrics of what noise costs, by number of processes.
 
 use super::{Metric, MetricKind, MetricUnit};
 
@@ -17,10 +17,10 @@ pub static INFLECTION: MetricKind = MetricKind {
 pub static NOISE_SHARE: MetricKind =
     MetricKind { name: "noise_share", unit: MetricUnit::Ratio, help: "Share of the time lost to noise" };
 
-/// Of assessments.
+/// Metrics of assessments.
 pub const OF_ASSESS: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION, &NOISE_SHARE];
 
-/// Of studies.
+/// Metrics of studies.
 pub const OF_STUDY: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION];
 
 /// The slowdown of an operation or a series.
@@ -28,7 +28,7 @@ pub fn metric(name: &str, processes: u32, median: f64) -> Metric {
     Metric::new(&SLOWDOWN, median).label("workload", name).on(processes)
 }
 
-/// Where noise begins to dominate, or up to where it does not.
+/// The scale from which noise dominates; infinite above the largest searched scale if not found.
 pub fn inflection(name: &str, found: Option<u32>, searched: u32) -> Metric {
     let metric = match found {
         Some(processes) => Metric::new(&INFLECTION, processes.into()),

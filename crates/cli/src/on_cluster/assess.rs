@@ -32,7 +32,8 @@ impl std::fmt::Debug for Assessment {
 }
 
 impl Assessment {
-    /// On failure the error is already printed, and only the exit code is returned. Only the first process touches files.
+    /// Prepares an assessment. A failure is already printed, so only its exit code is returned. Only the first process
+    /// touches files.
     pub fn new(typed: AssessNodes, common: &Common, first: bool) -> Result<Assessment, u8> {
         interrupt::listen();
         let orderly = Orderly::begin();

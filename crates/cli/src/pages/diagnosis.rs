@@ -12,7 +12,7 @@ use straggler_analysis::latency::{Diagnosis, Distribution, Group};
 use straggler_report::numbers::{counted, percent};
 use straggler_report::page::{Page, Section};
 
-/// The page of a file among other results.
+/// The page of one latency file, for a report on several results.
 pub fn page_of_file(path: &Path) -> Outcome<Page> {
     let file = latency_file::read(path, None)?;
     let groups = latency_file::groups(&file, None)?;
@@ -67,7 +67,7 @@ fn section(answer: &DiagnosisAnswer, found: &GroupFound, group: Option<&Group>, 
     section
 }
 
-/// Fewer minima have no density.
+/// Fewer minima are too few for a density.
 const LEAST_MINIMA: u64 = 30;
 
 fn charts(section: &mut Section, answer: &DiagnosisAnswer, found: &GroupFound, group: &Group, command: &str) {
@@ -98,7 +98,7 @@ fn charts(section: &mut Section, answer: &DiagnosisAnswer, found: &GroupFound, g
     section.blocks.extend(latency::cycles(&group.cycles, command, answer.synthetic).map(Into::into));
 }
 
-/// The group that belongs to what was found of it.
+/// The group that a result belongs to.
 fn group_of<'a>(found: &GroupFound, groups: &'a [Group]) -> Option<&'a Group> {
     groups.iter().find(|group| group.labels == found.labels)
 }

@@ -11,9 +11,9 @@ pub struct Named<'a> {
     pub distribution: &'a Distribution,
 }
 
-/// Points of a curve, about.
+/// Approximate number of points of a curve.
 const POINTS: f64 = 250.0;
-/// The finest steps of times, as a factor less one: what bins can tell.
+/// Smallest logarithmic step between points: about the width of a bin.
 const FINEST: f64 = 0.008;
 const SECONDS: f64 = 1e-12;
 
@@ -21,7 +21,8 @@ fn times() -> Axis {
     Axis::new("time of a trial", Unit::Seconds, Scale::Log10)
 }
 
-/// Counts in steps of equal ratio: where they begin, their size on a logarithmic axis, and the counts.
+/// Counts trials in steps of equal ratio. Returns the logarithm of the start, the logarithmic step,
+/// and the counts.
 fn stepped(distribution: &Distribution) -> (f64, f64, Vec<f64>) {
     let (low, high) = distribution.known_range().unwrap_or((1.0, 1.0));
     let low = low.max(1.0);
@@ -30,7 +31,7 @@ fn stepped(distribution: &Distribution) -> (f64, f64, Vec<f64>) {
     (from, step, counts)
 }
 
-/// How dense trials are, per microsecond; both axes are logarithmic.
+/// Density of trials per microsecond; both axes are logarithmic.
 pub fn density(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
     let line = |one: &Named<'_>| curve(&one.name, densities(one.distribution).into_iter());
     let y = Axis::new("density per µs", Unit::None, Scale::Log10);
@@ -38,13 +39,13 @@ pub fn density(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
     Chart::new("Probability density", command, lines).synthetic(synthetic)
 }
 
-/// Least trials per step of the density: with single bins the curve would be a comb.
+/// Fewest trials per point of the density: single bins would make the curve a comb.
 const TOGETHER: f64 = 3.0;
 /// More empty steps than this are a gap, not chance.
 const GAP: usize = 4;
 
-/// Times in seconds and densities per microsecond. At both ends of a gap the curve falls to a floor below all of its
-/// points, since a logarithmic axis has no 0; between them there is a point without a density, which no line crosses.
+/// Times in seconds and densities per microsecond. At both ends of a gap the curve falls to a floor below all its
+/// points, because a logarithmic axis has no 0. A NaN between them interrupts the line.
 fn densities(distribution: &Distribution) -> Vec<(f64, f64)> {
     let (from, step, counts) = stepped(distribution);
     let edge = |place: usize| (from + place as f64 * step).exp();
@@ -90,7 +91,7 @@ pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart 
     Chart::new("Cumulative distribution", command, lines).synthetic(synthetic)
 }
 
-/// The share of trials beyond a time, on logarithmic axes: every quantile of the tail can be read.
+/// The share of trials beyond a time, on logarithmic axes, to read quantiles of the tail.
 pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthetic: bool) -> Chart {
     let line = |one: &Named<'_>| {
         let points = shares_below(one.distribution).into_iter().map(|(at, share)| (at, 1.0 - share));
@@ -131,11 +132,11 @@ pub fn heat(pairs: &Pairs, command: &str, synthetic: bool) -> Chart {
     let ranks: Vec<f64> = pairs.ranks.iter().map(|&rank| f64::from(rank)).collect();
     let mut values = vec![f64::NAN; ranks.len() * ranks.len()];
     let place = |rank| pairs.ranks.partition_point(|&other| other < rank);
-    // A median outside the bins leaves its place empty.
+    // A pair whose median lies outside the bins stays empty.
     for pair in pairs.pairs.iter().filter(|pair| pair.outside.is_none()) {
         let (from, to) = (place(pair.from), place(pair.to));
         values[from * ranks.len() + to] = pair.median_ps * SECONDS;
-        // A pair that was measured in one direction only stands for both.
+        // A pair measured in one direction only fills both cells.
         let turned = &mut values[to * ranks.len() + from];
         if turned.is_nan() {
             *turned = pair.median_ps * SECONDS;
@@ -145,7 +146,7 @@ pub fn heat(pairs: &Pairs, command: &str, synthetic: bool) -> Chart {
     Chart::new("Pairs of processes", command, heat).synthetic(synthetic)
 }
 
-/// Medians of cycles over the run; nothing where there are few.
+/// Medians of cycles over the run. None for fewer than three cycles, or several series of cycles.
 pub fn cycles(cycles: &[Vec<Cycle>], command: &str, synthetic: bool) -> Option<Chart> {
     let mut all: Vec<&Cycle> = cycles.iter().flatten().collect();
     all.sort_by_key(|cycle| cycle.started_ns);
@@ -153,10 +154,10 @@ pub fn cycles(cycles: &[Vec<Cycle>], command: &str, synthetic: bool) -> Option<C
     if all.len() < 3 || cycles.len() > 1 {
         return None;
     }
-    // Lists of times do not tell when they were measured: their cycles are numbered.
+    // Lists of times do not record when they were measured, so their cycles are numbered.
     let timed = first > 1_000_000;
     let unit = if timed { 1e-9 } else { 1.0 };
-    // Of a median outside the bins only a bound is known, which is no point of a curve.
+    // A median outside the bins is only a bound, which is not drawn.
     let known = all.iter().filter(|cycle| cycle.median_outside.is_none());
     let points =
         known.map(|cycle| ((cycle.started_ns - first) as f64 * unit, cycle.median.ps() as f64 * SECONDS));

@@ -1,5 +1,4 @@
-//! Noise as a section: every detour, how long they are, at which frequencies they come back, and who makes
-//! them.
+//! The page of noise: every detour, their durations, their frequencies, and their sources.
 
 use crate::answers::noise::{opening, tables};
 use crate::invocation::command_line;

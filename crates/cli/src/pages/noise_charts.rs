@@ -1,4 +1,4 @@
-//! Charts of a recording of noise, for pages and pictures alike.
+//! Charts of a noise recording, for pages and pictures.
 
 use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorted_durations};
 use straggler_analysis::noise::spectrum::{self, Point};
@@ -9,18 +9,18 @@ use straggler_report::page::{
     Scatter, Unit,
 };
 
-/// Sources with a separate curve; the rest is in the curve of all.
+/// Most sources with a curve of their own; the curve of all detours includes the rest.
 const MOST_CURVES: usize = 7;
-/// Lines of a spectrum that are marked.
+/// Most marked lines of a spectrum.
 const MOST_PEAKS: usize = 12;
 
-/// Detours of one source, by core and time: when they came and how long they were.
+/// Detours of one source, by core and time: start and duration.
 struct Source<'a> {
     name: &'a str,
     detours: Vec<(Time, Time)>,
 }
 
-/// Sources that have detours, those that take most time first.
+/// Sources that have detours, sorted by lost time, the largest first.
 fn by_source(recording: &NoiseRecording) -> Vec<Source<'_>> {
     let named = recording.sources.iter().map(|source| source.name.as_str());
     let mut all: Vec<Source<'_>> = named.map(|name| Source { name, detours: Vec::new() }).collect();
@@ -41,25 +41,25 @@ fn durations() -> Axis {
     Axis::new("duration of the detour", Unit::Seconds, Scale::Log10)
 }
 
-/// The time of the longest recorded core.
+/// Length of the longest recording of a core.
 pub fn length(recording: &NoiseRecording) -> Time {
     recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO)
 }
 
-/// Every detour a dot. This is the view of Figure 1 of Hoefler, Schneider and Lumsdaine, "Characterizing the Influence
-/// of System Noise on Large-Scale Applications by Simulation" (SC 2010).
+/// One dot per detour, as in Figure 1 of Hoefler, Schneider and Lumsdaine, "Characterizing the Influence of System
+/// Noise on Large-Scale Applications by Simulation" (SC 2010).
 pub fn scatter(recording: &NoiseRecording) -> Scatter {
     let series = by_source(recording).into_iter().map(|source| {
         let seconds = |(start, duration): &(Time, Time)| (start.seconds(), duration.seconds());
         let (x, y) = source.detours.iter().map(seconds).unzip();
         PointSeries { name: source.name.into(), x, y }
     });
-    // All of the recording is shown, even where nothing happened.
+    // The axis covers the whole recording, including parts without detours.
     let x = Axis::linear("time since the start", Unit::Seconds).covering(0.0, length(recording).seconds());
     Scatter { x, y: durations(), series: series.collect() }
 }
 
-/// Durations of all detours, and of those sources that take most time.
+/// Durations of all detours, and of the sources that take most time.
 pub fn distribution(recording: &NoiseRecording) -> Distribution {
     let all = sorted_durations(recording).into_iter().map(|ps| Time(ps).seconds()).collect();
     let mut series = vec![Sample { name: "all detours".into(), values: all }];
@@ -74,8 +74,8 @@ pub fn distribution(recording: &NoiseRecording) -> Distribution {
     Distribution { x: durations(), series }
 }
 
-/// How many detours there are of which length: all, and of those sources that take most time. Both axes are
-/// logarithmic, so that a tick that comes a thousand times and a daemon that comes twice are both seen.
+/// Number of detours by duration: all, and of the sources that take most time. Both axes are logarithmic,
+/// so that a tick that comes a thousand times and a daemon that comes twice are both visible.
 pub fn histogram(recording: &NoiseRecording) -> Histogram {
     let bins = bins(&sorted_durations(recording));
     let first = bins.first().map(|bin| Time(bin.from_ps).seconds());
@@ -128,7 +128,7 @@ pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
     }
 }
 
-/// A line sits on the curve, whose points are the largest of their neighbourhoods.
+/// Marks a spectral line at the nearest point of the curve, whose points are local maxima.
 fn peak(line: &spectrum::Line, curve: &[Point]) -> Option<Mark> {
     let distance = |point: &Point| (point.frequency_hz / line.frequency_hz).ln().abs();
     let nearest = curve.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use straggler_report::page::{Facts, Page};
 
-/// Folders in folders are searched down to this depth.
+/// Subfolders are searched down to this depth.
 const DEPTH: usize = 4;
-/// More files than this are no results of one person's work.
+/// A folder with more files is not a folder of results.
 const MOST_FILES: usize = 10_000;
 
 /// A file that is not in the page, and why.
@@ -93,7 +93,7 @@ impl File {
     }
 }
 
-/// Hidden files are none of ours, and links could lead round in circles.
+/// Collects the files of a folder. Skips hidden files, and links, which could form cycles.
 fn look_into(folder: &Path, depth: usize, files: &mut Vec<File>) -> Outcome<()> {
     let fault = |fault: std::io::Error| unreadable(folder, &fault);
     let mut entries =
@@ -131,7 +131,7 @@ fn belongs_to_others(path: &Path) -> bool {
     (name || ending) && pages.next().is_some()
 }
 
-/// One page as it is; several become sections of one.
+/// Returns a single page unchanged; joins several as sections of one.
 fn joined(mut found: Vec<Found>) -> Page {
     if found.len() == 1
         && let Some(only) = found.pop()
@@ -163,7 +163,7 @@ fn joined(mut found: Vec<Found>) -> Page {
     whole
 }
 
-/// The error if nothing was found.
+/// The error when nothing was found.
 fn nothing(inputs: &[PathBuf], skipped: &[Skipped]) -> Failure {
     let names: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
     let skipped: String =

@@ -22,16 +22,16 @@ use straggler_report::page::{
 /// Most series in one chart; more are split by workload.
 const TOGETHER: usize = 4;
 
-/// Beyond this many outliers of a box the largest are drawn.
+/// Most outliers drawn per box: the largest ones.
 const MOST_OUTLIERS: usize = 500;
 
-/// Slowdowns beyond this many thresholds are drawn on a logarithmic axis.
+/// If a slowdown exceeds this many times the threshold, the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
 /// A series and its name.
 type Named<'a> = (&'a Series, String);
 
-/// The page of results that were found without theirs.
+/// The page of the results in a file.
 pub fn page_of_results(path: &Path) -> Outcome<Page> {
     let (name, results, about) = read_results(path)?;
     Ok(page(&name, "", &series(&results, THRESHOLD), &about, THRESHOLD, &command_line()))
@@ -67,7 +67,7 @@ pub fn page(
     page
 }
 
-/// Series that are drawn together, and what they have in common.
+/// Series that are drawn together, with their common title.
 fn groups<'a, 'b>(named: &'b [Named<'a>]) -> Vec<(String, &'b [Named<'a>])> {
     if named.len() <= TOGETHER {
         return vec![("Results".into(), named)];
@@ -92,7 +92,7 @@ fn section(title: String, group: &[Named<'_>], threshold: f64, command: &str) ->
     section
 }
 
-/// Whether the noise was drawn from a description.
+/// Whether the noise is synthetic.
 fn is_synthetic(series: &Series) -> bool {
     series.coordinates().is_some_and(|at| at.noise.parse().is_ok_and(|noise| has_drawn_source(&noise)))
 }
@@ -171,7 +171,7 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
         let x = f64::from(series.inflection?);
         Some(Mark { x: Some(x), y: None, name: format!("{}: bottleneck", short_name(name, group)) })
     }));
-    // Beside a slowdown of thousands of per cent nobody sees one of ten, which matters.
+    // On a linear axis, a slowdown of ten percent is invisible beside one of thousands.
     let largest = group.iter().flat_map(|(series, _)| &series.points).map(|summary| summary.median_slowdown);
     let wide = largest.fold(0.0, f64::max) > WIDE * threshold;
     let scale = if wide { Scale::Log10 } else { Scale::Linear };
@@ -186,7 +186,7 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
     ))
 }
 
-/// The first part of a name, if no other series has the same: what varies over a study makes names long.
+/// The first part of a name if it is unique in the group, because full names are long.
 fn short_name<'a>(name: &'a str, group: &[Named<'_>]) -> &'a str {
     let first = |name: &'a str| name.split(", ").next().unwrap_or(name);
     let is_same = |(_, other): &&Named<'_>| other.split(", ").next() == Some(first(name));

@@ -12,7 +12,7 @@ pub fn chart(run: &trace::Timeline, command: &str, synthetic: bool) -> Chart {
     Chart::new("What happens when", command, timeline).synthetic(synthetic)
 }
 
-/// The page of a timeline that was written to a file.
+/// The page of a timeline read from a file.
 pub fn page(run: &Run, name: &str) -> Page {
     let about = |key: &str| run.about.get(key).and_then(|value| value.as_str());
     let command = about("command").map_or_else(command_line, String::from);

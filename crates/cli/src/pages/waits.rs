@@ -8,7 +8,7 @@ use straggler_report::page::{Activity, ActivityRole, Arrow, Kind, NOBODY, Timeli
 use straggler_trace::profile::is_counted;
 use straggler_trace::{Class, Trace};
 
-/// Ranks and calls that are shown at most.
+/// Most ranks and calls shown.
 const MOST_RANKS: usize = 256;
 const MOST_CALLS: usize = 200_000;
 
@@ -51,7 +51,7 @@ impl Shown {
 /// A run whose waits are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What its rows are called, behind their rank.
+    /// Name of its rows, after the rank.
     pub name: &'a str,
     pub trace: &'a Trace,
     pub states: &'a WaitStates,
@@ -62,7 +62,7 @@ pub fn waits(trace: &Trace, states: &WaitStates, shown: Shown) -> Timeline {
     beside(&[Run { name: "", trace, states }], shown)
 }
 
-/// The same of several runs, the rows of a rank one below the other.
+/// The same for several runs; the rows of a rank are below each other.
 pub fn beside(runs: &[Run<'_>], shown: Shown) -> Timeline {
     let patterns = kinds(runs);
     let of_pattern = |pattern: &Pattern| Kind { name: plain(pattern.name()), role: ActivityRole::Wait };
@@ -88,7 +88,7 @@ pub fn beside(runs: &[Run<'_>], shown: Shown) -> Timeline {
     painter.timeline
 }
 
-/// The patterns that occur, with their kinds.
+/// The patterns that occur, each with its kind of activity.
 fn kinds(runs: &[Run<'_>]) -> BTreeMap<Pattern, u8> {
     let totals: Vec<Totals> = runs.iter().map(|run| run.states.total()).collect();
     let there =
@@ -100,7 +100,7 @@ struct Painter {
     timeline: Timeline,
     kinds: BTreeMap<Pattern, u8>,
     runs: u32,
-    /// The run that is drawn.
+    /// Index of the run being drawn.
     run: u32,
 }
 
@@ -109,7 +109,7 @@ impl Painter {
         rank * self.runs + self.run
     }
 
-    /// The first thread of a rank.
+    /// Draws the calls of a rank's first thread.
     fn rank(&mut self, trace: &Trace, rank: Rank, mut waits: &[Wait], until: Time) {
         let calls = trace.ranks[rank as usize].calls.iter();
         let mut now: Option<Time> = None;
@@ -136,7 +136,8 @@ impl Painter {
         }
     }
 
-    /// The wait for others at the begin of a call, and what is left of the call before those at its end.
+    /// Draws the waits at the start of a call, with arrows. Returns the rest of the call, without the
+    /// waits at its end, which have no cause.
     fn waits(&mut self, trace: &Trace, rank: Rank, waits: &[Wait], [enter, exit]: [Time; 2]) -> [Time; 2] {
         let mut left = [enter, exit];
         for wait in waits {
@@ -169,7 +170,7 @@ fn push(timeline: &mut Timeline, row: u32, kind: u8, start: Time, end: Time) {
     }
 }
 
-/// Where the critical path is when.
+/// The rank of the critical path over time.
 pub fn path(path: &CriticalPath, shown: Shown) -> Timeline {
     let kinds = vec![Kind { name: "on the critical path".into(), role: ActivityRole::Noise }];
     let mut timeline = Timeline { rows: shown.rows(), kinds, ..Timeline::default() };

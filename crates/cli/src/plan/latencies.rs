@@ -40,7 +40,7 @@ impl Check for Merge {
     }
 }
 
-/// Trials that are there twice would count twice, and a file that is written over is lost.
+/// Rejects a file given twice, whose trials would count twice, and an output that is one of the inputs.
 fn refuse_same_files(typed: &Merge) -> Outcome<()> {
     let place = |path: &Path| path.canonicalize().ok();
     for (number, path) in typed.files.iter().enumerate() {

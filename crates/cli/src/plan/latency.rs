@@ -14,7 +14,7 @@ pub enum Plan {
     Listen {
         address: String,
         token: Option<String>,
-        /// The first of these answers.
+        /// The first of these cores answers.
         cores: Option<Vec<u32>>,
     },
 }

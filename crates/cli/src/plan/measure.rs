@@ -26,7 +26,7 @@ pub struct Plan {
     pub checks: ChecksOption,
 }
 
-/// What is done with the kernel.
+/// What to do with the measurement kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     Runs { count: u32, choose: Choose },
@@ -42,7 +42,7 @@ const SELF_TEST_LENGTH: Time = Time::from_ns(3_000_000_000);
 const SHORTEST: Time = Time::from_ns(1_000_000);
 const LONGEST: Time = Time::from_ns(86_400_000_000_000);
 
-/// Of quanta: a loss of two percent counts as disturbed.
+/// Threshold for quanta: a loss of two percent counts as disturbed.
 const QUANTUM_FACTOR: f64 = 1.02;
 
 impl Plan {

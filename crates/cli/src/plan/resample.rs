@@ -91,7 +91,7 @@ impl Plan {
     }
 }
 
-/// Memory is the only limit.
+/// Fails if the idle times of a case would take more than a gigabyte of memory.
 fn fits(case: &Case) -> Outcome<()> {
     let most = MOST_IDLE_TIMES / u64::from(case.processors);
     if u64::from(case.samples) <= most {

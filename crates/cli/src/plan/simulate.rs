@@ -84,7 +84,7 @@ pub struct NoisePlan {
 }
 
 impl NoisePlan {
-    /// What it reads.
+    /// The files it reads.
     pub fn files(&self) -> Vec<PathBuf> {
         self.spec.files().into_iter().chain(self.offsets.clone()).collect()
     }
@@ -187,7 +187,7 @@ impl NoisePlan {
     }
 }
 
-/// Names without an extension are left alone: pipes and devices have none.
+/// Rejects unknown extensions. Names without one are accepted: pipes and devices have none.
 fn refuse_other_extensions(option: &str, path: Option<&Path>, known: &[&str]) -> Outcome<()> {
     let Some(path) = path else { return Ok(()) };
     let Some(extension) = path.extension() else { return Ok(()) };

@@ -131,7 +131,7 @@ impl Plan {
         self.tasks() == 1 && !matches!(self.job.what, JobKind::Measure(_))
     }
 
-    /// Measurements between ranks need two of them.
+    /// Rejects a single rank for measurements between ranks.
     fn refuse_too_few(&self) -> Outcome<()> {
         let needs_two = matches!(self.job.what, JobKind::Measure(Measure::Latency | Measure::LogGp));
         if needs_two && self.tasks() < 2 {
@@ -145,7 +145,7 @@ impl Plan {
     }
 }
 
-/// `--seed` and `--threads` are options of every command. Here they can only be meant for the job.
+/// Rejects `--seed` and `--threads`: every command accepts them, but here they must be given for the job.
 fn refuse_misplaced(common: &Common) -> Outcome<()> {
     if common.threads.is_some() {
         return Err(Failure::usage(
@@ -213,7 +213,7 @@ fn parse(command: &[&str], words: Vec<OsString>) -> Outcome<Cli> {
     })
 }
 
-/// As many CPUs as the program has threads; an assessment measures every core of its nodes.
+/// One CPU per thread of the program. An assessment measures every core of its nodes, so it gets all CPUs.
 fn cpus_per_task(what: &JobKind, given: Option<u32>, threads: Option<u32>) -> Outcome<Option<u32>> {
     match (given, threads) {
         (Some(cpus), Some(threads)) if threads > cpus => Err(Failure::usage(format!(

@@ -26,7 +26,7 @@ impl Check for Run {
     fn check(&self) -> Outcome<()> {
         refuse_unknown(&self.checks, slowdown::OF_STUDY)?;
         let folder = self.folder();
-        // A file that is missing or a folder is refused when it is read, in the words of every other command.
+        // A missing file or a folder is rejected when it is read, with the same message as in other commands.
         if folder == self.file && self.file.is_file() {
             return Err(Failure::usage(
                 "the results cannot lie where the study's own file is: give another folder with -o",
@@ -37,14 +37,14 @@ impl Check for Run {
 }
 
 impl Run {
-    /// Where the results go.
+    /// The folder for the results.
     pub fn folder(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| self.file.with_extension(""))
     }
 }
 
 impl Export {
-    /// As the name ends; a summary is no table of runs.
+    /// The format of the file extension. A summary cannot be Parquet, which holds tables of runs.
     pub fn format(&self) -> Outcome<Format> {
         match Format::for_path(&self.output) {
             None => Err(Failure::usage(format!(

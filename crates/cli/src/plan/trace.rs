@@ -37,7 +37,7 @@ impl Check for Trace {
 }
 
 impl Convert {
-    /// As given, or as the name ends.
+    /// The given format, or that of the file extension.
     pub fn target(&self) -> Outcome<Target> {
         self.to.or_else(|| Target::of_ending(&self.output)).ok_or_else(|| {
             Failure::usage(format!(

@@ -57,7 +57,7 @@ fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
     Ok(())
 }
 
-/// What a table is written as, by the end of its name.
+/// Format of a written table, by file extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableFormat {
     Csv,

@@ -3,13 +3,13 @@
 use crate::exit::Outcome;
 use std::ops::Deref;
 
-/// Options that may contradict each other, or name places where nothing can be written.
+/// Options that may contradict each other, or name places that cannot be written.
 pub trait Check {
-    /// Everything that can be found out without doing the work.
+    /// Checks everything that can be checked without doing the work.
     fn check(&self) -> Outcome<()>;
 }
 
-/// What was typed, and makes sense. Commands take nothing else.
+/// Options that passed their check.
 #[derive(Debug)]
 pub struct Valid<T>(T);
 

@@ -203,7 +203,8 @@ fn parsed<T: FromStr<Err = String>>(texts: &[String], key: &str) -> Result<Vec<T
     texts.iter().map(|text| text.parse().map_err(|fault| format!("{key} = {text:?}: {fault}"))).collect()
 }
 
-/// In the order in which they are applied: noise is removed from the unchanged trace, and calls change last.
+/// The changes in the order of their application: noise is removed from the unchanged trace, and calls
+/// change last.
 fn differences(changes: &Changes) -> Vec<Difference> {
     let mut all = Vec::new();
     for TypedPlace(place) in changes.quieten.clone() {

@@ -62,7 +62,7 @@ pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<(NoiseRecord
     Ok((recording, Batches { done, asked, length: batch.length }))
 }
 
-/// Interrupted before the first batch was complete.
+/// The error for an interruption before the first batch was complete.
 fn nothing_kept(passed: Time, asked: Time, batches: u64) -> Failure {
     let part = if batches > 1 { format!(", in the first of {batches} batches") } else { String::new() };
     Failure::new(
@@ -86,7 +86,7 @@ fn rest(pause: Time) -> Outcome<()> {
     }
 }
 
-/// Counters of different cores that contradict each other are a reason to doubt the timer.
+/// Reports a doubt about the timer if the counters of two cores contradict each other.
 fn examine_cores(mut timer: Timer, cores: &[u32]) -> Timer {
     if let Some((core, ticks)) = timer::invariance::contradiction(cores) {
         let doubt =
@@ -97,7 +97,7 @@ fn examine_cores(mut timer: Timer, cores: &[u32]) -> Timer {
     timer
 }
 
-/// A prepared measurement: timer and cores have been checked.
+/// A prepared measurement, with timer and cores checked.
 #[derive(Debug)]
 pub struct Session<'a> {
     pub plan: &'a Plan,
@@ -106,7 +106,7 @@ pub struct Session<'a> {
     pub cores: Vec<u32>,
 }
 
-/// Most detours kept per core, and for all cores together, unless given.
+/// Default limit on the detours kept per core, and for all cores together.
 const CAPACITY: u64 = 1 << 20;
 const CAPACITY_OF_ALL: usize = 1 << 25;
 const BYTES_A_DETOUR: u64 = 16;
@@ -168,12 +168,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// One measurement that must be complete.
+    /// Makes one measurement; an interruption is an error.
     pub fn measure(&self, cores: &[u32], meter: &Meter) -> Outcome<Measured> {
         self.attempt(cores, meter)?.map_err(|passed| nothing_kept(passed, self.plan.length, 1))
     }
 
-    /// One measurement, observing the kernel meanwhile; if it was interrupted, the time until then.
+    /// Makes one measurement while observing the kernel. If interrupted, returns the time until then.
     fn attempt(&self, cores: &[u32], meter: &Meter) -> Outcome<Result<Measured, Time>> {
         let shown = self.console.may_show_progress();
         let watched = std::cell::Cell::new(0);

@@ -309,7 +309,7 @@ fn tell_what_is_there(opened: &Opened, console: &Console) {
     }
 }
 
-/// Checked before anything is run.
+/// Fails before any run if memory or disk space does not suffice.
 pub fn refuse_too_large(needs: &Needs, available: Option<u64>, free: Option<u64>) -> Outcome<()> {
     let rows = counted(needs.rows, "row", "rows");
     if let Some(available) = available.filter(|&available| needs.memory_bytes > available) {

@@ -116,12 +116,12 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
     Told { hint: name, series: groups[number].name.clone(), says, evidence }
 }
 
-/// For medians beyond the bins.
+/// Marks a median that lies beyond the bins.
 fn at_least(is_bound: bool) -> &'static str {
     if is_bound { "at least " } else { "" }
 }
 
-/// Only a recording of each pair could tell whether pairs or trials differ.
+/// Without a recording of each pair, nothing tells whether pairs or trials differ.
 fn several_modes(group: &GroupFound) -> &'static str {
     if group.labels.pair.is_none() && group.labels.peers.is_some_and(|peers| peers > 1) {
         "The times have several modes. Record each pair separately to see whether pairs or trials differ."

@@ -30,7 +30,7 @@ pub fn verdict(hints: &[Told], groups: &[GroupFound]) -> String {
     }
 }
 
-/// Groups hints that are the same for several series, so that each is printed once. No list is empty.
+/// Groups hints that are equal in several series, so that each is printed once. No list is empty.
 fn alike(hints: &[Told]) -> Vec<Vec<&Told>> {
     let mut lists: Vec<Vec<&Told>> = Vec::new();
     for hint in hints {

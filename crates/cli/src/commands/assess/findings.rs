@@ -48,7 +48,8 @@ fn verdict(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Noise is no bottleneck, or it may be one: a median lies above the threshold, but its interval does not.
+/// Says that noise is no bottleneck, or may be one: a median lies above the threshold, but its interval
+/// does not.
 fn no_bottleneck(report: &Report, curve: &Curve, operation: &str) -> String {
     let processes = grouped(curve.points.last().map_or(0, |point| point.processes));
     let slowdowns = curve.points.iter().map(|point| point.slowdown);

@@ -61,7 +61,7 @@ impl Subject {
         }
     }
 
-    /// Without these sources, and without the noise of the measurement itself.
+    /// The subject without these sources and without the noise of the measurement itself.
     fn of_recording(name: String, recording: NoiseRecording, left_out: &[String]) -> Subject {
         let left_out: Vec<String> =
             left_out.iter().cloned().chain([OWN, SAMPLER].map(String::from)).collect();

@@ -127,7 +127,7 @@ pub fn removals(report: &Report) -> Option<Table> {
     Some(table.build())
 }
 
-/// The time that one operation, or one run of the program, takes less.
+/// The time that removing a source saves in one operation or one run of the program.
 fn saved(removal: &Removal, quiet_ps: u64) -> Cell {
     let ps = |share: f64| share * quiet_ps as f64;
     let time = |share: f64| {
@@ -147,7 +147,7 @@ impl Subject {
         if self.recording.is_some() {
             return Cell::count(durations.len());
         }
-        // A description has no end.
+        // A noise spec has no end, so it has a rate instead of a count.
         let rate = durations.len() as f64 / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
         Cell::number(format!("{} per second", rounded(rate)), rate)
     }

@@ -46,7 +46,7 @@ pub struct Measured {
     /// Windows in which anything happened, and all windows in the simulated time.
     pub windows: u64,
     pub windows_in_all: u64,
-    /// Of the best run.
+    /// Time of the best run.
     pub seconds: f64,
     pub messages_per_second: f64,
     pub ns_per_message: f64,
@@ -63,9 +63,9 @@ pub struct GraphSize {
     pub operations: u64,
     /// Peak memory of the whole process.
     pub bytes_per_operation: Option<f64>,
-    /// Of the schedule alone.
+    /// Memory of the schedule alone.
     pub schedule_bytes_per_operation: f64,
-    /// Of the same schedule as GOAL text.
+    /// Size of the same schedule as GOAL text.
     pub text_bytes: Option<u64>,
     pub text_bytes_per_second: Option<f64>,
 }
@@ -216,7 +216,7 @@ fn pop(case: Case) -> Outcome<Measured> {
     simulate(case, &application.into(), None)
 }
 
-/// Messages are exchanges here.
+/// Resamples all-to-alls. The messages counted here are exchanges.
 fn resampling(case: Case) -> Outcome<Measured> {
     let mut random = Stream::new(case.seed, 0, 0, 0);
     // Skewed to the right, like measured times.

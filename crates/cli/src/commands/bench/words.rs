@@ -84,7 +84,7 @@ fn rates(cases: &[&Measured]) -> Table {
     costs(columns)
 }
 
-/// The first column names the rows, in every part of a table that does not fit the terminal.
+/// The first column identifies the rows: it repeats in every part of a table wider than the terminal.
 fn by_processes(cases: &[&Measured]) -> Table {
     let columns = Columns::over(cases)
         .number("processes", |row| Cell::count(row.case.processes))

@@ -21,7 +21,7 @@ struct Row {
 }
 
 impl Row {
-    /// A row of values that are known whatever the bins.
+    /// A row of values that do not depend on the bins.
     fn known(name: &str, [a, b]: [f64; 2], interval: Option<[f64; 2]>) -> Row {
         Row {
             name: name.into(),

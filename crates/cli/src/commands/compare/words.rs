@@ -67,7 +67,7 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
     known + &open + &runs
 }
 
-/// What so few runs leave open.
+/// Warns if too few runs were measured to know how much runs vary.
 fn runs_words(variation: [Variation; 2]) -> String {
     if variation.iter().all(|one| one.between_runs) {
         return String::new();
@@ -124,7 +124,7 @@ fn wider(times: f64) -> String {
     }
 }
 
-/// Uses the quantile that decided that the tail differs.
+/// Describes the tail by the quantile at which it was found to differ.
 fn tail_words(comparison: &Comparison, tail: Option<Direction>) -> String {
     let side = if tail == Some(Direction::More) { "longer" } else { "shorter" };
     match comparison.change.tail_at.and_then(|q| comparison.at(q)) {

@@ -8,7 +8,7 @@ use straggler_model::noise::recording::Origin;
 /// Two commands started together begin within this time.
 const TOGETHER_S: u64 = 10;
 
-/// Why the noise may not be the noise during the measurement; what the files do not record is not doubted.
+/// Reasons to doubt that the noise was recorded during the measurement. A missing host or date is no doubt.
 pub fn of(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
     other_host(measurement, recording).into_iter().chain(other_time(measurement, recording)).collect()
 }

@@ -197,7 +197,7 @@ impl SourceAnswer {
     }
 }
 
-/// By the sampling theorem.
+/// The highest frequency that iterations of this length can resolve, by the sampling theorem.
 pub fn highest_frequency(t_min: Time) -> f64 {
     if t_min == Time::ZERO { 0.0 } else { 0.5 / t_min.seconds() }
 }

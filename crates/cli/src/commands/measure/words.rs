@@ -157,7 +157,7 @@ fn frequency(hertz: f64) -> String {
     format!("{} {unit}", significant(hertz / scale))
 }
 
-/// With as many digits as the error bar supports.
+/// A frequency in MHz, to 100 Hz.
 fn frequency_exactly(hertz: f64) -> String {
     format!("{:.4} MHz", hertz / 1e6)
 }

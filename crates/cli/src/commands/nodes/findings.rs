@@ -43,7 +43,7 @@ pub fn unit(report: &Report) -> &'static str {
     }
 }
 
-/// "node n0317", or "core 3", which already names its kind.
+/// "node n0317"; for a core only its name, such as "core 3".
 pub fn called(report: &Report, name: &str) -> String {
     match report.cluster.unit {
         Unit::Node => format!("node {name}"),

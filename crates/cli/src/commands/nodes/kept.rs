@@ -69,7 +69,7 @@ impl Measurement {
         let (format, clock_error_ps) = (FORMAT.into(), self.clock_error.ps());
         let list = Written { format, version: VERSION, clock_error_ps, said: self.said.clone(), nodes };
         let text = to_json(&list)?;
-        // Also after a signal, so that nothing measured is lost.
+        // Written even after a signal, so that no measurement is lost.
         Ok(replace_file(&folder.join(LIST), |out| out.write_all(text.as_bytes()))?)
     }
 

@@ -49,10 +49,10 @@ struct SignatureAnswer {
 #[derive(Serialize)]
 struct SourceAnswer {
     name: String,
-    /// For a periodic source.
+    /// Only for a periodic source.
     period_ps: Option<u64>,
     jitter_ps: Option<u64>,
-    /// For a random source.
+    /// Only for a random source.
     mean_gap_ps: Option<u64>,
     duration: String,
     mean_duration_ps: f64,

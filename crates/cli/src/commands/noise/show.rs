@@ -67,7 +67,7 @@ fn write_report(
 #[derive(Serialize)]
 struct NoiseAnswer {
     description: String,
-    /// For rank 0.
+    /// Share of time lost to noise on rank 0.
     share: f64,
     seed: u64,
     sources: Vec<SourceAnswer>,

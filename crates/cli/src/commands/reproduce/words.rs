@@ -3,7 +3,7 @@
 use super::{Made, ReproduceAnswer, comparison};
 use straggler_report::numbers::{counted, seconds};
 
-/// The summary comes first.
+/// The summary, which comes first.
 pub fn summary(made: &[Made]) -> Vec<String> {
     let compared = made
         .iter()

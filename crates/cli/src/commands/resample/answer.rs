@@ -25,7 +25,7 @@ pub struct ResampleAnswer {
     /// None if there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_to_one: Option<Comparison>,
-    /// Of all cases and the comparison.
+    /// Number of exchanges in all cases and the comparison.
     pub exchanges: u64,
     pub wall_seconds: f64,
     pub exchanges_per_second: f64,
@@ -38,7 +38,7 @@ pub struct ResampleAnswer {
 pub struct CaseAnswer {
     pub processes: u32,
     pub samples: u32,
-    /// Whether the budget of exchanges limited the number of samples.
+    /// Whether the limit on exchanges reduced the number of samples.
     pub samples_limited_by_budget: bool,
     pub total_ps: Option<Summary>,
     /// Over all processors and samples.
@@ -136,7 +136,7 @@ impl CaseAnswer {
 }
 
 impl Comparison {
-    /// Takes sorted times; none if there are none.
+    /// Takes sorted times. None if either sample is empty.
     pub(super) fn new(measured: &Measured, resampled: &[u64]) -> Option<Comparison> {
         let Measured { name, times_ps, drawn_from } = measured;
         let other = (!drawn_from).then_some(times_ps.len());

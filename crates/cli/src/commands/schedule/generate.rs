@@ -10,7 +10,7 @@ use straggler_report::replace_file;
 use straggler_schedule::Script;
 use straggler_schedule::goal::{Format, stream};
 
-/// The least bytes of an operation with its dependency: a line of text, or a record.
+/// Minimum size of an operation with its dependency: a line of text, or a binary record.
 fn bytes_an_operation(format: Format) -> u64 {
     match format {
         Format::Text => 24,
@@ -18,7 +18,7 @@ fn bytes_an_operation(format: Format) -> u64 {
     }
 }
 
-/// Checked before anything is written.
+/// Fails before anything is written if the file would not fit on the disk.
 fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outcome<()> {
     let needed = operations.saturating_mul(bytes_an_operation(format));
     match free.filter(|&free| needed > free) {

@@ -18,7 +18,7 @@ use straggler_model::stats::{median_in_place, slowdown};
 #[derive(Debug, Serialize)]
 pub struct SimulateAnswer {
     pub processes: u32,
-    /// In one run.
+    /// Messages in one run.
     pub messages: u64,
     pub makespan_ps: u64,
     pub finish_ps: Spread,

@@ -34,7 +34,7 @@ pub fn demand(plan: &Plan, threads: u32, console: &Console) -> Outcome<Demand> {
     Ok(with_workload(run, workload, plan, threads))
 }
 
-/// Small runs are not divided among ranks: a rank runs one replica per thread.
+/// The memory of a run by rank. Small runs are not divided: every rank runs one replica per thread.
 fn with_workload(run: u64, workload: &Workload, plan: &Plan, threads: u32) -> Demand {
     let schedule = match workload {
         Workload::Graph(graph) => graph.memory_bytes(),

@@ -18,7 +18,7 @@ use straggler_trace::Timeline;
 const MOST_SHOWN: u32 = 4096;
 #[derive(Debug, Default)]
 pub struct Details {
-    /// On a cluster, those of this member.
+    /// Finish times; on a cluster, those of this member.
     pub finish: Option<Share>,
     pub critical_path: Option<CriticalPath>,
     pub timeline: Option<Timeline>,

@@ -31,7 +31,7 @@ pub fn check(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<()> {
 }
 
 fn refuse_too_many(replicas: u64, available: Option<u64>) -> Outcome<()> {
-    // For each replica, its result and its line of the answer.
+    // Room for the result of each replica and its line of the answer.
     let needed = replicas.saturating_mul(4 * size_of::<Replica>() as u64);
     match available.filter(|&available| needed > available) {
         Some(available) => Err(Failure::usage(format!(

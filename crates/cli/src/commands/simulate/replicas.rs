@@ -22,7 +22,8 @@ pub struct Replica {
     pub engine: Engine,
     pub no_lookahead: bool,
     pub stuck: Option<Stuck>,
-    /// Of a single replica, if asked for; on a cluster, those of this member.
+    /// Finish times, if requested, of a single replica or the shown one of a GPU run; on a cluster,
+    /// those of this member.
     pub finish: Option<Share>,
 }
 
@@ -48,7 +49,7 @@ impl Replicas {
         &self.runs[self.shown]
     }
 
-    /// How the first unfinished replica got stuck; if all finished, the first that left messages.
+    /// How the first unfinished replica got stuck; if all finished, the first that left messages unreceived.
     pub fn stuck(&self) -> Option<&Stuck> {
         let all = self.runs.iter().filter_map(|run| run.stuck.as_ref());
         // `min_by_key` returns the first of equal elements.

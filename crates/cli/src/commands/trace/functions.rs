@@ -1,4 +1,4 @@
-//! What the calls of a function add up to: in all, or from one call site.
+//! Totals over the calls of a function: all of them, or those from one call site.
 
 use serde::Serialize;
 use straggler_model::Time;
@@ -38,7 +38,7 @@ pub struct FunctionTotals {
 }
 
 impl FunctionTotals {
-    /// With the time of all ranks in MPI, and in all.
+    /// Takes the time of all ranks in MPI, and their total time.
     pub fn of(function: Function, counts: &Counts, (mpi, application): (Time, Time)) -> FunctionTotals {
         FunctionTotals {
             function: function.name(),

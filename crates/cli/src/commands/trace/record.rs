@@ -70,7 +70,7 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     if console.json
         && let Err(failure) = console.print_json_line(&summary)
     {
-        // The exit code of the command matters more.
+        // Only a warning: the exit code of the command matters more.
         console.warn(&failure.error.to_string());
     }
     end_as(code)
@@ -138,7 +138,7 @@ fn exit_code(status: ExitStatus) -> i32 {
 fn end_as(code: i32) -> Outcome<()> {
     match code {
         0 => Ok(()),
-        // The documented codes are those of this program; this code is the command's.
+        // Exits directly: this is the code of the command, not one of the documented codes of this program.
         code => std::process::exit(code),
     }
 }
@@ -147,7 +147,7 @@ fn end_as(code: i32) -> Outcome<()> {
 #[derive(Serialize)]
 struct Summary {
     folder: String,
-    /// Of the command, or 128 plus the number of the signal that ended it.
+    /// Exit code of the command, or 128 plus the number of the signal that ended it.
     exit_code: i32,
     /// One for each time the command started MPI.
     runs: Vec<RunSummary>,

@@ -10,7 +10,7 @@ pub struct RegionAnswer {
     pub name: String,
     /// `region`, or `pcontrol` for a region started by MPI_Pcontrol.
     pub kind: &'static str,
-    /// Over all ranks.
+    /// Totals over all ranks.
     #[serde(flatten)]
     pub total: CountsAnswer,
     /// None if there are no ranks.

@@ -23,12 +23,12 @@ pub struct ShowAnswer {
     pub synthetic: bool,
     pub mpi_share: f64,
     pub mpi_seconds: f64,
-    /// Without pauses.
+    /// Time of the program without pauses of the recording.
     pub application_seconds: f64,
     /// How long the program paused the recording, summed over all ranks.
     pub paused_seconds: f64,
     pub ranks: Vec<RankAnswer>,
-    /// Most time first.
+    /// The function with the most time first.
     pub functions: Vec<FunctionTotals>,
     pub communicators: Vec<CommAnswer>,
     /// The regions that the program marks, most time first.
@@ -39,7 +39,7 @@ pub struct ShowAnswer {
     pub message_sizes: Vec<SizeAnswer>,
     /// Messages between pairs of ranks.
     pub matrix: Vec<PairAnswer>,
-    /// The same as CSV.
+    /// The matrix as CSV.
     pub matrix_csv: String,
     pub pattern: PatternAnswer,
     pub warnings: Vec<String>,

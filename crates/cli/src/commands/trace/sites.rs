@@ -17,7 +17,7 @@ use straggler_trace::sites::{CallSites, Module, SiteId};
 /// A place in a program; unknown parts are empty.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CodePlace {
-    /// As displayed.
+    /// The place as displayed.
     pub site: String,
     pub caller: Option<String>,
     pub file: Option<String>,
@@ -36,7 +36,7 @@ pub struct SiteAnswer {
     pub totals: FunctionTotals,
     /// Ranks that call from here.
     pub ranks: usize,
-    /// The standard deviation of their times / mean.
+    /// Standard deviation of their times divided by the mean.
     pub variation: f64,
     pub slowest_rank: Option<u32>,
     pub slowest_seconds: f64,

@@ -15,10 +15,10 @@ struct TrainingConvertAnswer {
     ranks: u64,
     calls: u64,
     seconds: f64,
-    /// `None` for jobs of kernels: they have sizes of their own.
+    /// None for jobs that consist of single kernels, each with its own size.
     activations_bytes: Option<u64>,
     gradients_bytes: Option<u64>,
-    /// Whether either size was guessed from how long transfers took, and which.
+    /// Whether either size was estimated from transfer times, and which.
     guessed: bool,
     activations_guessed: bool,
     gradients_guessed: bool,

@@ -87,7 +87,8 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     ))
 }
 
-/// Writes the files of all ranks into a folder, and counts them. Other files there would be read as ranks of the job.
+/// Writes one file per rank into a new folder and returns their number. The folder must not exist: other files in it
+/// would be read as ranks of the job.
 fn kineto(rows: &[Row], folder: &Path, packed: bool) -> Outcome<u32> {
     if folder.exists() {
         let name = folder.display();

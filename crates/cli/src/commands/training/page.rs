@@ -11,11 +11,11 @@ use straggler_report::{Cell, Columns, Table};
 use straggler_training::exact::{Answers, Bar, Cause, Replays, bars, slowness};
 use straggler_training::{Job, Role};
 
-/// Computing that differs by less than this is of no interest, and has nearly one colour.
+/// The colour scale covers at least this range, so that small differences in computing time hardly show.
 const CALM: std::ops::Range<f64> = 0.9..1.2;
-/// Workers whose steps are drawn.
+/// Most workers in the timeline of a step.
 const MOST_ROWS: usize = 12;
-/// Workers that are listed.
+/// Most workers in the table.
 const MOST_WORKERS: usize = 200;
 
 pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[String]) -> Page {
@@ -66,7 +66,7 @@ fn gains(answers: &Answers, command: &str) -> Table {
         .titled("Causes, by the time a step would save without them", command)
 }
 
-/// How long every worker computed in every step.
+/// Computing time of every worker in every step, relative to the usual.
 fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     let slow = slowness(replays);
     let mut order: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
@@ -110,7 +110,7 @@ fn columns(steps: &[i64]) -> Vec<Option<usize>> {
     columns
 }
 
-/// The worst step beside its ideal twin.
+/// The worst step, next to the same step with ideal times.
 fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> Section {
     let slowdowns: Vec<f64> = answers.by_step.values().copied().collect();
     let worst = (0..slowdowns.len()).max_by(|&a, &b| slowdowns[a].total_cmp(&slowdowns[b])).unwrap_or(0);
@@ -130,7 +130,7 @@ fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> 
     section
 }
 
-/// The pipeline of the slowest worker, then the slowest others: places in the job.
+/// The workers to draw, by index in the job: the slowest, its pipeline, then the next slowest.
 fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
     let place = |rank: u32| job.workers.iter().position(|worker| worker.rank == rank && worker.recorded);
     let Some(first) = answers.workers.first() else { return Vec::new() };
@@ -146,7 +146,7 @@ fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
 }
 
 fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
-    // The page has few colours: kinds of a role share one.
+    // The page has few colours, so kinds of the same role share one.
     let role = |name: &str, role: Role| match role {
         Role::Compute if name.contains("backward") => 1,
         Role::Compute => 0,

@@ -4,14 +4,14 @@ use straggler_report::numbers::{self, slowdowns};
 use straggler_report::{Cell, Columns, Table};
 use straggler_training::exact::{Answers, CurvePoint, Intervals, WorkerAnswer};
 
-/// Rows of a table on a terminal.
+/// Most rows of a table on a terminal.
 pub const SHOWN: usize = 8;
-/// Fewer steps have no interval.
+/// With fewer steps there is no interval.
 pub const FEW: usize = 5;
-/// A smaller slowdown is not worth a line on a terminal.
+/// Smaller slowdowns are not listed on a terminal.
 const LEAST: f64 = 1.001;
 
-/// How much longer something takes that takes `times` as long, to a tenth of a percent.
+/// The excess of a factor over 1, rounded to a tenth of a percent.
 pub fn excess(times: f64) -> f64 {
     ((times - 1.0) * 1e3).round() / 1e3
 }
@@ -21,13 +21,13 @@ fn slowdown(times: f64) -> Cell {
     Cell::number(numbers::slowdown(excess(times)), times)
 }
 
-/// The ends of an interval over the steps, where there are enough of them.
+/// An interval over the steps; empty if there are too few steps.
 fn interval(answers: &Answers, ends: [f64; 2]) -> Cell {
     let text = slowdowns(ends.map(excess)).join(" to ");
     Cell::text(if answers.steps < FEW { String::new() } else { text })
 }
 
-/// A part of the job, and the slowdown with everything else ideal.
+/// A part of the job, and the slowdown if everything else is ideal.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     what: &'static str,
@@ -36,10 +36,10 @@ struct Part<'a> {
     interval: Option<[f64; 2]>,
 }
 
-/// Slowdowns of stages, ranks and operations, the largest of each first; with `few`, those worth a line.
+/// Slowdowns of stages, ranks and operations, the largest of each first. With `few`, only the largest ones.
 pub fn parts(answers: &Answers, few: bool) -> Table {
     let Intervals { by_stage, by_dp_rank, by_type } = &answers.intervals;
-    // Not a single stage or data-parallel rank.
+    // A single stage or data-parallel rank gets no row.
     let lists = [
         (answers.stages > 1, "stage ", &answers.by_stage, by_stage),
         (answers.dp_ranks > 1, "data-parallel rank ", &answers.by_dp_rank, by_dp_rank),
@@ -76,7 +76,7 @@ pub fn workers(answers: &Answers, most: usize) -> Table {
         |worker: &WorkerAnswer| worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
     let mut columns = Columns::over(answers.workers.iter().take(most))
         .text("worker", |worker| format!("rank {}{}", worker.rank, host(worker)));
-    // Not a single stage, and not data-parallel ranks that equal the ranks.
+    // Left out if there is one stage and data-parallel ranks equal ranks.
     if answers.stages > 1 || answers.workers.iter().any(|worker| worker.dp_rank != worker.rank) {
         columns = columns.number("data-parallel rank", |worker| Cell::id(worker.dp_rank));
     }

@@ -38,28 +38,28 @@ struct TrainingWhatIfAnswer {
     /// The first changed step, if it is not the first of the job; the fields below count from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_step: Option<i64>,
-    /// Mean seconds of a step, before and after; of several draws the mean.
+    /// Mean seconds of a step before and after the changes, averaged over the draws.
     step_seconds: f64,
     changed_seconds: f64,
     slowdown: f64,
-    /// Of the draws.
+    /// Quantiles of the slowdown over the draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowdowns: Option<Quantiles>,
-    /// Trained samples as a share of those of the recorded job, and the slowdown for the same number of samples.
+    /// Trained samples relative to the recorded job, and the slowdown for the same number of samples.
     samples: f64,
     slowdown_per_sample: f64,
-    /// Seconds of every step before and after; of several draws the mean.
+    /// Seconds of every step before and after the changes, averaged over the draws.
     by_step: BTreeMap<i64, [f64; 2]>,
     /// The worst draws first.
     worst: Vec<Worst>,
     warnings: Vec<String>,
-    /// Whether any worker is hit, or disturbed.
+    /// Whether a fault or noise hits any worker.
     #[serde(skip)]
     hits: bool,
-    /// Whether any operation takes or starts otherwise than it was recorded.
+    /// Whether any operation starts at another time or takes another time than recorded.
     #[serde(skip)]
     differs: bool,
-    /// Of all draws, ascending.
+    /// Slowdowns of all draws, ascending.
     #[serde(skip)]
     sorted: Vec<f64>,
 }
@@ -76,7 +76,7 @@ struct Quantiles {
 struct Worst {
     draw: u32,
     slowdown: f64,
-    /// Those that were drawn.
+    /// Ranks that random faults hit in this draw.
     ranks: Vec<u32>,
 }
 
@@ -128,7 +128,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     console.print(&words::say(&answer, typed.output.as_deref()))
 }
 
-/// A warning about a fixed worker that has no other to be compared with.
+/// Warns of a fixed worker that has no other worker in its stage to be compared with.
 fn nobody_to_compare(fault: &Fault, job: &Job) -> Option<String> {
     let Whom::Rank(rank) = fault.whom else { return None };
     let own = job.workers.iter().find(|worker| worker.rank == rank && worker.recorded)?;
@@ -146,7 +146,7 @@ fn is_by_chance(whom: Whom) -> bool {
     }
 }
 
-/// Whether it is drawn when noise falls: not for single delays, whose time is given.
+/// Whether the times of the noise are random. Single delays have a given time.
 fn is_drawn(noise: &Injection) -> bool {
     noise.sources.iter().any(|source| matches!(source.waveform, Waveform::Trace(_)))
 }
@@ -184,8 +184,8 @@ fn job(typed: &WhatIf) -> Outcome<Job> {
     }
 }
 
-/// Replays every draw; the result does not depend on the number of threads. Also returns how many draws leave no
-/// data-parallel rank.
+/// Replays every draw; the result does not depend on the number of threads. Also returns the number of draws
+/// that leave no data-parallel rank.
 fn draw<'a>(
     scenario: &Scenario,
     replays: &'a Replays<'a>,

@@ -5,15 +5,15 @@ use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, 
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 
-/// Waits for something not recorded are reported from this share of a step.
+/// Waits for unrecorded events and overlaps are reported if they exceed this share of a step.
 const UNEXPLAINED: f64 = 0.02;
-/// Steps differ if one takes this many times as long as the mean.
+/// A step is uneven if its slowdown is this many times that of all steps.
 const UNEVEN: f64 = 1.1;
-/// A saved share of the lost time above this means that the ideal is slower than other workers.
+/// If fixing workers saves more than this share of the lost time, the others are faster than the ideal.
 const MORE_THAN_ALL: f64 = 1.005;
-/// An S below this is explained.
+/// Below this S, some steps are faster than typical.
 const FASTER: f64 = 0.995;
-/// A replay that is farther off than this is doubtful.
+/// A larger relative error of the replay is reported.
 const FAR_OFF: f64 = 0.05;
 
 /// The number of further causes named in the verdict.
@@ -21,10 +21,10 @@ const FURTHER: usize = 3;
 
 pub const DO_NOT_ADD_UP: &str = "Gains do not add up: one cause may hide another.";
 
-/// A hidden cause with at least this gain of its own is reported with it.
+/// A hidden cause with at least this gain of its own is reported with that gain.
 const WORTH_TELLING: f64 = 0.01;
 
-/// The first sentences.
+/// The first sentences: how much time is lost, and the causes.
 pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
         return "The recording has no times: only the order of operations is known, so no cause is named."
@@ -50,7 +50,7 @@ pub fn verdict(answers: &Answers) -> String {
         ),
     });
     match answers.causes.first() {
-        // Those that hide each other.
+        // Causes that hide each other.
         Some(first) if first.with_others.is_some() => {
             let (gain, saved) = first.with_others.unwrap_or_default();
             let all: Vec<&str> = answers.causes.iter().map(|cause| cause.says.as_str()).collect();
@@ -103,7 +103,7 @@ pub fn verdict(answers: &Answers) -> String {
     text
 }
 
-/// A job without a cause that is worth telling, and what that leaves open.
+/// The verdict on a job without a significant cause, and what that leaves open.
 fn no_single_cause(answers: &Answers) -> String {
     let (of_whom, missing) = match answers.workers_missing {
         0 => ("", String::new()),
@@ -123,7 +123,7 @@ fn no_single_cause(answers: &Answers) -> String {
     )
 }
 
-/// Causes that neither are the first nor hide, each with its gain.
+/// Causes that are neither the first nor hidden, each with its gain.
 fn further(answers: &Answers) -> String {
     let others: Vec<&Cause> =
         answers.causes.iter().skip(1).filter(|cause| cause.with_others.is_none()).collect();
@@ -207,7 +207,7 @@ fn only(answers: &Answers) -> String {
     format!("Of {all} steps only {} could be analysed. ", named.collect::<Vec<String>>().join(", "))
 }
 
-/// The interval of S over the steps, where there are enough of them.
+/// The interval of S over the steps; empty if there are too few steps.
 fn interval(answers: &Answers) -> String {
     let [low, high] = slowdowns(answers.s_interval.map(excess));
     if answers.steps < FEW {
@@ -217,7 +217,7 @@ fn interval(answers: &Answers) -> String {
     }
 }
 
-/// A replay that does not explain the recorded steps.
+/// Warns if the replay does not match the recorded steps.
 pub fn far_off(replay_error: f64) -> Option<String> {
     (replay_error.abs() > FAR_OFF).then(|| {
         format!(
@@ -228,7 +228,7 @@ pub fn far_off(replay_error: f64) -> Option<String> {
     })
 }
 
-/// What makes the numbers doubtful.
+/// Reasons to doubt the numbers.
 pub fn doubts(answers: &Answers) -> Vec<String> {
     let mut list = answers.notes.clone();
     list.extend(far_off(answers.replay_error));

@@ -40,17 +40,17 @@ pub struct WhatIfAnswer {
     pub decisions_changed: u64,
     /// (identity − measured) / measured.
     pub identity_error: Option<f64>,
-    /// Of the baseline; `fitted` to the trace unless it was given.
+    /// Network of the baseline; `fitted` to the trace unless it was given.
     pub network: NetworkAnswer,
     pub fitted: bool,
     pub waits: Waits,
     /// The unchanged run, simulated on an ideal network.
     pub ideal_network_ps: u64,
-    /// Of the baseline; none if no rank computed.
+    /// Efficiency of the baseline; None if no rank computed.
     pub efficiency: Option<EfficiencyAnswer>,
-    /// All hypotheses, in the order given.
+    /// Given hypotheses in their order, then those of a search by gain.
     pub hypotheses: Vec<HypothesisAnswer>,
-    /// Hypotheses a search did not simulate, because the critical path bounds their gain near zero.
+    /// Hypotheses that a search skipped, because the critical path bounds their gain near zero.
     pub skipped: Vec<SkippedAnswer>,
     pub identity_decisions: Vec<DecisionAnswer>,
     /// The first hypothesis, or the unchanged run, with real messages.
@@ -66,7 +66,7 @@ pub struct WhatIfAnswer {
 #[derive(Debug, Serialize)]
 pub struct SkippedAnswer {
     pub hypothesis: String,
-    /// As a share of the run.
+    /// Upper bound of the gain, as a share of the run.
     pub gain_at_most: f64,
 }
 
@@ -113,7 +113,7 @@ pub struct DecisionAnswer {
     pub count: u64,
 }
 
-/// A baseline with a larger error says little about small gains.
+/// With a larger error of the baseline, small gains mean little.
 const WELL: f64 = 0.05;
 
 impl WhatIfAnswer {
@@ -226,7 +226,7 @@ fn names_of(hypotheses: &[Simulated], concerns: impl Fn(&Scenario) -> bool) -> V
     hypotheses.iter().filter(|one| concerns(&one.scenario)).map(|one| one.text.as_str()).collect()
 }
 
-/// One warning for all runs that it concerns; none if there are none.
+/// One warning for all runs it concerns; None if it concerns no run.
 fn said_once(names: &[&str], what: &str) -> Option<String> {
     let mut named = names[..names.len().min(MOST_NAMES)].join("; ");
     let rest = names.len().saturating_sub(MOST_NAMES);

@@ -11,7 +11,7 @@ pub struct RunWaits {
     pub computation_seconds: f64,
     pub waiting_seconds: f64,
     pub communication_seconds: f64,
-    /// In calls for messages, in barriers, and in other collectives.
+    /// Time in point-to-point calls, in barriers, and in other collectives.
     pub point_to_point_seconds: f64,
     pub barrier_seconds: f64,
     pub collective_seconds: f64,

@@ -50,14 +50,14 @@ impl About {
         self.study.as_ref().map(|study| study.name.as_str())
     }
 
-    /// How many copies of a trace each point of a series has; nothing of anything but a trace.
+    /// Numbers of copies of a trace, one per point of the series; empty for other workloads.
     pub fn copies(&self, series: &Series) -> &[u32] {
         let sweeps = self.study.iter().flat_map(|study| &study.sweeps);
         let found = series.coordinates().and_then(|at| {
             let mut mine = sweeps.filter(|sweep| sweep.name == at.sweep);
             mine.find(|sweep| sweep.traces.contains(&at.workload))
         });
-        // Points ascend as the copies do.
+        // Points and copies are both in ascending order.
         let copies = found.map_or(&[][..], |sweep| &sweep.copies);
         if copies.len() == series.points.len() { copies } else { &[] }
     }

@@ -1,10 +1,10 @@
-//! One stream of many, given in place of the folder.
+//! A single stream given instead of its folder.
 
 use crate::exit::Failure;
 use std::path::Path;
 use straggler_trace::Trace;
 
-/// The stream of a rank alone, where others lie beside it, cannot be replayed.
+/// Rejects the stream of one rank if the run has others: it cannot be replayed alone.
 pub fn refuse_one_of_many(path: &Path, trace: &Trace) -> Result<(), Failure> {
     let there = trace.ranks.iter().filter(|rank| !rank.calls.is_empty()).count();
     let folder = path.parent().filter(|_| path.is_file() && there == 1 && trace.processes() > 1);

@@ -1,10 +1,10 @@
-//! Which runs a folder holds: a command that starts MPI again leaves several.
+//! The runs in a folder: a command that starts MPI again leaves several.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use straggler_trace::format::directory::EXTENSION;
 
-/// The files with streams in a folder and in those directly in it, by folder: each is a run.
+/// The streams in a folder and its direct subfolders. Each folder with streams is a run.
 pub fn runs(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
     let mut inner: Vec<PathBuf> = entries(folder).into_iter().filter(|path| path.is_dir()).collect();
     inner.sort();
@@ -23,16 +23,16 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()
 }
 
-/// By its name: only what the recorder wrote is ever removed.
+/// Recognises a stream by its name, so that only files of the recorder are ever removed.
 fn is_stream(path: &Path) -> bool {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     name.starts_with("rank-") && path.extension().is_some_and(|ending| ending == EXTENSION)
 }
 
-/// What lies in a folder beside the run that was opened: a command that starts MPI again leaves it there.
+/// Folders of further runs inside the one that was opened, in order.
 pub fn further_runs(path: &Path) -> Vec<String> {
     let mut runs = runs(path).into_iter().map(|(folder, _)| folder);
-    // Where the folder itself holds none, what was opened is one of those inside.
+    // If the folder itself holds no streams, the opened run is in one of its subfolders.
     if runs.next().as_deref() != Some(path) {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! Which file is what: readers are tried in turn, by how a file begins and by its name.
+//! Recognises files by their first bytes and their names, and reads them with the matching reader.
 
 use crate::exit::{Failure, Outcome, unreadable};
 use crate::inputs::noise_file;
@@ -14,7 +14,7 @@ use straggler_model::noise::format::{self, FormatOptions};
 use straggler_report::page::Page;
 use straggler_trace::chrome;
 
-/// A page and the name of the file it comes from.
+/// A page, and its title or the name of its file.
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
@@ -27,8 +27,8 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const FINISH_TIMES: &[u8] = b"rank,finish_ps";
 const PARQUET: &[u8] = b"PAR1";
 
-/// The page of one file; nothing if no reader knows it. Of files that were `named` it is believed that they
-/// hold noise when they hold nothing else.
+/// The page of one file; None if no reader recognises it. A file `named` by the user is taken for noise if
+/// it is nothing else.
 pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
     let beginning = beginning(path)?;
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
@@ -43,7 +43,7 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
         _ => None,
     };
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    // The page of a command has a title; `study.page` says nothing where there are several.
+    // A page is called by its title: many share a file name such as `study.page`.
     let name = |page: &Page| match ending.as_deref() {
         Some("page") if !page.title.is_empty() => page.title.clone(),
         _ => file.clone(),
@@ -78,8 +78,7 @@ fn of_finish_times(path: &Path) -> Outcome<Page> {
     Ok(pages::page(format!("Finish times of {name}"), section.text.clone(), vec![section]))
 }
 
-/// The results of a study, unless the page of the study lies beside them; finish times; other tables are not
-/// for this reader.
+/// The page of finish times, or of study results unless their own page is beside them; else None.
 fn of_parquet(path: &Path, named: bool) -> Outcome<Option<Page>> {
     if !named && path.with_file_name(PAGE).exists() {
         return Ok(None);
@@ -96,7 +95,8 @@ fn of_parquet(path: &Path, named: bool) -> Outcome<Option<Page>> {
     }
 }
 
-/// Any text with two columns could be noise: found in a folder, it must say what it is.
+/// Any text with two columns could be noise, so a file found in a folder must have the extension or
+/// a known format.
 fn is_noise(beginning: &[u8], ending: Option<&str>, named: bool) -> bool {
     const OTHERS: [&str; 12] =
         ["json", "html", "svg", "png", "pdf", "toml", "md", "goal", "bin", "rs", "csv", "gz"];

@@ -20,7 +20,7 @@ impl CollectivePlan {
         };
         let operation = word(self.operation);
         let (size, how) = (size(self.operation, &self.job), way(&self.algorithm));
-        // The size is not in two levels, the operation is.
+        // The comma keeps "in two levels" from referring to the size.
         let comma = if how.starts_with("in ") && !size.is_empty() { "," } else { "" };
         if self.cycles == 1 {
             let article = if operation.starts_with(['a', 'e']) { "an" } else { "a" };

@@ -20,10 +20,10 @@ struct Provenance<'a> {
     date: String,
     machine: Machine,
     threads: usize,
-    /// What ran on GPUs in the last session.
+    /// Replicas that ran on GPUs in the last session.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     gpus: &'a [GpuAnswer],
-    /// Of the last session.
+    /// Length of the last session.
     wall_seconds: f64,
     /// How often the study was started or resumed.
     sessions: u32,

@@ -4,12 +4,12 @@ use crate::args::slurm_script::{Launcher, Mpi};
 use crate::plan::slurm_script::{JobKind, Plan};
 use crate::shell::quoted;
 
-/// On one line.
+/// The command on one line.
 pub fn line(plan: &Plan) -> String {
     parts(plan).join(" ")
 }
 
-/// The same with the program on a separate line.
+/// The command with the program on a separate line.
 pub fn lines(plan: &Plan) -> String {
     parts(plan).join(" \\\n    ")
 }

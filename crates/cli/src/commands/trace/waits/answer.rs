@@ -33,7 +33,7 @@ pub struct WaitsAnswer {
     pub functions: Vec<FunctionAnswer>,
     /// Their `seconds` add up to `waiting_seconds`.
     pub regions: Vec<RegionAnswer>,
-    /// What ranks did that made others wait, the longest first; covers all waits that have a cause.
+    /// What ranks did that made others wait, the longest first. Covers all waits whose cause is known.
     pub causes: Vec<CauseAnswer>,
     pub critical_path: PathAnswer,
     /// Time in other kinds of calls, whose waits cannot be attributed, the longest first.

@@ -45,7 +45,7 @@ fn first(answer: &WaitsAnswer) -> String {
     text + "\n"
 }
 
-/// Only if the program marks regions.
+/// The table of regions; None if the program marks none.
 fn region_table(answer: &WaitsAnswer) -> Option<String> {
     answer.regions.iter().find(|region| region.region.is_some())?;
     let more = more(answer.regions.len(), MOST_ROWS, "regions");

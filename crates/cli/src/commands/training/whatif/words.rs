@@ -8,7 +8,7 @@ use straggler_report::Table;
 use straggler_report::numbers::{self, counted, longer, longer_range, percent, seconds, significant};
 use straggler_training::whatif::{Effect, Fault, Scenario, Whom};
 
-/// Steps that differ by less than this are as long as before.
+/// Smaller relative changes of the step time count as none.
 const HARDLY: f64 = 0.0005;
 
 /// The changes, each as a sentence without its full stop.
