@@ -21,7 +21,7 @@ pub struct Lost {
     rank: u32,
     kind: Kind,
     seq: u32,
-    /// -1 if unknown.
+    /// -1 if there is none, or if it is unknown.
     microbatch: i32,
 }
 
