@@ -20,7 +20,7 @@ CLOCK = "host: %s\nwall_minus_monotonic_at_start: %s\nwall_minus_monotonic_at_la
 FORWARD, BACKWARD, OPTIMIZER = "forward-compute", "backward-compute", "optimizer"
 GRAD_SYNC, PARAM_GATHER, DATALOAD, GC = "grads-reduce-scatter", "params-all-gather", "dataload", "gc"
 SECOND, SHORTEST_GC = 10**9, 10**5  # ns. Young objects are collected all the time; only long pauses delay a step.
-EPOCH = 1767225600 * SECOND  # 2026-01-01: readers take seconds as doubles, which resolve 240 ns of the time since 1970.
+EPOCH = 1767225600 * SECOND  # 2026-01-01: readers use doubles, which resolve only 240 ns in seconds since 1970.
 
 def _soft(method):  # An exception inside the probe ends the recording, not the training.
     @functools.wraps(method)
@@ -82,10 +82,10 @@ class Probe:
         dp_rank = rank // tp_size % dp_size if dp_rank is None else dp_rank
         self._place = ",%d,%d,%d," % (rank, dp_rank, self._stage)
         self._number, self._flush_steps, self._flush_ns = first_step, flush_steps, flush_seconds * SECOND
-        # The step that runs: its rows, their number by type, the open phase, when its last gradient was there.
+        # The running step: its rows, their count by type, the open phase, and when the last gradient was ready.
         self._in_step, self._ops, self._counts, self._open, self._depth, self._ready = False, [], {}, None, 0, []
-        self._reference = self._anchor = None  # (host ns, CUDA event) of the step that runs, of the last one settled
-        self._pending, self._lines, self._hooks = collections.deque(), [], {}  # steps that ended; rows to write; of gradients
+        self._reference = self._anchor = None  # (host ns, CUDA event) of the running step, and of the last settled one
+        self._pending, self._lines, self._hooks = collections.deque(), [], {}  # ended steps; rows to write; gradient hooks
         self._steps, self._flushed, self._offset, self._gc_start = 0, time.monotonic_ns(), _wall_offset(), None
         if rank % tp_size:
             return self._stop(flush=False)
@@ -113,7 +113,7 @@ class Probe:
                 if taken % microbatches == 0:
                     self.next_step()
                 begun, batch = time.monotonic_ns(), next(batches, self)
-                if batch is self:  # no more
+                if batch is self:  # no more batches
                     break
                 self._add(DATALOAD, begun, time.monotonic_ns())
                 yield batch
@@ -130,20 +130,20 @@ class Probe:
         self._in_step, self._open, self._depth = True, None, 0
         if self._cuda:
             if self._anchor is None and not self._pending:
-                self._torch.cuda.synchronize()  # Once: an idle GPU runs the first event as soon as it is given.
+                self._torch.cuda.synchronize()  # Once: an idle GPU runs the first event as soon as it is recorded.
             self._reference = (time.monotonic_ns(), self._mark())
 
-    # Phases, each for a `with`. They do not nest.
+    # Phases, for use in `with`. They do not nest.
     def forward(self): return _Phase(self, FORWARD)
     def backward(self): return _Phase(self, BACKWARD)
     def clip(self): return _Phase(self, "optimizer-clip-main-grad")
     def optimizer(self): return _Phase(self, OPTIMIZER)
-    def grad_sync(self): return _Phase(self, GRAD_SYNC)  # by the program itself: what DDP does is recorded anyway
+    def grad_sync(self): return _Phase(self, GRAD_SYNC)  # if the program does it itself: DDP is recorded anyway
     def param_gather(self): return _Phase(self, PARAM_GATHER)
 
     @_soft
     def close(self):
-        if os.getpid() == self._pid:  # and not a process forked from it. Runs when the program ends, at the latest.
+        if os.getpid() == self._pid:  # Not in a forked process. Called at program exit at the latest.
             self._end_step()
             self._settle(time.monotonic_ns() + 5 * SECOND)
             self._stop()
@@ -189,7 +189,7 @@ class Probe:
             end, watched = self._mark(), self._ready and optype == BACKWARD
             if watched and len(self._hooks) > 1:
                 self._keep_last_hook()
-                watched = not self._cuda  # Of the first backward pass only the host knows when its gradients came.
+                watched = not self._cuda  # In the first backward pass, gradients have only host times.
             self._add(optype, start, self._ready[0] if watched else end, 0, microbatch)
             if watched and self._model.require_backward_grad_sync:
                 self._add(GRAD_SYNC, self._ready[0], end, 0)
@@ -244,7 +244,7 @@ class Probe:
                 time.sleep(0.001)
             self._pending.popleft()
             if reference and self._anchor:
-                # The GPU's clock drifts against the host's, but an event ran after it was given and before it was seen.
+                # The GPU and host clocks drift apart, but an event runs after it was recorded and before it is seen.
                 ran = max(reference[0], min(self._host_ns(reference[1]), time.monotonic_ns()))
                 reference = (ran, reference[1])
             self._anchor = reference

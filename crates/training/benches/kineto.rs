@@ -1,5 +1,6 @@
-//! Throughput of the reader of PyTorch profiler files, from file to job, and the memory it takes: `max alloc` is the most at a time.
-//! Nearly every event of these files is kept; of a real file it is one in ten, and reading is faster. Counting allocations takes time, too.
+//! Measures the throughput of the reader of PyTorch profiler files, from file to job, and its peak memory (`max
+//! alloc`). Nearly every event of these files is kept; of a real file it is one in ten, and reading is faster.
+//! Counting allocations takes some time, too.
 
 use divan::counter::BytesCount;
 use divan::{AllocProfiler, Bencher};
@@ -14,7 +15,7 @@ fn main() {
     divan::main();
 }
 
-/// The file of the first rank of a pipeline, of so many steps.
+/// Writes the profiler file of rank 0 of a pipeline. Returns its path and the length of its JSON.
 fn file(folder: &tempfile::TempDir, packed: bool) -> (PathBuf, u64) {
     let rows = rows(&Synthetic { dp: 2, pp: 2, microbatches: 64, steps: 200, ..Synthetic::default() });
     let job = Kineto::new(&rows, true);
@@ -28,7 +29,7 @@ fn file(folder: &tempfile::TempDir, packed: bool) -> (PathBuf, u64) {
     (path, text.len() as u64)
 }
 
-/// Bytes are those of the JSON, compressed or not.
+/// Counts bytes of uncompressed JSON, even if the file is compressed.
 #[divan::bench(args = [false, true], sample_count = 10)]
 fn read(bencher: Bencher<'_, '_>, packed: bool) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");

@@ -8,22 +8,22 @@ use crate::words;
 const JUMP_PS: i64 = 1_000_000_000;
 const ROUNDS: usize = 20;
 
-/// The ends of one collective, or of a send and its receive: by worker, in picoseconds.
+/// The ends of one collective, or of a send and its receive: pairs of a worker and a time in picoseconds.
 pub type Ends = Vec<(u32, i64)>;
 
 /// How far clocks are ahead, in picoseconds.
 #[derive(Debug)]
 pub struct Offsets {
-    /// By worker.
+    /// Indexed by worker.
     pub offset: Vec<i64>,
-    /// Workers that were not compared with the first.
+    /// Workers that no chain of meetings connects with the first.
     pub alone: Vec<usize>,
     /// Whether clocks need no correction.
     pub agree: bool,
 }
 
 impl Offsets {
-    /// From meetings in chronological order.
+    /// Computes offsets from meetings in chronological order.
     pub fn of(meetings: &[Ends], workers: usize) -> Offsets {
         let mut offset: Vec<Option<i64>> = vec![None; workers];
         spread(meetings, &mut offset);
@@ -113,7 +113,7 @@ impl Jump {
     }
 }
 
-/// From steps and residuals of a worker in chronological order.
+/// Finds the jump of a worker in its steps and residuals, which are in chronological order.
 fn moved(worker: usize, values: &[(i64, i64)]) -> Option<Jump> {
     let third = values.len() / 3;
     let of =
@@ -151,7 +151,8 @@ fn agree(meetings: &[Ends], workers: usize) -> bool {
     })
 }
 
-/// Initial offsets: from the first worker with a collective to those it meets, then from these to others.
+/// Computes initial offsets: those of workers that meet the first one, then those of workers that meet these, and so
+/// on.
 fn spread(meetings: &[Ends], offset: &mut [Option<i64>]) {
     let Some(&(first, _)) = meetings.iter().flatten().min_by_key(|&&(worker, _)| worker) else { return };
     offset[first as usize] = Some(0);

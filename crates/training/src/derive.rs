@@ -71,7 +71,7 @@ pub enum JobError {
 /// The maximum number of workers.
 const MOST: u64 = 1 << 22;
 
-/// Findings beyond the steps themselves. They become notes.
+/// Counts of irregularities. They become notes.
 #[derive(Clone, Copy, Default)]
 struct Found {
     unmatched: u64,
@@ -92,7 +92,7 @@ pub fn job(rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
     job_of(rows, source, (0, 0))
 }
 
-/// The same for a job with a known number of data-parallel ranks and stages, recorded or not.
+/// Like [`job`], for a job whose number of data-parallel ranks and stages is known even if not all were recorded.
 pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
     let one_sided = one_sided(&rows).filter(|_| rows.iter().any(|row| !row.kind.is_send_or_recv()));
     if one_sided.is_some() {
@@ -103,8 +103,8 @@ pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job
     Ok(job)
 }
 
-/// A sentence about transfers of which only one end was recorded: then transferring cannot be told from waiting for the other
-/// end.
+/// Returns a note if only one end of transfers was recorded: then transferring cannot be told from waiting for the
+/// other end.
 fn one_sided(rows: &[Row]) -> Option<String> {
     let mut has = [false; Kind::ALL.len()];
     rows.iter().for_each(|row| has[row.kind as usize] = true);
@@ -119,9 +119,9 @@ fn one_sided(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// The job from rows that have both ends of their transfers, or none.
+/// Derives the job from rows that have both ends of their transfers, or none.
 fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
-    // Usually they are in order, and this check is cheap.
+    // Rows are usually sorted already, and checking is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
         if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
@@ -153,7 +153,7 @@ fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job,
     }
 }
 
-/// A sentence about how much the recorded clocks contradict each other. `None` if they do not.
+/// Describes how much the recorded clocks contradict each other. `None` if they do not.
 pub fn clocks_note(rows: &[Row]) -> Option<String> {
     let mut rows = rows.to_vec();
     rows.par_sort_unstable_by_key(identity);
@@ -224,7 +224,7 @@ fn same_worker(one: &Row, other: &Row) -> bool {
     (one.dp_rank, one.stage) == (other.dp_rank, other.stage)
 }
 
-/// What holds for all steps of a job.
+/// Properties of all steps of a job.
 #[derive(Clone, Copy)]
 struct Habits {
     /// The number of chunks of the model.
@@ -235,8 +235,8 @@ struct Habits {
     transfers: bool,
 }
 
-/// Workers that wait for each other all end after the last has started. If this does not hold in most steps, each worker computes
-/// the norm of its own gradients.
+/// Checks whether workers compute the gradient norm together: then all end after the last has started. If this does
+/// not hold in most steps, each worker computes the norm of its own gradients.
 fn clip_meets(steps: &[&[Row]]) -> bool {
     let is_apart = |rows: &&&[Row]| {
         let clips = rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
@@ -329,7 +329,7 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
     Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found, fillers })
 }
 
-/// Names the operation that is farthest from the one in the middle.
+/// Names the operation that is farthest from the median start.
 fn far_off(rows: &[Row]) -> JobError {
     let mut starts: Vec<f64> = rows.iter().map(|row| row.start).collect();
     starts.sort_unstable_by(f64::total_cmp);
@@ -380,8 +380,8 @@ fn one_pass_only(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// The last stage sends nothing forward, unless later stages were not recorded. With several chunks a stage, it sends to the
-/// first stage.
+/// Returns a note if the last stage sends forward: then later stages were not recorded. With several chunks per
+/// stage, the last stage sends to the first.
 fn later_stages(rows: &[Row], workers: &Workers, chunks: i32) -> Option<String> {
     let count =
         |kind: Kind| rows.par_iter().filter(|row| row.stage + 1 == workers.pp && row.kind == kind).count();

@@ -1,4 +1,5 @@
-//! What slows a job down: every step is replayed on its own graph, some times as recorded, the others ideal.
+//! Finds what slows a job down: replays every step on its own graph, with some times as recorded and the others
+//! ideal.
 //!
 //! ```text
 //! Job ─► StepTimes (takes, launch delays) ─► Ideal (a typical worker) ─► replays ─► Answers
@@ -178,7 +179,7 @@ impl<'a> Replays<'a> {
         self.all_told(choose, &|| {})
     }
 
-    /// The same; calls `done` after each step.
+    /// Like [`Replays::all`], but calls `done` after each step.
     pub fn all_told(
         &self,
         choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync,

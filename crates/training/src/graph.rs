@@ -9,7 +9,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// From pairs of list and item. The items of a list keep the order of the pairs.
+    /// Builds lists from pairs of list and item. The items of a list keep the order of the pairs.
     pub(crate) fn of_pairs(lists: usize, pairs: &[(u32, u32)]) -> Lists {
         let mut begins = vec![0u32; lists + 1];
         pairs.iter().for_each(|&(list, _)| begins[list as usize + 1] += 1);
@@ -29,7 +29,7 @@ impl Lists {
         &self.items[self.begins[list] as usize..self.begins[list + 1] as usize]
     }
 
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.begins.len() - 1
     }
@@ -74,7 +74,8 @@ pub struct Graph {
 impl Graph {
     pub const ALONE: u32 = u32::MAX;
 
-    /// From edges `(after, before)`, in any order, none twice. An operation is in one group at most.
+    /// Builds the graph from edges `(after, before)`, in any order and without duplicates. An operation is in one
+    /// group at most.
     ///
     /// # Errors
     /// Operations wait for each other in a cycle; returns one of them.

@@ -118,7 +118,7 @@ pub fn profiles_of(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Files and their formats.
 type Files = Vec<(PathBuf, Format)>;
 
-/// Files by format.
+/// Files, sorted by whether they can be used.
 #[derive(Default)]
 struct Sorted {
     known: Files,

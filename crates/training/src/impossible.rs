@@ -20,7 +20,7 @@ struct Overlap {
     begins: usize,
 }
 
-/// Leaves these steps out, with a note on each.
+/// Leaves impossible steps out and adds a note.
 pub fn leave_out(job: &mut Job) {
     let overlaps: Vec<Overlap> =
         (0..job.steps.len()).into_par_iter().map(|step| longest(job, step)).collect();
@@ -78,7 +78,7 @@ fn longest(job: &Job, step: usize) -> Overlap {
     longest
 }
 
-/// `in step 7, forward-compute of rank 3 ends 4.2 s after forward-send begins`.
+/// `in step 7, forward-compute of rank 3 ends 4.2 s after the next operation, forward-send, begins`.
 fn note(job: &Job, step: usize, overlap: &Overlap) -> String {
     let name = |op: usize| &job.kinds[job.shape(step).ops[op].kind as usize].name;
     format!(

@@ -51,7 +51,7 @@ impl KindInfo {
     }
 }
 
-/// An operation of a column. What differs between steps is in [`Job`].
+/// An operation of a column. Its times, which differ between steps, are in [`Job`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Op {
     /// The worker within its column.
@@ -64,7 +64,7 @@ pub struct Op {
     pub seq: u32,
     /// The microbatch, or -1.
     pub microbatch: i32,
-    /// The chunk of the model, or -1, and that of the stage.
+    /// The chunk of the model, and the chunk of the stage; -1 for none.
     pub chunk: i32,
     pub stage_chunk: i32,
     /// Whether it was taken out of the computation before it in its queue. Such host stalls have an ideal duration of 0.
@@ -91,7 +91,7 @@ pub struct Step {
     /// The index in [`Job::shapes`].
     pub shape: u32,
     pub columns: u32,
-    /// Its first instance.
+    /// The index of its first instance.
     pub first: usize,
 }
 
@@ -105,7 +105,7 @@ pub struct Job {
     pub source: String,
     /// Whether it is synthetic.
     pub synthetic: bool,
-    /// By column, then as [`Op::worker`] counts.
+    /// Indexed by column, then by [`Op::worker`].
     pub workers: Vec<Worker>,
     pub kinds: Vec<KindInfo>,
     pub shapes: Vec<Shape>,
@@ -175,12 +175,12 @@ impl Job {
             && !self.shapes.iter().flat_map(|shape| &shape.ops).any(is_transfer)
     }
 
-    /// Data-parallel ranks, recorded or not.
+    /// The number of data-parallel ranks, recorded or not.
     pub fn dp_ranks(&self) -> usize {
         self.workers.iter().map(|worker| worker.dp_rank as usize + 1).max().unwrap_or(1)
     }
 
-    /// Stages of the pipeline.
+    /// The number of stages of the pipeline.
     pub fn stages(&self) -> usize {
         self.workers.iter().map(|worker| worker.stage as usize + 1).max().unwrap_or(1)
     }
@@ -219,7 +219,7 @@ impl Job {
         !self.fillers.is_empty() && self.fillers.binary_search(&instance).is_ok()
     }
 
-    /// How many operations were recorded.
+    /// The number of recorded operations.
     pub fn operations(&self) -> usize {
         self.start.len() - self.fillers.len()
     }

@@ -1,4 +1,4 @@
-//! Median and mean. All medians of the crate are rounded here, in one way.
+//! Median and mean. All medians of the crate are computed here, so that they are rounded in the same way.
 
 use std::cmp::Ordering;
 
@@ -51,7 +51,7 @@ pub fn lower_median<V: Value>(values: &mut [V]) -> V {
     }
 }
 
-/// 0 if there are no values.
+/// The mean. 0 if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

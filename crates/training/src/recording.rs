@@ -22,7 +22,7 @@ pub enum ReadError {
 /// Reads a job from tables, profiler files, or a folder of either.
 pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     let mut job = recorded_job(paths)?;
-    // Dependencies of kernels are partly guessed.
+    // Overlaps of kernels prove nothing, because their dependencies are partly guessed.
     if job.is_table() {
         impossible::leave_out(&mut job);
     }
@@ -36,11 +36,11 @@ fn recorded_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     };
     let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
     let profiles = profiles_of(&folders);
-    // Other tables, such as metrics, do not matter beside the files of a profiler.
+    // Next to profiler files, tables without operations, such as metrics, are ignored.
     if !profiles.is_empty() && !hold_operations(&tables) {
         return Ok(import(paths)?);
     }
-    // A single table among the files of a profiler is hardly the recording.
+    // If there are more profiler files than tables, the tables are hardly the recording.
     if let (Some(table), Some(other)) = (tables.first(), profiles.first())
         && profiles.len() > tables.len()
     {
@@ -84,7 +84,7 @@ pub fn holds_job(path: &Path) -> bool {
     }
 }
 
-/// The tables, for messages.
+/// The names of the tables in messages.
 fn described(tables: &[PathBuf]) -> String {
     match tables {
         [one] => one.display().to_string(),

@@ -1,6 +1,6 @@
 //! Synthetic jobs: a data-parallel pipeline in 1F1B order, interleaved if stages have several chunks, with known faults.
 //!
-//! The rows are those that a recording of such a job would have; reading them gives the job back.
+//! The rows are those that a recording of the job would have; reading them gives the job back.
 
 mod drawn;
 mod limits;
@@ -118,7 +118,7 @@ fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32, u32)> {
     order
 }
 
-/// One step. Its times only give the order of operations.
+/// The rows of one step. Their times only give the order of operations.
 fn planned(of: &Synthetic) -> Vec<Row> {
     let mut rows = Vec::new();
     for dp_rank in 0..of.dp {
@@ -145,7 +145,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
                 });
                 place += 1.0;
             };
-            // For all chunks at once: the step begins and ends with the first.
+            // One collective serves all chunks. It has chunk 0, with which the step begins and ends.
             if of.dp > 1 {
                 add(Kind::ParamsAllGather, -1, 0);
             }
@@ -176,7 +176,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
             add(Kind::Optimizer, -1, -1);
         }
     }
-    // All workers wait for each other here.
+    // All workers wait for each other at the gradient norm.
     let clip = rows.iter().map(|row| row.start).fold(0.0, f64::max) + 1.0;
     for row in &mut rows {
         match row.kind {
@@ -202,7 +202,7 @@ impl Plan {
         Some(Plan { job, rows })
     }
 
-    /// The slowdowns of transfers by slow links, by operation and column.
+    /// The slowdowns of transfers due to slow links, by operation and column.
     fn links(&self, of: &Synthetic, step: u32) -> Vec<f64> {
         let place = |(dp_rank, stage): (u32, u32)| {
             self.job.workers.iter().position(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage))

@@ -21,7 +21,7 @@ use straggler_trace::{
 pub struct Sizes {
     /// Of a microbatch, from stage to stage.
     pub activations: Size,
-    /// Of the gradients or parameters, of which each rank holds a part.
+    /// Of all gradients or parameters together. Each rank holds a part.
     pub gradients: Size,
 }
 
@@ -41,13 +41,13 @@ impl Size {
 /// The bandwidth for guessing sizes from the durations of transfers: 25 GB/s, that of a 200 Gbit/s link.
 const BYTES_A_PICOSECOND: f64 = 25e9 / 1e12;
 
-/// The size of a transfer, guessed from the durations of such transfers.
+/// Guesses the size of a transfer from the durations of similar transfers.
 fn guessed(takes: &mut [i64]) -> u64 {
     (crate::median::median(takes) as f64 * BYTES_A_PICOSECOND) as u64
 }
 
 impl Sizes {
-    /// As recorded, or else guessed from typical transfers of the job.
+    /// Sizes as recorded, or else guessed from typical transfers of the job.
     pub fn of(job: &Job) -> Sizes {
         let times = times(job);
         let typical = |wanted: fn(Kind) -> bool| {
@@ -99,7 +99,7 @@ fn kind_of(op: &Op) -> Option<Kind> {
     Kind::ALL.get(op.kind as usize).copied()
 }
 
-/// The job as a trace.
+/// Turns the job into a trace.
 pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
     if job.duration.iter().all(|&takes| takes == 0) {
         return Err(TracedError::NoTimes);
@@ -243,7 +243,7 @@ impl<'a> Building<'a> {
         let Some(kind) = kind_of(op) else { return };
         let (rank, partner) = (self.numbers[place], partner.map(|place| self.numbers[place]));
         let is_send = matches!(kind, Kind::ForwardSend | Kind::BackwardSend);
-        // A GPU receives while it computes. A blocking call would hide the computation, so it comes after it.
+        // A GPU receives while it computes. A blocking call would hide the computation, so the call comes after it.
         let after = if is_send { self.now[rank] } else { self.now[rank].max(self.busy[rank]) };
         let enter = start.max(after);
         let exit = end.max(enter);

@@ -22,7 +22,7 @@ pub fn list_up_to<T: ToString>(most: usize, items: &[T]) -> String {
     }
 }
 
-/// The first few of many.
+/// Lists the first five items.
 pub fn listed(items: impl Iterator<Item = String>) -> String {
     list_up_to(5, &items.collect::<Vec<String>>())
 }

@@ -1,4 +1,4 @@
-//! What begins at a step, what hides behind something else, and what cannot be told.
+//! Causes that begin at some step, causes that hide behind others, and findings that are not certain.
 
 use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
@@ -21,7 +21,7 @@ fn fault(dp_rank: u32, stage: u32, from_step: u32, what: Defect) -> Fault {
     Fault { dp_rank, stage, from_step, what }
 }
 
-/// Without sends and receives, the bubble of the pipeline is no delay of the host, and slow workers are still found.
+/// Without sends and receives, the pipeline bubble is not a delay of the host, and slow workers are still found.
 #[test]
 fn stages_without_transfers_are_not_put_down_to_the_host() {
     let of = Synthetic { dp: 4, pp: 4, steps: 12, ..Synthetic::default() };
@@ -37,7 +37,7 @@ fn stages_without_transfers_are_not_put_down_to_the_host() {
     let found = answers_of(without(&slow));
     let cause = first(&found);
     assert_eq!((cause.kind, &cause.ranks[..], cause.since_step), (CauseKind::Workers, &[6][..], Some(5)));
-    // As much as is won where transfers were recorded.
+    // The gain is the same as with recorded transfers.
     let with = answers(&slow);
     assert!((cause.gain - first(&with).gain).abs() < 0.01, "{cause:?} {:?}", first(&with));
 }
@@ -63,7 +63,7 @@ fn a_stage_that_becomes_slow_is_no_partition() {
     }
 }
 
-/// What all workers and all links have in common shows in comparison with the steps before.
+/// A slowdown of all workers or all links shows in comparison with earlier steps.
 #[test]
 fn a_job_that_becomes_slower_is_told_with_its_step() {
     let of = Synthetic::default();
@@ -86,7 +86,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     assert!(found.s >= 1.0 || found.s_at_least.is_some(), "{found:?}");
 }
 
-/// Lengths that differ by chance do not hide a worker that becomes slow, nor, within four steps, when.
+/// Random lengths do not hide a worker that becomes slow, nor, to within four steps, when it did.
 #[test]
 fn slow_workers_are_found_among_unequal_lengths() {
     for seed in 1..=6 {
@@ -101,7 +101,7 @@ fn slow_workers_are_found_among_unequal_lengths() {
     }
 }
 
-/// A little slower than all others, in every step, is no chance.
+/// A worker that is slightly slower than all others in every step is not so by chance.
 #[test]
 fn a_slightly_slow_worker_stands_out() {
     for seed in 1..=6 {
@@ -116,7 +116,7 @@ fn a_slightly_slow_worker_stands_out() {
     }
 }
 
-/// What shows only without the largest cause is told with it.
+/// A cause that shows only once the largest one is removed is reported, too.
 #[test]
 fn a_cause_behind_another_is_told() {
     let of = Synthetic::default();
@@ -135,7 +135,8 @@ fn a_cause_behind_another_is_told() {
     assert!((seconds - (mean_step(&with) - mean_step(&of))).abs() < 0.02 * mean_step(&of), "{hidden:?}");
 }
 
-/// Unequal work that a slow worker hides is told with what a step wins without both, be it worth telling alone or not.
+/// Unequal work behind a slow worker is reported with the gain from removing both, whether or not it is worth
+/// reporting alone.
 #[test]
 fn unequal_work_behind_a_slow_worker_is_told() {
     let slow = |stage: u32| vec![fault(1, stage, 0, Defect::Slow(1.5))];
@@ -158,7 +159,7 @@ fn unequal_work_behind_a_slow_worker_is_told() {
     }
 }
 
-/// Nothing is said to hide where there is one cause, and computing varies as it always does.
+/// With a single cause and the usual variation, no cause is reported as hidden.
 #[test]
 fn a_single_cause_hides_nothing() {
     for seed in 1..=4 {
@@ -168,7 +169,7 @@ fn a_single_cause_hides_nothing() {
     }
 }
 
-/// Steps before a cause began do not dilute what it costs since.
+/// Steps before a cause began do not dilute its cost.
 #[test]
 fn a_cause_is_told_with_the_steps_since_it_began() {
     let healthy = Synthetic::default();
@@ -178,7 +179,7 @@ fn a_cause_is_told_with_the_steps_since_it_began() {
     assert!((real - without - 20.0 / 8.0 * first(&found).seconds).abs() < 1e-9, "{:?}", first(&found));
 }
 
-/// What all workers load in every step, as ever, is no cause, unless it is much.
+/// Data loading that is the same on all workers in every step is not a cause, unless it takes long.
 #[test]
 fn loading_as_ever_is_no_cause() {
     for (load, told) in [(0.03, false), (0.3, true)] {
@@ -214,7 +215,7 @@ fn hosts_are_told_with_their_step() {
     let mut all = rows(&of);
     let longest = |row: &Row| if row.step >= 8 { 0.4 } else { 0.02 };
     all.iter_mut().for_each(|row| row.start += longest(row));
-    // Who has loaded waits for the others in the first all-gather.
+    // Ranks that have loaded wait for the others in the first all-gather.
     let mut loads = Vec::new();
     for row in all.iter_mut().filter(|row| row.kind == Kind::ParamsAllGather) {
         let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..*row };
@@ -230,7 +231,7 @@ fn hosts_are_told_with_their_step() {
     assert!(cause.says.starts_with("Rank 2 waits for data since step 8 (400"), "{cause:?}");
 }
 
-/// The operation that is slow is named, where not all are.
+/// If only some operations of a worker are slow, these are named.
 #[test]
 fn a_slow_optimizer_is_told_from_slow_computing() {
     let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
@@ -245,7 +246,7 @@ fn a_slow_optimizer_is_told_from_slow_computing() {
     assert!(told.ends_with("; backward-compute and forward-compute are as usual."), "{cause:?}");
 }
 
-/// A slow beginning is no reason to distrust what is typical; workers that are all slow but for one are.
+/// A slow beginning does not make typical times doubtful; if all workers but one are slow, they are.
 #[test]
 fn at_least_is_said_where_what_is_typical_is_slow() {
     let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
@@ -263,7 +264,7 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
         })
     };
     assert!(fast(1).s_at_least.is_some_and(|times| times > 1.02));
-    // Where other stages show what is usual, it is fast, and nobody is slow.
+    // If other stages show what is usual, the worker is recognised as fast, and no one is slow.
     let found = fast(4);
     assert!(found.s_at_least.is_none() && found.s < 1.05 && found.causes.is_empty(), "{found:?}");
 }
@@ -286,7 +287,7 @@ fn faults_that_hide_each_other_are_both_named() {
     }
 }
 
-/// One value that is absurd is a cause of its own, and changes no other finding.
+/// A single absurd value is a cause of its own and changes no other finding.
 #[test]
 fn an_accident_is_told_from_what_is_usual() {
     let of = Synthetic { faults: vec![fault(1, 2, 6, Defect::Slow(1.5))], ..Synthetic::default() };
@@ -309,7 +310,7 @@ fn an_accident_is_told_from_what_is_usual() {
     }
 }
 
-/// What was recorded of a tensor-parallel group, or of a part of the stages, is said.
+/// Recordings of several ranks of a tensor-parallel group, or of only some stages, are reported.
 #[test]
 fn ranks_too_many_and_stages_too_few_are_named() {
     let of = Synthetic { dp: 2, pp: 4, steps: 3, ..Synthetic::default() };
@@ -326,7 +327,7 @@ fn ranks_too_many_and_stages_too_few_are_named() {
     assert!(!is_told(rows(&Synthetic { pp: 2, ..of })));
 }
 
-/// Where the layers are known, the fix is the split itself.
+/// If the layers are known, the fix names the split.
 #[test]
 fn the_fix_of_a_partition_is_the_split() {
     let of = Synthetic { last_stage: 0.3, ..Synthetic::default() };
@@ -342,7 +343,7 @@ fn the_fix_of_a_partition_is_the_split() {
     assert!(first(&analyse(&replays, None)).fix.contains("--layers finds the best"), "{cause:?}");
 }
 
-/// The first step in which it became slow is told, with those in which it became even slower.
+/// The step in which a worker became slow is reported, and those in which it became even slower.
 #[test]
 fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
     let of = Synthetic { dp: 8, pp: 1, steps: 60, ..Synthetic::default() };
@@ -368,7 +369,7 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     assert!(cause.evidence.iter().any(told), "{cause:?}");
 }
 
-/// Small, but in all stages at once: nobody is blamed alone.
+/// A small slowdown of all stages at once is not blamed on any single one.
 #[test]
 fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
     let of = Synthetic { dp: 2, pp: 4, steps: 40, ..Synthetic::default() };
@@ -387,12 +388,12 @@ fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
     assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", found.causes);
 }
 
-/// What ends again is told with its steps: a stage, the whole job, and a link.
+/// A slowdown that ends is reported with its steps: of a stage, of the whole job, and of a link.
 #[test]
 fn what_ends_again_is_told_with_its_steps() {
     let of = Synthetic { dp: 4, pp: 4, ..Synthetic::default() };
     let healthy = rows(&of);
-    // From two jobs: steps 5 to 11 of the one with faults.
+    // Combines two jobs: steps 5 to 11 come from the one with faults.
     let between = |faults: Vec<Fault>| -> Vec<Row> {
         let slow = rows(&Synthetic { faults, ..of.clone() });
         let keep = |from: &[Row], inside: bool| -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! Clocks of tables that are off.
+//! Tables whose clocks are off.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -70,7 +70,7 @@ fn a_send_may_end_before_its_receive_begins() {
     assert!(answers(all).notes[0].starts_with("Clocks were aligned"));
 }
 
-/// The public jobs, where they are: their clocks are good, and their answers are those of the guide.
+/// The public jobs, if available: their clocks are good, and their answers are those of the guide.
 #[test]
 fn public_jobs_keep_their_answers() {
     let Some(folder) = public_jobs::folder() else { return };
@@ -90,7 +90,8 @@ fn assert_like(found: &Answers, expected: &Answers) {
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
 }
 
-/// A clock jumps between steps, for good or for one step: the rank and the step are named, and the parts are aligned apart.
+/// A clock jumps between steps, permanently or for one step: rank and step are named, and the parts are aligned
+/// separately.
 #[test]
 fn clocks_that_jump_are_named_and_aligned() {
     let good = rows(&synthetic());
@@ -113,7 +114,7 @@ fn clocks_that_jump_are_named_and_aligned() {
     }
 }
 
-/// A clock that moves to and fro in every step does not jump again and again: it may be that of another job.
+/// A clock that moves back and forth in every step is not said to jump: it may belong to another job.
 #[test]
 fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
     let mut all = rows(&synthetic());
@@ -165,7 +166,7 @@ fn a_step_with_a_jump_within_is_left_out() {
     assert_like(&found, &expected);
 }
 
-/// Nothing is blamed where clocks contradict each other in all steps.
+/// No cause is given if clocks contradict each other in all steps.
 #[test]
 fn there_are_no_causes_without_a_verdict() {
     let mut all = rows(&synthetic());
@@ -180,7 +181,7 @@ fn there_are_no_causes_without_a_verdict() {
     );
 }
 
-/// Some ranks of one job and some of another: no clock has jumped, and the ranks that are named are of both.
+/// Some ranks of one job and some of another: no clock is said to jump, and the named ranks come from both jobs.
 #[test]
 fn ranks_of_two_jobs_are_no_jumps() {
     let one = rows(&Synthetic { steps: 12, ..Synthetic::default() });

@@ -50,7 +50,7 @@ fn injected_slowdowns_are_estimated_closely() {
         assert!(error < (published - wanted).abs() && error < 0.03, "{wanted}: {} for {truth}", found.s);
         let first = &found.causes[0];
         assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
-        // Without it the job is as the healthy one.
+        // Without the slow worker, the job is like the healthy one.
         assert!((first.seconds - (mean_step(&slowed) - quiet)).abs() < 0.02 * quiet, "{first:?}");
     }
 }
@@ -86,7 +86,7 @@ fn each_fault_is_called_by_its_name() {
     }
 }
 
-/// A worker alone real is replayed with one column beside it that stands for all others; here with all of them.
+/// The analysis replays a worker next to one column that represents all others. Here all columns are replayed.
 #[test]
 fn one_column_stands_for_all_that_are_alike() {
     let of = Synthetic { faults: vec![slow(1.7, 3)], lengths: 0.2, dp: 3, pp: 2, ..Synthetic::default() };
@@ -108,13 +108,13 @@ fn one_column_stands_for_all_that_are_alike() {
     }
 }
 
-/// A rank that does things in another order makes all columns one, and nothing else changes.
+/// A rank with different operations joins all columns into one, and nothing else changes.
 #[test]
 fn columns_that_differ_are_joined() {
     let of = Synthetic { steps: 3, ..Synthetic::default() };
     let whole = answers(&of);
     let mut rows = rows(&of);
-    // An operation more on one rank, that takes no time.
+    // One more operation on one rank, which takes no time.
     let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
     let last = *rows.iter().find(is_it).unwrap();
     rows.push(Row { seq: 1, ..last });
@@ -140,7 +140,7 @@ fn what_is_missing_is_left_out_and_said() {
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!((found.workers_recorded, found.workers.len()), (15, 15));
-    // Shares are of those that were recorded.
+    // Shares are of the recorded workers.
     assert_eq!(found.mended_workers.share, 1.0 / 15.0);
     let without: Vec<Row> = all.iter().filter(|row| row.kind != Kind::Optimizer).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
@@ -152,7 +152,7 @@ fn what_is_missing_is_left_out_and_said() {
     assert!(derive::job(two, "").unwrap_err().to_string().contains("are these two jobs?"));
 }
 
-/// Where workers end clipping before others begin, they do not wait for each other.
+/// If some workers end clipping before others begin, they do not wait for each other.
 #[test]
 fn clipping_may_be_of_each_worker_alone() {
     let of = Synthetic { steps: 4, pp: 1, ..Synthetic::default() };
@@ -178,8 +178,8 @@ fn tables_that_are_written_are_read_again() {
     assert_eq!(read_table(&path).unwrap().job("").unwrap(), derive::job(rows, "").unwrap());
 }
 
-/// One worker takes longer to update its parameters, in every step: it ends late, begins the next step late, and the others wait
-/// for it there. That is one delay a step, of the optimizer, and not two.
+/// One worker takes longer to update its parameters, in every step: it ends late, begins the next step late, and the
+/// others wait for it there. This is one delay per step, of the optimizer, not two.
 #[test]
 fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
     let of = Synthetic { dp: 4, pp: 1, jitter: 0.0, ..Synthetic::default() };
@@ -218,7 +218,8 @@ fn answers_of(rows: &[Row]) -> Answers {
     analyse(&Replays::new(&job).unwrap(), None)
 }
 
-/// Garbage collections of some ranks, anywhere in the step, leave the columns apart, and the answers are those of joined columns.
+/// Garbage collections of some ranks, anywhere in the step, keep the columns separate, and the answers are those of
+/// joined columns.
 #[test]
 fn collections_of_some_ranks_keep_columns_apart() {
     let of = Synthetic { steps: 6, pp: 2, dp: 4, ..Synthetic::default() };
@@ -250,7 +251,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
     let job = derive::job(all.clone(), "synthetic").unwrap();
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4; 6]);
     let apart = analyse(&Replays::new(&job).unwrap(), None);
-    // Something else that one rank does more, so that columns are joined.
+    // Another additional operation of one rank, so that columns are joined.
     let more: Vec<Row> = all
         .iter()
         .filter(|row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5)
@@ -284,7 +285,7 @@ fn a_slow_worker_of_two_is_no_partition() {
     assert!(kinds.contains(&CauseKind::Workers) && !kinds.contains(&CauseKind::Partition), "{kinds:?}");
 }
 
-/// A wait before an operation that a host does not launch is nobody's delay; what it is before is said.
+/// A wait before an operation that the host does not launch is not blamed on anyone; the operation is named.
 #[test]
 fn waits_that_nothing_explains_are_named() {
     let mut all = rows(&Synthetic { steps: 6, ..Synthetic::default() });
@@ -295,7 +296,8 @@ fn waits_that_nothing_explains_are_named() {
     assert_eq!(found.unexplained_before.as_deref(), Some("optimizer"));
 }
 
-/// Parameters gathered anew before every microbatch are waited for by that microbatch, and nothing overlaps.
+/// If parameters are gathered before every microbatch, each microbatch waits for its own gather, and nothing
+/// overlaps.
 #[test]
 fn every_gather_belongs_to_the_forward_behind_it() {
     let of = Synthetic { dp: 2, pp: 1, microbatches: 4, steps: 5, jitter: 0.0, ..Synthetic::default() };
@@ -338,7 +340,7 @@ fn every_gather_belongs_to_the_forward_behind_it() {
     assert!((found.step_seconds - 1.46).abs() < 1e-9, "{}", found.step_seconds);
 }
 
-/// A stage that computes two chunks of a model takes as long for a microbatch as both do.
+/// A stage that computes two chunks of a model takes the time of both for a microbatch.
 #[test]
 fn work_of_a_stage_is_that_of_all_its_chunks() {
     let of = Synthetic {
@@ -365,7 +367,7 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
     assert_eq!(evidence(2), "A microbatch takes 600 ms, 900 ms to compute on stages 0 to 1.");
 }
 
-/// Tables need not say which chunk of the model an operation belongs to: where each stage has one, it is known.
+/// Tables need not contain the chunk of the model if each stage has only one.
 #[test]
 fn stages_without_a_chunk_have_one() {
     let slow = Fault { dp_rank: 2, stage: 1, from_step: 2, what: Defect::Slow(1.6) };

@@ -6,7 +6,7 @@ use straggler_training::published::{self, Dense};
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Kind, Meta, Row, Sizes, Table, derive, read_table, trace};
 
-/// Everything that is done with rows.
+/// Runs everything that can be done with rows.
 fn everything(rows: &[Row], meta: &Meta) {
     if let Ok(dense) = Dense::new(rows) {
         let _ = published::analyse(&dense, meta);
@@ -59,7 +59,7 @@ prop_compose! {
     }
 }
 
-/// Which columns of a row come from another one.
+/// Replaces some columns of a row, given as bits, by those of another row.
 fn mixed(row: &Row, other: &Row, columns: u16) -> Row {
     let from = |column: u16| columns & (1 << column) != 0;
     Row {
@@ -77,7 +77,8 @@ fn mixed(row: &Row, other: &Row, columns: u16) -> Row {
     }
 }
 
-/// An operation is long in most steps, and in one step it is there many times: ideal times add up to more than any step has.
+/// An operation takes long in most steps, and occurs many times in one step: its ideal times add up to more than any
+/// recorded step.
 #[test]
 fn long_ideals() {
     let mut all = rows(&Synthetic { dp: 2, pp: 1, microbatches: 1, steps: 31, ..Synthetic::default() });
@@ -99,7 +100,7 @@ proptest! {
         everything(&rows, &meta(dsp));
     }
 
-    /// A sound job in which some columns of some rows are replaced and some rows are gone.
+    /// A valid job in which some columns of some rows are replaced and some rows are missing.
     #[test]
     fn changed_rows(
         (dp, pp, microbatches) in (1u32..4, 1u32..4, 1u32..4),
@@ -110,7 +111,7 @@ proptest! {
         for (place, other, one, two) in &changes {
             let row = place.get(&rows).to_owned();
             let place = place.index(rows.len());
-            // Few columns: the others keep the row where it belongs.
+            // Few columns are replaced, so that the row stays in its place.
             rows[place] = mixed(&row, other, one & two & 0x7e0);
         }
         for place in &gone {
@@ -119,7 +120,7 @@ proptest! {
         everything(&rows, &meta(1));
     }
 
-    /// All operations of some kinds are as long as can be in one step, and short in the others.
+    /// All operations of some kinds are as long as possible in one step, and short in the others.
     #[test]
     fn long_rows(times in prop::collection::vec(seconds(), Kind::ALL.len()), in_all in any::<bool>()) {
         let mut rows = rows(&Synthetic { dp: 2, pp: 3, microbatches: 12, steps: 3, ..Synthetic::default() });
@@ -129,7 +130,7 @@ proptest! {
         everything(&rows, &meta(1));
     }
 
-    /// Lines of anything.
+    /// Random lines.
     #[test]
     fn random_text(lines in prop::collection::vec(prop::collection::vec("[0-9a-z.,-]{0,6}|forward-compute|1e999|-1", 0..13), 0..6)) {
         let mut text = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id".to_string();

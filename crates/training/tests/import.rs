@@ -1,4 +1,4 @@
-//! Imports of synthetic recordings, written here, of which everything is known.
+//! Imports of synthetic recordings with known contents.
 
 #[path = "import/formats.rs"]
 mod formats;
@@ -17,7 +17,7 @@ fn notes(job: &Job) -> String {
     job.notes.join("\n")
 }
 
-/// Instances of a step and rank by the class of their kind: start and duration in µs, in order of start.
+/// Instances of a class in a step on a rank: start and duration in µs, in order of start.
 fn of_class(job: &Job, step: usize, rank: u32, class: &str) -> Vec<(i64, i64)> {
     let first = job.instances(step).start;
     let mut found: Vec<(i64, i64)> = (job.shape(step).ops.iter().enumerate())
@@ -29,7 +29,7 @@ fn of_class(job: &Job, step: usize, rank: u32, class: &str) -> Vec<(i64, i64)> {
     found
 }
 
-/// The classes of what the operations of a class wait for, on one rank.
+/// By operation of a class on a rank: the classes of the operations that it waits for.
 fn waits_for(job: &Job, rank: u32, class: &str) -> Vec<Vec<String>> {
     let shape = job.shape(0);
     let class_of = |op: usize| job.kinds[usize::from(shape.ops[op].kind)].class.clone();
@@ -98,7 +98,7 @@ fn clocks_are_aligned_by_the_ends_of_collectives() {
     assert!(notes.contains("by 0 s (median) and 0 s (maximum)"), "{notes}");
 }
 
-/// Whoever has sent all of a broadcast leaves it before the others have it.
+/// A rank that has sent all of a broadcast leaves it before the others have received it.
 #[test]
 fn broadcasts_say_nothing_of_clocks() {
     for clock_us in [0.0, 5000.0] {
@@ -126,7 +126,7 @@ fn clocks_that_jump_are_named() {
     assert!(!notes.contains("rank 0 by"), "{notes}");
 }
 
-/// A clock jumps between two collectives, nobody knows where: their steps are left out, and the others are aligned.
+/// A clock jumps at an unknown moment between two collectives: their steps are left out, and the others are aligned.
 #[test]
 fn parts_before_and_after_a_jump_are_aligned_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn ranks_of_another_run_are_named_and_left_out() {
         notes.contains("Left out: rank 1 (rank1.json). No collective there has the sequence number"),
         "{notes}"
     );
-    // Of two, nobody knows which.
+    // Of two ranks, either may be the stranger.
     let error = import(&files[..2]).unwrap_err().to_string();
     assert!(error.contains("no sequence number in common"), "{error}");
 }
@@ -184,7 +184,7 @@ fn steps_are_renumbered_by_the_numbers_of_collectives() {
     assert!(notes(&off).contains("rank 0 by 2."), "{}", notes(&off));
 }
 
-/// Groups of all ranks are all there is: plain data parallelism.
+/// If all groups contain all ranks, the job is plainly data parallel.
 #[test]
 fn ranks_that_are_all_alike_are_data_parallel() {
     let folder = tempfile::tempdir().unwrap();
@@ -262,7 +262,7 @@ fn without_numbers_or_steps_order_counts() {
 #[test]
 fn recorded_waits_count_instead_of_the_rules() {
     let folder = tempfile::tempdir().unwrap();
-    // Says that the backward pass waits for the all-reduce; nothing is said of the all-reduce.
+    // The only recorded wait is that of the backward pass for the all-reduce.
     let rank = Rank { wait: Wait::Recorded, ..Rank::new(0, 1) };
     write(folder.path(), &[rank]);
     let job = import(&[folder.path().into()]).unwrap();
@@ -338,7 +338,7 @@ fn kernels_become_calls() {
     assert!(trace.communicators[1].name.starts_with("data parallel"), "{:?}", trace.communicators);
 }
 
-/// Where all ranks communicate with each other, more of them do.
+/// If all ranks communicate with each other, so do their copies.
 #[test]
 fn copies_of_kernels_meet_in_the_same_collectives() {
     let folder = tempfile::tempdir().unwrap();
@@ -352,7 +352,7 @@ fn copies_of_kernels_meet_in_the_same_collectives() {
         assert_eq!(of_class(&wide, 1, rank, "all_reduce"), of_class(&job, 1, rank % 2, "all_reduce"));
     }
     assert_eq!(trace(&wide, Sizes::of(&wide)).unwrap().communicators[1].members.len(), 6);
-    // Two groups of two ranks each: nobody knows what they are for.
+    // Two groups of two ranks each, of unknown purpose.
     let folder = tempfile::tempdir().unwrap();
     let of = |rank: u32| Rank { group: Some([rank / 2 * 2, rank / 2 * 2 + 1]), ..Rank::new(rank, 4) };
     write(folder.path(), &[of(0), of(1), of(2), of(3)]);

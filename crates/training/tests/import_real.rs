@@ -1,5 +1,5 @@
-//! Imports of real recordings. They are read where `STRAGGLER_TRACES` says, and archives where
-//! `STRAGGLER_TRACES_UNPACKED` says; without these, nothing is tested here.
+//! Imports of real recordings from the folder in `STRAGGLER_TRACES`, and of unpacked archives from the folder in
+//! `STRAGGLER_TRACES_UNPACKED`. Without these variables, the tests are skipped.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn folder(variable: &str, path: &str) -> Option<PathBuf> {
         }
         Some(folder) => return Some(folder.join(path)),
     };
-    // Not by a macro, whose lines are kept back for tests that pass.
+    // Not with `eprintln!`, whose output is captured for tests that pass.
     let name = std::thread::current().name().unwrap_or("a test").to_string();
     let _ = writeln!(std::io::stderr(), "{name} is skipped: {why}");
     None
@@ -77,7 +77,7 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(f64::NEG_INFINITY, f64::max) - values.fold(f64::INFINITY, f64::min)
 }
 
-/// Starts and ends as the trace's own events have them; clocks are moved by a few µs.
+/// Starts and ends are those of the trace's own events; clocks are shifted by a few µs.
 #[test]
 fn dlrm_ranks_meet_in_eight_collectives() {
     let Some(path) = unpacked("dlrm_kineto") else { return };
@@ -144,7 +144,7 @@ fn chakra_messages_connect_ranks() {
     let job = import(&files).unwrap();
     show(&job);
     assert_eq!((job.workers.len(), job.shape(0).ops.len()), (8, 8 * 35));
-    // Each of 14 messages of a rank has its receiver; each node but the first waits for the one before.
+    // Each of the 14 messages of a rank has its receiver; each node but the first waits for the previous one.
     assert_eq!(job.shape(0).graph.before.items(), 8 * (34 + 14));
     assert!(says(&job, "communications have no durations"));
     // Seven sums of 7 µs, one after the other.

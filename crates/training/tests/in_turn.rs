@@ -1,4 +1,4 @@
-//! What is slow for a while, and what is slow by chance.
+//! Workers that are slow for a while, or seem slow by chance.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -25,7 +25,8 @@ fn in_turn(dp: u32, pp: u32) -> Synthetic {
     Synthetic { dp, pp, steps: 5 * dp, faults, ..Synthetic::default() }
 }
 
-/// They take longer for all microbatches of a step: lengths do not. Nor have they more work than other stages.
+/// Workers that are slow in turn take longer for all microbatches of a step, unlike long microbatches. Nor do they
+/// have more work than other stages.
 #[test]
 fn workers_that_are_slow_in_turn_are_no_lengths() {
     for (dp, pp) in [(4, 1), (4, 2), (2, 2)] {
@@ -41,7 +42,8 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
         assert!(others.iter().all(small), "{:?}", found.causes);
         assert_eq!(found.causes[0].ranks, (0..dp).collect::<Vec<u32>>());
         assert!(found.causes[0].says.contains("slow, one after another"), "{}", found.causes[0].says);
-        // Every worker is slow for a while, so that the mean of each is too long, and S too small. The gain is not.
+        // Every worker is slow for a while, so the mean of each is too long, and S is too small. The gain is still
+        // right.
         let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
         let truth = 1.0 - healthy / mean_step(&of);
         assert!(truth > 0.15, "{truth}");
@@ -49,7 +51,7 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
     }
 }
 
-/// A worker that is slow in a few steps, here and there: the words and the gain are of these steps.
+/// A worker is slow in a few scattered steps: the sentence and the gain refer to these steps.
 #[test]
 fn slow_steps_need_not_be_neighbours() {
     let fault =
@@ -80,7 +82,7 @@ fn slow_steps_need_not_be_neighbours() {
     }
 }
 
-/// Long microbatches meet some workers more often than others, by chance.
+/// By chance, some workers get long microbatches more often than others.
 #[test]
 fn workers_with_long_microbatches_are_not_slow() {
     for seed in 0..4 {
@@ -88,7 +90,7 @@ fn workers_with_long_microbatches_are_not_slow() {
         let kinds: Vec<CauseKind> = answers(&of).causes.iter().map(|cause| cause.kind).collect();
         assert!(kinds.contains(&CauseKind::SequenceLengths), "{kinds:?}");
         assert!(!kinds.contains(&CauseKind::Workers), "{kinds:?}");
-        // One that is slow besides is still found.
+        // A worker that is really slow is still found.
         let fault = Fault { dp_rank: 3, stage: 1, from_step: 10, what: Defect::Slow(1.6) };
         let found = answers(&Synthetic { faults: vec![fault], ..of });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
@@ -96,7 +98,7 @@ fn workers_with_long_microbatches_are_not_slow() {
     }
 }
 
-/// A slow worker moves the middle of its stage: nobody else is blamed for that.
+/// A slow worker shifts the median of its stage: no other worker is blamed for that.
 #[test]
 fn nobody_is_accused_beside_a_slow_worker() {
     for seed in 0..8 {
@@ -108,7 +110,7 @@ fn nobody_is_accused_beside_a_slow_worker() {
     }
 }
 
-/// A worker that is a third slower, in a job in which lengths differ by more: other stages compute the same data.
+/// A worker that takes 1.3 times as long is found although lengths differ as much or more.
 #[test]
 fn a_slow_worker_is_found_among_unequal_lengths() {
     for (dp, pp, lengths) in [(4, 4, 0.3), (4, 4, 0.5), (8, 2, 0.5), (8, 1, 0.3), (8, 1, 0.5)] {
@@ -124,7 +126,7 @@ fn a_slow_worker_is_found_among_unequal_lengths() {
     }
 }
 
-/// The public job of which lengths are the cause, where it is.
+/// The public job whose cause is lengths, if available.
 #[test]
 fn lengths_explain_the_workers_of_a_real_job() {
     let Some(folder) = public_jobs::folder() else { return };
@@ -136,7 +138,7 @@ fn lengths_explain_the_workers_of_a_real_job() {
     assert_eq!(named.map(|cause| cause.ranks.len()).sum::<usize>(), 0, "{:?}", found.causes);
 }
 
-/// Most workers of a stage are slow: they have no more work than the others, which are as fast as they can be.
+/// Most workers of a stage are slow: this does not mean that the stage has more work.
 #[test]
 fn slow_workers_are_no_uneven_stage() {
     let slow = |dp_rank: u32, stage: u32, times: f64| Fault {
@@ -174,7 +176,7 @@ fn half_of_the_workers_may_be_slow() {
     }
 }
 
-/// A first step that is no slower than some later ones is no start-up.
+/// A first step that is no slower than some later ones is not start-up.
 #[test]
 fn steps_that_are_as_slow_later_are_no_start_up() {
     let in_step = |step: u32| {
@@ -191,7 +193,7 @@ fn steps_that_are_as_slow_later_are_no_start_up() {
     }
 }
 
-/// One microbatch a step, as a plain training loop has: lengths show only from step to step.
+/// With one microbatch per step, as in a plain training loop, lengths show only from step to step.
 #[test]
 fn one_microbatch_a_step_may_be_long() {
     for (seed, dp, lengths) in [(1, 2, 0.1), (2, 4, 0.1), (3, 8, 0.3), (4, 2, 0.3), (5, 4, 0.3), (6, 8, 0.1)]
@@ -209,7 +211,8 @@ fn one_microbatch_a_step_may_be_long() {
     assert!(found.causes[0].says.starts_with("Rank 2 is slow in all steps"), "{:?}", found.causes);
 }
 
-/// In a stage of three, a slow worker makes the two others look fast: whoever computes the same data as they is not slow for that.
+/// In a stage of three, a slow worker makes the two others look fast. Workers that compute the same data as these two
+/// must not look slow.
 #[test]
 fn few_workers_do_not_make_others_slow() {
     for (seed, times) in [(42, 1.4), (1, 1.5), (2, 1.6), (3, 1.8), (4, 2.0)] {

@@ -8,7 +8,7 @@ fn of(vpp: u32) -> Synthetic {
     Synthetic { vpp, steps: 6, ..Synthetic::default() }
 }
 
-/// A stage waits for (pp - 1) / vpp microbatches before it has the first, or after it has had the last: Narayanan et al., section 2.2.
+/// The bubble of a stage is as long as (pp - 1) / vpp microbatches: Narayanan et al., section 2.2.
 #[test]
 fn more_chunks_make_a_smaller_bubble() {
     for vpp in [1, 2, 4] {
@@ -42,7 +42,8 @@ fn every_message_finds_its_partner() {
     }
 }
 
-/// As files of the profiler it is the same job; with two stages, messages would not tell their direction.
+/// Written as profiler files and read again, it is the same job. With two stages, the direction of messages would be
+/// ambiguous.
 #[test]
 fn profiles_tell_chunks() {
     let of = Synthetic { dp: 2, pp: 3, microbatches: 6, steps: 3, ..of(2) };

@@ -1,4 +1,4 @@
-//! Jobs written as files of the PyTorch profiler are the same jobs when they are read.
+//! Jobs that are written as PyTorch profiler files and read again are the same jobs.
 
 use proptest::prelude::*;
 use std::path::Path;
@@ -21,10 +21,10 @@ fn read_again(rows: &[Row]) -> Job {
     import(&[folder.path().into()]).unwrap()
 }
 
-/// Step, rank, kind, number, start since that of the step and duration in picoseconds, and the rest.
+/// Step, rank, kind, number, start within the step and duration in picoseconds, and the rest.
 type Flat = (i64, u32, Kind, u32, i64, i64, [i32; 5]);
 
-/// In one order.
+/// Rows in a canonical order.
 fn sorted(rows: &[Row]) -> Vec<Flat> {
     let first = |step: i64| {
         let of_step = rows.iter().filter(|row| row.step == step);
@@ -157,7 +157,7 @@ fn other_names_of_passes_and_groups_are_understood() {
         text.replace("PIPELINE_MODEL_PARALLEL_GROUP", "mesh_pp")
     };
     same(read_changed(&of, mesh));
-    // The metadata of the host alone, as profilers without it on kernels write.
+    // Only the host has the metadata, as with profilers that do not write it for kernels.
     same(read_changed(&of, |_, text| {
         let line = |line: &str| match line.find(", \"Collective name\"") {
             Some(at) if line.contains("\"kernel\"") => format!("{}}}}},", &line[..at]),
@@ -177,7 +177,7 @@ fn places_follow_from_lists_of_ranks_where_groups_have_no_description() {
     };
     assert_eq!((0..6).map(place).collect::<Vec<_>>(), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
     assert!(job.notes.iter().any(|note| note.contains("have no description")), "{:?}", job.notes);
-    // Sums of embeddings and of layer norms cannot be told from others.
+    // All-reduces of embeddings and of layer norms cannot be told from others.
     let unknown = [Kind::EmbeddingGradsAllReduce, Kind::LayernormGradsAllReduce];
     let wanted: Vec<Row> = rows(&of).into_iter().filter(|row| !unknown.contains(&row.kind)).collect();
     assert_eq!(sorted(&straggler_training::rows(&job)), sorted(&wanted));
@@ -198,7 +198,7 @@ fn clocks_of_files_are_aligned() {
     );
 }
 
-/// A rank with a slow link ends late in some collectives; its clock neither is off nor jumps.
+/// A rank with a slow link ends late in some collectives, but its clock is not off and does not jump.
 #[test]
 fn a_slow_link_is_no_matter_of_clocks() {
     let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: Defect::Link { times: 20.0, with: None } };
@@ -208,7 +208,7 @@ fn a_slow_link_is_no_matter_of_clocks() {
     assert!(!job.notes.iter().any(|note| note.contains("jump")), "{:?}", job.notes);
 }
 
-/// Without microbatches kernels are analysed one by one; messages still meet, although PyTorch counts those of a rank.
+/// Without microbatches, kernels are analysed one by one. Messages still meet, although PyTorch counts them per rank.
 #[test]
 fn messages_meet_without_microbatches() {
     let of = small();
@@ -251,7 +251,7 @@ fn what_makes_no_table_is_said() {
     says(&no_groups, "all are treated as stage 0 of data-parallel rank 0");
 }
 
-/// Two ranks at each place: the first of them stands for both.
+/// Two ranks at each place: the first represents both.
 #[test]
 fn tensor_parallel_ranks_are_one_worker() {
     let of = Synthetic { dp: 2, pp: 1, microbatches: 2, steps: 1, ..Synthetic::default() };
@@ -270,7 +270,7 @@ fn tensor_parallel_ranks_are_one_worker() {
     assert!(job.notes.iter().any(|note| note.contains("1 rank was not analysed")), "{:?}", job.notes);
 }
 
-/// Garbage that is collected while the GPU is busy delays nothing; loading that it waits for does.
+/// A garbage collection while the GPU is busy delays nothing; data loading that the GPU waits for does.
 #[test]
 fn work_of_the_host_counts_where_the_gpu_waits() {
     let of = Synthetic { dp: 1, pp: 1, microbatches: 2, steps: 1, jitter: 0.0, ..Synthetic::default() };
@@ -293,11 +293,11 @@ fn work_of_the_host_counts_where_the_gpu_waits() {
         text.replacen("\"traceEvents\": [\n", &format!("\"traceEvents\": [\n{more}"), 1)
     });
     let count = |kind: Kind| straggler_training::rows(&job).iter().filter(|row| row.kind == kind).count();
-    // One collection is in the job as it was made.
+    // One of the collections is part of the synthetic job.
     assert_eq!((count(Kind::Gc), count(Kind::DataLoad)), (2, 1));
 }
 
-/// Files without annotations of microbatches, as those of an ordinary data-parallel job.
+/// Files without annotations of microbatches, like those of an ordinary data-parallel job.
 fn without_microbatches(of: &Synthetic) -> Job {
     let is_pass = |line: &&str| line.contains("\"name\": \"PP:");
     read_changed(of, |_, text| text.lines().filter(|line| !is_pass(line)).collect::<Vec<&str>>().join("\n"))
@@ -308,7 +308,8 @@ fn slowed(dp: u32, pp: u32, times: f64, from_step: u32) -> Synthetic {
     Synthetic { dp, pp, microbatches: 4, steps: 8, faults: vec![fault], ..Synthetic::default() }
 }
 
-/// What waits for a collective on another stream is not launched late: the slow rank is to blame, with what it costs.
+/// A kernel that waits for a collective on another stream is not launched late: the slow rank is blamed, with the
+/// right gain.
 #[test]
 fn a_slow_rank_is_found_kernel_by_kernel() {
     for (dp, times, from_step) in [(8, 1.3, 0), (4, 2.0, 4)] {
@@ -325,7 +326,7 @@ fn a_slow_rank_is_found_kernel_by_kernel() {
     }
 }
 
-/// One microbatch a step, of lengths that differ: no worker is slow. One that is slow besides is found.
+/// With one microbatch per step, of varying length, no worker is slow. A worker that really is slow is found.
 #[test]
 fn lengths_are_no_slow_ranks_kernel_by_kernel() {
     for seed in 1..=4 {
@@ -344,7 +345,7 @@ fn lengths_are_no_slow_ranks_kernel_by_kernel() {
     }
 }
 
-/// Loading and collections that the GPU waits for are causes, kernel by kernel, too.
+/// Data loading and collections that the GPU waits for are causes in the analysis of single kernels, too.
 #[test]
 fn hosts_are_told_kernel_by_kernel() {
     let stall = Fault { dp_rank: 2, stage: 0, from_step: 0, what: Defect::Stall(0.2) };
@@ -375,13 +376,13 @@ fn hosts_are_told_kernel_by_kernel() {
     }
 }
 
-/// When an event starts, in microseconds.
+/// The start of an event, in microseconds.
 fn at(line: &str) -> f64 {
     let (_, rest) = line.split_once("\"ts\": ").unwrap();
     rest.split_once(',').unwrap().0.parse().unwrap()
 }
 
-/// Which kernels of a pipeline wait for messages cannot always be told: then nobody is blamed.
+/// It is not always known which kernels of a pipeline wait for messages: then no rank is blamed.
 #[test]
 fn kernels_of_a_pipeline_blame_nobody_by_mistake() {
     for pp in [2, 4] {
@@ -392,7 +393,7 @@ fn kernels_of_a_pipeline_blame_nobody_by_mistake() {
     }
 }
 
-/// A file that is cut in the middle: its rank counts as not recorded from there on, and the others are analysed to the end.
+/// A truncated file: its rank counts as not recorded from there on, and the others are analysed to the end.
 #[test]
 fn a_file_that_breaks_off_does_not_hide_later_steps() {
     let of = Synthetic { dp: 8, pp: 1, microbatches: 2, steps: 12, ..slowed(8, 1, 1.5, 7) };
@@ -416,7 +417,7 @@ fn a_file_that_breaks_off_does_not_hide_later_steps() {
     }
 }
 
-/// Times are divided by a thousand, with the rounding of that: the same verdict, and the unit is doubted.
+/// Times divided by a thousand, with the resulting rounding, give the same verdict and a note about the unit.
 #[test]
 fn times_in_another_unit_give_the_same_verdict() {
     let of = slowed(4, 2, 1.5, 0);
@@ -435,7 +436,7 @@ fn times_in_another_unit_give_the_same_verdict() {
     assert!((found.s - known.s).abs() < 1e-3, "{} for {}", found.s, known.s);
 }
 
-/// Nothing is wrong with clocks that agree: that is no warning.
+/// Clocks that agree are not worth a warning.
 #[test]
 fn clocks_that_agree_are_a_remark() {
     let job = read_again(&rows(&small()));
@@ -451,7 +452,7 @@ fn a_folder_of_folders_names_one() {
     assert!(error.contains("no files, only folders: did you mean") && error.ends_with("job?"), "{error}");
 }
 
-/// A file that is no JSON is not said to have events.
+/// A file that is not JSON is not said to have events.
 #[test]
 fn a_file_that_is_no_json_is_named() {
     let job = read_changed(&small(), |rank, text| match rank {
@@ -462,7 +463,7 @@ fn a_file_that_is_no_json_is_named() {
     assert!(job.notes.iter().any(|note| note.contains(told)), "{:?}", job.notes);
 }
 
-/// One file of six: the others are named once, and their number is that of the job.
+/// With one file of six, the missing ranks are named once and counted correctly.
 #[test]
 fn missing_ranks_are_counted_once() {
     let of = small();

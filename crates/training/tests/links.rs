@@ -1,4 +1,4 @@
-//! Slow links: who is blamed, and what mending them wins.
+//! Slow links: which ranks are blamed, and the gain from mending them.
 
 use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
@@ -9,13 +9,14 @@ fn answers(of: &Synthetic) -> Answers {
     analyse(&Replays::new(&job).unwrap(), None)
 }
 
-/// A link of data-parallel rank 1 and stage 1: all of them, or that with one other.
+/// A slow link of data-parallel rank 1, stage 1: all its links, or only that to one other worker.
 fn slow_link(times: f64, with: Option<(u32, u32)>, from_step: u32) -> Vec<Fault> {
     vec![Fault { dp_rank: 1, stage: 1, from_step, what: Defect::Link { times, with } }]
 }
 
-/// The answers, the first cause of which wins what the job would without its slow link. The norm of the gradients is a collective of
-/// all workers, which takes part in all links of a worker, and there is no other that it could be compared with: it stays slow.
+/// The answers, and the first cause, whose gain must be that of the job without its slow link. The gradient norm is a
+/// collective of all workers, so all links of a worker include it. There is nothing to compare it with: it stays
+/// slow.
 fn found(of: &Synthetic) -> (Answers, Cause) {
     let found = answers(of);
     let Defect::Link { times, with } = of.faults[0].what else { unreachable!() };
@@ -32,7 +33,7 @@ fn first_cause(of: &Synthetic) -> Cause {
     found(of).1
 }
 
-/// Everybody who takes part in a slow transfer ends it late.
+/// All members of a slow transfer end it late.
 #[test]
 fn slow_transfers_are_slow_for_all_who_take_part() {
     let quiet = Synthetic { jitter: 0.0, steps: 1, ..Synthetic::default() };
@@ -59,7 +60,7 @@ fn a_slow_link_is_a_pair_of_ranks() {
     let told = "between ranks 5 and 9 take 100.0 ms or more; the usual time is 1.00";
     assert!(first.evidence[0].contains(told), "{first:?}");
     assert_eq!(first.since_step, None);
-    // Since half of the steps, or a little less.
+    // Slow in half of the steps, or a little less.
     let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 12), ..Synthetic::default() };
     let first = first_cause(&of);
     assert_eq!((&first.ranks[..], first.since_step), (&[5, 9][..], Some(12)));
@@ -71,7 +72,7 @@ fn a_slow_link_is_a_pair_of_ranks() {
     );
 }
 
-/// Links that differ by less than what stands out are not called alike.
+/// Links that differ are not called alike, even if none stands out.
 #[test]
 fn links_that_differ_are_not_alike() {
     let told = |times: f64| {
@@ -95,7 +96,7 @@ fn links_that_differ_are_not_alike() {
     );
 }
 
-/// Links that have nothing in common are one cause for both directions, which win together.
+/// Slow links without a common member are one cause for both directions, which are removed together.
 #[test]
 fn several_slow_links_are_one_cause() {
     let link = |dp_rank: u32, stage: u32| Fault {
@@ -113,7 +114,7 @@ fn several_slow_links_are_one_cause() {
     assert!(first.evidence.iter().all(|line| !line.contains("more link")), "{first:?}");
 }
 
-/// All transfers become a little slower, and one link was slow ever since: it is the cause, not the change.
+/// All transfers become a little slower, and one link is slow from the start: the link is the cause, not the change.
 #[test]
 fn a_small_change_does_not_hide_a_slow_link() {
     let fault = Fault { dp_rank: 2, stage: 0, ..slow_link(60.0, Some((2, 1)), 0)[0] };
@@ -145,7 +146,8 @@ fn a_slow_collective_is_its_group() {
     assert!(first.evidence.iter().any(|line| line.contains("do not show whose link")), "{first:?}");
 }
 
-/// With two stages half of all transfers are slow, and their median is no longer the usual: S is too small, and this is told.
+/// With two stages, half of all transfers are slow, and their median is no longer the usual time: S is too small, and
+/// this is reported.
 #[test]
 fn slow_links_do_not_become_the_usual() {
     for (dp, pp) in [(2, 2), (4, 2), (1, 4), (2, 4)] {

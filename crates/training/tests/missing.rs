@@ -22,7 +22,7 @@ fn numbers(job: &Job) -> Vec<i64> {
     job.steps.iter().map(|step| step.number).collect()
 }
 
-/// A rank that ends early, or begins late, is missing in the other steps, and these are analysed all the same.
+/// A rank whose recording ends early or begins late is missing in the other steps, which are still analysed.
 #[test]
 fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
     let of = slowed(4, 2, 10);
@@ -53,7 +53,7 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
             assert!((found.s - whole.s).abs() < 0.02, "{} {}", found.s, whole.s);
         }
     }
-    // One that breaks off within a step leaves that step out, and the last step is whole for all or for none.
+    // A recording that ends within a step leaves that step out, and so does one that lacks only the last step.
     let mut all = rows(&of);
     all.retain(|row| row.rank != 2 || row.step < 4 || row.step == 4 && row.start < 0.5);
     assert_eq!(numbers(&job(all)), [0, 1, 2, 3, 5, 6, 7, 8, 9]);
@@ -62,7 +62,6 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
     assert_eq!(numbers(&job(all)), (0..9).collect::<Vec<i64>>());
 }
 
-/// Few recorded workers are better than none.
 #[test]
 fn few_recorded_workers_are_analysed() {
     let mut all = rows(&slowed(16, 1, 6));
@@ -76,7 +75,7 @@ fn few_recorded_workers_are_analysed() {
     assert_eq!(slow.ranks, [1]);
 }
 
-/// A row that is lost is named, its step is left out, and what is left becomes a trace.
+/// A lost row is named, its step is left out, and the remaining steps become a trace.
 #[test]
 fn lost_rows_are_named() {
     let lost: [(Kind, u32, &str); 7] = [
@@ -129,7 +128,7 @@ fn fewer_microbatches_are_no_loss() {
     }
 }
 
-/// Where no step is without a loss, steps are analysed as they are, and what a trace lacks is said in words of the table.
+/// If every step lacks rows, steps are analysed as they are, and the error of the trace names the missing operation.
 #[test]
 fn losses_in_all_steps_are_told() {
     let mut all = rows(&slowed(3, 2, 4));
@@ -145,7 +144,7 @@ fn losses_in_all_steps_are_told() {
     assert!(error.starts_with("step 0, rank 4: grads-reduce-scatter is missing"), "{error}");
 }
 
-/// Transfers with a worker that was not recorded take as long as others wait for it: that is no fault of a link.
+/// Transfers with a worker that was not recorded include the wait for it: no link is to blame.
 #[test]
 fn links_are_not_blamed_for_workers_that_are_missing() {
     for (dp, pp, rank) in [(4, 4, 5), (4, 4, 9), (4, 1, 2), (1, 4, 2), (2, 2, 3)] {
@@ -159,7 +158,7 @@ fn links_are_not_blamed_for_workers_that_are_missing() {
     }
 }
 
-/// Without a tenth of the rows, sends and receives are matched wrongly. Clocks have nothing to do with that.
+/// Without a tenth of the rows, sends and receives are matched wrongly. Clocks are not blamed for that.
 #[test]
 fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
     let mut all = rows(&Synthetic { steps: 12, ..Synthetic::default() });
@@ -175,7 +174,8 @@ fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Rows), 0));
 }
 
-/// Nobody is blamed where the replay is far off the recorded steps: something decides how long they take, and was not recorded.
+/// No rank is blamed if the replay is far off the recorded steps: something that was not recorded determines their
+/// duration.
 #[test]
 fn a_replay_that_is_far_off_blames_nobody() {
     for (wait, distrust) in [(0.1, None), (2.0, Some(Distrust::Replay))] {
@@ -194,7 +194,7 @@ fn a_replay_that_is_far_off_blames_nobody() {
     }
 }
 
-/// Recordings that have no step in common are of two jobs.
+/// Recordings that have no step in common belong to two jobs.
 #[test]
 fn ranks_without_a_common_step_are_refused() {
     let mut all = rows(&slowed(4, 2, 10));
@@ -204,7 +204,6 @@ fn ranks_without_a_common_step_are_refused() {
     assert_eq!(error, says);
 }
 
-/// A rank has one place.
 #[test]
 fn a_rank_at_two_places_is_refused() {
     let mut all = rows(&slowed(4, 2, 2));
@@ -216,10 +215,10 @@ fn a_rank_at_two_places_is_refused() {
     );
 }
 
-/// Which of several rows stands for those that are lost is not left to chance.
+/// The row that represents lost ones is chosen deterministically.
 #[test]
 fn lost_rows_are_named_alike_every_time() {
-    // Some workers do their microbatches in another order, so that the same one has other numbers.
+    // Some workers run their microbatches in another order, so that a microbatch has different sequence numbers.
     let mut all = rows(&slowed(4, 1, 6));
     for row in all.iter_mut().filter(|row| row.kind.is_compute()) {
         row.microbatch = (row.microbatch + (row.dp_rank / 2) as i32) % 8;
@@ -232,7 +231,7 @@ fn lost_rows_are_named_alike_every_time() {
     }
 }
 
-/// One worker was, several were.
+/// Singular and plural in messages.
 #[test]
 fn one_worker_was_not_recorded() {
     let mut all = rows(&slowed(4, 2, 4));
@@ -259,7 +258,8 @@ fn without_durations_nobody_is_blamed() {
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Durations), 0));
 }
 
-/// With one end of its transfers a job is analysed as one without them: the slow worker is found, and nobody else is blamed.
+/// A job with only one end of its transfers is analysed as if it had none: the slow worker is found, and no other is
+/// blamed.
 #[test]
 fn one_end_of_transfers_is_not_used() {
     let of = slowed(4, 4, 10);

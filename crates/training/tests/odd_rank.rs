@@ -1,5 +1,5 @@
-//! Data-parallel ranks that do other operations than the rest: each rank alone is replayed with one ideal rank for each distinct
-//! order of operations, which gives exactly what a replay of the whole step gives.
+//! Data-parallel ranks with other operations than the rest. Each rank is replayed with one ideal rank for each
+//! distinct order of operations, which gives exactly the result of replaying the whole step.
 
 use straggler_training::exact::{Answers, At, Replays, Room, analyse, mean};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
@@ -13,7 +13,7 @@ fn recording() -> Vec<Row> {
     rows(&Synthetic { dp: 24, pp: 2, microbatches: 4, steps: 4, faults, ..Synthetic::default() })
 }
 
-/// One more all-reduce of the layer norm on a rank, right behind the first.
+/// Adds all-reduces of the layer norm to a rank, right after the first.
 fn odd(rows: &mut Vec<Row>, dp_rank: u32, times: u32) {
     let is_first =
         |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.seq == 0 && row.dp_rank == dp_rank;
@@ -21,7 +21,7 @@ fn odd(rows: &mut Vec<Row>, dp_rank: u32, times: u32) {
     rows.extend((1..=times).flat_map(|seq| first.iter().map(move |row| Row { seq, ..*row })));
 }
 
-/// Every worker and every data-parallel rank, from replays of whole steps.
+/// Checks every worker and every data-parallel rank against replays of whole steps.
 fn assert_as_whole_steps(job: &Job) -> Answers {
     let replays = Replays::new(job).unwrap();
     let answers = analyse(&replays, None);

@@ -1,4 +1,4 @@
-//! The published analysis on jobs of which the outcome is known.
+//! The published analysis on jobs with known results.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -48,7 +48,7 @@ fn job(dp: u32, steps: i64, slow: impl Fn(i64, u32) -> f64) -> Vec<Row> {
             add(Kind::Gc, 0, now, 0.0, -1);
             add(Kind::LayernormGradsAllReduce, 0, now, 0.0, -1);
             add(Kind::EmbeddingGradsAllReduce, 0, now, 0.0, -1);
-            // The slowest lets the others wait.
+            // The others wait for the slowest.
             let end = 0.5 + slowest + 0.25;
             add(Kind::GradsReduceScatter, 0, now, end - now, 0);
             add(Kind::OptimizerClipMainGrad, 0, end, 0.125, -1);
@@ -67,7 +67,7 @@ fn a_job_without_a_straggler_is_as_fast_as_it_can_be() {
     let answers = analyse(&Dense::new(&job(4, 3, |_, _| 1.0)).unwrap(), &meta(4)).unwrap();
     assert!((answers.s - 1.0).abs() < 1e-12 && answers.replay_error.abs() < 1e-12, "{answers:?}");
     assert_eq!((answers.by_stage, answers.m_w), (None, None));
-    // Nothing is lost, and nothing can be won back.
+    // No time is lost, so none can be saved.
     assert_eq!((answers.m_s.rem, answers.m_s.add), (None, None));
 }
 
@@ -81,7 +81,7 @@ fn one_slow_worker_is_found_and_mended() {
     assert!((answers.s - real / ideal).abs() < 1e-12, "{answers:?}");
     let m_w = answers.m_w.unwrap();
     assert_eq!(m_w.ranks, [2]);
-    // Mended, the others are faster than the mean, which the straggler has lifted.
+    // Once it is mended, the others are faster than the mean, which the straggler has raised.
     assert!((m_w.seconds_without - ideal).abs() < 1e-12 && (m_w.rem.unwrap() - 1.0).abs() < 1e-12, "{m_w:?}");
     assert_eq!((answers.workers[0].rank, answers.workers.len()), (2, 4));
     let by_rank = answers.by_dp_rank.unwrap();
@@ -116,7 +116,7 @@ fn what_is_missing_is_named() {
     assert!(error.starts_with("stage 0 has no gc, which the published analysis expects"), "{error}");
 }
 
-/// Everything that was published of the three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.
+/// All published results of the three public jobs, if STRAGGLER_TRAINING_JOBS names the folder of their tables.
 #[test]
 fn published_answers() {
     let Some(folder) = public_jobs::folder() else { return };
@@ -132,7 +132,7 @@ fn published_answers() {
             let steps = numbers(&result[key]);
             steps.values().sum::<f64>() / steps.len() as f64
         };
-        // Times are compared by their quotient with what was published.
+        // Times are compared by their ratio to the published ones.
         let mut pairs = vec![
             (found.step_seconds / mean("step_t_base"), 1.0),
             (found.replayed_seconds / mean("step_t_nodelay"), 1.0),

@@ -1,4 +1,5 @@
-//! The graph of the published analysis, edge by edge. Many edges move no published number, so that only the graph shows them.
+//! The graph of the published analysis, edge by edge. Many edges affect no published number, so only the graph shows
+//! them.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -8,7 +9,8 @@ use straggler_training::graph::Graph;
 use straggler_training::published::{Dense, GraphError, analyse, graph};
 use straggler_training::{Kind, Meta, Row, read_table};
 
-/// What a stage does, one after the other: a second each, without waiting. Kind, chunk of the stage, and chunk of the model.
+/// A planned operation: kind, chunk of the stage, and chunk of the model. The operations of a stage take a second
+/// each, one after the other.
 type Planned = (Kind, i32, i32);
 
 /// A step of some data-parallel ranks that all do the same.
@@ -47,7 +49,8 @@ enum Gradients {
     Overlapped,
 }
 
-/// Two stages with two chunks each and one microbatch. Every pass receives and sends, also where nobody does the other half.
+/// Two stages with two chunks each and one microbatch. Every pass receives and sends, even where no stage has the
+/// other end.
 fn interleaved(stage: i32, gradients: Gradients) -> Vec<Planned> {
     use Kind::*;
     let (mut early, mut late) = (Vec::new(), Vec::new());
@@ -145,8 +148,8 @@ const PASSES: &str = "f1<f0, b0<f1, b1<b0, \
     br0<f0, bs0<f0, \
     gc0<b1";
 
-/// Messages of the model's first and last chunk that nobody receives or sends are on their own: fr0 of stage 0 and fs1 of stage
-/// 1, bs1 of stage 0 and br0 of stage 1. From stage 1 the others go around to stage 0.
+/// Messages at the model's first and last chunk that have no other end are groups of one: fr0 of stage 0 and fs1 of
+/// stage 1, bs1 of stage 0 and br0 of stage 1. From stage 1 the others go around to stage 0.
 const MESSAGES: &str = "fr0@1 fs0@0, fr1@1 fs1@0, fr1@0 fs0@1, br0@0 bs0@1, br1@0 bs1@1, br1@1 bs0@0, \
     fr0@0, fs1@1, bs1@0, br0@1, emb0@0 emb0@1, clip0@0 clip0@1 wide";
 
@@ -237,7 +240,7 @@ fn transfers_that_are_left_over_or_missing() {
     };
     let error = graph(&Dense::new(&rows(1, &[missing(0), missing(1)])).unwrap(), 1).unwrap_err();
     assert_eq!(error, GraphError::Unpaired { stage: 0, other: 1, name: "forward-send", sends: 2, recvs: 1 });
-    // Two of three belong to nothing that is known.
+    // Two receives for four forwards cannot be matched.
     let mut three = plain(1);
     three.splice(0..0, [(Kind::ForwardCompute, 0, 1), (Kind::ForwardCompute, 0, 1)]);
     let error = graph(&Dense::new(&rows(1, &[plain(0), three])).unwrap(), 1).unwrap_err();
@@ -266,7 +269,7 @@ fn graphs_of_public_jobs() {
     }
 }
 
-/// A job of two stages and two data-parallel ranks, small enough for a sheet of paper. Seconds:
+/// A job of two stages and two data-parallel ranks, small enough to compute by hand. Seconds:
 ///
 /// | | rank 0 (dp 0) | rank 1 (dp 1) | stage 1 of both |
 /// |---|---|---|---|
@@ -281,7 +284,8 @@ fn a_job_computed_by_hand() {
     let meta = Meta::parse("dp_size: 2\npp_size: 2\nworld_size: 4").unwrap();
     let found = analyse(&Dense::new(&table.rows).unwrap(), &meta).unwrap();
     let step = |f0: f64, f1: f64, b1: f64, b0: f64| 1.0 + f0 + 0.5 + f1 + b1 + 0.5 + b0 + 0.5 + 2.5;
-    // As it was, the slow rank decides. Ideal is the mean of four: (2 + 6 + 2 + 2) / 4 = 3, and (4 + 12 + 4 + 4) / 4 = 6.
+    // As recorded, the slow rank determines the step.
+    // Ideal is the mean of four: (2 + 6 + 2 + 2) / 4 = 3, and (4 + 12 + 4 + 4) / 4 = 6.
     let (real, ideal) = (step(6.0, 2.0, 4.0, 12.0), step(3.0, 3.0, 6.0, 6.0));
     assert_eq!((real, ideal), (29.0, 23.0));
     assert_eq!((found.step_seconds, found.replayed_seconds, found.ideal_seconds), (real, real, ideal));

@@ -9,7 +9,7 @@ fn quiet() -> Synthetic {
     Synthetic { dp: 4, pp: 4, microbatches: 8, steps: 6, jitter: 0.0, ..Synthetic::default() }
 }
 
-/// The job with stalls of so many seconds within an operation of rank 6 (stage 1) in every second step.
+/// The job with stalls of the given seconds within an operation of rank 6 (stage 1) in every second step.
 fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<Row> {
     let job = derive::job(rows(of), "synthetic").unwrap();
     let replays = Replays::new(&job).unwrap();
@@ -52,8 +52,8 @@ fn mean(rows: &[Row], steps: u32) -> f64 {
     (0..steps).map(end).sum::<f64>() / f64::from(steps)
 }
 
-/// What depends on the computation waits for the collection, too, and a step ends after one within the optimizer: S and the gain are
-/// those that were injected.
+/// Operations that depend on the computation wait for the collection, too, and a step ends after a collection within
+/// the optimizer. S and the gain are those that were injected.
 #[test]
 fn a_collection_within_a_computation_delays_what_is_sent() {
     let of = quiet();
@@ -73,7 +73,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
         let job = derive::job(all.clone(), "synthetic").unwrap();
         assert!(job.steps.iter().all(|step| step.columns == 4));
         let apart = answers(&job);
-        // An operation more on one rank, that takes no time, makes all columns one.
+        // One more operation on one rank, which takes no time, joins all columns into one.
         let mut more = all;
         let last: Vec<Row> = more
             .iter()
@@ -90,7 +90,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
             let first = &found.causes[0];
             assert_eq!((first.kind, &first.ranks[..]), (CauseKind::GarbageCollection, &[6][..]), "{first:?}");
             assert!((first.seconds - (with - without)).abs() < 1e-6, "{first:?}");
-            // In every second step, 0.8 s.
+            // 0.8 s in every second step.
             let told = "This takes 400 ms a step on average on rank 6, and 0 s on a typical rank.";
             assert_eq!(first.evidence, [told]);
         }
@@ -129,8 +129,7 @@ fn a_collection_while_a_receive_is_pending_counts() {
     assert!((first.seconds - truth).abs() < 0.01, "{} for {truth}", first.seconds);
 }
 
-/// Operations that only stand for those of other ranks are neither counted nor written, and reading what is written gives the
-/// same job.
+/// Placeholders are neither counted nor written, and reading the written table gives the same job.
 #[test]
 fn tables_go_there_and_back() {
     let mut of = quiet();
@@ -160,7 +159,7 @@ fn tables_go_there_and_back() {
         keys
     };
     assert_eq!(sorted(&written), sorted(&all));
-    // Side by side, too.
+    // The same holds for copies.
     let wide = copied(&job, 3).unwrap();
     assert_eq!((wide.operations(), derive::rows(&wide).len()), (3 * all.len(), 3 * all.len()));
     let known = |answers: Answers| (answers.s, answers.causes[0].gain);
@@ -168,7 +167,8 @@ fn tables_go_there_and_back() {
     assert_eq!(derive::job(written, "synthetic").unwrap(), job);
 }
 
-/// Rank 2 loads data, or collects garbage, before it takes part in the first all-gather; everybody waits for it there.
+/// Rank 2 loads data, or collects garbage, before it takes part in the first all-gather; all others wait for it
+/// there.
 #[test]
 fn an_all_gather_waits_for_the_host() {
     let of = Synthetic { pp: 1, ..quiet() };

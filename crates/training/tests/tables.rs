@@ -1,4 +1,4 @@
-//! Tables that are read, and tables with rows that cannot be used.
+//! Reading tables, including those with unusable rows.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -59,7 +59,7 @@ fn tables_as_text() {
     assert!(error.contains("table.csv"), "{error}");
 }
 
-/// A row with a value that cannot be true leaves out its step, and nothing else.
+/// A row with an impossible value leaves out its step, and nothing else.
 #[test]
 fn steps_with_impossible_values_are_left_out_and_named() {
     let good = lines(4);
@@ -105,7 +105,7 @@ fn starts_far_from_the_others_leave_their_step_out() {
     }
 }
 
-/// An operation that is not known is left out alone.
+/// Rows of unknown operations are left out, but not their steps.
 #[test]
 fn operations_that_are_not_known_are_counted() {
     let good = lines(3);
@@ -123,7 +123,7 @@ fn operations_that_are_not_known_are_counted() {
     assert!(note.contains("(step 0, rank 0)"), "{note}");
 }
 
-/// The name of a job counts the files that were read.
+/// The name of a job counts only the files that were read.
 #[test]
 fn files_that_are_left_out_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn files_that_are_left_out_do_not_count() {
     assert!(job.notes[0].contains("a.csv: neither Parquet nor text"), "{:?}", job.notes);
 }
 
-/// Operations that are not known may be what fills the gaps: nobody is blamed for late starts.
+/// Unknown operations may fill the gaps: no one is blamed for late starts.
 #[test]
 fn operations_that_are_not_known_blame_no_host() {
     let rows: Vec<Row> = rows(&Synthetic { dp: 4, pp: 2, steps: 6, ..Synthetic::default() });
@@ -163,7 +163,7 @@ fn operations_that_are_not_known_blame_no_host() {
     });
     let renamed = renamed.collect::<Vec<String>>().join("\n") + "\n";
     assert!(!blames_host(&renamed));
-    // Nor anybody else, where all that computes forward is unknown.
+    // If all forward computations are unknown, no one is blamed at all.
     let job = read(&renamed).job("").unwrap();
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Operations), 0));
@@ -179,7 +179,7 @@ fn text_that_is_utf_16_is_called_so() {
     assert!(read_table(&path).unwrap_err().to_string().ends_with("the text is UTF-16: save it as UTF-8"));
 }
 
-/// Files of a profiler beside tables are not read, and that is said.
+/// Profiler files next to tables are not read, and a note says so.
 #[test]
 fn profiles_beside_tables_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn profiles_beside_tables_are_named() {
         notes.iter().any(|note| note.contains("not read: ") && note.contains("rank0.json.")),
         "{notes:?}"
     );
-    // A table among more files of a profiler, or given with one, is not what was meant.
+    // A table among more profiler files, or given together with one, is refused.
     profile("rank1.json.gz");
     for paths in [vec![folder.path().to_path_buf()], vec![folder.path().join("rank0.csv"), first]] {
         let error = read(&paths).unwrap_err().to_string();
@@ -209,11 +209,11 @@ fn profiles_beside_tables_are_named() {
 fn a_last_line_that_is_cut_off_is_noticed() {
     let good = lines(3);
     let whole = good.join("\n");
-    // Without its last newline, the table is as it was: nothing can follow -1.
+    // Without its last newline, the table is the same: nothing can follow -1.
     assert!(whole.ends_with("-1"));
     let table = read(&whole);
     assert_eq!((table.rows.len(), table.faults.notes().len()), (good.len() - 1, 0));
-    // In any field of the last line: its step is left out, or that of the line before, which is the same.
+    // Cut in any field of the last line: its step is left out, or that of the previous line, which is the same.
     let last = whole.rfind('\n').unwrap() + 1;
     for end in last + 1..whole.len() {
         let table = read(&whole[..end]);
@@ -228,7 +228,7 @@ fn a_last_line_that_is_cut_off_is_noticed() {
     // A microbatch may have lost digits.
     let table = read(&format!("{HEADER}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1"));
     assert!(table.rows.is_empty() && table.faults.leaves_out(7));
-    // A column that is not read may have.
+    // In a column that is not read, this does not matter.
     let table = read(&format!("{HEADER},synthetic\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1,1"));
     assert_eq!((table.rows.len(), table.faults.leaves_out(7)), (1, false));
 }
@@ -242,12 +242,12 @@ fn text_as_other_programs_write_it() {
     let quote = |line: &str| line.split(',').map(|cell| format!("\"{cell}\"")).collect::<Vec<_>>().join(",");
     let quoted: Vec<String> = text.lines().map(quote).collect();
     assert_eq!(read(&format!("\u{feff}{}\r\n", quoted.join("\r\n"))).rows, plain.rows);
-    // Quotes end a value, whatever it is; and a decimal comma in them is none between values.
+    // Quotes end a value, and a comma within them is a decimal comma, not a separator.
     let one = "\"7\",3,1,0,\"forward-compute\",\"0,5\",\"0,25\",2,0,1,\"4\"";
     let table = read(&format!("{HEADER}\n{one}"));
     assert_eq!((table.rows.len(), table.faults.notes().len()), (1, 0));
     assert_eq!((table.rows[0].start, table.rows[0].microbatch), (0.5, 4));
-    // A microbatch at the very end is whole if the same operation had it in another step.
+    // A microbatch at the very end is complete if the same operation has it in another step.
     let compute = |line: &&str| line.contains("forward-compute") && !line.ends_with("-1");
     let (last, others): (Vec<&str>, Vec<&str>) =
         text.lines().partition(|line| line.starts_with("2,1,") && compute(line) && line.ends_with(",1"));
@@ -270,7 +270,7 @@ fn a_table_that_is_cut_off_within_its_only_step_says_so() {
     assert!(error.contains("Was the recorder killed"), "{error}");
 }
 
-/// Whatever is damaged is named: the footer, or a column.
+/// The damaged part is named: the footer, or a column.
 #[test]
 fn damaged_parts_of_parquet_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -353,7 +353,7 @@ fn corrupt_parquet_is_refused() {
     for _ in 0..400 {
         let mut bad = good.clone();
         for _ in 0..1 + draw(8) {
-            // The footer, at the end, says how long everything is.
+            // The footer, at the end, contains all lengths.
             let place = if draw(2) == 0 { draw(bad.len()) } else { bad.len() - 1 - draw(4000) };
             bad[place] = draw(256) as u8;
         }
@@ -409,7 +409,7 @@ fn a_file_that_is_given_twice_is_named() {
     );
 }
 
-/// Units and clocks are doubted where rows are taken as they are, too.
+/// Units and clocks are also doubted if rows are used as recorded.
 #[test]
 fn doubts_of_a_table() {
     let of = Synthetic { dp: 4, pp: 2, steps: 4, ..Synthetic::default() };
@@ -426,7 +426,7 @@ fn doubts_of_a_table() {
     assert!(apart[0].contains("rank 5"), "{apart:?}");
 }
 
-/// A rank that ended before its recorder wrote a row is not forgotten.
+/// A rank that ended before its recorder wrote a row is reported.
 #[test]
 fn a_file_without_rows_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -441,7 +441,7 @@ fn a_file_without_rows_is_named() {
     assert!(job.notes.iter().any(|note| note.contains("rank-2.csv: has no rows")), "{:?}", job.notes);
 }
 
-/// A table that is compressed is the same table; one that was not copied whole says so.
+/// A compressed table is the same table; a truncated one is reported as such.
 #[test]
 fn compressed_and_cut_files() {
     use std::io::Write;

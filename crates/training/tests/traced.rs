@@ -3,7 +3,7 @@
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Job, Kind, Sizes, derive, trace};
 
-/// What each rank computes, in picoseconds, from the operations of the job.
+/// The computing time of each rank in picoseconds, from the operations of the job.
 fn computed(job: &Job) -> Vec<u64> {
     let mut sums = vec![0; job.workers.len()];
     for (place, step) in job.steps.iter().enumerate() {
@@ -21,7 +21,7 @@ fn computed(job: &Job) -> Vec<u64> {
     sums
 }
 
-/// Receives are posted long before what they bring is needed, and pending while the GPU computes.
+/// Receives are posted long before they are needed, and are pending while the GPU computes.
 #[test]
 fn computing_is_not_hidden_by_receives_that_are_pending() {
     for (pp, microbatches) in [(2, 4), (4, 8)] {

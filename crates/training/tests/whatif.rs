@@ -1,4 +1,4 @@
-//! Jobs changed by faults, against the same jobs made or computed in another way.
+//! Jobs changed by faults, compared with the same jobs generated or computed in another way.
 
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
@@ -31,7 +31,7 @@ fn steps_of(job: &Job) -> Vec<i64> {
     Replays::new(job).unwrap().all(|_, at| at.real())
 }
 
-/// Steps are equal to a part in a million: times of the generator are rounded before they are multiplied.
+/// Steps are equal to one part in a million: the generator rounds times before they are multiplied.
 fn assert_close(one: &[i64], other: &[i64]) {
     assert_eq!(one.len(), other.len());
     let close = |(a, b): (&i64, &i64)| (a - b).abs() as f64 <= 1e-6 * *b as f64;
@@ -45,7 +45,7 @@ fn nothing_changes_without_a_fault() {
     assert_eq!((found.steps, found.samples), (steps_of(&job), vec![1.0; 20]));
 }
 
-/// A fault that is put into a healthy job makes the job that the generator makes with it.
+/// A fault injected into a healthy job gives the job that the generator makes with it.
 #[test]
 fn faults_put_in_are_those_generated() {
     let healthy = Synthetic { steps: 6, ..Synthetic::default() };
@@ -63,13 +63,13 @@ fn faults_put_in_are_those_generated() {
         assert_close(&found.steps, &steps_of(&with));
         assert_eq!(found.steps[..3], steps_of(&without)[..3]);
         assert!(found.steps[3] > steps_of(&without)[3]);
-        // As a recording, it is replayed to the same steps.
+        // Replaying the changed job as a recording gives the same steps.
         let replays = Replays::new(&without).unwrap();
         assert_close(&steps_of(&scenario.changed(&replays).unwrap()), &found.steps);
     }
 }
 
-/// Who is lost holds nobody up: the rest is a job of its own.
+/// Lost workers delay no others: the rest is a job of its own.
 #[test]
 fn a_job_goes_on_without_a_data_parallel_rank() {
     let of = Synthetic { jitter: 0.0, lengths: 0.3, steps: 4, ..Synthetic::default() };
@@ -78,7 +78,7 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     scenario.faults[0].from_step = Some(2);
     let found = outcome(&derived(all.clone()), &scenario);
     let lost = 2;
-    // The transfers of all start when the last has come, lost or not, so their times must not depend on it.
+    // Collectives start when the last member has come, lost or not, so their durations must not depend on it.
     let rest = rows(&of).into_iter().filter(|row| row.dp_rank != lost);
     let rest: Vec<Row> =
         rest.map(|row| Row { dp_rank: row.dp_rank - u32::from(row.dp_rank > lost), ..row }).collect();
@@ -88,7 +88,7 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     let with_its_transfers = Replays::new(&whole).unwrap();
     assert_eq!(found.steps[..2], steps_of(&whole)[..2]);
     for step in 2..4 {
-        // What the rest computes, with collectives as long as they were beside the lost one.
+        // The rest computes as recorded, with collectives as long as in the whole job.
         let expected = alone.all(|_, at| {
             let wide = [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::OptimizerClipMainGrad];
             let is_wide = wide.iter().any(|kind| *kind as u16 == at.op.kind);
@@ -113,7 +113,7 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     assert_eq!(error, ScenarioError::NobodyLeft { dp_ranks: 4 });
 }
 
-/// What is written of a job without a data-parallel rank is a job that takes as long as the steps of the what-if.
+/// The table of a job without a data-parallel rank takes as long as the steps of the what-if.
 #[test]
 fn the_rest_of_a_job_is_a_table() {
     let of = Synthetic { lengths: 0.3, steps: 4, ..Synthetic::default() };
@@ -133,7 +133,7 @@ fn the_rest_of_a_job_is_a_table() {
     assert_eq!(scenario.rows(&replays).unwrap().len(), rest.operations());
 }
 
-/// A link that nobody has is a mistake, whoever is drawn for it.
+/// A link that no worker has is an error, whichever worker is drawn.
 #[test]
 fn links_without_transfers_are_refused() {
     let with = |other: u32| Effect::Link { times: 3.0, with: Some(other) };
@@ -153,7 +153,7 @@ fn links_without_transfers_are_refused() {
     only(Whom::Any, with(2)).check(&pipeline).unwrap();
 }
 
-/// A step begins with the first of those that are left.
+/// A step begins with the first of the remaining workers.
 #[test]
 fn a_step_does_not_begin_with_a_lost_worker() {
     let of = Synthetic { dp: 3, pp: 1, jitter: 0.0, steps: 3, ..Synthetic::default() };
@@ -169,7 +169,8 @@ fn a_step_does_not_begin_with_a_lost_worker() {
     assert_close(&outcome(&derived(early), &lost).steps, &expected);
 }
 
-/// Two stages with one microbatch are a chain: a slow link adds what its two transfers and the embedding take longer.
+/// Two stages with one microbatch are a chain: a slow link adds the extra time of its two transfers and of the
+/// embedding.
 #[test]
 fn a_slow_link_slows_what_goes_over_it() {
     let of = Synthetic { dp: 2, pp: 2, microbatches: 1, steps: 2, jitter: 0.0, ..Synthetic::default() };
@@ -185,7 +186,7 @@ fn a_slow_link_slows_what_goes_over_it() {
     // All links of a rank: its collectives as well.
     let all = outcome(&job, &only(Whom::Rank(0), Effect::Link { times: 11.0, with: None }));
     assert!(all.steps[0] - before[0] >= 2 * 10 * transfer + 21 * gradients, "{} {}", all.steps[0], before[0]);
-    // Links that are slow twice are slow by both; that of a lost worker slows nobody.
+    // Two slowdowns of a link multiply; a slow link of a lost worker slows no one.
     let link = |times: f64| Fault {
         whom: Whom::Rank(0),
         what: Effect::Link { times, with: Some(2) },
@@ -200,7 +201,8 @@ fn a_slow_link_slows_what_goes_over_it() {
     assert_eq!(itself.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 0 }));
     let any = only(Whom::Any, Effect::Link { times: 11.0, with: Some(2) });
     let replays = Replays::new(&job).unwrap();
-    // Of those that rank 2 exchanges anything with alone: its neighbour stage, and the other data-parallel rank.
+    // Drawn from the ranks that exchange messages with rank 2 alone: its neighbour stage, and the other data-parallel
+    // rank.
     let hit = |draw| any.outcome(&replays, draw).unwrap().hit;
     assert!((0..20).all(|draw| hit(draw) == [(0, 0)] || hit(draw) == [(0, 3)]));
     let strangers = only(Whom::Rank(0), Effect::Link { times: 2.0, with: Some(3) });
@@ -232,7 +234,7 @@ fn noise_falls_on_computing() {
     };
     let found = outcome(&job, &once);
     assert_eq!([found.steps[0] - before[0], found.steps[1] - before[1]], [0, 30_000_000_000]);
-    // A tenth of the time of everybody: computing takes at least a tenth longer.
+    // Noise takes a tenth of everyone's time: computing takes at least a tenth longer.
     let often = Scenario { noise: Some(noise("periodic:rate=1kHz,duration=100us")), ..Scenario::default() };
     let found = outcome(&job, &often);
     let computing = 3.0 * of.forward * 1e12;
@@ -267,10 +269,10 @@ fn copies_stand_side_by_side() {
     let wide = copied(&job, 3).unwrap();
     assert_eq!((wide.workers.len(), wide.steps[0].columns), (24, 6));
     assert_eq!(steps_of(&wide), steps_of(&job));
-    // As if all of them had been recorded.
+    // The job is the same as if all copies had been recorded.
     let again = derived(straggler_training::rows(&wide));
     assert_eq!((&again.workers, &again.start, &again.steps), (&wide.workers, &wide.start, &wide.steps));
-    // Where columns differ they are one, and so are their copies.
+    // Columns that differ are joined into one, and so are their copies.
     let mut uneven = rows;
     let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
     let last = *uneven.iter().find(is_it).unwrap();
@@ -341,7 +343,7 @@ fn a_mended_job_is_slowed_again() {
     assert!((again / slow - 1.0).abs() < 0.02, "{again} {slow}");
 }
 
-/// The same with AR, whose published S is 1.973. The tables are where STRAGGLER_TRAINING_JOBS says.
+/// The same with job AR, whose published S is 1.973. Its table is in the folder in STRAGGLER_TRAINING_JOBS.
 #[test]
 fn a_real_job_is_mended_and_slowed_again() {
     let Some(folder) = public_jobs::folder() else { return };
@@ -379,8 +381,9 @@ fn a_single_worker_can_be_late() {
     assert_close(&outcome(&healthy, &only(Whom::Rank(0), Effect::Stall(300_000_000_000))).steps, &expected);
 }
 
-/// Mending a worker gives the steps of the job in which nothing was ever wrong with it, whatever it was and whenever it began. The norm
-/// of the gradients is a collective of all workers: if it was always slow, there is nothing to compare it with, and it stays slow.
+/// Mending a worker gives the steps of the job without the fault, whatever the fault was and whenever it began. The
+/// gradient norm is a collective of all workers: if it was always slow, there is nothing to compare it with, and it
+/// stays slow.
 #[test]
 fn a_mended_worker_is_as_if_nothing_had_happened() {
     let of = Synthetic::default();
@@ -408,7 +411,7 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
             let off = (*mended as f64 / truth - 1.0).abs();
             assert!(off < 0.02, "{what:?} since {from_step}, step {step}: {mended} instead of {truth}");
         }
-        // What is done to it afterwards is done to a healthy worker.
+        // Mending also undoes earlier faults of its links.
         let fault = |what| Fault { whom: Whom::Rank(6), what, from_step: None };
         let faults = vec![fault(Effect::Link { times: 50.0, with: None }), fault(Effect::Mended)];
         let both = outcome(&with, &Scenario { faults, ..Scenario::default() }).steps;
@@ -416,7 +419,7 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
     }
 }
 
-/// A whole stage, or the whole job, is as it was before it became slower.
+/// A mended stage, or a mended job, is as it was before it became slower.
 #[test]
 fn a_mended_stage_is_as_it_was_before() {
     let of = Synthetic::default();

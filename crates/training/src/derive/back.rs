@@ -48,7 +48,7 @@ pub fn rows(job: &Job) -> Vec<Row> {
     rows
 }
 
-/// The ends of computations including what was taken out of them. Only those with anything taken out.
+/// The original ends of computations that had garbage collections taken out of them.
 fn ends(job: &Job, step: usize, column: usize) -> BTreeMap<usize, i64> {
     let shape = job.shape(step);
     let mut ends: BTreeMap<usize, i64> = BTreeMap::new();

@@ -151,7 +151,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     for (place, moved) in moved.iter().enumerate() {
         let mut distances: Vec<i64> = moved.iter().map(|by| by.saturating_abs()).collect();
         distances.sort_unstable();
-        // Most clocks do not jump.
+        // Most clocks do not jump, so the lower quartile is due to chance.
         let by_chance = usual.max(distances.get(distances.len().saturating_sub(1) / 4).copied().unwrap_or(0));
         let clearly = GOOD.max(by_chance.saturating_mul(CLEARLY));
         for (worker, &by) in moved.iter().enumerate().filter(|(_, by)| by.saturating_abs() > clearly) {
@@ -200,8 +200,8 @@ pub fn as_recorded(job: &Job) -> Option<String> {
     ))
 }
 
-/// A sentence for times that no clock offset explains in most steps, with the two workers that are farthest apart in the first
-/// such step.
+/// A note about times that no clock offset explains in most steps. Names the worst contradiction of the first such
+/// step.
 fn misfit(job: &Job, bad: &[usize]) -> String {
     let rank = |worker: usize| job.workers[worker].rank;
     let as_recorded = vec![0; job.workers.len()];
@@ -222,7 +222,7 @@ fn misfit(job: &Job, bad: &[usize]) -> String {
     )
 }
 
-/// The worker with most of the contradictions of a step.
+/// The worker that is involved in the most contradictions of a step.
 fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     let mut counts = vec![0u32; job.workers.len()];
     each_clash(job, step, shift, |clash| {
@@ -234,7 +234,7 @@ fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
 }
 
-/// From the first start of a step to its last end.
+/// The time from the first start of a step to its last end.
 fn span(job: &Job, step: usize, shift: &[i64]) -> i64 {
     let ops = job.shape(step).ops.len();
     let (mut first, mut last) = (i64::MAX, i64::MIN);
@@ -319,9 +319,9 @@ fn worst_clash(job: &Job, step: usize, shift: &[i64]) -> Option<Clash> {
     worst
 }
 
-/// The workers with the last start of a group and with the first end that depends on it, and how long that end is before that
-/// start. A receive ends after the send has started, and a collective ends after all members have started. A send may return
-/// before it is received.
+/// The worker with the last start of a group, the worker with the first end that depends on it, and how long this end
+/// precedes that start. A receive ends after the send has started, and a collective ends after all members have
+/// started. A send may return before it is received.
 struct Clash {
     late: usize,
     early: usize,
@@ -344,7 +344,7 @@ fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
     worst_clash(job, step, shift).map_or(0, |clash| clash.by)
 }
 
-/// The groups of a step whose members end together, with these ends.
+/// The ends of the members of each group of a step, in chronological order.
 fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
     let end = |of: &Member| {
         let end = job.start[of.instance].saturating_add(job.duration[of.instance]);

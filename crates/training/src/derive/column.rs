@@ -34,7 +34,7 @@ pub struct Column {
     pub found: Found,
 }
 
-/// The times of an operation, and its sort key, which replaces the start.
+/// The times of an operation, and the key that it is sorted by instead of its start.
 #[derive(Clone, Copy)]
 pub struct Queued {
     pub start: i64,
@@ -51,7 +51,7 @@ pub struct Building<'a> {
     pub rows: &'a [Row],
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
-    /// Sort keys of operations, if not their recorded starts: positions in a queue.
+    /// Sort keys of operations: positions in a queue. If `None`, operations are sorted by their recorded start.
     pub order: Option<Vec<i64>>,
     /// As [`Op::inside`].
     pub inside: Vec<bool>,
@@ -68,14 +68,15 @@ fn picoseconds(seconds: f64) -> i64 {
 }
 
 impl Column {
-    /// From rows sorted by stage, kind and sequence number, of a step that begins at `first` seconds.
+    /// Builds a column from rows sorted by stage, kind and sequence number. The step begins at `first` seconds.
     pub fn of(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
         let start = rows.iter().map(|row| picoseconds(row.start - first)).collect();
         let duration = rows.iter().map(|row| picoseconds(row.duration)).collect();
         Building::new(rows, start, duration).column(stages, habits)
     }
 
-    /// From rows whose nested garbage collections have already been taken out of the enclosing operations.
+    /// Builds a column from rows whose nested garbage collections have already been taken out of the enclosing
+    /// operations.
     pub fn settled(rows: &[Row], queued: &[Queued], stages: u32, habits: Habits) -> Column {
         let of = |part: fn(&Queued) -> i64| queued.iter().map(part).collect::<Vec<i64>>();
         let mut building = Building::new(rows, of(|queued| queued.start), of(|queued| queued.duration));
@@ -167,7 +168,7 @@ impl<'a> Building<'a> {
 }
 
 impl Building<'_> {
-    /// The rows of a stage, or those of a kind on it.
+    /// The range of rows of a stage, or of one kind on it.
     pub fn range(&self, stage: u32, kind: Option<Kind>) -> Range<usize> {
         let from = |key: (u32, Option<Kind>), past: bool| {
             self.rows.partition_point(|row| {
@@ -223,7 +224,8 @@ impl Building<'_> {
             let is_served = |op: usize| named < 0 || chunk(op) == named;
             let first = forwards.iter().copied().find(|&op| is_served(op));
             let early = |op: &&usize| first.is_none_or(|first| self.start[**op] <= self.start[first] + SLACK);
-            // Of several, the last that begins before it; later ones are for later forwards.
+            // The first forward waits for the last gather that begins before it; later gathers are for later
+            // forwards.
             edges.extend(first.zip(of_chunk.iter().rev().find(early).copied()));
             for &gather in of_chunk.iter().filter(|op| !early(op)) {
                 let next = |op: &usize| is_served(*op) && self.start[*op] >= self.end(gather) - SLACK;
@@ -243,7 +245,7 @@ impl Building<'_> {
             edges.extend(stalls.iter().rev().find(is_before).map(|&stall| (gather, stall)));
         }
         for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
-            // The last backward of its chunk, or the last one that had ended when it began.
+            // It waits for the last backward of its chunk, or else for the last one that had ended when it began.
             let ended = |op: &&usize| self.end(self.done(**op)) <= self.start[scatter] + SLACK;
             let of_chunk = backwards.iter().rev().find(|&&op| chunk(op) == chunk(scatter));
             let before = of_chunk.filter(ended).or_else(|| backwards.iter().rev().find(ended));
@@ -252,8 +254,8 @@ impl Building<'_> {
         edges.into_iter().for_each(|(after, before)| self.edge(after, before));
     }
 
-    /// Chains the end of a step: what follows the last of the main queue, then the optimizer and what was taken out of it. Waits
-    /// for gradients that were sent during the backward pass.
+    /// Chains the end of a step: the operations after the main queue, then the optimizer and what was taken out of
+    /// it. The first of them waits for gradients that were sent during the backward pass.
     fn tail(&mut self, stage: u32, last: Option<usize>, ending: &[usize]) {
         let range = self.range(stage, None);
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);

@@ -21,7 +21,7 @@ pub struct Lost {
     rank: u32,
     kind: Kind,
     seq: u32,
-    /// Or -1.
+    /// -1 if there is none, or if it is unknown.
     microbatch: i32,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// From the rows of steps, sorted by worker.
+/// Finds the lost rows of steps. The rows of each step are sorted by worker.
 pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     let steps: Vec<Vec<Part<'_>>> =
         steps.par_iter().map(|rows| rows.chunk_by(same_worker).map(Part::of).collect()).collect();

@@ -1,8 +1,8 @@
-//! Makes columns alike that differ only in host work: a garbage collection or data loading that others do not have. The others
-//! get a placeholder of zero duration at the same place of the queue.
+//! Makes columns alike that differ only in host work. If one has a garbage collection or data loading that others
+//! lack, the others get a placeholder of zero duration at the same place of the queue.
 //!
-//! A place is a slot before the first, second, … computation of a stage, and a number within the slot. What was taken out of the
-//! previous computation comes first.
+//! A place is a slot before the first, second, … computation of a stage, and a number within the slot. Collections
+//! that were taken out of the previous computation come first.
 
 use super::Habits;
 use super::column::{Column, Queued};
@@ -10,7 +10,7 @@ use super::queue::QUEUED;
 use crate::{Kind, Row};
 use std::collections::BTreeMap;
 
-/// The stage, the number of computations before it, whether it was outside them, the kind, and a number.
+/// A place: the stage, the number of computations before it, whether it lies outside them, the kind, and a number.
 type OpKey = (u32, usize, bool, Kind, usize);
 
 fn is_host(kind: Kind) -> bool {
@@ -73,7 +73,7 @@ fn waits(rows: &[Row], column: &Column, op: usize) -> bool {
     others(rows, column, op).next().is_some()
 }
 
-/// When everything that a computation waits for outside the queue has ended.
+/// The end of the last operation outside the queue that a computation waits for.
 fn received(rows: &[Row], column: &Column, compute: usize) -> i64 {
     let ends = others(rows, column, compute).map(|op| column.start[op].saturating_add(column.duration[op]));
     ends.max().unwrap_or(0)

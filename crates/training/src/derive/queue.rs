@@ -38,8 +38,9 @@ impl Building<'_> {
         (last, ending)
     }
 
-    /// Data loading and collections right before a computation wait for what it waits for, such as a receive, if they began after
-    /// that had ended: the host did not do them while waiting.
+    /// Returns edges of the host work (data loading and collections) right before a computation. It waits for what
+    /// the computation waits for, such as a receive, if it began after that had ended: then the host did not do it
+    /// while waiting.
     pub fn stalls_wait(&self) -> Vec<(usize, usize)> {
         let mut stalls: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in &self.queues {
@@ -67,9 +68,9 @@ impl Building<'_> {
         waits
     }
 
-    /// Takes collections out of the operations that enclose them and places them behind. A collection within an operation outside
-    /// the queue, other than a pending receive, delayed nothing: it gets zero duration at the end of computing. The optimizer
-    /// comes last, whenever it began.
+    /// Takes collections out of the operations that enclose them and places them after these. A collection within an
+    /// operation outside the queue, other than a pending receive, delayed nothing: it gets zero duration at the end
+    /// of computing. The optimizer comes last, whenever it began.
     fn take_out(&mut self, range: Range<usize>, queue: Vec<usize>) -> Vec<usize> {
         let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
         let is_posted = |op: usize| matches!(self.rows[op].kind, Kind::ForwardRecv | Kind::BackwardRecv);

@@ -41,7 +41,7 @@ pub struct Partners {
     chunks: i32,
     sends: BTreeMap<Message, usize>,
     recvs: BTreeMap<Message, usize>,
-    /// The number of messages that are equal otherwise, for sends and for receives.
+    /// Counts messages that are otherwise equal, for sends and for receives.
     alike: [BTreeMap<(i32, i32, i32), u32>; 2],
     /// Sends and receives without a partner.
     alone: Vec<usize>,
@@ -58,7 +58,7 @@ impl Partners {
         }
     }
 
-    /// Sends and receives of a stage in one direction: send ← compute, and compute ← recv.
+    /// Matches the sends and receives of a stage in one direction. Adds the edges send ← compute and compute ← recv.
     pub fn match_stage(&mut self, building: &mut Building<'_>, stage: u32, direction: Direction) {
         let computes: Vec<usize> = building.range(stage, Some(direction.compute)).collect();
         for (kind, to) in [(direction.send, direction.to), (direction.recv, -direction.to)] {

@@ -17,7 +17,7 @@ const EARLY: usize = 2;
 /// The steps to analyse, and notes about the others.
 pub struct Chosen<'a> {
     pub steps: Vec<&'a [Row]>,
-    /// Whether they lack rows.
+    /// Whether these steps lack rows.
     pub incomplete: bool,
     pub notes: Vec<String>,
 }
@@ -25,7 +25,7 @@ pub struct Chosen<'a> {
 /// The data-parallel rank and the stage of a worker.
 type WorkerAt = (u32, u32);
 
-/// From rows in order of step and worker.
+/// Selects steps from rows sorted by step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
     let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
     let there: Vec<There> = steps.par_iter().map(|of_step| There::of(of_step, workers)).collect();
@@ -95,7 +95,7 @@ fn at(row: &Row) -> WorkerAt {
     (row.dp_rank, row.stage)
 }
 
-/// The workers of which anything was recorded in a step, and those of which its end was recorded.
+/// The workers with any rows in a step, and those with the end of the step.
 struct There {
     begun: BTreeSet<WorkerAt>,
     ended: BTreeSet<WorkerAt>,

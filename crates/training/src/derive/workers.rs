@@ -13,7 +13,7 @@ const MOST_UNRECORDED: u64 = 1 << 14;
 pub struct Workers {
     pub dp: u32,
     pub pp: u32,
-    /// By data-parallel rank and stage.
+    /// Keyed by data-parallel rank and stage.
     pub ranks: BTreeMap<(u32, u32), u32>,
     /// Whether steps end with the optimizer.
     pub ends: bool,
@@ -52,7 +52,7 @@ impl Workers {
         Ok(Workers { dp, pp, ranks, ends: rows.iter().any(|row| row.kind == Kind::Optimizer) })
     }
 
-    /// How many there are, recorded or not.
+    /// The number of workers, recorded or not.
     pub fn all(&self) -> usize {
         self.dp as usize * self.pp as usize
     }

@@ -67,7 +67,7 @@ pub struct Ranks {
     wide: Vec<bool>,
 }
 
-/// By shape of the job.
+/// The ranks of each shape of the job. `None` where they cannot be separated.
 pub fn ranks(job: &Job, places: &Places) -> Vec<Option<Ranks>> {
     let mut are_columns = vec![false; job.shapes.len()];
     job.steps.iter().for_each(|step| are_columns[step.shape as usize] = step.columns > 1);
@@ -89,13 +89,13 @@ struct Order {
 }
 
 impl Ranks {
-    /// Of a shape whose ranks are columns.
+    /// For a shape whose ranks are columns.
     fn of_columns(shape: &Shape) -> Ranks {
         let all: Vec<(u32, u32)> = (0..shape.ops.len() as u32).map(|op| (0, op)).collect();
         Ranks { ops: Lists::of_pairs(1, &all), alike: vec![vec![0]], wide: shape.graph.wide.clone() }
     }
 
-    /// Of a shape that has all ranks. `None` if an operation waits for one of another rank outside a group.
+    /// For a shape that has all ranks. `None` if an operation waits for one of another rank outside a group.
     fn of_joined(job: &Job, places: &Places, shape: &Shape) -> Option<Ranks> {
         let ranks = job.dp_ranks();
         let rank = |op: usize| places.rank[shape.ops[op].worker as usize];
@@ -170,7 +170,7 @@ impl Ranks {
     }
 }
 
-/// An operation with its worker renumbered: `per_rank` numbers for each block, and the index within the rank.
+/// An operation with its worker renumbered: `block` times `per_rank`, plus its index within the rank.
 fn at_place(op: &Op, places: &Places, block: usize, per_rank: usize) -> Op {
     Op { worker: (block * per_rank) as u32 + places.place[op.worker as usize], ..*op }
 }
@@ -206,7 +206,7 @@ impl<'a> Alone<'a> {
         Alone { replays, step }
     }
 
-    /// By part: how long the step takes.
+    /// By part, then by rank: how long the step takes.
     pub fn by_rank(&self, room: &mut Room, parts: &[Part]) -> Vec<Spans> {
         self.side_by_side(room, parts)
             .unwrap_or_else(|| parts.iter().map(|part| self.one_by_one(room, *part)).collect())

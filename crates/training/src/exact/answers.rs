@@ -17,7 +17,7 @@ pub type Slowdowns = BTreeMap<String, f64>;
 pub const LAUNCH: &str = "launch-delay";
 /// Percentage of the workers whose mending is evaluated, as in the published analysis.
 const SLOWEST_PERCENT: u64 = 3;
-/// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
+/// No verdict is given if negative transfer times show that clocks differ by more than this share of a step.
 const CLOCKS_DIFFER: f64 = 0.1;
 /// With a replay error this large, the replay explains nothing.
 const FAR_OFF: f64 = 0.1;
@@ -75,7 +75,7 @@ pub struct Answers {
     pub overlap_seconds: f64,
     /// The time per step spent waiting for something that was not recorded: the mean over the workers.
     pub unexplained_seconds: f64,
-    /// The operation that most of them precede.
+    /// The operation that follows most of these waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexplained_before: Option<String>,
     /// Whether transfers have durations. True if there are none.
@@ -271,7 +271,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         names.into_iter().enumerate().map(|(place, name)| (name, at(place))).collect()
     };
     let numbered = |count: usize| (0..count).map(|number| number.to_string()).collect();
-    // Compared with the ideal of the steps in which it was recorded.
+    // Compares with the ideal of only those steps in which the rank or worker was recorded.
     let alone = |of: &dyn Fn(&OfStep) -> Option<i64>| {
         let there = steps.iter().filter_map(|step| Some((of(step)?, step.ideal)));
         let (real, ideal): (Vec<i64>, Vec<i64>) = there.unzip();
@@ -375,12 +375,12 @@ fn transfers_timed(replays: &Replays<'_>) -> bool {
     first.is_none_or(|first| first > 0) || transfers.any(|&takes| takes > 0)
 }
 
-/// 1 where there is nothing to compare.
+/// The ratio, or 1 if there is nothing to compare with.
 fn ratio(above: f64, below: f64) -> f64 {
     if below > 0.0 { above / below } else { 1.0 }
 }
 
-/// The slowest first; of equals, the smaller rank. Each with its index in the job.
+/// Recorded workers with their index in the job, the slowest first; ties by rank.
 fn workers(
     job: &Job,
     s_w: impl Fn(usize) -> f64 + Sync,

@@ -60,12 +60,12 @@ pub enum CauseKind {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Cause {
     pub kind: CauseKind,
-    /// A sentence.
+    /// The cause as a sentence.
     pub says: String,
     pub evidence: Vec<String>,
     /// What to do about it.
     pub fix: String,
-    /// The time per step saved without it: as a share of a step, and in seconds.
+    /// The time per step that removing it saves: as a share of a step, and in seconds.
     pub gain: f64,
     pub seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -92,11 +92,11 @@ pub struct Cause {
 /// Returns the times of an operation without the cause.
 type Mend<'a> = Box<dyn Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a>;
 
-/// A cause, reported or not, and the job without it.
+/// A cause, reported or not, and how to remove it.
 struct Candidate<'a> {
     cause: Cause,
     mend: Mend<'a>,
-    /// The steps without it; empty if they were not replayed.
+    /// The durations of steps without it; empty if they were not replayed.
     steps: Vec<i64>,
 }
 
@@ -158,7 +158,7 @@ impl Looking<'_> {
         }
     }
 
-    /// The same, with a known gain.
+    /// Like `mended`, with a known gain.
     fn winning<'a>(
         &self,
         kind: CauseKind,
@@ -215,7 +215,7 @@ fn steady<'a>(replays: &'a Replays<'a>) -> impl Fn(usize, &At<'_>) -> (i64, i64)
     }
 }
 
-/// What was found.
+/// The causes, and the best split of the layers.
 pub struct Found {
     pub causes: Vec<Cause>,
     pub split: Option<Split>,
@@ -296,12 +296,12 @@ impl Looking<'_> {
 }
 
 impl Looking<'_> {
-    /// Faults that hide each other: each alone saves next to nothing, because the others take as long. All are removed, then those are
-    /// kept that matter to the others.
+    /// Finds faults that hide each other: removing one alone saves next to nothing, because the others take as long.
+    /// Removes all of them, then drops those that add nothing to the gain.
     fn find_joint(&self, found: &mut [Candidate<'_>]) {
         let is_fault = |place: &usize| found[*place].cause.kind.hides_from() == Some(BROKEN);
         let mut together: Vec<usize> = (0..found.len()).filter(is_fault).collect();
-        // Some steps tell which causes they are, all of them what they win.
+        // A sample of the steps selects the causes; all steps determine their gain.
         let every = self.replays.job.steps.len().div_ceil(COMPARED);
         let left = |places: &[usize], every: usize| {
             let all: Vec<&Candidate<'_>> = places.iter().map(|&place| &found[place]).collect();

@@ -52,7 +52,7 @@ impl Draws {
     }
 }
 
-/// The sum of products, in eight sums side by side: one alone would wait for each addition.
+/// The dot product, in eight independent sums: a single sum would wait for each addition.
 fn product(counts: &[f64], values: &[f64]) -> f64 {
     let (counts, counts_left) = counts.as_chunks::<8>();
     let (values, values_left) = values.as_chunks::<8>();
@@ -68,7 +68,7 @@ fn product(counts: &[f64], values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The mean of many values: 1.96 standard errors at each side.
+    /// For the mean of many values, the interval extends 1.96 standard errors to each side.
     #[test]
     fn intervals_are_those_of_the_mean() {
         let value = |step: usize| (step as i64 * 7919 % 101) * 1_000_000;

@@ -23,9 +23,9 @@ const NO_LINK: u32 = u32::MAX;
 pub struct Links {
     /// By link: indices of its workers, ascending.
     pub members: Vec<Vec<u32>>,
-    /// By group and column, once for each shape and number of columns; [`NO_LINK`] for none.
+    /// Links by group and column, one table for each shape and number of columns; [`NO_LINK`] for none.
     tables: Vec<Vec<u32>>,
-    /// By step: its table.
+    /// By step: the index of its table.
     of_step: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Replays<'_> {
         by_step
     }
 
-    /// Calls back for every transfer of a kind in a step, with its link and duration.
+    /// Calls `tell` with the link and duration of every transfer of a kind in a step.
     fn transfers_in(&self, step: usize, kind: usize, mut tell: impl FnMut(usize, i64)) {
         let columns = self.job.steps[step].columns as usize;
         for place in self.by_kind.places(self.job, step, kind) {

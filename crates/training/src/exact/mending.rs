@@ -20,7 +20,7 @@ pub struct Mended {
     pub seconds_without: f64,
     pub seconds_with_only: f64,
     pub workers: usize,
-    /// Of all recorded workers.
+    /// The share of all recorded workers.
     pub share: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
@@ -54,7 +54,7 @@ impl Mending<'_> {
         (lost > 0.0).then(|| (self.real - without) / lost)
     }
 
-    /// The mean step with some workers ideal, or real while all others are ideal.
+    /// The mean step with only the chosen workers as recorded if `real`, else with only them ideal.
     fn with(&self, chosen: &[usize], real: bool) -> f64 {
         let mut is_chosen = vec![false; self.replays.job.workers.len()];
         chosen.iter().for_each(|&place| is_chosen[place] = true);
@@ -79,7 +79,7 @@ impl Mending<'_> {
         }
     }
 
-    /// 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
+    /// Mends the slowest 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
     pub fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
         let mut points = Vec::new();
         let mut count = 1;

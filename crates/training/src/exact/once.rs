@@ -8,7 +8,7 @@ use crate::Job;
 use crate::median::median;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Such an operation takes at least this many times as long as usual.
+/// An accident takes at least this many times as long as usual.
 const FAR: i64 = 20;
 /// It takes at least 1/`OF_A_STEP` of a typical step.
 const OF_A_STEP: i64 = 2;
@@ -28,7 +28,7 @@ pub struct Once {
 }
 
 impl Replays<'_> {
-    /// What an operation usually takes, if it took absurdly long.
+    /// The usual duration of an operation that took absurdly long once. `None` for all others.
     pub fn once_usual(&self, step: usize, at: &At<'_>) -> Option<i64> {
         let times = &self.times[step];
         if times.steady.is_empty() {
@@ -40,7 +40,7 @@ impl Replays<'_> {
     }
 }
 
-/// Finds them, and writes the usual durations into [`StepTimes::steady`].
+/// Finds accidents, and writes the usual durations into [`StepTimes::steady`].
 pub fn find(job: &Job, times: &mut [StepTimes], by_kind: &ByKind) -> Vec<Once> {
     let typical = median(&mut times.iter().map(|times| times.recorded).collect::<Vec<i64>>());
     let least = (typical / OF_A_STEP).max(1);

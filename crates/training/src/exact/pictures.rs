@@ -15,7 +15,7 @@ pub struct Bar {
     pub end: i64,
 }
 
-/// The operations of a step, as they were or with ideal times: by worker, then by start.
+/// The operations of a step, with recorded or with ideal times, sorted by worker and start.
 pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
     let (job, mut room) = (replays.job, Room::default());
     replays.step(step, &mut room, &|at| if ideal { at.ideal() } else { at.real() });

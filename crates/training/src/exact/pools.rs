@@ -75,9 +75,9 @@ impl Ideal {
     }
 }
 
-/// The measured times of a kind, by stage.
+/// The measured times of a kind.
 struct Values {
-    /// Means of workers, or all values.
+    /// By stage: the mean of each worker for computations, else all values.
     takes: Vec<Vec<i64>>,
     delays: Vec<i64>,
 }
@@ -125,7 +125,7 @@ impl Values {
 }
 
 impl Values {
-    /// Host work that is absent from a step takes no time in it.
+    /// Pads with zeros: host work that is absent from a step takes no time in it.
     fn fill_up(&mut self, job: &Job) {
         let mut all = vec![0; self.takes.len()];
         for step in 0..job.steps.len() {

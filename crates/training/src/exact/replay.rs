@@ -34,8 +34,8 @@ pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut R
     replay_disturbed(job, shape, columns, meet, room, &mut |_, _, _, _| 0)
 }
 
-/// The same with noise. `disturb` takes the index, the column, the start and the undisturbed end of an operation that is not a
-/// transfer, and returns how much longer it takes.
+/// Like [`replay`], with noise. `disturb` takes the index, the column, the start and the undisturbed end of an
+/// operation that is not a transfer, and returns how much longer it takes.
 pub fn replay_disturbed(
     job: &Job,
     shape: &Shape,
@@ -44,7 +44,7 @@ pub fn replay_disturbed(
     room: &mut Room,
     disturb: &mut impl FnMut(usize, usize, i64, i64) -> i64,
 ) -> Vec<i64> {
-    // Every operation is written before it is read.
+    // Old values do no harm: every end is written before it is read.
     room.ends.resize(shape.ops.len() * columns, 0);
     let mut spans =
         Spans { first: vec![i64::MAX; columns], carried: vec![0; columns], last: vec![0; columns] };

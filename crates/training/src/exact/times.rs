@@ -6,13 +6,13 @@ use rayon::prelude::*;
 /// The times of a step, by operation and then by column, in picoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepTimes {
-    /// The duration of an operation; of one in a group, from the moment when all have started.
+    /// The duration of an operation; of one in a group, from the moment when all members have started.
     pub takes: Vec<i64>,
-    /// The same with the usual duration for what took absurdly long once; empty if nothing did.
+    /// Like `takes`, with the usual duration for operations that took absurdly long once. Empty if none did.
     pub steady: Vec<i64>,
-    /// From the end of what it waits for to its start.
+    /// The time from the end of what an operation waits for to its start.
     pub delays: Vec<i64>,
-    /// From the first start to the last end, as recorded.
+    /// The recorded time from the first start to the last end, without delays carried over from the previous step.
     pub recorded: i64,
     /// By worker: how much later than the first it ended the previous step, and so began this one. Empty if the previous step was
     /// not recorded.
@@ -24,7 +24,7 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// How long operations take, without what took absurdly long once.
+    /// The durations, with the usual one for operations that took absurdly long once.
     pub fn steady(&self) -> &[i64] {
         if self.steady.is_empty() { &self.takes } else { &self.steady }
     }

@@ -67,12 +67,12 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     Ok(job)
 }
 
-/// Data-parallel ranks and stages, as the files know them.
+/// The numbers of data-parallel ranks and stages, as far as the files know them.
 fn size(workers: &[Recorded]) -> (u32, u32) {
     workers.iter().fold((0, 0), |(dp, pp), worker| (dp.max(worker.size.0), pp.max(worker.size.1)))
 }
 
-/// Sentences of all files about the whole job, each once.
+/// Notes of all files about the whole job, without duplicates.
 fn said_once(workers: &[Recorded], of: impl Fn(&Recorded) -> &Vec<String>) -> BTreeSet<String> {
     workers.iter().flat_map(|worker| of(worker).clone()).collect()
 }
@@ -108,7 +108,7 @@ fn without(steps: &[i64], kept: &[i64]) -> Vec<i64> {
     steps.iter().copied().filter(|step| kept.binary_search(step).is_err()).collect()
 }
 
-/// Ranks that a file does not contain are taken from its name, or else from the order of the files.
+/// Sets the ranks that files do not contain: from the file name, or else from the order of the files.
 fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
     if workers.iter().all(|worker| worker.rank.is_some()) {
         return None;

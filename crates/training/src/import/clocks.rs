@@ -29,7 +29,7 @@ impl Clocks {
         self.shift_ps[worker].saturating_sub(ahead)
     }
 
-    /// The steps in which no clock can have jumped. `None` if there are none.
+    /// The steps in which no clock can have jumped. `None` if there are none, or if no clock jumps.
     pub fn steps_apart(&self, steps: &[i64]) -> Option<Vec<i64>> {
         let jumps: BTreeSet<i64> =
             self.jumps.iter().flat_map(|jump| [jump.last_before, jump.first_after]).collect();
@@ -112,7 +112,8 @@ fn rank(workers: &[Recorded], worker: usize) -> u32 {
     workers[worker].rank.unwrap_or(worker as u32)
 }
 
-/// The shifts that bring the times of all files to the same epoch, according to the files.
+/// The shifts that bring the times of all files to the same epoch, according to the files, and whether the files are
+/// too far apart for this.
 fn recorded_shift(workers: &[Recorded]) -> (Vec<i64>, bool) {
     let first = workers.iter().map(|worker| worker.origin_ps).min().unwrap_or(0);
     let apart = workers.iter().any(|worker| worker.origin_ps - first > APART_PS);

@@ -109,7 +109,7 @@ struct Nodes {
     count: usize,
     unreadable: usize,
     communications: Vec<Communication>,
-    /// Id of the node, and number.
+    /// Node id and step number.
     steps: Vec<(u64, i64)>,
 }
 

@@ -78,7 +78,7 @@ impl Events {
     }
 }
 
-/// One collective or message of either kind.
+/// A collective or a message.
 struct Entry {
     collective: &'static str,
     channel: Channel,
@@ -132,7 +132,7 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     Ok(recorded)
 }
 
-/// Whole microseconds stay exact.
+/// Converts microseconds to picoseconds. Whole microseconds stay exact.
 fn ps(micros: f64) -> Option<i128> {
     let usable = micros.is_finite() && (0.0..1e18).contains(&micros);
     usable.then_some(micros.trunc() as i128 * 1_000_000 + (micros.fract() * 1e6).round() as i128)

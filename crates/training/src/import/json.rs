@@ -108,7 +108,7 @@ impl<R: Read> Text<R> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     self.ended = true;
-                    // A compressed file that is truncated or corrupt from here on. What came before is used.
+                    // A compressed file is truncated or corrupt from here on: use what came before.
                     let broken = matches!(
                         error.kind(),
                         std::io::ErrorKind::UnexpectedEof
@@ -190,7 +190,7 @@ fn place(error: &serde_json::Error, text: &[u8]) -> usize {
     line.map_or(text.len(), |line| line.saturating_add(error.column()))
 }
 
-/// `None` if the text is truncated.
+/// Reads the object. `None` if the text is truncated or invalid.
 fn object<R: Read>(text: &mut Text<R>, sink: &mut dyn Sink) -> Option<()> {
     text.take(b'{')?;
     if text.take(b'}').is_some() {

@@ -46,8 +46,8 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     Ok(recorded)
 }
 
-/// In a truncated file, the last step with kernels lacks some of them, and later steps lack all. A file with only one step keeps
-/// it.
+/// Drops the incomplete steps of a truncated file: the last step with kernels lacks some of them, and later steps
+/// lack all. A file with only one step keeps it.
 fn without_last_step(recorded: &mut Recorded) {
     let Some(last) = recorded.ops.iter().map(|op| op.step).max() else { return };
     if recorded.steps.first().is_some_and(|&first| first < last) {
@@ -73,7 +73,7 @@ fn no_kernels(events: &Events, end: &End) -> String {
 /// Every call that launches work takes longer than this.
 const SHORTEST_CALL_PS: i64 = 100_000;
 
-/// A sentence about times that are too short for microseconds.
+/// Returns a note if calls are too short for times in microseconds.
 fn too_short(events: &Events) -> Option<String> {
     let mut takes: Vec<i64> = events.launches.iter().filter_map(|launch| launch.takes_ps).collect();
     let middle = median(&mut takes);

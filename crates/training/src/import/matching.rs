@@ -1,4 +1,4 @@
-//! Which operations of different ranks belong together.
+//! Finds the operations of different ranks that belong together.
 
 use super::recorded::{Channel, Distinct, Recorded};
 use super::words;
@@ -113,7 +113,7 @@ impl Matched {
     }
 }
 
-/// Numbers that occur twice on a worker are distinguished by order.
+/// Lists the meetings of a worker. Equal numbers are told apart by order.
 fn of_worker(worker: u32, recorded: &Recorded, places: &[u32]) -> Vec<((i64, u32, u64, u32), Member)> {
     let mut meetings: Vec<(i64, u32, u64, i64, u32)> = (0..)
         .zip(&recorded.ops)

@@ -97,7 +97,7 @@ pub fn without_strangers(workers: &mut Vec<Recorded>, notes: &mut Vec<String>) -
         .filter(|&worker| is_known(worker))
         .flat_map(|worker| evidence.numbered[worker].clone())
         .collect();
-    // A rank in none of their groups may still belong to the job, such as a stage of which no message was recorded.
+    // A rank in none of their groups may still belong to the job, such as a stage whose messages were not recorded.
     let is_strange = |worker: usize| {
         !is_known(worker) && evidence.numbered[worker].iter().any(|group| groups.contains(group))
     };
@@ -189,7 +189,7 @@ fn difference(of: &[(Collective, i64)], steps: &HashMap<Collective, i64>) -> i64
     if 100 * agree >= AGREE_PERCENT * differences.len() { usual } else { 0 }
 }
 
-/// The most frequent number; of equals, the first.
+/// The most frequent number; ties go to the first.
 fn most_common(numbers: impl Iterator<Item = i64>) -> i64 {
     let mut counts: HashMap<i64, (usize, usize)> = HashMap::new();
     for (place, number) in numbers.enumerate() {

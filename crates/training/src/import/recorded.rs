@@ -85,7 +85,7 @@ pub struct Recorded {
     pub kinds: Vec<KindInfo>,
     pub channels: Vec<Channel>,
     pub ops: Vec<RecordedOp>,
-    /// The same as table operations, if the file allows it; in order of step, kind and start.
+    /// `ops` as table operations, if the file allows it; in order of step, kind and start.
     pub table: Option<Vec<TableOp>>,
     /// `(after, before)`: dependencies within the rank. None connects two steps.
     pub edges: Vec<(u32, u32)>,
@@ -93,7 +93,7 @@ pub struct Recorded {
     pub notes: Vec<String>,
     /// About the format or the whole job. Reported once for all files.
     pub common_notes: Vec<String>,
-    /// The same, but not warnings.
+    /// Like `common_notes`, but not warnings.
     pub remarks: Vec<String>,
 }
 
@@ -147,8 +147,9 @@ impl Counter {
     }
 }
 
-/// One name for a collective, whether it comes from a kernel (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`), from
-/// PyTorch (`allreduce`, `nccl:all_reduce`, `_allgather_base`) or from NCCL (`AllReduce`).
+/// Returns a uniform name for a collective, whether it comes from a kernel
+/// (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`), from PyTorch (`allreduce`, `nccl:all_reduce`, `_allgather_base`) or
+/// from NCCL (`AllReduce`).
 pub fn collective_name(name: &str) -> &'static str {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
@@ -170,7 +171,7 @@ pub fn collective_name(name: &str) -> &'static str {
     NAMES.iter().find(|(part, _)| plain.contains(part)).map_or("collective", |&(_, name)| name)
 }
 
-/// Whether all ranks of such a collective end together, because none has the result before all have sent.
+/// Whether all ranks of a collective end together, because none has the result before all have sent.
 pub fn ends_together(collective: &str) -> bool {
     matches!(collective, "all_reduce" | "reduce_scatter" | "all_gather" | "all_to_all" | "barrier")
 }

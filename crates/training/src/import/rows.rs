@@ -73,7 +73,7 @@ pub fn bytes(workers: &[Recorded]) -> [Option<u64>; Kind::ALL.len()] {
     })
 }
 
-/// Ranks with the same place are a tensor-parallel group. The first represents all of them.
+/// Keeps the first of the ranks with the same place. They are a tensor-parallel group, and the first represents all.
 fn first_of_each(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<usize> {
     let mut taken: BTreeSet<(u32, u32)> = BTreeSet::new();
     let kept: Vec<usize> = (0..workers.len())

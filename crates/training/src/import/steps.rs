@@ -32,7 +32,7 @@ struct Building {
     start_ps: Vec<i64>,
     duration_ps: Vec<i64>,
     edges: Vec<(u32, u32)>,
-    /// By worker: from its operations to those of the step.
+    /// By worker: maps its operations to those of the step.
     places: Vec<HashMap<u32, u32>>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// False if the operations wait for each other in a cycle.
+    /// Returns false if the operations wait for each other in a cycle.
     fn add_step(&self, step: i64, sets: &[Set], job: &mut Job) -> bool {
         let mut building = Building::default();
         (0..self.workers.len()).for_each(|worker| self.add_worker(step, worker, &mut building));
@@ -154,7 +154,7 @@ fn by_step(worker: &Recorded) -> HashMap<i64, OfStep> {
     by_step
 }
 
-/// The earliest starts that dependencies allow, for recordings without times.
+/// Sets starts to the earliest that dependencies allow, for recordings without times.
 fn earliest(graph: &Graph, start_ps: &mut [i64], duration_ps: &[i64]) {
     for node in &graph.order {
         let ops = match node {

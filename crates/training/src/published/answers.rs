@@ -36,19 +36,19 @@ pub struct Answers {
     pub replay_error: f64,
     pub launch_slowdown: f64,
     pub by_step: BTreeMap<i64, f64>,
-    /// Slowdowns with only these as recorded. `None` if the job is hardly slowed.
+    /// Slowdowns with only this stage, rank or kind as recorded. `None` if the job is hardly slowed.
     pub by_stage: Option<Slowdowns>,
     pub by_dp_rank: Option<Slowdowns>,
     pub by_type: Option<Slowdowns>,
-    /// The same for launch delays.
+    /// Slowdowns with only the launch delays of this stage, rank or kind.
     pub launch_by_stage: Option<Slowdowns>,
     pub launch_by_dp_rank: Option<Slowdowns>,
     pub launch_by_type: Option<Slowdowns>,
     /// The slowest first.
     pub workers: Vec<Worker>,
-    /// The slowest workers mended.
+    /// The gain from mending the slowest workers.
     pub m_w: Option<Rem>,
-    /// The last stage mended.
+    /// The gain from mending the last stage.
     pub m_s: Rem,
 }
 

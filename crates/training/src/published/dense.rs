@@ -21,7 +21,7 @@ pub struct Dense {
     /// Data-parallel ranks and stages.
     pub dp: u32,
     pub pp: u32,
-    /// By instance, see [`Dense::instance`]: seconds.
+    /// In seconds, indexed by [`Dense::instance`].
     pub start: Vec<f64>,
     pub duration: Vec<f64>,
     /// By operation, taken from the first data-parallel rank in the first step: the chunk of the stage and that of the model, or
@@ -74,7 +74,7 @@ impl Dense {
         let step: BTreeMap<i64, usize> =
             steps.iter().enumerate().map(|(place, step)| (*step, place)).collect();
         let instances = (ops.len() as u64 * u64::from(dp)).saturating_mul(steps.len() as u64);
-        // There must be as many instances as rows, or some are missing.
+        // With fewer rows than instances, some are missing.
         let workers = u64::from(dp) * u64::from(pp);
         let missing = instances > rows.len() as u64 || workers > rows.len() as u64;
         let size = if missing { 0 } else { instances as usize };
@@ -128,7 +128,7 @@ impl Dense {
         DenseError::Missing { step, dp_rank, stage: op.stage, name: op.kind.name(), seq: op.seq }
     }
 
-    /// The error if far more instances are missing than present.
+    /// Names the first missing instance, if there are fewer rows than instances.
     fn first_missing(&self, rows: &[Row]) -> DenseError {
         let there: BTreeSet<(i64, u32, Op)> =
             rows.iter().map(|row| (row.step, row.dp_rank, op_of(row))).collect();
@@ -161,7 +161,7 @@ impl Dense {
         self.ranks[(stage * self.dp + dp_rank) as usize]
     }
 
-    /// Recorded workers.
+    /// The number of recorded workers.
     pub fn workers(&self) -> u32 {
         self.dp * self.pp
     }

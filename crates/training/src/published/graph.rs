@@ -79,7 +79,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// The times of the template, whose instances come first.
+    /// The times of the first data-parallel rank in the first step, whose instances come first.
     fn start(&self, op: usize) -> f64 {
         self.job.start[op]
     }
@@ -99,7 +99,7 @@ impl<'a> Building<'a> {
         found
     }
 
-    /// The same by kind, then sequence number.
+    /// Like `in_order`, but sorted by kind and sequence number.
     fn by_seq(&self, stage: u32, kinds: &[Kind]) -> Vec<usize> {
         let ops = &self.job.ops;
         (0..ops.len()).filter(|&op| ops[op].stage == stage && kinds.contains(&ops[op].kind)).collect()
@@ -228,7 +228,7 @@ impl<'a> Building<'a> {
         self.edges.extend(edges);
     }
 
-    /// The one that ends last; of equals, the first in order.
+    /// The operation that ends last; ties go to the first in order.
     fn latest_end(&self, ops: &[usize]) -> Option<usize> {
         let latest = |best: usize, op: usize| if self.end(op) > self.end(best) { op } else { best };
         ops.iter().copied().reduce(latest)

@@ -5,7 +5,7 @@ use crate::Kind;
 use crate::graph::{Graph, Node};
 use crate::median::{mean, median};
 
-/// Times below this are not clock errors and are set to 0, in seconds.
+/// Times below this, in seconds, are too negative for a clock error. They are set to 0.
 const LARGEST_ERROR: f64 = -10e-3;
 
 /// The times of a replay.
@@ -17,7 +17,7 @@ pub struct Times<'a> {
     pub real: Vec<f64>,
     /// By instance: from the end of what it waits for to its start.
     pub delay: Vec<f64>,
-    /// By operation.
+    /// Ideal durations, by operation.
     pub ideal: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Which synthetic jobs are possible.
+//! Checks which synthetic jobs are possible.
 
 use super::{Defect, Fault, Synthetic};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ const LONGEST: f64 = 1e5;
 const SIGMAS: f64 = 9.0;
 
 impl Synthetic {
-    /// Checks whether such a job is possible.
+    /// Checks whether the job is possible.
     ///
     /// # Errors
     /// A value is out of range; the error names the range.

@@ -39,7 +39,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
         match input.read_line(&mut line) {
             Ok(0) => break,
             Ok(_) => {}
-            // A compressed file that is truncated.
+            // The compressed file is truncated.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && row > 1 => {
                 let cells = Cells { cells: self::cells(&line, separator), places: &places };
                 let step = cells.whole_step().or(table.rows.last().map(|row| row.step));
@@ -103,7 +103,8 @@ impl Cells<'_> {
         self.cells.len() < fields || is_read && self.cells[fields - 1] != "-1"
     }
 
-    /// Whether the last field of such a line is an index that the same operation of the same rank has in another step.
+    /// Whether the last field of a line without a newline is an index that the same operation of the same rank has in
+    /// another step.
     fn is_known(&self, fields: usize, rows: &[Row]) -> bool {
         let is_index = CHUNKS.iter().any(|&column| self.places[column] + 1 == fields);
         let Some(own) = self.row().ok().filter(|_| is_index && self.cells.len() == fields) else {
@@ -117,7 +118,7 @@ impl Cells<'_> {
         })
     }
 
-    /// The step of such a line, if more fields follow it.
+    /// The step of a truncated line, if more fields follow it.
     fn whole_step(&self) -> Option<i64> {
         self.parsed(STEP).filter(|_| self.places[STEP] + 1 < self.cells.len())
     }

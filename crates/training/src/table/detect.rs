@@ -1,4 +1,4 @@
-//! Which files are tables of operations.
+//! Detects which files are tables of operations.
 
 use super::TableError;
 use flate2::read::MultiGzDecoder;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The column names are in this many bytes at the end of a Parquet file.
+/// Column names are searched for in this many bytes at the end of a Parquet file.
 const LONGEST_FOOTER: u64 = 1 << 20;
 
 /// The tables among the given paths; `None` unless all are tables. Files are detected by name or content, those in a folder by

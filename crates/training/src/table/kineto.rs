@@ -12,7 +12,8 @@ use groups::{Group, Layout};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Host times in nanoseconds: of a launch, of the work before and after it, and from there to the kernel.
+/// Host times in nanoseconds: of a launch call, of the work before and after it, and from the last call to the
+/// kernel.
 const CALL: i64 = 2_000;
 const MARGIN: i64 = 1_000;
 const LEAD: i64 = 5_000;

@@ -4,7 +4,8 @@ use super::Row;
 use crate::median::median;
 use rayon::prelude::*;
 
-/// No microbatch computes this long on a stage, in seconds. Above the other limits, times are usually in these units.
+/// No microbatch computes this long on a stage, in seconds. `UNITS` has the limits above which times are usually in
+/// another unit.
 const LONG: f64 = 20.0;
 const UNITS: [(f64, &str); 3] = [(2e7, "nanoseconds"), (2e4, "microseconds"), (LONG, "milliseconds")];
 

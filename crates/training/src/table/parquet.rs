@@ -38,10 +38,10 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
         Group { reader: &*group, number, path }.table(before[number], most)
     };
     let mut whole = Table::default();
-    // If there is no memory for all of them, there may be for the rows that really exist.
+    // A failed reservation is ignored: there may be enough memory for the rows that really exist.
     let all = before[groups];
     drop(whole.rows.try_reserve_exact(if all as u64 <= most { all } else { 0 }));
-    // As many at a time as there are handles: reading a group takes more memory than keeping its rows.
+    // Reads as many groups at a time as there are handles: reading a group takes more memory than keeping its rows.
     for first in (0..groups).step_by(readers.len()) {
         let numbers = first..groups.min(first + readers.len());
         let tables: Vec<_> = readers.par_iter().zip(numbers).map(read).collect();

@@ -37,7 +37,7 @@ pub fn write_csv(rows: &[Row], synthetic: bool, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// The same as [`write_csv`], in Parquet.
+/// Like [`write_csv`], in Parquet.
 pub fn write_parquet(rows: &[Row], synthetic: bool, out: &mut (impl Write + Send)) -> io::Result<()> {
     parquet(rows, synthetic, out).map_err(|error| match error {
         ParquetError::External(error) => io::Error::other(error),

@@ -123,7 +123,8 @@ impl<'a> Building<'a> {
                     *done = end(column, op).max(*done);
                 }
                 let ready = computed(op).unwrap_or(i64::MIN);
-                // Communications of a stream follow each other without a wait, and a message is not awaited by its sender's partner.
+                // Communications of a stream follow each other without a wait, and a receiver does not wait for its
+                // partner's request.
                 let is_awaited = |before: &Op| {
                     before.worker == own.worker && !(is_transfer(op) && before.stream == own.stream)
                 };

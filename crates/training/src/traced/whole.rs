@@ -1,4 +1,5 @@
-//! Checks that all members of a collective have it, in steps that have all workers. Otherwise the trace could not be simulated.
+//! Checks that all members of a collective take part in it, in steps that have all workers. Otherwise the trace could
+//! not be simulated.
 
 use super::TracedError;
 use crate::{Job, Kind, Worker};
@@ -18,7 +19,7 @@ fn members(kind: Kind, of: &Worker) -> Option<Members> {
     }
 }
 
-/// Returns an error for the first worker that has fewer of a collective than others of its group.
+/// Returns an error for the first worker that runs a collective less often than others of its group.
 pub fn check(job: &Job) -> Result<(), TracedError> {
     let mut checked = BTreeSet::new();
     let last_stage = job.stages() as u32 - 1;

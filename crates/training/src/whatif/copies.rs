@@ -1,4 +1,4 @@
-//! Copies of a job side by side, along the data-parallel dimension. Transfers take as long as recorded.
+//! Puts copies of a job side by side, along the data-parallel dimension. Transfers take as long as recorded.
 
 use crate::graph::{Graph, Group};
 use crate::{Job, Op, Row, Shape, Step, Worker, derive};

@@ -1,4 +1,4 @@
-//! Which workers the faults of a draw hit, and the times that result.
+//! Determines which workers the faults of a draw hit, and the resulting times.
 
 use super::{Effect, Fault, Scenario, ScenarioError, Whom};
 use crate::exact::{At, Healthy, Replays};
@@ -104,7 +104,7 @@ impl Hit {
         job.steps.iter().map(|step| 1.0 - gone(step.number) as f64 / dp_ranks.max(1) as f64).collect()
     }
 
-    /// `healthy` is required if workers are mended.
+    /// The faults that hold in a step. `healthy` is required if workers are mended.
     pub fn in_step<'a>(
         &'a self,
         replays: &'a Replays<'a>,
@@ -147,7 +147,7 @@ impl Hit {
     }
 }
 
-/// Data-parallel ranks of which anything was recorded.
+/// The number of data-parallel ranks with a recorded worker.
 fn recorded_dp_ranks(job: &Job) -> usize {
     let recorded = job.workers.iter().filter(|worker| worker.recorded);
     recorded.map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len()
@@ -236,7 +236,7 @@ impl InStep<'_> {
     }
 }
 
-/// Rounded; unchanged for a factor of 1.
+/// Scales a time and rounds it. A factor of 1 leaves it unchanged.
 fn scaled(time: i64, times: f64) -> i64 {
     if times == 1.0 { time } else { (time as f64 * times).round() as i64 }
 }

@@ -136,7 +136,7 @@ fn execution_traces_give_way_to_those_of_the_profiler() {
     );
 }
 
-/// Whatever is cut or changed, files are read or refused; nothing panics, and what is read is consistent.
+/// Files with any cut or change are either read or refused: nothing panics, and what is read is consistent.
 #[test]
 fn damaged_files_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();

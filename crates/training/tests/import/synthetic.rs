@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What tells which stream waits for which.
+/// How the waits between streams are known.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Wait {
     Guessed,
@@ -26,18 +26,18 @@ pub struct Rank {
     pub gzip: bool,
     pub seq: bool,
     pub wait: Wait,
-    /// How much the clock is ahead, and by how much more from a step on.
+    /// How far the clock is ahead, and how much further from step `jump_at` on.
     pub clock_us: f64,
     pub jump_us: f64,
     pub jump_at: i64,
-    /// By how much larger it numbers steps and collectives.
+    /// How much larger its numbers of steps and collectives are.
     pub steps_ahead: i64,
     pub numbers_ahead: i64,
     /// How much later it comes to the all-reduce, which still ends with the others.
     pub late_us: f64,
-    /// A broadcast before the all-reduce, which rank 0 leaves so much earlier than the others.
+    /// A broadcast before the all-reduce, which rank 0 leaves this much earlier than the others.
     pub broadcast_us: Option<f64>,
-    /// Those that it communicates with, where these are not all.
+    /// The ranks that it communicates with, if not all.
     pub group: Option<[u32; 2]>,
 }
 
@@ -137,7 +137,7 @@ impl Rank {
         self.collective(("allreduce", name), number, [at, start, duration], step * 100 + 10)
     }
 
-    /// A collective of all ranks, by its name and that of its kernel.
+    /// A collective, given by its name and that of its kernel.
     fn collective(
         &self,
         (collective, kernel_name): (&str, &str),
@@ -166,7 +166,7 @@ fn annotation(name: &str, start: f64, duration: f64) -> String {
     )
 }
 
-/// The kernel and its launch.
+/// The events of a kernel and its launch.
 fn kernel(
     name: &str,
     stream: u32,

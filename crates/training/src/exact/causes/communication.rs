@@ -23,7 +23,7 @@ const NAMED: usize = 3;
 struct Slow<'a> {
     class: &'a str,
     link: usize,
-    /// What part of its transfers is slow; how long they take at least and what is usual, in picoseconds.
+    /// Which part of its transfers is slow, the least that these take, and the usual time, in picoseconds.
     part: &'static str,
     takes: i64,
     usual: i64,
@@ -39,11 +39,11 @@ struct Slow<'a> {
 #[derive(Clone, Default)]
 pub struct Usual {
     pub takes: i64,
-    /// When transfers take longer on all links, if they do.
+    /// The rise of the duration on all links, if there is one.
     since: Option<Rise>,
 }
 
-/// By kind: the ideal, unless half of all transfers are slow, or all are slow since some step.
+/// The usual duration by kind: the ideal one, unless half of all transfers are slow, or all are slow since some step.
 pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
     let of_kind = |kind: usize| {
         if replays.job.kinds[kind].role != Role::Communication {
@@ -235,7 +235,7 @@ impl Looking<'_> {
         })
     }
 
-    /// The gain if transfers of some kinds take no longer than usual.
+    /// A cause: transfers of some kinds take longer than usual.
     fn usual_transfers(&self, kinds: &[usize], says: String) -> Candidate<'_> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
@@ -351,7 +351,7 @@ impl Looking<'_> {
         ranks.into_iter().collect()
     }
 
-    /// The links that are farthest from usual.
+    /// Lists the links that are farthest from usual.
     fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<String> {
         let mut sorted = slow.to_vec();
         sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
@@ -437,7 +437,8 @@ impl<'a> Slow<'a> {
         let slow = &steps[rise.at..rise.until.map_or(steps.len(), |last| last + 1)];
         let mut slow: Vec<i64> = slow.iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
         slow.sort_unstable();
-        // Half of them take so long, or longer. Between two levels, no transfer takes as long as the median.
+        // The time that half of them reach. With several levels, the median may lie between two, where no transfer
+        // is.
         let takes = if again.is_empty() { middle(&slow) } else { *slow.get(slow.len() / 2)? };
         is_long(takes, self.usual).then_some(Slow {
             part: "half",
@@ -465,7 +466,7 @@ fn is_long(takes: i64, usual: i64) -> bool {
     takes > 0 && takes as f64 >= STANDS_OUT * usual as f64
 }
 
-/// A quarter of the values is as large or larger. 0 if there are none.
+/// The value that a quarter of the values reaches or exceeds. 0 if there are none.
 fn upper_quartile(values: &mut [i64]) -> i64 {
     match values.len() {
         0 => 0,

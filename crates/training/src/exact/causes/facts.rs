@@ -245,7 +245,8 @@ fn typical(
     for (worker, of) in job.workers.iter().enumerate() {
         stages[of.stage as usize].extend(level(worker).map(|level| (level, worker)));
     }
-    // The mean computing time of a worker, and that of the fastest of each stage. The fastest, because half of all may be slow.
+    // The mean computing time of a worker, and that of the fastest of each stage. Half of all workers may be slow, so
+    // the fastest is the reference.
     let computes = |worker: usize| {
         let there = (0..computed.len()).filter(|&step| takes_part[step][worker]);
         mean(&there.map(|step| computed[step][worker] as f64).collect::<Vec<f64>>())

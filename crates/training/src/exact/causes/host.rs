@@ -117,7 +117,8 @@ impl Looking<'_> {
         candidate
     }
 
-    /// By kind: whether the host is to blame if it starts late. Never if the job has unknown operations: they may fill the gaps.
+    /// By kind: whether the host is to blame for late starts. Never if the job has unknown operations: they may fill
+    /// the gaps.
     fn blamed_delays(&self) -> Vec<bool> {
         let job = self.replays.job;
         let waits = job.lacks_transfers();

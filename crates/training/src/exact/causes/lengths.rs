@@ -22,14 +22,14 @@ const FAR_APART: f64 = 5.0;
 /// How the microbatches of a worker vary within a step: sums of squares relative to the means, over all workers and steps.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spread {
-    /// The number of microbatches, of sets that were compared, and of steps of workers.
+    /// The numbers of microbatches, of compared sets, and of steps summed over workers.
     count: f64,
     parts: f64,
     steps: f64,
     forward: f64,
     backward: f64,
     both: f64,
-    /// Of forward and backward together.
+    /// For the sum of forward and backward.
     whole: f64,
 }
 

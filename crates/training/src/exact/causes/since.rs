@@ -11,13 +11,13 @@ const SURE: f64 = 6.0;
 /// The minimum length of a level: a single step is not a level, and in a series with several levels, neither are two or three.
 const SHORTEST: usize = 2;
 const SHORTEST_OF_SEVERAL: usize = 4;
-/// A stretch of higher values has at least this many, and its difference from the others this many standard errors: there are many
-/// stretches to choose from.
+/// A stretch of higher values has at least this many values, and differs from the others by this many standard
+/// errors: more than `SURE`, because there are many stretches to choose from.
 const SHORTEST_STRETCH: usize = 3;
 const SURE_OF_STRETCH: f64 = 8.0;
 /// A single value is a spike if it is this many times as high as its neighbours.
 const SPIKE: f64 = 2.0;
-/// In longer series, stretches are not looked for.
+/// Stretches are not searched for in longer series.
 const LONGEST_SERIES: usize = 1_000;
 
 /// A rise of a series: for good, or for a stretch. Later values may rise further and fall again, but not back to the level before
@@ -31,7 +31,7 @@ pub struct Rise {
     /// The mean of the values that are not higher, and of those that are.
     pub before: f64,
     pub after: f64,
-    /// The levels from then on.
+    /// The levels from the rise on.
     levels: Vec<Level>,
 }
 
@@ -66,8 +66,8 @@ impl Rise {
         Some(Rise { at, until: None, before, after: mean(&values[at..]), levels: levels[first..].to_vec() })
     }
 
-    /// The stretch of values that are higher than all others, neither at the begin nor at the end of the series: the one with the
-    /// largest gap in standard errors.
+    /// The stretch of values that are higher than all others, neither at the beginning nor at the end of the series:
+    /// the one with the largest gap in standard errors.
     fn stretch(values: &[f64]) -> Option<Rise> {
         let values = &without_spikes(values);
         let count = values.len();
@@ -90,7 +90,7 @@ impl Rise {
             let error = spread * (1.0 / inside + 1.0 / outside).sqrt();
             let gap = within - others;
             let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
-            // Both sides are low.
+            // The values on both sides must be low.
             let is_low =
                 |from: usize, to: usize| sums.part(from, to).0 / ((to - from) as f64) < others + gap / 2.0;
             let is_stretch = gap >= CHANGE * others && is_low(0, from) && is_low(to, count);
@@ -142,7 +142,7 @@ impl Rise {
         if self.before > 0.0 { level / self.before } else { f64::INFINITY }
     }
 
-    /// Where the series rises further.
+    /// Indices at which the series rises further.
     pub fn again(&self) -> Vec<usize> {
         let rises = self.levels.windows(2).filter(|pair| pair[1].mean > pair[0].mean);
         rises.map(|pair| pair[1].from).collect()
@@ -158,8 +158,8 @@ pub fn when(job: &Job, first: usize, last: Option<usize>) -> String {
     }
 }
 
-/// The series with single values that are far above both neighbours, such as a step with a checkpoint, as high as these: they would
-/// hide its levels.
+/// Lowers single values that are far above both neighbours, such as a step with a checkpoint, to the higher
+/// neighbour: they would hide the levels of the series.
 fn without_spikes(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     if count < SHORTEST_OF_SEVERAL {
@@ -200,7 +200,7 @@ fn levels(least: f64, values: &[f64]) -> Vec<Level> {
     levels
 }
 
-/// By index: the sum of the values before it, and of their squares, as shares of a scale.
+/// By index: the sums of the values before it and of their squares, relative to a scale.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {

@@ -36,7 +36,7 @@ impl Looking<'_> {
         let (number, when) = (job.steps[rise.at].number, rise.when(job));
         let all = stages.len() == job.stages();
         let (kind, says) = if all {
-            // Of typical steps: a long first step would hide the rise.
+            // Compares medians: a long first step would hide the rise.
             let (higher, others): (Vec<usize>, Vec<usize>) =
                 (0..steps.len()).partition(|&step| rise.factor_at(step) > 1.0);
             let typical =

@@ -131,10 +131,10 @@ impl Looking<'_> {
             ),
         };
         let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
-        // One slow step is not a change, and scattered ones have no begin.
+        // One slow step is not a change, and scattered ones have no beginning.
         let lasts = slow.iter().any(|slow| slow.steps.len() > 1) && slow.iter().all(Slow::is_one_stretch);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
-        // Where a recording ends, nobody knows whether the worker is still slow.
+        // If the recording of a worker ends first, it is unknown whether the worker is still slow.
         let ended = slow.iter().all(|slow| slow.until() < slow.last_compared);
         let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts && ended);
         let mend = move |step: usize, at: &At<'_>| {
@@ -333,7 +333,7 @@ impl Looking<'_> {
 /// Workers of all stages that compute the same data, by data-parallel rank. Empty if the data do not explain how workers differ.
 struct SameData {
     by_dp_rank: BTreeMap<u32, Vec<usize>>,
-    /// The standard deviation that is left in a step, as a share.
+    /// The remaining standard deviation in a step, as a share.
     spread: f64,
 }
 
@@ -376,7 +376,7 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<
             _ => longer(*from) * (steps as f64).sqrt(),
         }
     };
-    // A worker that was slow before, and became slower, is always slow.
+    // A worker that was slow before and became slower counts as always slow.
     let became_slow = |rise: &Rise| 2.0 * (rise.before - 1.0) <= rise.after - 1.0;
     if let Some(rise) = Rise::of(&factors).filter(became_slow) {
         let again = rise.again().into_iter().map(|place| against[place].0).collect();

@@ -146,7 +146,7 @@ fn message(reader: &mut impl Read, buffer: &mut Vec<u8>, at: &mut u64) -> std::i
     Ok(true)
 }
 
-/// A number in base 128, lowest digits first; none at the end of the file.
+/// Reads a number in base 128, lowest digits first. `None` at the end of the file.
 fn length(reader: &mut impl Read) -> std::io::Result<Option<u64>> {
     let mut value = 0;
     for digit in 0..10 {

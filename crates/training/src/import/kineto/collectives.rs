@@ -76,8 +76,9 @@ impl Communication {
                 one_way: false,
             };
         }
-        // Sequence numbers count all collectives of a group. Without them, collectives are counted by name, so that a missing one
-        // shifts only those of its name. Each rank counts messages that are launched together on its own.
+        // Sequence numbers count all collectives of a group. Without them, collectives are counted by name, so that a
+        // missing one shifts only those of its name. Messages that are launched together are counted by each rank
+        // separately.
         let by_order = self.seq.is_none() || self.is_message();
         let name = if by_order { collective } else { "" };
         let (group, label) = match (&self.group, &self.description) {
@@ -133,8 +134,8 @@ fn width(dtype: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Messages that are launched together name no partner, and each rank counts them on its own. So partners do not share their
-    /// numbers, and the numbers do not show whether files belong together.
+    /// Messages that are launched together name no partner, and each rank counts them separately. So partners do not
+    /// share their numbers, and the numbers do not show whether files belong together.
     #[test]
     fn only_collectives_have_numbers_in_common() {
         let named = |name: &str| Communication {

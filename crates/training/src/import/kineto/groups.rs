@@ -59,7 +59,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// From `pg_config` of a trace.
+    /// Reads the groups from `pg_config` of a trace.
     pub fn new(config: &Value, rank: Option<u32>) -> Groups {
         let (Some(rank), Some(list)) = (rank, config.as_array()) else { return Groups::default() };
         let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());

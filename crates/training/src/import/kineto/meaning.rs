@@ -15,7 +15,7 @@ pub struct Meaning {
     meetings: Counter,
     runs: Counter,
     host: HostCommunications,
-    /// By kernel.
+    /// Launches of communications, keyed by kernel.
     launches: HashMap<usize, Launch>,
     /// By stream: its index among the streams with communication.
     places: Vec<usize>,
@@ -38,7 +38,7 @@ impl Meaning {
         (self.kinds.items, self.channels.items)
     }
 
-    /// Runs at the same position of the step are of the same kind.
+    /// The kind of the next run of a stream. Runs at the same position of the step are of the same kind.
     pub fn compute(&mut self, step: i64, phase: u8, stream: u32) -> u32 {
         let number = self.runs.next(step, stream * 4 + u32::from(phase));
         let class = PHASES[phase as usize];

@@ -64,7 +64,8 @@ fn number_streams(events: &mut Events) {
     }
 }
 
-/// The launch time of each kernel, or its start if unknown, and the launches of communications. Frees the list.
+/// The launch time of each kernel, or its start if unknown, and the launches of communications. Frees
+/// `events.launches`.
 fn launches(events: &mut Events) -> (Vec<i64>, HashMap<usize, Launch>) {
     let mut launches = std::mem::take(&mut events.launches);
     launches.sort_by_key(|launch| launch.correlation);
@@ -91,7 +92,7 @@ fn ranges(kernels: &[Kernel], streams: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The start of each step, and its number. `None` if the step has no end or was recorded twice.
+/// The start of each step, and its number. The number is `None` if the step has no end or was recorded twice.
 fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)> {
     let mut found: Vec<ProfilerStep> = std::mem::take(&mut events.steps);
     if found.is_empty() {

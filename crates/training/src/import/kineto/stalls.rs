@@ -1,5 +1,5 @@
-//! Host work while the GPU was idle, if kernels are analysed one by one: data loading and garbage collection become operations
-//! before the run that they delayed.
+//! Turns host work while the GPU was idle, such as data loading and garbage collection, into operations before the
+//! run that it delayed. Used if kernels are analysed one by one.
 
 use super::super::recorded::{Recorded, RecordedOp};
 use super::events::{Events, Kernel};

@@ -16,7 +16,7 @@ pub fn number<T: std::str::FromStr>(raw: Option<&RawValue>) -> Option<T> {
 /// Interns repeated strings: names of groups, lists of ranks.
 #[derive(Debug, Default)]
 pub struct Texts {
-    /// By raw text.
+    /// Keyed by the raw text, before parsing.
     known: HashMap<Box<str>, Option<Rc<str>>>,
 }
 

@@ -14,19 +14,19 @@ use super::events::{Kernel, StreamWait};
 
 /// A kernel that can start does so within this time, after its launch or after what it waited for.
 const PROMPT_PS: i64 = 20_000_000;
-/// Streams that wait for their host are idle for up to several hundred microseconds.
+/// A stream that only waits for its host is idle for less than this: up to several hundred microseconds.
 const LONG_PS: i64 = 100 * PROMPT_PS;
 
 /// Kernels in order of stream and start, with the time of their launch.
 pub struct Streams<'a> {
     pub kernels: &'a [Kernel],
-    /// By kernel; its start where the launch was not recorded.
+    /// By kernel: its launch, or its start if the launch was not recorded.
     pub launch_ps: &'a [i64],
     /// By stream: its kernels.
     pub ranges: &'a [std::ops::Range<usize>],
 }
 
-/// `(after, before)`: kernels of different streams.
+/// Returns pairs `(after, before)` of kernels of different streams.
 pub fn waits(streams: &Streams, recorded: &[StreamWait]) -> Vec<(usize, usize)> {
     let mut waits = match recorded {
         [] => guessed(streams),

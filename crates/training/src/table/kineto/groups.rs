@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The places of ranks in the job.
 #[derive(Debug)]
 pub struct Layout {
-    /// By data-parallel rank and stage.
+    /// Keyed by data-parallel rank and stage.
     ranks: BTreeMap<(u32, u32), u32>,
     dp: u32,
     pp: u32,
@@ -162,7 +162,7 @@ impl Layout {
     }
 }
 
-/// PyTorch leaves out the middle of long lists.
+/// Formats ranks as PyTorch does, which leaves out the middle of long lists.
 fn shortened(ranks: &[u32]) -> String {
     const SHOWN: usize = 30;
     match ranks {
