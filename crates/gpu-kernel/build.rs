@@ -1,4 +1,4 @@
-//! Compiles the kernel's source as plain C++, and as a GPU takes it.
+//! Compiles the kernel for the CPU twice: as plain C++, and its CUDA side with emulated warps.
 
 fn main() {
     let source = "../gpu/kernel/engine.cu";
@@ -8,7 +8,7 @@ fn main() {
     cc::Build::new()
         .cpp(true)
         .std("c++17")
-        // The suffix would make some compilers look for CUDA.
+        // The suffix .cu would make some compilers look for CUDA.
         .flag("-xc++")
         .opt_level(2)
         .file(source)
@@ -17,9 +17,9 @@ fn main() {
         .cpp(true)
         .std("c++17")
         .flag("-pthread")
-        // A GPU reads a state as four vectors.
+        // The CUDA side reads a state as four vectors.
         .flag("-fno-strict-aliasing")
-        // Hints for loops are for nvcc.
+        // Loop pragmas are for nvcc.
         .flag_if_supported("-Wno-unknown-pragmas")
         .opt_level(2)
         .file(warps)

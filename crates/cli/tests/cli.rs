@@ -1,4 +1,4 @@
-//! The program as others see it: what it prints, what it writes and how it ends.
+//! The program from outside: its output, the files it writes and its exit codes.
 
 #[path = "cli/assess.rs"]
 mod assess;

@@ -1,8 +1,9 @@
-//! The GPU engine's kernel compiled for the CPU: tests run the very same source on machines without a GPU. It is compiled twice:
-//! as plain C++ with a loop instead of the grid, and as a GPU takes it, with a thread of the CPU for each of a warp, which is slow.
+//! The GPU engine's kernel compiled for the CPU: tests run the same source on machines without a GPU. It is compiled
+//! twice: as plain C++ with a loop instead of the grid, and its CUDA side with a CPU thread for each thread of a
+//! warp, which is slow.
 //!
-//! All functions take a `Plan` of the kernel whose addresses are those of arrays as long as it says. `begin` makes all replicas
-//! ready to start, `advance` runs a round, `conclude` finds when each replica has finished; they are called in this order.
+//! All functions take a `Plan` of the kernel, whose addresses must point to arrays of the lengths it states. Call
+//! `begin` to prepare all replicas, `advance` for each round, and then `conclude` to compute finish times.
 
 #![allow(unsafe_code)]
 

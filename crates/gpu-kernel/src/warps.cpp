@@ -1,6 +1,6 @@
-// The kernel's source as nvcc takes it, on the CPU: what CUDA provides is written here, and 32 threads of the CPU are a
-// warp. So tests see what only a GPU's side of the source does: marks that a warp looks for, and threads that wait for
-// each other. One warp runs at a time.
+// Compiles the CUDA side of the kernel for the CPU: this file defines what CUDA provides, and 32 CPU threads form a
+// warp. So tests cover what only a GPU runs: the search for marks, and threads that wait for each other. One warp
+// runs at a time.
 
 #include <algorithm>
 #include <condition_variable>
@@ -19,7 +19,7 @@
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)
-// There is one block at a time.
+// Only one block runs at a time.
 #define __shared__ static
 
 namespace {
@@ -60,7 +60,7 @@ template <typename T> void atomicMin(T *at, T value) { replace_if<T>(at, value, 
 template <typename T> void atomicMax(T *at, T value) { replace_if<T>(at, value, [](T a, T b) { return a > b; }); }
 template <typename T> void atomicOr(T *at, T bits) { __atomic_fetch_or(at, bits, __ATOMIC_RELAXED); }
 
-// Where the threads of a mask wait for each other, and what each brings.
+// A point where the threads of a mask wait for each other, with the value of each.
 struct Meeting {
     unsigned arrived = 0;
     unsigned brought[32] = {};
@@ -68,14 +68,14 @@ struct Meeting {
 
 std::mutex guard;
 std::condition_variable complete;
-// By mask, in their order.
+// The meetings of each mask, in order.
 std::map<unsigned, std::vector<std::unique_ptr<Meeting>>> meetings;
-// How many meetings of a mask a thread has been to.
+// How many meetings of each mask this thread has taken part in.
 thread_local std::map<unsigned, unsigned> attended;
 
 const Meeting &meet(unsigned mask, unsigned value) {
     unsigned lane = threadIdx.x % 32;
-    // On a GPU this would be undefined.
+    // Undefined behaviour on a GPU.
     if (!(mask >> lane & 1)) std::abort();
     std::unique_lock<std::mutex> lock(guard);
     auto &of_mask = meetings[mask];
@@ -115,7 +115,7 @@ unsigned __reduce_min_sync(unsigned mask, unsigned value) {
 
 }  // namespace
 
-// The same functions as in the plain C++ of the kernel, in one program.
+// Renamed, so that both versions of the kernel link into one program.
 #define straggler simt
 #define straggler_begin straggler_warps_begin_thread
 #define straggler_advance straggler_warps_advance_thread
@@ -154,7 +154,7 @@ extern "C" void straggler_warps_begin(const Plan *plan) {
     launch(blocks_for(*plan), [plan] { straggler_begin(*plan); });
 }
 
-// One block, as on a GPU that has many more processes than room.
+// A single block, as on a GPU with many more processes than threads.
 extern "C" void straggler_warps_advance(const Plan *plan, u32 round) {
     std::lock_guard<std::mutex> alone(whole);
     launch(1, [plan, round] { straggler_advance(*plan, round); });

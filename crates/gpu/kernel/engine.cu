@@ -1,18 +1,18 @@
 // The engine of the GPU: many replicas of one collective, each process a thread.
 //
-// The same source is compiled twice: by nvcc for the GPU, and as plain C++ for the tests, where a loop takes the place
-// of the grid. It includes nothing but its own parts: plan.h has the structures that the host
-// fills, noise.h the noise.
+// The same source is compiled twice: by nvcc for the GPU, and as plain C++ for the tests, where a loop takes the
+// place of the grid. It includes only its own parts: plan.h has the structures that the host fills, noise.h the
+// noise.
 //
-// How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica run
-// independently through a window of that length, which begins with the replica's first event, or with the arrival of a
-// message whose receiver is busy. Every receive of a process has a slot, into which the sender writes the arrival time. Who
-// has something to do in the next window is marked: receivers of messages, and those who wait for their own CPU or NIC. A
-// round is one window of every replica, and each replica has its own. No result depends on the order in which the threads of
-// a round run.
+// How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica
+// run independently through a window of that length, which begins with the replica's first event, or with the arrival
+// of a message whose receiver is busy. Every receive of a process has a slot, into which the sender writes the
+// arrival time. Processes with something to do in the next window are marked: receivers of messages, and those that
+// wait for their own CPU or NIC. A round runs one window of every replica; each replica has its own simulated time.
+// No result depends on the order in which the threads of a round run.
 
 #include "plan.h"
-// In this order.
+// After plan.h, whose types it uses.
 #include "noise.h"
 
 namespace straggler {
@@ -65,7 +65,7 @@ INLINE u32 kind_of(const Plan &plan, u32 rank, u32 slot) {
 // Beyond this many detours the index of the trace is faster.
 const u32 STEPS = 8;
 
-// A message that has not run: its arrival and its slot.
+// A message that waits to run: its arrival and its slot.
 struct Waiting {
     u64 arrived;
     u32 slot;
@@ -73,13 +73,13 @@ struct Waiting {
 
 struct Process {
     const Plan *plan;
-    const Plan *given;  // the same as the host gave it: functions that are not inlined take it from there
+    const Plan *given;  // the plan as the host passed it; functions that are not inlined read this one
     u32 index;     // of the thread in the arrays
     u32 rank, replica, round;
     u64 until;     // the end of the window
-    u64 next;      // the first event that it caused or has left for later windows
+    u64 next;      // the first event that it has caused or left for later windows
     State at;
-    u64 letters;   // its inbox, where there is one group
+    u64 letters;   // its inbox, if there is only one group
     u32 cycle, stage, stages;
     Entry entry;
     Waiting first;  // the message that runs next
@@ -101,16 +101,17 @@ INLINE u64 has_run(u32 slot) { return 1ULL << slot % 32 << 32; }
 
 INLINE u32 waiting_of(u64 letters) { return (u32)letters & ~(u32)(letters >> 32); }
 
-// What has come for the group of a slot, and what of it has run.
+// Bits of the messages that have come for the group of a slot, and of those that have run.
 INLINE u64 letters(const Process &p, u32 slot) { return p.plan->groups == 1 ? p.letters : load(inbox(p, slot, p.index)); }
 
 INLINE u8 *mark_of(const Plan &plan, u32 round, u64 index) { return (u8 *)plan.marks + (round & 1) * plan.room + index; }
 
-// A process has something to do in the next round.
+// Marks a process that has something to do in the next round.
 INLINE void mark(const Process &p, u64 index) { store(mark_of(*p.plan, p.round + 1, index), 1); }
 
-// noise(from, to) found by walking along the trace from the detour that is known to be next, if that is not far. One that
-// is in progress at the end is known to be next again: what is left of it counts then.
+// Computes noise(from, to) by walking along the trace from the next detour, which is known. Returns false if that
+// takes too many steps or reaches the end of the trace. A detour in progress at the end stays the next one, so that
+// its rest counts later.
 INLINE bool follow(const Source &trace, State &at, u64 from, u64 to, u64 &noise) {
     u32 index = at.next_detour;
     Detour detour = detour_at(trace, index);
@@ -118,11 +119,11 @@ INLINE bool follow(const Source &trace, State &at, u64 from, u64 to, u64 &noise)
     noise = 0;
     ROLLED for (u32 step = 0; step < STEPS; ++step) {
         u64 start = detour.start + moved;
-        // One that starts with an empty interval is in progress there.
+        // For an empty interval, a detour that starts there counts as in progress.
         bool inside = start < to || start <= from;
         Detour next = detour;
         if (start <= to + noise) {
-            // The last one: a turn of the trace ends here.
+            // This is the last detour: the trace repeats after it.
             if (index + 1 >= trace.count) return false;
             next = detour_at(trace, index + 1);
         }
@@ -160,7 +161,7 @@ INLINE void makes_ready(Process &p, u32 operations, u64 t) {
     p.at.created = t;
 }
 
-// A receive is posted.
+// Posts the receive of the stage.
 INLINE void post(Process &p) {
     u32 slot = p.cycle * p.plan->slots + p.entry.recv_slot;
     ++p.at.span;
@@ -173,7 +174,7 @@ INLINE void enter(Process &p, u64 t) {
     u32 operations = p.plan->plain || p.entry.to != NONE ? SEND : 0;
     if (p.entry.packed >> 8 & 255) operations |= CALC;
     if (p.plan->plain || p.entry.recv_slot != NONE) {
-        // What runs beside a receive runs no sooner: then it makes no difference that the receive is posted now.
+        // The stage's other operations run no sooner than its receive, so posting it now makes no difference.
         if (operations != 0) post(p);
         else operations = RECV;
     }
@@ -186,7 +187,7 @@ INLINE void enter_next(Process &p, u64 t) {
     if (++p.stage == p.stages) {
         p.stage = 0;
         ++p.cycle;
-        // A process may have fewer receives than others: its slots of the last cycle need not be full.
+        // A process with fewer receives than others leaves slots of the previous cycle unused.
         p.at.low = p.cycle * p.plan->slots;
     }
     if (!ended(p)) enter(p, t);
@@ -194,7 +195,7 @@ INLINE void enter_next(Process &p, u64 t) {
 
 INLINE bool goes_on(const Process &p) { return p.entry.packed >> 24 & 1; }
 
-// An event that ran at `t` may have been the last that the stage needs.
+// Moves on if the event that ran at `t` was the last one the stage needs.
 INLINE void settle(Process &p, u64 t) {
     if (p.at.pending != 0) return;
     if (goes_on(p)) return enter_next(p, t);
@@ -208,19 +209,19 @@ INLINE void settle(Process &p, u64 t) {
     enter_next(p, t);
 }
 
-// Which of two messages runs first.
+// Whether message `a` runs before message `b`.
 INLINE bool before(const Process &p, const Waiting &a, const Waiting &b) {
     if (a.arrived != b.arrived) return a.arrived < b.arrived;
     return a.arrived != UNKNOWN && sender_of(*p.plan, p.rank, a.slot) < sender_of(*p.plan, p.rank, b.slot);
 }
 
-// The message that runs next. It may arrive after the window.
+// Finds the message that runs next. It may arrive after the window.
 INLINE void find_message(Process &p) {
     p.first = {UNKNOWN, 0};
     u32 top = p.plan->groups == 1 ? 32 : load((u32 *)p.plan->tops + p.index);
     for (u32 begin = p.plan->groups == 1 ? 0 : p.at.low / 32 * 32; begin < top; begin += 32) {
         u64 all = letters(p, begin);
-        // Two at a time: reading takes long.
+        // Reads two at a time, since each read takes long.
         ROLLED for (u32 bits = waiting_of(all); bits != 0; bits &= bits - 1) {
             u32 one = begin + lowest_bit(bits);
             if (bits & (bits - 1)) bits &= bits - 1;
@@ -259,7 +260,7 @@ INLINE void run_send(Process &p, u64 t) {
     u64 arrives = t + plan.flight;
     u32 receiver = p.entry.to * plan.by_process + p.replica * plan.by_replica;
     u32 slot = p.cycle * plan.slots + p.entry.send_slot;
-    // Seen by this round or not: it arrives in a later window.
+    // Whether the receiver sees it in this round makes no difference: it arrives in a later window.
     store(arrival(p, slot, receiver), arrives);
     set_bits(inbox(p, slot, receiver), known(slot));
     if (plan.groups > 1) raise((u32 *)plan.tops + receiver, slot + 1);
@@ -339,8 +340,8 @@ INLINE void look(Process &p) {
     p.message = message_runs(p);
 }
 
-// Runs a message, then a local operation, each if it is next in the window of the replica: so threads that run side by
-// side stay together.
+// Runs a message and then a local operation, each only if it is next within the replica's window. The fixed order
+// keeps the threads of a warp together.
 INLINE void turn(Process &p, u32 lanes) {
     bool runs = p.message < p.until && is_message_first(p, p.message, p.local);
     if (runs) run_message(p, p.message);
@@ -353,7 +354,7 @@ INLINE void turn(Process &p, u32 lanes) {
     look(p);
 }
 
-// Which process of which replica has a place in the arrays.
+// Finds the rank and the replica that an index of the arrays belongs to.
 INLINE void who(const Plan &plan, u32 index, u32 &rank, u32 &replica) {
     if (plan.by_process == 1) {
         replica = plan.shift != NONE ? index >> plan.shift : index / plan.processes;
@@ -380,7 +381,7 @@ INLINE Process process_at(const Plan &plan, const Plan &given, u32 round, u32 in
     return p;
 }
 
-// A process that is marked for a round, ready for its turns.
+// Loads a process that is marked for a round.
 INLINE Process takes_up(const Plan &plan, const Plan &given, u32 round, u32 index, u32 lanes) {
     Process p = process_at(plan, given, round, index);
     p.until = load(soonest(plan, round, p.replica)) + plan.flight;
@@ -396,17 +397,17 @@ INLINE Process takes_up(const Plan &plan, const Plan &given, u32 round, u32 inde
     return p;
 }
 
-// It has nothing more to do in the round.
+// Stores a process that has nothing more to do in the round.
 INLINE void lays_down(Process &p) {
     keep_state(p);
-    // When time has run out, nobody goes on.
+    // Nothing continues once time has run out.
     u64 due = p.until == 0 ? UNKNOWN : sooner(p.local, p.message);
     if (due == UNKNOWN) return;
     p.next = sooner(p.next, due);
     mark(p, p.index);
 }
 
-// What the processes of a replica have left for later windows.
+// Notes the earliest event that processes of a replica have left for later windows.
 INLINE void tell(const Plan &plan, u32 round, u32 replica, u64 next) {
     if (next == UNKNOWN) return;
     u64 *begins = soonest(plan, round + 1, replica);
@@ -414,7 +415,7 @@ INLINE void tell(const Plan &plan, u32 round, u32 replica, u64 next) {
     store((u32 *)plan.goes_on + (round + 1) % 3, 1);
 }
 
-// What a round needs besides its processes: the next but one begins with nothing.
+// Resets the bookkeeping of the round after the next.
 INLINE void clear_ahead(const Plan &plan, u32 round, u64 thread) {
     if (thread < plan.replicas) *soonest(plan, round + 2, (u32)thread) = UNKNOWN;
     if (thread == 0) ((u32 *)plan.goes_on)[(round + 2) % 3] = 0;
@@ -423,7 +424,7 @@ INLINE void clear_ahead(const Plan &plan, u32 round, u64 thread) {
 INLINE void begin(const Plan &plan, u64 index) {
     *mark_of(plan, 0, index) = *mark_of(plan, 1, index) = 0;
     if (index >= plan.threads) return;
-    // A receiver may hear of a message before it sees when it arrives: until then it has not arrived.
+    // A receiver may see a message's bit before its arrival time. Until then the message counts as not arrived.
     u64 slots = (u64)plan.slots * plan.cycles;
     for (u64 slot = 0; slot < slots; ++slot) ((u64 *)plan.arrivals)[slot * plan.threads + index] = UNKNOWN;
     for (u64 group = 0; group < plan.groups; ++group) ((u64 *)plan.inbox)[group * plan.threads + index] = 0;
@@ -449,7 +450,7 @@ INLINE void begin(const Plan &plan, u64 index) {
     }
 }
 
-// A process that did not come to its end has no finish time.
+// Returns a process's finish time, or UNKNOWN if it did not come to its end.
 INLINE u64 finish_of(const Plan &plan, u64 index) {
     const State &state = ((const State *)plan.states)[index];
     u32 rank, replica;
@@ -469,14 +470,14 @@ INLINE void conclude(const Plan &plan, u64 index) {
 
 #ifdef __CUDACC__
 
-// A warp looks for marks in chunks, of which every reader takes 8 bytes, and keeps what it found until there is a thread
-// for it.
+// A warp looks for marks in chunks, of which each reading lane takes 8 bytes, and keeps what it finds until a thread
+// is free for it.
 const u32 WARPS = 4, BYTES = 8, KEPT = 512;
 struct Found {
     u32 items[KEPT];
 };
 
-// Adds the marks of a chunk to what a warp has found, and removes them. Returns how many there are.
+// Adds the marks of a chunk to what a warp has found, and removes them. Returns how many there were.
 INLINE u32 find_marks(const Plan &plan, u32 round, u64 first, u32 readers, Found &found, u32 have) {
     u32 lane = threadIdx.x % 32;
     u64 own = first + lane * BYTES, *at = (u64 *)mark_of(plan, round, own), marks = 0;
@@ -494,7 +495,7 @@ INLINE u32 find_marks(const Plan &plan, u32 round, u64 first, u32 readers, Found
     return __shfl_sync(~0U, upto, 31);
 }
 
-// How many of the next chunks have no marks. In long runs most have none, and reading them one after another takes long.
+// Counts the next chunks without marks. In long runs most have none, and reading them one after another takes long.
 const u32 CHUNKS = 8;
 INLINE u32 without_marks(const Plan &plan, u32 round, u64 first, u64 stride, u32 readers) {
     u32 lane = threadIdx.x % 32;
@@ -517,7 +518,7 @@ INLINE void advance_all(const Plan &plan, const Plan &given, u32 round) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
     for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
     Found &found = of_warps[threadIdx.x / 32];
-    // Where there are few processes, all warps take part.
+    // With few processes, smaller chunks let all warps take part.
     u32 readers = (u32)min(32ULL, max(4ULL, plan.room / BYTES / (all / 32)));
     u64 chunk = thread / 32 * readers * BYTES, stride = all / 32 * readers * BYTES;
     bool sparse = false;
@@ -551,7 +552,7 @@ INLINE void advance_all(const Plan &plan, const Plan &given, u32 round) {
         }
         __syncwarp();
     }
-    // One of a warp speaks for all, where they are of one replica.
+    // If all threads of a warp have the same replica, one of them reports for all.
     u32 of_first = __shfl_sync(~0U, replica, 0);
     if (__all_sync(~0U, replica == of_first || next == UNKNOWN)) {
         u32 high = __reduce_min_sync(~0U, (u32)(next >> 32));

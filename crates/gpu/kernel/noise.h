@@ -22,7 +22,7 @@ INLINE u64 drawn(u64 seed, u32 replica, u32 rank, u32 source, u64 bound) {
 
 // ---- Noise, as detours.rs and injection.rs have it.
 
-// The turn of the endless repetition in which a position lies. Most runs are shorter than a trace.
+// The turn (repetition of the trace) that a position lies in. Most runs are shorter than a trace.
 INLINE u64 turn_of(const Source &source, u64 position) {
     if (position < source.length) return 0;
     return position - source.length < source.length ? 1 : position / source.length;
@@ -45,7 +45,7 @@ INLINE u32 started_by(const Source &source, u64 position) {
     return index;
 }
 
-// What is left, at a position of the endless repetition, of the detour that started last.
+// The rest of the last detour that started, at a position in the endlessly repeated trace.
 INLINE u64 residual(const Source &source, u64 position, u64 within, u32 started) {
     u32 last = started > 0 ? started - 1 : source.count - 1;
     Detour detour = detour_at(source, last);
@@ -66,12 +66,12 @@ INLINE u64 between(const Source &source, u64 x, u64 y) {
     u64 all = detour_at(source, source.count).before;
     if (high_product(turns, all) != 0 || turns * all > END_OF_TIME) return END_OF_TIME;
     u32 ended = started_by(source, last - last_turn * source.length);
-    // The part of the last turn may be the smaller one.
+    // The difference may be negative; unsigned arithmetic makes the sum right.
     return turns * all + detour_at(source, ended).before - detour_at(source, started).before + left;
 }
 
-// The time up to which a trace disturbs nothing, seen from `now`, and the detour that starts then; 0 when it disturbs at
-// `now`.
+// The time until which a trace has no detour, seen from `now`, and the detour that starts then; 0 if one is in
+// progress at `now`.
 struct Quiet {
     u64 until;
     u32 next;
@@ -137,13 +137,13 @@ INLINE u64 all_quiet_until(const Plan &plan, u32 rank, u32 replica, u64 now) {
     return until;
 }
 
-// The noise in an interval of a process's CPU, and up to when nothing disturbs it afterwards.
+// The noise in an interval of a process's CPU, and until when no detour follows.
 struct Noise {
     u64 noise;
     Quiet quiet;
 };
 
-// Whether one trace is all there is, the usual case.
+// Whether a single trace is the only source, the usual case.
 INLINE bool is_one_trace(const Plan &plan) {
     return plan.source_count == 1 && !plan.wallclock && !plan.source.once && plan.source.count > 0;
 }
@@ -159,7 +159,7 @@ APART Noise look_up(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
     const Source &only = plan.source;
     if (is_one_trace(plan) && holds(only, rank)) {
         u64 offset = offset_of(plan, 0, only.length, rank, replica);
-        // Most often no detour is near: then the first look-up answers both questions.
+        // Usually no detour is near, and this look-up is enough.
         found.quiet = quiet_until(only, offset, from);
         if (found.quiet.until > to) return found;
         found.noise = between(only, from + offset, to + offset);

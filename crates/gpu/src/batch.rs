@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
 use straggler_model::noise::Injection;
 
-/// How neighbours in memory, and in the threads that run at the same time, are chosen.
+/// Which states are neighbours in memory and run in neighbouring threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Layout {
     /// Processes of one replica.
@@ -19,11 +19,11 @@ pub enum Layout {
     Replicas,
 }
 
-/// How to run. None of it changes a result.
+/// Tuning parameters. None of them changes a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     pub layout: Layout,
-    /// How many rounds are started before the host looks whether all is done.
+    /// How many rounds are started before the host checks whether all replicas have ended.
     pub rounds: u32,
 }
 
@@ -33,13 +33,13 @@ impl Default for Tuning {
     }
 }
 
-/// What became of one replica.
+/// The result of one replica.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ran {
     pub replica: u32,
     /// None if simulated time went beyond what a device can hold, 53 days.
     pub makespan: Option<Time>,
-    /// Of every process, if asked for.
+    /// Finish times of all processes, if asked for.
     pub finish: Vec<Time>,
 }
 
@@ -62,9 +62,9 @@ pub struct Loaded<'d> {
     tables: [Box<dyn Memory>; 6],
 }
 
-/// Of the memory that is free this much is left to others, as a divisor.
+/// One part in `SPARE` of the free memory is left to others.
 const SPARE: u64 = 16;
-/// Messages of a batch, about: so that a caller who waits sees progress.
+/// Approximate limit on the messages of a batch, so that a waiting caller sees progress.
 const BATCH_MESSAGES: u64 = 4_000_000_000;
 
 impl<'d> Loaded<'d> {
@@ -87,7 +87,7 @@ impl<'d> Loaded<'d> {
         Ok(Loaded { device, task, tuning, tables })
     }
 
-    /// Runs replicas of some noise; calls `done` for each as soon as its batch has ended.
+    /// Runs replicas under `noise`. Calls `done` for each as soon as its batch has ended.
     pub fn run(
         &self,
         noise: &Injection,
@@ -101,7 +101,7 @@ impl<'d> Loaded<'d> {
         while next < replicas.end {
             let batch = self.batch(self.side_by_side(replicas.end - next)?)?;
             let count = batch.count;
-            // The memory serves as long as the batches have the same size.
+            // Batches of the same size reuse the memory.
             while replicas.end - next >= count {
                 batch.run(&injected, next, keep_finish, stop, done)?;
                 next += count;
@@ -113,7 +113,7 @@ impl<'d> Loaded<'d> {
         Ok(())
     }
 
-    /// Memory for so many replicas at once, or for fewer where others have taken memory in the meantime.
+    /// Reserves memory for `most` replicas, or for fewer if others have taken memory in the meantime.
     fn batch(&self, most: u32) -> Result<Batch<'_>, DeviceError> {
         match Batch::new(self, most) {
             Err(DeviceError::OutOfMemory { .. }) if most > 1 => self.batch(most / 2),
@@ -121,7 +121,7 @@ impl<'d> Loaded<'d> {
         }
     }
 
-    /// The bytes that a replica takes.
+    /// Bytes of device memory for one replica.
     pub fn replica_bytes(&self) -> u64 {
         let slots = self.task.slots();
         // Arrivals, the inbox, the state, the last slot, and two marks.
@@ -129,7 +129,7 @@ impl<'d> Loaded<'d> {
         of_process * u64::from(self.task.processes) + 32
     }
 
-    /// How many of so many replicas go at the same time.
+    /// How many of `replicas` run at the same time.
     pub fn side_by_side(&self, replicas: u32) -> Result<u32, Failure> {
         let free = self.device.free_bytes()?;
         let needed = self.replica_bytes();
@@ -155,9 +155,9 @@ struct Batch<'d> {
     loaded: &'d Loaded<'d>,
     plan: Plan,
     count: u32,
-    /// Reserved for the kernel alone.
+    /// Memory that only the kernel uses.
     _held: Vec<Box<dyn Memory>>,
-    /// Of arrivals at first, of finish times in the end.
+    /// Holds arrivals during the run, and finish times at its end.
     finish: Box<dyn Memory>,
     goes_on: Box<dyn Memory>,
     latest: Box<dyn Memory>,
@@ -261,7 +261,7 @@ impl<'d> Batch<'d> {
         let mut latest = vec![0u64; self.count as usize];
         device.read(&*self.latest, 0, bytemuck::cast_slice_mut(&mut latest))?;
         if out_of_time == 0 && latest.contains(&UNKNOWN) {
-            // Tables whose messages all have receives end; so this is a fault of the device or of this program.
+            // Every message has a receive, so all runs end. This is a fault of the device or of this program.
             return Err(DeviceError::Other("the kernel left processes unfinished".into()).into());
         }
         for (index, makespan) in (0..).zip(latest) {
@@ -272,7 +272,7 @@ impl<'d> Batch<'d> {
         Ok(())
     }
 
-    /// When every process of a replica of the batch has finished.
+    /// The finish times of all processes of a replica of the batch.
     fn finish(&self, index: u32) -> Result<Vec<Time>, DeviceError> {
         let processes = self.plan.processes as usize;
         let mut finish = vec![0u64; processes];

@@ -1,4 +1,4 @@
-//! A GPU by NVIDIA, through the functions of its driver.
+//! An NVIDIA GPU, through the CUDA driver API.
 
 use crate::device::{Device, DeviceError, Kernel, Memory};
 use crate::layout::Plan;
@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverEr
 use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The kernel for GPUs from Ampere on, and for those from Hopper on.
+/// The kernel compiled for Ampere, and for Hopper and later GPUs.
 const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
 const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
 
@@ -21,7 +21,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     spares: Arc<Spares>,
-    /// The blocks of a round that run at the same time.
+    /// How many blocks can run at the same time.
     at_once: u32,
     begin: CudaFunction,
     advance: CudaFunction,
@@ -42,12 +42,12 @@ impl From<DriverError> for DeviceError {
 pub struct Found {
     /// At least one.
     pub usable: Vec<Cuda>,
-    /// Why others are not.
+    /// Why other GPUs are not usable.
     pub unusable: Vec<DeviceError>,
 }
 
 impl Cuda {
-    /// All GPUs of the machine; why none can run the kernel, where that is so.
+    /// Finds all GPUs of the machine. Fails if none can run the kernel.
     pub fn all() -> Result<Found, DeviceError> {
         // SAFETY: the library's constructors run when it is loaded; it is the driver's own.
         if !unsafe { sys::is_culib_present() } {
@@ -61,7 +61,7 @@ impl Cuda {
                 Err(fault) => found.unusable.push(fault),
             }
         }
-        // One that works is enough.
+        // One usable GPU is enough.
         if !found.usable.is_empty() {
             return Ok(found);
         }
@@ -85,7 +85,7 @@ impl Cuda {
         Cuda::with_kernel(context, kernel)
     }
 
-    /// The GPU with this number, with another kernel: for those who change it.
+    /// The GPU with this number, with another kernel, for kernel development.
     pub fn with_ptx(ordinal: usize, ptx: &str) -> Result<Cuda, DeviceError> {
         Cuda::with_kernel(CudaContext::new(ordinal)?, ptx)
     }
@@ -115,7 +115,7 @@ fn multiprocessors(context: &CudaContext) -> Result<u32, DeviceError> {
     Ok(count.max(1) as u32)
 }
 
-/// Memory that is not needed now, with its sizes. Giving it back takes half a millisecond a gigabyte, and often the same sizes are
+/// Unused memory, kept with its sizes. Freeing takes half a millisecond per gigabyte, and the same sizes are often
 /// asked for again.
 #[derive(Debug)]
 struct Spares {
@@ -129,7 +129,7 @@ impl Spares {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Some of exactly this size.
+    /// Takes a block of exactly this size, if there is one.
     fn take(&self, bytes: u64) -> Option<CUdeviceptr> {
         let mut blocks = self.blocks();
         let place = blocks.iter().position(|&(size, _)| size == bytes)?;
@@ -142,7 +142,7 @@ impl Spares {
 
     fn give_back(&self) {
         let blocks = std::mem::take(&mut *self.blocks());
-        // A GPU that is lost has no memory to give back.
+        // A lost GPU has no memory to free.
         if self.context.bind_to_thread().is_ok() && self.stream.synchronize().is_ok() {
             for (_, address) in blocks {
                 // SAFETY: the address came from the allocation in `reserve` and is freed only here; nothing uses it any more.
@@ -198,7 +198,7 @@ impl Device for Cuda {
         self.context.bind_to_thread()?;
         let address = match self.spares.take(bytes) {
             Some(address) => {
-                // What was started before may still use it.
+                // Kernels started before may still use it.
                 self.stream.synchronize()?;
                 address
             }
@@ -224,7 +224,7 @@ impl Device for Cuda {
     fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError> {
         use cudarc::driver::{LaunchConfig, PushKernelArg};
         self.context.bind_to_thread()?;
-        // A block for all threads, which have numbers of 32 bits; the threads of a round take one process after another.
+        // Thread numbers have 32 bits. In a round, the threads loop over the marked processes.
         let all = plan.room.div_ceil(u64::from(BLOCK)).max(1) as u32;
         let blocks = match kernel {
             Kernel::Advance(_) => all.min(self.at_once),

@@ -1,8 +1,8 @@
-//! What runs the kernel: a GPU, or in tests the CPU.
+//! Devices that run the kernel: a GPU, or in tests the CPU.
 
 use crate::layout::Plan;
 
-/// Memory of a device; it is given back when this is dropped.
+/// Memory of a device, freed on drop.
 pub trait Memory {
     fn address(&self) -> u64;
 }
@@ -16,7 +16,7 @@ pub enum Kernel {
     Conclude,
 }
 
-/// Why a device did not do what it was asked to.
+/// Why a device operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     #[error("no memory for {bytes} bytes")]
@@ -32,21 +32,21 @@ pub trait Device: Send + Sync {
     /// How much memory could be reserved.
     fn free_bytes(&self) -> Result<u64, DeviceError>;
 
-    /// Memory with arbitrary content.
+    /// Reserves memory with arbitrary content.
     fn reserve(&self, bytes: u64) -> Result<Box<dyn Memory>, DeviceError>;
 
     /// Fills memory from its beginning on.
     fn write(&self, memory: &dyn Memory, bytes: &[u8]) -> Result<(), DeviceError>;
 
-    /// Starts one of the kernel's functions for all threads of the plan, after all that was started before.
+    /// Starts a function of the kernel for all threads of the plan; it runs after all launches before it.
     fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError>;
 
-    /// Reads memory, from a byte on, when all that was started has ended.
+    /// Reads memory from byte `from` on, after all launches have ended.
     fn read(&self, memory: &dyn Memory, from: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
 }
 
 impl dyn Device + '_ {
-    /// Memory with this content.
+    /// Reserves memory and fills it with `bytes`.
     pub(crate) fn hold(&self, bytes: &[u8]) -> Result<Box<dyn Memory>, DeviceError> {
         let memory = self.reserve(bytes.len() as u64)?;
         self.write(&*memory, bytes)?;

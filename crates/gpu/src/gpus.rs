@@ -1,4 +1,4 @@
-//! The devices of a machine, which share the replicas that are asked for.
+//! The devices of a machine, which share the work on replicas.
 
 use crate::batch::{Failure, Loaded, Ran, Tuning};
 use crate::device::{Device, DeviceError};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use straggler_model::noise::Injection;
 use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Wanted, Workload};
 
-/// A task, or why there is none.
+/// A task, or why the kernel cannot run it.
 type Planned = Result<Arc<Task>, Unfit>;
 
-/// Devices, and what they did.
+/// The devices, with counts of their work and their faults.
 pub struct Gpus {
     devices: Vec<Box<dyn Device>>,
     tuning: Tuning,
     ran: Vec<AtomicU64>,
-    /// Whether a device has failed, other than for want of memory: it is not asked again.
+    /// Whether a device has failed, other than for lack of memory. It is not used again.
     lost: Vec<AtomicBool>,
-    /// The last task, which is often asked for again, by its description.
+    /// The last task with its description as the key, since it is often asked for again.
     last: Mutex<Option<(String, Planned)>>,
     /// Why there are runs that do not fit, with their least and their largest number of processes.
     unfit: Mutex<BTreeMap<Unfit, (u32, u32)>>,
@@ -46,7 +46,7 @@ impl Gpus {
         }
     }
 
-    /// What each device is called, and how many replicas it ran.
+    /// The name of each device, and how many replicas it ran.
     pub fn ran(&self) -> Vec<(&str, u64)> {
         let counts = self.ran.iter().map(|count| count.load(Ordering::Relaxed));
         self.devices.iter().map(|device| device.name()).zip(counts).collect()
@@ -57,7 +57,7 @@ impl Gpus {
         lock(&self.unfit).iter().map(|(&unfit, &processes)| (unfit, processes)).collect()
     }
 
-    /// What went wrong, so that replicas ran elsewhere.
+    /// Faults that made replicas run elsewhere.
     pub fn faults(&self) -> Vec<String> {
         lock(&self.faults).iter().cloned().collect()
     }
@@ -87,7 +87,7 @@ impl Gpus {
         task
     }
 
-    /// The task of a workload, if there is one; it is noted why not.
+    /// Returns the task of a workload, or notes why the kernel cannot run it.
     fn fitting(&self, workload: &Workload, simulation: &Simulation<'_>) -> Option<Arc<Task>> {
         let task = self.task(workload, simulation);
         let processes = workload.processes();
@@ -99,7 +99,8 @@ impl Gpus {
         .ok()
     }
 
-    /// Takes replicas for one device until none is left, or it fails; then others may take those that it had.
+    /// Runs replicas on one device until none is left or it fails. Replicas of a failed device are put back for
+    /// others.
     fn serve(
         &self,
         index: usize,
@@ -115,7 +116,7 @@ impl Gpus {
                 next = ran.replica + 1;
                 let counts = asked.wanted.counts() && ran.makespan.is_some();
                 self.ran[index].fetch_add(counts.into(), Ordering::Relaxed);
-                // Whoever asked is there until all devices have ended.
+                // The receiver lives until all devices have ended.
                 let _ = ended.send(ran);
             });
             if ran.is_err() {
@@ -126,8 +127,8 @@ impl Gpus {
         Ok(())
     }
 
-    /// Lets some devices take replicas until none is left or all have failed. Returns those that did not fail, or nothing
-    /// if it was interrupted.
+    /// Runs replicas on some devices until none is left or all have failed. Returns the devices that did not fail, or
+    /// None if interrupted.
     fn share(
         &self,
         devices: &[usize],
@@ -146,7 +147,7 @@ impl Gpus {
                 .collect();
             drop(ended);
             all.into_iter().for_each(done);
-            // All have ended before anything is said: whoever is asked next may take what they left.
+            // Joins all workers before any result is looked at, so that no device still holds replicas.
             let results: Vec<_> = workers.into_iter().map(|(index, worker)| (index, worker.join())).collect();
             let mut well = Vec::new();
             for (index, result) in results {
@@ -178,14 +179,14 @@ struct Asked<'a> {
     noise: &'a Injection,
     wanted: Wanted,
     stop: &'a AtomicBool,
-    /// What one device takes at most at a time, so that all get some.
+    /// The most replicas that a device takes at once, so that all get some.
     share: u32,
-    /// None is empty.
+    /// Contains no empty ranges.
     left: Mutex<Vec<Range<u32>>>,
 }
 
 impl Asked<'_> {
-    /// At most so many neighbours.
+    /// Takes a range of at most `most` replicas.
     fn take(&self, most: u32) -> Option<Range<u32>> {
         let mut left = lock(&self.left);
         let Range { start, end } = left.pop()?;
@@ -233,7 +234,7 @@ impl Accelerator for Gpus {
             ),
         }
         };
-        // Where one fails, others take what it had.
+        // When a device fails, others take its replicas.
         while !left.is_done() && !devices.is_empty() {
             match self.share(&devices, &task, &left, &mut tell) {
                 Some(well) => devices = well,

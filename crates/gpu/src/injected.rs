@@ -39,7 +39,7 @@ impl Injected {
                 Waveform::Trace(detours) if detours.is_empty() => Source { length: 1, ..whose },
                 Waveform::Trace(detours) => {
                     let columns = detours.columns();
-                    // One more, for the durations of all.
+                    // One extra entry holds the sum of all durations.
                     let starts = columns.starts.iter().copied().chain([u64::MAX]);
                     let pairs: Vec<Detour> =
                         starts.zip(columns.before).map(|(start, &before)| Detour { start, before }).collect();
@@ -70,7 +70,7 @@ impl Injected {
         Ok(Injected { sources, held, table, offsets, phases, wallclock, computation_only })
     }
 
-    /// Enters the noise into a plan.
+    /// Sets the noise fields of a plan.
     pub fn enter(&self, plan: &mut Plan) {
         plan.sources = self.table.as_ref().map_or(0, |table| table.address());
         plan.source_count = self.sources.len() as u32;

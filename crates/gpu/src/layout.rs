@@ -4,12 +4,12 @@ use bytemuck::{Pod, Zeroable};
 
 /// No partner, no slot.
 pub const NONE: u32 = u32::MAX;
-/// A finish time of a process that did not come to its end.
+/// The finish time of a process that did not end.
 pub const UNKNOWN: u64 = u64::MAX;
 /// The kernel leaves simulated time beyond this to the engines of the CPU, and needs every length below it.
 pub const END_OF_TIME: u64 = 1 << 62;
 
-/// What a message of some size costs.
+/// The costs of a message of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Tariff {
@@ -27,12 +27,12 @@ pub struct Entry {
     pub to: u32,
     pub send_slot: u32,
     pub recv_slot: u32,
-    /// Places in the tables of tariffs and durations, eight bits each: the send's tariff, the computation, the computation
-    /// afterwards; and [`GOES_ON`].
+    /// Indices into the tables of tariffs and durations, eight bits each: the send's tariff, the computation, the
+    /// computation afterwards; and [`GOES_ON`].
     pub packed: u32,
 }
 
-/// The next stage begins when the operations of this one have started.
+/// Flag: the next stage begins as soon as the operations of this one have started.
 pub const GOES_ON: u32 = 1 << 24;
 
 /// A noise source.
@@ -52,14 +52,14 @@ pub struct Source {
     pub duration: u64,
 }
 
-/// A process between its events; see the kernel.
+/// Size of `State` in the kernel.
 pub const STATE_BYTES: u64 = 64;
-/// Slots whose messages have a word for all of them.
+/// Slots whose messages share a word of the inbox.
 pub const SLOTS_OF_GROUP: u64 = 32;
-/// Marks of so many threads are read at once.
+/// Marks that are read at once.
 pub const MARKS_OF_WORD: u64 = 8;
 
-/// When a detour of a trace starts, and the durations of all before it.
+/// The start of a detour of a trace, and the sum of the durations of all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(16))]
 pub struct Detour {
@@ -67,7 +67,7 @@ pub struct Detour {
     pub before: u64,
 }
 
-/// Everything the kernel needs to know.
+/// The kernel's argument; `kernel/plan.h` documents the fields.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Plan {
@@ -110,7 +110,7 @@ pub struct Plan {
     pub wallclock: u32,
     pub computation_only: u32,
     pub groups: u32,
-    /// Whether it is of the usual kind, for which the kernel is compiled a second time.
+    /// Whether the plan is of the usual kind, for which the kernel has a specialised version.
     pub plain: u32,
     pub tariff: Tariff,
     pub source: Source,

@@ -1,7 +1,8 @@
 //! The GPU engine: many replicas of one collective at once, each process a thread.
 //!
 //! A [`Task`] is a collective on a network, as tables. [`Loaded`] is a task in the memory of a [`Device`], which runs
-//! replicas in batches. The kernel (`kernel/engine.cu`) has the rules of the execution model and says how it works.
+//! replicas in batches. The kernel (`kernel/engine.cu`) implements the rules of the execution model; its comments say
+//! how it works.
 
 #![allow(unsafe_code)]
 

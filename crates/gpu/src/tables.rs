@@ -1,8 +1,8 @@
 //! A collective as tables that the kernel reads: what every process does in every stage of a cycle.
 //!
-//! Most collectives of many processes look the same from every rank: partners are at a distance, or differ in bits. Then
-//! a table has one row for all. Otherwise it has a row for each process. Either way the rows come from the schedule
-//! itself, so that the kernel knows of no collective.
+//! Most collectives look the same from every rank: partners are at a fixed distance, or differ in fixed bits. Then a
+//! table has one row for all processes, otherwise a row for each. Either way the rows come from the schedule itself,
+//! so the kernel knows nothing about collectives.
 
 use crate::Unfit;
 use crate::layout::{END_OF_TIME, Entry, GOES_ON, NONE, Tariff};
@@ -21,40 +21,40 @@ pub enum Way {
     Listed = 0,
     /// At a distance, modulo the number of processes.
     Distance = 1,
-    /// In the rank that differs in some bits.
+    /// The rank that differs in some bits.
     Bits = 2,
 }
 
-/// What the kernel reads of a schedule. Everything is of one cycle.
+/// The schedule of one cycle, as the kernel reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tables {
     pub way: Way,
-    /// The most that any process has.
+    /// The largest number of stages of any process.
     pub stages: u32,
     pub slots: u32,
     pub entries: Vec<Entry>,
-    /// Of every process, where there are rows of each.
+    /// The stages of each process, if each has rows of its own.
     pub stages_of: Vec<u32>,
     pub slot_from: Vec<u32>,
     pub slot_tariff: Vec<u8>,
     pub tariffs: Vec<Tariff>,
-    /// The first is no duration.
+    /// The first entry means no computation.
     pub durations: Vec<u64>,
 }
 
-/// Numbers of sizes and durations have eight bits, and one of them means none.
+/// Indices of sizes and durations have eight bits, and one value means none.
 const MOST_KINDS: usize = 254;
 
-/// The receives of one round have a byte for their number.
+/// The kernel counts the receives that a process waits for in a byte.
 const MOST_RECEIVES: usize = 255;
 
-/// The most memory that rows of every process may take.
+/// The most memory that tables with rows for every process may take.
 const MOST_BYTES: u64 = 8 << 30;
 
 impl Tables {
     /// The tables of the first phase of a script.
     pub fn new(script: &(impl Script + ?Sized), link: &Link) -> Result<Tables, Unfit> {
-        // Where all do the same, rank 0 does whatever is done.
+        // If all ranks do the same, the kinds of rank 0 are all there are.
         let kinds = Kinds::of(script, 0..script.processes().min(1))?;
         for way in [Way::Distance, Way::Bits] {
             if let Some(tables) = uniform(script, way, &kinds, link)? {
@@ -64,7 +64,7 @@ impl Tables {
         listed(script, &Kinds::of(script, 0..script.processes())?, link)
     }
 
-    /// Whether in every stage every process does nothing but send a message and receive one, and all cost the same.
+    /// Whether every process only sends one message and receives one in every stage, and all messages cost the same.
     pub fn is_plain(&self) -> bool {
         let is_plain = |entry: &Entry| entry.to != NONE && entry.recv_slot != NONE && entry.packed == 0;
         self.way != Way::Listed && self.tariffs.len() <= 1 && self.entries.iter().all(is_plain)
@@ -115,7 +115,7 @@ impl Kinds {
     }
 
     fn tariffs(&self, link: &Link) -> Result<Vec<Tariff>, Unfit> {
-        // Where nothing is sent, nobody looks.
+        // If nothing is sent, the entry is never read.
         let sizes = if self.sizes.is_empty() { &[0][..] } else { &self.sizes };
         sizes.iter().map(|&bytes| tariff(link, bytes)).collect()
     }
@@ -154,7 +154,7 @@ fn steps(script: &(impl Script + ?Sized), rank: Rank) -> impl Iterator<Item = St
     (0..script.stages(rank, 0)).map(move |stage| script.step(rank, 0, stage))
 }
 
-/// Whether the receives that a process waits for at the same time can be counted.
+/// Whether a process never waits for more than [`MOST_RECEIVES`] receives at once.
 fn narrow(script: &(impl Script + ?Sized), rank: Rank) -> bool {
     let mut waiting = 0;
     steps(script, rank).all(|step| {
@@ -175,7 +175,7 @@ fn partner(kind: Way, rank: Rank, way: u32, processes: u32) -> Rank {
     }
 }
 
-/// One row for all processes, if what rank 0 does is what all do.
+/// Builds tables with one row for all processes, if all do what rank 0 does.
 fn uniform(
     script: &(impl Script + ?Sized),
     way: Way,
@@ -187,7 +187,7 @@ fn uniform(
         return Ok(None);
     }
     let first: Vec<Step> = steps(script, 0).collect();
-    // Whoever sends receives in the same stage what its counterpart sends there.
+    // A process that sends in a stage also receives in it, and the message it receives is its counterpart's.
     let pairs = |step: &Step| match (step.send, step.recv) {
         (None, None) => true,
         (Some(send), Some(recv)) => {
@@ -241,7 +241,7 @@ fn uniform(
     }))
 }
 
-/// A receive of a process: whose messages it takes, and its place among the receives.
+/// A receive of a process: the source and tag it takes, and its number among the receives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Taker {
     from: Rank,
@@ -249,13 +249,13 @@ struct Taker {
     slot: u32,
 }
 
-/// Rows of every process.
+/// Builds tables with rows for every process.
 fn listed(script: &(impl Script + ?Sized), kinds: &Kinds, link: &Link) -> Result<Tables, Unfit> {
     let processes = script.processes() as usize;
     let ranks = 0..script.processes();
     let stages_of: Vec<u32> = ranks.clone().into_par_iter().map(|rank| script.stages(rank, 0)).collect();
     let stages = stages_of.iter().copied().max().unwrap_or(0);
-    // An entry, a slot, and a receive while they are matched.
+    // 33 bytes: an entry, a slot, and a receive during matching.
     if (u64::from(stages) * processes as u64).saturating_mul(33) > MOST_BYTES {
         return Err(Unfit::Large);
     }
@@ -309,8 +309,8 @@ fn takers(script: &(impl Script + ?Sized), rank: Rank) -> Vec<Taker> {
     list
 }
 
-/// The rows of a process, or nothing if it sends what nobody receives. Of one sender and tag, messages and receives meet
-/// in their order.
+/// Returns the rows of a process, or None if a message of it has no receive. Messages and receives with the same
+/// sender and tag match in order.
 fn rows(
     script: &(impl Script + ?Sized),
     rank: Rank,

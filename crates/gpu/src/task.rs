@@ -1,4 +1,4 @@
-//! What the kernel runs: a collective on a network under noise, and why others do not fit.
+//! Tasks of the kernel: collectives on a network under noise, and why other runs do not fit.
 
 use crate::layout::END_OF_TIME;
 use crate::tables::Tables;
@@ -8,7 +8,7 @@ use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Collective;
 use straggler_sim::{EngineChoice, Simulation, Workload};
 
-/// Why something runs on the CPU.
+/// Why a run needs the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Unfit {
     #[error("a GPU runs collectives only")]
@@ -46,12 +46,12 @@ pub struct Task {
     pub cycles: u32,
     pub flight: Time,
     pub tables: Tables,
-    /// Messages of a run.
+    /// Messages per run.
     pub messages: u64,
 }
 
 impl Task {
-    /// A collective of a workload, if the kernel can run it in such a simulation.
+    /// Makes a task of a workload, if the kernel can run it in this simulation.
     pub fn new(workload: &Workload, simulation: &Simulation<'_>) -> Result<Task, Unfit> {
         let Workload::Collective { collective, cycles, compute } = workload else {
             return Err(Unfit::NoCollective);
@@ -93,7 +93,7 @@ impl Task {
     }
 }
 
-/// Whether the kernel knows the rules that a simulation asks for.
+/// Checks whether the kernel implements the rules that a simulation asks for.
 fn fits_simulation(simulation: &Simulation<'_>) -> Result<(), Unfit> {
     if simulation.engine == EngineChoice::Reference {
         return Err(Unfit::Reference);
@@ -107,7 +107,8 @@ fn fits_simulation(simulation: &Simulation<'_>) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Whether all times of some noise are far from the end of time, as the kernel's sums need.
+/// Checks that all times of the noise are far from [`END_OF_TIME`], so that the kernel's sums do
+/// not overflow.
 pub fn fits_noise(noise: &Injection) -> Result<(), Unfit> {
     let short = |time: Time| time.ps() < END_OF_TIME / 2;
     let of_source = |waveform: &Waveform| match waveform {

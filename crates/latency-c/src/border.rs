@@ -1,10 +1,10 @@
-//! What crosses the border to C: codes, texts, and no panic.
+//! The border to C: error codes, strings, and no panics.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// As in the header.
+/// The codes of the C header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Code {
@@ -47,7 +47,7 @@ pub fn last_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
 }
 
-/// Runs what may fail or panic, keeps the text of the error and gives its code.
+/// Runs `action`. If it fails or panics, keeps the error's text and returns its code with `otherwise`.
 pub fn guarded<T>(otherwise: T, action: impl FnOnce() -> Result<T, Fault>) -> (c_int, T) {
     let fault = match catch_unwind(AssertUnwindSafe(action)) {
         Ok(Ok(value)) => return (Code::Ok as c_int, value),
@@ -59,10 +59,10 @@ pub fn guarded<T>(otherwise: T, action: impl FnOnce() -> Result<T, Fault>) -> (c
     (fault.code as c_int, otherwise)
 }
 
-/// A text of the caller.
+/// Borrows a string of the caller.
 ///
 /// # Safety
-/// `pointer` is null or a string that ends with a zero and stays as it is for as long as the text is used.
+/// `pointer` is null or a zero-terminated string that does not change while the text is used.
 pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Fault> {
     if pointer.is_null() {
         return Err(null(what));

@@ -1,8 +1,8 @@
 //! The functions of `mpi/include/straggler_latency.h`.
 //!
-//! Nothing unwinds into the caller: what may fail is run under `border::guarded`, which turns errors and panics into
-//! codes and keeps their text for `straggler_latency_error`. `begin` and `end`, which are called for every trial, cannot
-//! panic.
+//! No panic unwinds into the caller: code that may fail runs under `border::guarded`, which turns errors and panics
+//! into codes and keeps their text for `straggler_latency_error`. `begin` and `end`, which are called for every
+//! trial, cannot panic.
 
 #![allow(unsafe_code, reason = "every function takes what C gives it")]
 
@@ -16,7 +16,7 @@ use std::ptr::null_mut;
 use straggler_measure::latency::{Begun, Recorder};
 
 /// # Safety
-/// `kernel` is null or a string that ends with a zero.
+/// `kernel` is null or a zero-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn straggler_latency_open(kernel: *const c_char) -> *mut Session {
     guarded(null_mut(), || {
@@ -28,8 +28,8 @@ pub unsafe extern "C" fn straggler_latency_open(kernel: *const c_char) -> *mut S
 }
 
 /// # Safety
-/// `session` is null or comes from `straggler_latency_open` and is not closed; `name` and `bins` are null or strings that
-/// end with a zero.
+/// `session` is null or comes from `straggler_latency_open` and is not closed; `name` and `bins` are null or
+/// zero-terminated strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn straggler_latency_series(
     session: *mut Session,

@@ -17,9 +17,9 @@ pub struct Session {
 
 #[derive(Debug)]
 struct Content {
-    /// Without series.
+    /// Has no series; they come from the recorders.
     measurement: Measurement,
-    /// Of [`Box::into_raw`]: the caller has copies. They are freed with the session.
+    /// From [`Box::into_raw`]. The caller holds copies; the session frees them.
     recorders: Vec<*mut Recorder>,
 }
 

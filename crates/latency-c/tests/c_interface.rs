@@ -1,4 +1,4 @@
-//! A benchmark in C is compiled, run, and its file is read back.
+//! Compiles and runs a benchmark in C, and reads its file back.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The static library that cargo has built for this test, beside it or in the folder above.
+/// Finds the static library that cargo has built for this test, beside it or in the folder above.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folders = test.ancestors().skip(1).take(2).map(|folder| folder.join("libstraggler_latency.a"));

@@ -1,4 +1,4 @@
-//! How fast the engines are, in messages a second. `cargo bench -p straggler-sim`; `--test` runs each once.
+//! Speed of the engines, in messages per second. `cargo bench -p straggler-sim`; `--test` runs each once.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -101,8 +101,8 @@ fn implicit_two_threads(bencher: Bencher, processes: u32) {
         .bench(|| run_steps(black_box(&steps), None, 2, 1, Time::ZERO));
 }
 
-/// Fifty barriers with 0, 1 or 100 ms of computation between them: thousands of windows lie empty and
-/// cost nothing.
+/// Fifty barriers with 0, 1 or 100 ms of computation between them: thousands of windows are empty and cost
+/// nothing.
 #[divan::bench(args = [0, 1, 100], sample_count = 5, sample_size = 1)]
 fn computation_between_collectives(bencher: Bencher, milliseconds: u64) {
     let steps = dissemination(4096);
@@ -121,7 +121,7 @@ fn materialised(bencher: Bencher, engine: &str) {
     bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(black_box(&graph), engine));
 }
 
-/// Everyone sends to rank 0 at once, which receives in the opposite order: the worst for queues.
+/// All ranks send to rank 0 at once, which receives in the opposite order: the worst case for queues.
 #[divan::bench(args = [1 << 10, 1 << 14, 1 << 17], sample_count = 3, sample_size = 1)]
 fn incast(bencher: Bencher, processes: u32) {
     let mut graph = GraphBuilder::default();

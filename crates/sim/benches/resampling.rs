@@ -1,4 +1,4 @@
-//! How fast all-to-alls are resampled, in exchanges a second. `cargo bench -p straggler-sim --bench resampling`;
+//! Speed of resampling all-to-alls, in exchanges per second. `cargo bench -p straggler-sim --bench resampling`;
 //! `-- --test` runs each once.
 
 use divan::Bencher;
@@ -31,7 +31,7 @@ fn noise() -> Injection {
 
 const PROCESSORS: [u32; 5] = [2, 4, 32, 256, 4096];
 
-/// About as many exchanges for every number of processors.
+/// Resamples about the same number of exchanges for every number of processors.
 fn resample(bencher: Bencher, processors: u32, threads: usize, noise: Option<&Injection>) {
     let times = times();
     let model = Model { times: &times, noise, seed: 1 };

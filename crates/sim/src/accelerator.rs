@@ -1,4 +1,4 @@
-//! Devices beside the CPU that run replicas, such as GPUs. This crate knows only what they are asked for.
+//! Interface to devices other than the CPU that run replicas, such as GPUs.
 
 use crate::outcome::RunError;
 use crate::simulation::Simulation;
@@ -19,44 +19,44 @@ pub struct Accelerated<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What is wanted of replicas.
+/// Which results of replicas are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     Makespans,
     FinishTimes,
-    /// Of replicas that ran before for their makespans, and count once.
+    /// Finish times of replicas whose makespans were computed before; they are not counted again.
     FinishTimesToo,
-    /// The makespan of a run without noise, which is no replica.
+    /// The makespan of a run without noise, which does not count as a replica.
     Quiet,
 }
 
 impl Wanted {
-    /// Whether the finish times of all processes are looked at.
+    /// Whether the finish times of all processes are wanted.
     pub fn keeps_finish_times(self) -> bool {
         matches!(self, Wanted::FinishTimes | Wanted::FinishTimesToo)
     }
 
-    /// Whether the runs are replicas that are not counted yet.
+    /// Whether the runs count as replicas.
     pub fn counts(self) -> bool {
         matches!(self, Wanted::Makespans | Wanted::FinishTimes)
     }
 }
 
-/// A replica that came to its end.
+/// A replica that ran to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
     pub replica: u32,
     pub makespan: Time,
-    /// Of every process, if asked for.
+    /// Finish times of all processes, if asked for.
     pub finish: Vec<Time>,
 }
 
-/// Runs replicas elsewhere than on the CPU, with the same numbers.
+/// Runs replicas on a device other than the CPU, with the same results.
 pub trait Accelerator: Sync {
-    /// Whether it has rules for such runs.
+    /// Whether it supports such runs.
     fn fits(&self, workload: &Workload, simulation: &Simulation<'_>) -> bool;
 
-    /// Runs replicas and tells `done` of each when it has ended, in any order. Those it does not tell of run on the CPU: it
-    /// may have no rules for them, or have failed.
+    /// Runs replicas and calls `done` for each that has ended, in any order. Replicas without a call, because it does
+    /// not support them or has failed, run on the CPU.
     fn run(&self, asked: &Accelerated<'_>, done: &mut dyn FnMut(Ended)) -> Result<(), RunError>;
 }

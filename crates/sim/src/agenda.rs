@@ -1,4 +1,4 @@
-//! What a process has ready to run, has posted and has received early.
+//! The ready operations, posted receives and early messages of a process.
 
 mod batch;
 pub(crate) mod early_pool;
@@ -27,24 +27,25 @@ use straggler_schedule::OperationKind;
 
 /// The local events of one process, and its matching of receives and messages.
 pub trait Agenda: Default + Saved {
-    /// What the agendas of neighbouring processes share.
+    /// Storage shared by the agendas of neighbouring processes.
     type Pool: Default + Saved;
-    /// What messages between such processes carry.
+    /// The body of messages between these processes.
     type Body: Body;
 
     /// An operation has become ready, released by an event that ran at `created`.
     fn release(&mut self, pool: &mut Self::Pool, release: &Release, created: Time, host: &impl Host);
-    /// When the first local operation may run under the host's free times; [`Time::NEVER`]: there is none.
+    /// When the first local operation may run, given the host's free times; [`Time::NEVER`] if there is none.
     fn next(&mut self, host: &impl Host) -> Time;
-    /// The whole key of that operation, to settle a tie.
+    /// The full key of that operation, to break a tie.
     fn key(&self, host: &impl Host) -> Key;
-    /// Takes the operation that `next` has just found, at the time it gave.
+    /// Takes the operation that `next` has just found, at the time it returned.
     fn take(&mut self, pool: &mut Self::Pool, host: &impl Host, t: Time) -> (OperationKind, u32);
-    /// Counts a send, where the order of sending cannot be told from where messages lie.
+    /// Returns a sequence number for a send, if the order of messages in memory does not give the order of
+    /// sending.
     fn count_send(&mut self) -> u32;
-    /// Posts receive `id`; gives the message it matches if that has already arrived.
+    /// Posts receive `id`. Returns the matching message if it has already arrived.
     fn post(&mut self, pool: &mut Self::Pool, id: u32, source: Rank, tag: Tag) -> Option<Early>;
-    /// A message has run; gives the posted receive it matches, or keeps the message.
+    /// Matches a message that has run. Returns the posted receive, or keeps the message if there is none.
     fn arrive(
         &mut self,
         pool: &mut Self::Pool,
@@ -52,14 +53,14 @@ pub trait Agenda: Default + Saved {
         pattern: impl Fn(u32) -> (Rank, Tag),
     ) -> Option<u32>;
 
-    /// Asks for memory that will be needed when the process runs, and gives the operation that is likely
-    /// to complete then.
+    /// Prefetches memory that the process will need when it runs. Returns the operation that is likely to
+    /// complete then.
     fn prefetch(&self, pool: &Self::Pool) -> Option<u32>;
 
     /// Whether no operation is ready.
     fn is_idle(&self) -> bool;
-    /// Receives that were posted and not matched.
+    /// Posted receives without a message.
     fn posted(&self, pool: &Self::Pool) -> Vec<u32>;
-    /// Messages that were not received.
+    /// Messages without a receive.
     fn unreceived(&self, pool: &Self::Pool) -> Vec<Early>;
 }

@@ -1,7 +1,7 @@
 //! The state of a run between two windows, saved so that the run can resume after it was killed.
 //!
-//! Between two windows nothing is on its way: everything lies in blocks. A checkpoint is the number of the next window and the
-//! state of every block, as a record of its own, so that a run may resume with other threads, or on another cluster.
+//! Between two windows no message is in transit: all state is in blocks. A checkpoint is the number of the next
+//! window and one record for the state of each block, so a run can resume with other threads, or on another cluster.
 //!
 //! ```text
 //! all parts agree: checkpoint now ─► each writes its blocks ─► they agree on the next window ─► the first says it is whole
@@ -11,46 +11,46 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// What can be written down and read back.
+/// State that can be saved and read back.
 pub trait Saved: Serialize + DeserializeOwned + Send {}
 
 impl<T: Serialize + DeserializeOwned + Send> Saved for T {}
 
-/// Where checkpoints are kept.
+/// Storage for checkpoints.
 pub trait Checkpoints: Sync {
-    /// Whether it is time for one. Asked on the first member of a cluster.
+    /// Whether a checkpoint is due. Called on the first member of a cluster.
     fn is_due(&self) -> bool;
-    /// Lets `fill` write the records of some blocks as they are before `window`, of which `first` is the first; returns when
-    /// they are on the disk. Called by several threads at once.
+    /// Lets `fill` write the records of some blocks, from block `first` on, as they are before `window`. Returns when
+    /// they are on disk. Called by several threads at once.
     fn write(
         &self,
         window: u64,
         first: u32,
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()>;
-    /// The blocks of all members are complete: the run may now resume from here. Called on the first member.
+    /// Marks the checkpoint as complete, once the blocks of all members are written. Called on the first member.
     fn complete(&self, position: &Position) -> io::Result<()>;
-    /// Where the run begins, if not at the beginning; the same on all members.
+    /// The position to resume from, if any; the same on all members.
     fn position(&self) -> Option<Position>;
-    /// The record of a block there.
+    /// The record of a block at that position.
     fn read(&self, block: u32) -> io::Result<Vec<u8>>;
 }
 
-/// Where a run is.
+/// A point in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Position {
-    /// The window that comes next.
+    /// The next window.
     pub window: u64,
-    /// When it begins, in picoseconds of simulated time.
+    /// When that window begins, in picoseconds of simulated time.
     pub simulated_ps: u64,
-    /// Windows that have been run.
+    /// Number of windows that have run.
     pub windows: u64,
-    /// Processes of a block, as a power of two.
+    /// log2 of the number of processes in a block.
     pub shift: u32,
     pub processes: u32,
 }
 
-/// Where the state of a block lies in a file of records.
+/// The place of a block's state in a file of records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
     pub block: u32,
@@ -89,7 +89,7 @@ pub fn index(file: &mut (impl Read + Seek)) -> io::Result<Vec<Record>> {
 }
 
 impl Record {
-    /// The state of the block; an error if a byte of it has changed.
+    /// Reads the state of the block. Fails if it is damaged.
     pub fn read(&self, file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
         file.seek(SeekFrom::Start(self.begin))?;
         let mut state = Vec::new();

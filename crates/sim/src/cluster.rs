@@ -1,8 +1,8 @@
 //! Several processes that run one simulation together, each with a share of the simulated processes.
 //!
-//! The engine knows a cluster only by this trait: `straggler-mpi` implements it with MPI, tests with threads. Whoever runs on a
-//! cluster calls the same functions with the same workload on every member of it; all of them get the same numbers, and each
-//! the finish times of its own share.
+//! The engine uses a cluster only through this trait: `straggler-mpi` implements it with MPI, tests with threads. A
+//! caller must call the same functions with the same workload on every member. All members get the same numbers, and
+//! each gets the finish times of its own share.
 
 mod threads;
 
@@ -20,32 +20,32 @@ pub trait Cluster: Sync {
     fn size(&self) -> u32;
     /// How many members share the memory of this one's node, itself included.
     fn on_node(&self) -> u32;
-    /// What people call a member: its number and its host.
+    /// A name for users: the member's number and its host.
     fn name(&self, rank: u32) -> String;
-    /// Begins to send bytes to a member, which has taken them when the next agreement is over.
+    /// Starts to send bytes to a member, which has received them by the end of the next agreement.
     fn send(&self, to: u32, bytes: Vec<u8>);
-    /// Takes what other members have sent and has come by now, for each sender in the order of sending.
+    /// Takes what has arrived from other members so far, for each sender in the order of sending.
     fn poll(&self, take: &mut dyn FnMut(u32, Vec<u8>));
-    /// Waits for all members, and takes the rest of what they have sent since the last agreement. What all of them say is combined:
-    /// the largest of each number.
+    /// Waits for all members, and takes the rest of what they have sent since the last agreement. Returns the maximum
+    /// of each number over all members.
     fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID];
-    /// Who runs which processes; neighbours are together unless this says otherwise.
+    /// Which member runs which processes; by default each runs a range of neighbours.
     fn shares(&self) -> Option<&Shares> {
         None
     }
-    /// What each member has, by its number. Everybody gets it.
+    /// Gathers the bytes of every member, by its number, on all members.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
-    /// Sends a few bytes to a member, which [`Cluster::hear`]s of them at any time.
+    /// Sends a few bytes to a member, which gets them from [`Cluster::hear`] at any time.
     fn tell(&self, to: u32, bytes: &[u8]);
-    /// What a member has told this one, if there is anything; what one member tells comes in its order.
+    /// Returns the next bytes told to this member, if any; those of one member come in order.
     fn hear(&self) -> Option<(u32, Vec<u8>)>;
 }
 
-/// Who runs which processes: blocks of 2^`shift` of them each have a member.
+/// Which member runs which processes, in blocks of 2^`shift` processes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Shares {
     pub shift: u32,
-    /// By block.
+    /// The member of each block.
     pub members: Vec<u32>,
 }
 
@@ -66,28 +66,28 @@ impl Shares {
     }
 }
 
-/// How many numbers are combined in an agreement.
+/// How many numbers an agreement combines.
 pub const SAID: usize = 2;
 
 impl dyn Cluster + '_ {
-    /// The same as [`Cluster::gather`] with values.
+    /// Like [`Cluster::gather`], with values.
     pub fn gather_values<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>, postcard::Error> {
         let bytes = postcard::to_allocvec(own)?;
         self.gather(&bytes).iter().map(|bytes| postcard::from_bytes(bytes)).collect()
     }
 
-    /// The same as [`Cluster::tell`] with a value.
+    /// Like [`Cluster::tell`], with a value.
     pub fn tell_value(&self, to: u32, value: &impl Serialize) -> Result<(), postcard::Error> {
         self.tell(to, &postcard::to_allocvec(value)?);
         Ok(())
     }
 
-    /// The same as [`Cluster::hear`] with a value.
+    /// Like [`Cluster::hear`], with a value.
     pub fn hear_value<T: DeserializeOwned>(&self) -> Result<Option<(u32, T)>, postcard::Error> {
         self.hear().map(|(from, bytes)| Ok((from, postcard::from_bytes(&bytes)?))).transpose()
     }
 
-    /// What each member has, by its number, for the first one; the others get nothing.
+    /// Collects the values of all members, by number, on the first one; the others get nothing.
     pub fn collect_values<T: Serialize + DeserializeOwned>(
         &self,
         own: &T,
@@ -99,7 +99,7 @@ impl dyn Cluster + '_ {
         all.iter().map(|(_, bytes)| postcard::from_bytes(bytes)).collect()
     }
 
-    /// The largest of what each member has.
+    /// The maximum of a number over all members.
     pub fn largest(&self, own: u64) -> u64 {
         self.agree([own; SAID], &mut |_, _| ())[0]
     }

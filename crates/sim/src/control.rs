@@ -1,26 +1,26 @@
-//! How a run is steered and watched from outside. Nothing here changes a result.
+//! How a caller controls and watches a run. Nothing here changes a result.
 
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
 
-/// What a caller sees of a run in progress.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub simulated: Time,
-    /// On a cluster, those of this member.
+    /// Messages so far; on a cluster, of this member.
     pub messages: u64,
 }
 
 /// How to run. Nothing here changes the result.
 pub struct Control<'a> {
     pub threads: usize,
-    /// Ranks in a block, as a power of two; chosen by the number of processes unless given.
+    /// log2 of the ranks in a block; chosen by the number of processes unless given.
     pub block_shift: Option<u32>,
-    /// Who else runs a part of it.
+    /// The cluster whose members share the run.
     pub cluster: Option<&'a dyn Cluster>,
-    /// Where the state of the run is kept, and where it begins.
+    /// Where to save the run's state, and to resume from.
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Set from outside to stop the run.
     pub stop: &'a AtomicBool,

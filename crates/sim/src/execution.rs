@@ -1,7 +1,7 @@
-//! What happens when an event runs, in which order, whatever engine runs it: charge the rule, tell the observer, start,
+//! What happens when an event runs, and in which order, for every engine: charge the rule, tell the observer, start,
 //! acknowledge, complete.
 //!
-//! An engine is a [`Site`]: it knows where a process's state lies and where messages and ready operations go.
+//! Engines implement [`Site`], which knows where a process's state is and where messages and ready operations go.
 
 use crate::host::Host;
 use crate::lanes::Lanes;
@@ -15,27 +15,27 @@ use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 use straggler_schedule::Operation;
 
-/// One process, where its engine keeps it.
+/// Access to one process in its engine.
 pub(crate) trait Site<P: Program, O: Observer> {
     fn host(&mut self) -> &mut P::Host;
-    /// What the process keeps of the messages it sends.
+    /// The process's record of the messages it sends.
     fn lanes(&mut self) -> &mut Lanes;
-    /// What a send touches.
+    /// The state that a send uses.
     fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_>;
     fn observer(&mut self) -> &mut O;
-    /// Tells the program what has happened, by an event that ran at `t`, and makes ready what it releases.
+    /// Tells the program what an event that ran at `t` has caused, and makes ready what the program releases.
     fn tell(&mut self, happened: Happened, t: Time);
-    /// Posts a receive; gives the message it takes if that has already arrived.
+    /// Posts a receive. Returns the matching message if it has already arrived.
     fn post(&mut self, id: u32, operation: &Operation) -> Option<Early>;
-    /// A message has run; gives the receive it completes, or keeps the message.
+    /// Matches a message that has run. Returns the receive it completes, or keeps the message if there is none.
     fn match_message(&mut self, early: &Early) -> Option<u32>;
     /// Puts a message on its way.
     fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp);
-    /// Lets the sender of a rendezvous message know of the match.
+    /// Sends the acknowledgement of a rendezvous message to its sender.
     fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp);
 }
 
-/// What a program is told.
+/// What a program is told about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Happened {
     Started { id: u32, at: Time },
@@ -67,7 +67,7 @@ pub(crate) fn tell<P: Program>(
 pub(crate) struct Incoming<S> {
     pub message: Early,
     pub arrival: Time,
-    /// What the remote event that caused it was stamped with.
+    /// The stamp of the remote event that caused it.
     pub cause: S,
 }
 
@@ -140,7 +140,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         site.tell(Happened::Completed { id, done: charge.done }, t);
     }
 
-    /// `number` is that of the message on its source, where latencies are drawn.
+    /// `number` counts the messages of the source, if latencies are drawn.
     #[inline(always)]
     pub fn run_message<P: Program, O: Observer>(
         &self,
@@ -170,7 +170,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         }
     }
 
-    /// The acknowledgement of a send of this process; `from` is who matched the message.
+    /// Runs the acknowledgement of a send of this process; `from` is the rank that matched the message.
     #[inline(never)]
     pub fn run_acknowledgement<P: Program, O: Observer>(
         &self,
@@ -186,7 +186,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         site.tell(Happened::Completed { id: send, done: t }, t);
     }
 
-    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    /// Acknowledges a message that was matched at `t`, if it is a rendezvous.
     #[inline(always)]
     fn acknowledge<P: Program, O: Observer>(
         &self,

@@ -8,7 +8,7 @@ use straggler_model::noise::QuietUntil;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cpu {
     pub free: Time,
-    /// Up to when noise is known not to disturb this CPU.
+    /// Until when this CPU is known to have no noise.
     pub quiet: QuietUntil,
 }
 
@@ -18,9 +18,9 @@ pub trait Host: Saved {
     fn cpu(&self, cpu: u8) -> &Cpu;
     fn send_free(&self, nic: u8) -> Time;
     fn recv_free(&self, nic: u8) -> Time;
-    /// What a send touches.
+    /// The CPU and the NIC's send side, for a send.
     fn sending(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time);
-    /// What an arriving message touches.
+    /// The CPU and the NIC's receive side, for an arriving message.
     fn receiving(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time);
     /// The largest free time of the CPUs.
     fn finish(&self) -> Time;
@@ -66,11 +66,11 @@ impl Host for OneLane {
     }
 }
 
-/// Any number of CPUs and NICs. Memory is taken only for those that were used.
+/// Any number of CPUs and NICs. Only those that were used take memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyLanes {
     cpus: Vec<Cpu>,
-    /// When each NIC may send, and receive, again.
+    /// When each NIC may send again, and receive again.
     nics: Vec<(Time, Time)>,
 }
 

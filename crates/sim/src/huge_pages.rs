@@ -1,10 +1,10 @@
-//! Large arrays on large pages. A million processes take 64 MB: in pages of 4 KB these are 16,000 page faults, and a miss of
-//! the TLB for nearly every process that runs.
+//! Large arrays on huge pages. A million processes take 64 MB: with pages of 4 KB that means 16,000 page faults, and
+//! a TLB miss for nearly every process that runs.
 
-/// What is smaller stays on ordinary pages.
+/// Smaller arrays stay on ordinary pages.
 const LARGE: usize = 4 << 20;
 
-/// A list of `count` items, on large pages if it is large and the system gives any.
+/// Makes a list of `count` items, on huge pages if it is large and the system provides them.
 pub(crate) fn list_of<T>(count: usize, item: impl FnMut() -> T) -> Vec<T> {
     let mut list = Vec::with_capacity(count);
     if count.saturating_mul(size_of::<T>()) >= LARGE {
@@ -14,7 +14,7 @@ pub(crate) fn list_of<T>(count: usize, item: impl FnMut() -> T) -> Vec<T> {
     list
 }
 
-/// Asks for large pages under memory that is not touched yet. Everything works without them, too.
+/// Asks for huge pages for memory that is not touched yet. Everything also works without them.
 #[cfg(target_os = "linux")]
 fn advise<T>(list: &mut Vec<T>) {
     let spare = list.spare_capacity_mut();

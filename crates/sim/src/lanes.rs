@@ -1,5 +1,5 @@
-//! What processes keep of the messages they have sent, where latencies are drawn: how many there were, and up to when
-//! those on their way hold back what is sent behind them. Messages of one process to another never overtake.
+//! What processes record of the messages they have sent, if latencies are drawn: how many there were, and until when
+//! those in flight hold back later ones. Messages from one process to another never overtake each other.
 //!
 //! Only messages that could still be overtaken are kept, one for each destination: usually none or one.
 
@@ -10,22 +10,22 @@ use straggler_model::{Rank, Time};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
     first: Rank,
-    /// Nothing that is sent at t arrives before t and this.
+    /// A message sent at t never arrives before t + `lookahead`.
     lookahead: Time,
     senders: Vec<Sender>,
     flights: Vec<Flight>,
-    /// The first of the flights that are free, as its place plus one.
+    /// Place plus one of the first free flight, 0 for none.
     free: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Sender {
     sent: u32,
-    /// Its first flight, as its place plus one; 0 for none.
+    /// Place plus one of its first flight, 0 for none.
     flights: u32,
 }
 
-/// The last message to a destination.
+/// The last message to a destination that a later one could overtake.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Flight {
     arrival: Time,
@@ -39,7 +39,7 @@ impl Lanes {
         Lanes { first: ranks.start, lookahead, senders, ..Lanes::default() }
     }
 
-    /// Counts a message of a process: how many it has sent before.
+    /// Counts a message of a process. Returns how many it has sent before.
     #[inline(always)]
     pub fn count(&mut self, from: Rank) -> u32 {
         let sent = &mut self.senders[(from - self.first) as usize].sent;
@@ -48,8 +48,8 @@ impl Lanes {
         number
     }
 
-    /// When a message arrives that is sent at `t` and could arrive at `arrival`: not before those that the process has
-    /// sent there before. A process sends in the order of time.
+    /// Returns when a message arrives that is sent at `t` and could arrive at `arrival`: not before earlier messages
+    /// to the same destination. A process must send in order of time.
     pub fn arrival(&mut self, from: Rank, to: Rank, t: Time, mut arrival: Time) -> Time {
         let sender = (from - self.first) as usize;
         let earliest = t + self.lookahead;
@@ -73,7 +73,7 @@ impl Lanes {
         arrival
     }
 
-    /// Where the place of the flight behind `before` is kept; 0 is the sender itself.
+    /// The link to the flight behind `before`; 0 is the sender itself.
     fn link(&mut self, sender: usize, before: u32) -> &mut u32 {
         match before {
             0 => &mut self.senders[sender].flights,
@@ -104,7 +104,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// As if the last arrival of every pair were remembered for ever.
+        /// Arrivals are the same as if the last arrival of every pair were kept forever.
         #[test]
         fn nothing_overtakes(sends in prop::collection::vec((0u32..3, 0u32..4, 0u64..20, 0u64..60), 1..100)) {
             let (mut lanes, lookahead) = (Lanes::new(5..8, Time(10)), 10);

@@ -1,10 +1,11 @@
-//! Where the latency of a message comes from: the network, or a distribution of which each message draws its own.
+//! Where the latency of a message comes from: the network, or a distribution from which each message draws its
+//! own.
 
 use straggler_model::network::Drawn;
 
-/// What engines ask of latencies. Compiled in, so that runs in which all messages have the network's pay nothing.
+/// The source of latencies. A type parameter, so that runs with the network's latencies pay nothing.
 pub trait Latency: Copy + Sync {
-    /// The number of a message on its source, where its receiver has to know what was drawn.
+    /// The number of a message on its source, if its receiver has to know what was drawn.
     type Number: bytemuck::Pod + Default + Send + std::fmt::Debug;
 
     fn drawn(&self) -> Option<&Drawn>;
@@ -31,7 +32,7 @@ impl Latency for OfLink {
     }
 }
 
-/// Whether anything is drawn is known when the engine runs.
+/// Decides at run time whether latencies are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct MaybeDrawn<'a>(pub Option<&'a Drawn>);
 

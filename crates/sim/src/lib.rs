@@ -1,13 +1,12 @@
 //! The LogGOPS execution model and its engines.
 //!
-//! [`rules`] says what an operation costs and [`order`] who goes first; both engines call them.
-//! A [`Program`] says what a process does next. [`mod@reference`] runs a program with one global queue,
-//! as literally as the model is written down. [`windowed`] gives every process its own little agenda
-//! and advances all of them through windows no longer than the model's lookahead, on any number of
-//! threads, to the same integers.
+//! [`rules`] defines what an operation costs and [`order`] which event runs first; both engines use them. A
+//! [`Program`] says what a process does next. [`mod@reference`] runs a program with one global queue, following
+//! the model literally. [`windowed`] gives every process its own agenda and advances all of them through windows
+//! no longer than the model's lookahead, on any number of threads, with identical results.
 //!
-//! What other crates use: a [`Workload`] says what is run, [`Simulation`] runs it, [`Replicas`] runs it again and
-//! again with noise drawn anew. Engines are compiled behind these, in this crate alone.
+//! Other crates use these: a [`Workload`] says what to run, [`Simulation`] runs it, and [`Replicas`] runs it
+//! repeatedly with newly drawn noise. Engines are compiled only in this crate.
 
 pub mod accelerator;
 pub mod agenda;

@@ -1,31 +1,31 @@
-//! How much memory a run takes, to refuse in time what would not fit. Estimates, each measured as the largest
-//! resident set of a run divided by its processes; what the workload itself holds is not in them.
+//! Estimates of the memory of a run, so that runs that would not fit are refused early. Each was measured as the
+//! largest resident set of a run divided by its processes, without the workload itself. All constants are bytes.
 
 use crate::replicas::Replicas;
 use crate::simulation::Simulation;
 use crate::workload::Workload;
 use straggler_schedule::{Script, Steps};
 
-/// What every process takes more where latencies are drawn: a counter, and messages that are longer on their way.
+/// Extra bytes of every process if latencies are drawn: a counter, and longer messages.
 const DRAWN: u64 = 60;
-/// A process whose steps are computed, its messages on the way included.
+/// A process of an implicit schedule, including its messages in flight.
 const STEPS: u64 = 112;
-/// The same with noise, which lets messages come before they are received.
+/// The same with noise, which makes messages arrive before their receives.
 const NOISY_STEPS: u64 = 132;
-/// A process of which several steps can be under way.
+/// A process that can have several steps in progress.
 const OVERLAPPING: u64 = 350;
 /// A process of the redundant butterfly.
 const BUTTERFLY: u64 = 600;
 /// A process of a materialised schedule, and the counter of an operation's open dependencies.
 const GRAPH: u64 = 210;
 const GRAPH_OPERATION: u64 = 16;
-/// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
+/// Every operation and every arrival is an event, recorded in 48 bytes in lists that grow by doubling.
 const RECORDED_EVENT: u64 = 48 * 2;
-/// What the recorder keeps of a process.
+/// The recorder's state for a process.
 const RECORDED: u64 = 250;
 
 impl Workload {
-    /// Whether a process can have several steps under way.
+    /// Whether a process can have several steps in progress.
     fn overlaps(&self) -> bool {
         match self {
             Workload::Graph(_) | Workload::Butterfly(_) => false,
@@ -37,14 +37,14 @@ impl Workload {
     }
 }
 
-/// What a run of a traced program on so many processes takes, in bytes, told before it is built: for very many
-/// processes that alone takes minutes.
+/// Bytes that a run of a traced program takes. Known before the workload is built, since building it takes
+/// minutes for very many processes.
 pub fn replay_memory_bytes(processes: u64) -> u64 {
     processes.saturating_mul(OVERLAPPING)
 }
 
 impl Simulation<'_> {
-    /// What a run takes beyond its workload, in bytes.
+    /// Bytes that a run takes in addition to its workload.
     pub fn memory_bytes(&self, workload: &Workload) -> u64 {
         let processes = u64::from(workload.processes());
         let drawn = if self.latency.is_some() { DRAWN } else { 0 };
@@ -73,7 +73,7 @@ impl Simulation<'_> {
 }
 
 impl Replicas<'_> {
-    /// What so many replicas of a workload take beyond the workload, in bytes: as many runs as go side by side.
+    /// Bytes that replicas take in addition to the workload: one run for each that runs at the same time.
     pub fn memory_bytes(&self, workload: &Workload, replicas: usize) -> u64 {
         let beside = self.side_by_side(workload.processes(), replicas) as u64;
         self.simulation.memory_bytes(workload).saturating_mul(beside)

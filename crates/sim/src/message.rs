@@ -1,12 +1,12 @@
-//! Messages between processes, as small as they can be: most of a run's memory traffic.
+//! Messages between processes. They are most of a run's memory traffic, so they are as small as possible.
 
 use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::Operation;
 
-/// What a message carries besides its ends and its arrival.
+/// The content of a message apart from its source, destination and arrival.
 pub trait Body: bytemuck::Pod + Send {
-    /// `sequence` counts the sends of a process, where the agenda counts them.
+    /// `sequence` is the number from [`crate::agenda::Agenda::count_send`].
     fn new(send: u32, sequence: u32, operation: &Operation) -> Self;
     /// The acknowledgement of a rendezvous message.
     fn acknowledgement(early: &Early) -> Self;
@@ -15,8 +15,8 @@ pub trait Body: bytemuck::Pod + Send {
     fn bytes(&self) -> u64;
     /// The number of the send on its rank.
     fn send(&self) -> u32;
-    /// Orders messages of one source that were sent at the same time. On one lane they always move
-    /// together, so their place, which keeps the order of sending, will do.
+    /// Orders messages of one source that were sent at the same time. On one lane they always stay
+    /// together, so their place in memory keeps the order of sending.
     #[inline(always)]
     fn sequence(&self, place: usize) -> u32 {
         place as u32
@@ -189,8 +189,8 @@ impl Body for Full {
     }
 }
 
-/// A message on its way: plain old data, whatever carries it. Containers keep messages of one source to one
-/// destination that were sent at the same time in the order of sending.
+/// A message in flight, as plain old data. Containers keep messages of one source to one destination that
+/// were sent at the same time in the order of sending.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
 pub struct Message<B, S> {
@@ -198,7 +198,7 @@ pub struct Message<B, S> {
     pub to: Rank,
     pub from: Rank,
     pub body: B,
-    /// What the observer of the sender gave it to carry, or its number, or both.
+    /// The stamp of the sender's observer, the message's number, or both.
     pub stamp: S,
 }
 
@@ -215,7 +215,7 @@ impl<'de, B: bytemuck::Pod, S: bytemuck::Pod> Deserialize<'de> for Message<B, S>
     }
 }
 
-/// What a message carries that is observed and whose number its receiver needs.
+/// The stamp of a message that is observed and whose number its receiver needs.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
 pub struct Carried<S, N> {
@@ -227,7 +227,7 @@ const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
 const _: () = assert!(size_of::<Message<Numbered, ()>>() == 32);
 const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
 
-/// What arrives at some time.
+/// Something with an arrival time.
 pub trait Timed {
     fn arrival(&self) -> Time;
 }
@@ -248,7 +248,7 @@ pub struct Early {
     pub send: u32,
     pub cpu: u8,
     pub nic: u8,
-    /// When its bytes are there, which with overlapped receives can be after it ran.
+    /// When its bytes have arrived, which can be after it ran if receives overlap.
     pub done: Time,
 }
 

@@ -1,20 +1,20 @@
-//! What is recorded while a program runs. An observer that is not asked for costs nothing.
+//! Observers that record events while a program runs. Runs without an observer pay nothing.
 
 use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 
-/// What an event was.
+/// The kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RanKind {
     Send {
         rendezvous: bool,
     },
-    /// A receive was posted; `matched` when its message had already arrived.
+    /// A receive was posted; `matched` if its message had already arrived.
     Recv {
         matched: bool,
     },
     Calc,
-    /// A message ran on its receiver; it completes this receive if that was posted.
+    /// A message ran on its receiver and completes this receive, if it was posted.
     Message {
         completes: Option<u32>,
     },
@@ -26,21 +26,21 @@ pub enum RanKind {
 pub struct Ran<S> {
     pub what: RanKind,
     pub rank: Rank,
-    /// The operation's number; of a message, that of the send.
+    /// The operation's number; for a message, the number of its send.
     pub id: u32,
-    /// Of a send and of a message: its number on its source, where latencies are drawn.
+    /// For sends and messages: the message's number on its source, if latencies are drawn.
     pub number: u32,
     pub cpu: u8,
     pub nic: u8,
     /// When it ran.
     pub t: Time,
-    /// When what it did has completed.
+    /// When the operation has completed.
     pub done: Time,
     /// When its CPU is free again; differs from `done` for overlapped receives.
     pub cpu_free: Time,
     /// When the NIC is free again, for sends and messages.
     pub nic_free: Time,
-    /// The noise in it.
+    /// The noise it contains.
     pub noise: Time,
     /// Bytes of a message, picoseconds of a computation.
     pub amount: u64,
@@ -53,7 +53,7 @@ pub struct Ran<S> {
 }
 
 impl<S> Ran<S> {
-    /// The same event, its cause named otherwise.
+    /// The same event with another cause.
     pub fn with_cause<T>(&self, cause: T) -> Ran<T> {
         let &Ran {
             what,
@@ -94,11 +94,11 @@ impl<S> Ran<S> {
     }
 }
 
-/// Watches the events of some processes. Events of one process come in the order in which they ran;
-/// the operations that an event releases are told right after it.
+/// Observes the events of some processes. Events of one process come in the order in which they
+/// ran; the operations that an event releases are reported right after it.
 pub trait Observer: Send + Sized {
     const ACTIVE: bool;
-    /// What a message carries so that its receiver can name its cause.
+    /// A stamp carried by messages, so that the receiver can name the cause.
     type Stamp: bytemuck::Pod + Default + Send;
     fn ran(&mut self, event: &Ran<Self::Stamp>) -> Self::Stamp;
     /// An operation of `rank` may run once its ready time has come.

@@ -1,4 +1,4 @@
-//! Observers that come with the engines: the only ones that engines are compiled with.
+//! The observers that engines are compiled with.
 
 pub mod recorder;
 mod timeline;

@@ -1,13 +1,13 @@
-//! Who goes first on one process. This is the only place that decides it.
+//! The order of events on one process. This is the only place that decides it.
 //!
-//! Of the events with the smallest eligible time the one created first runs; then acknowledgements,
-//! then local operations (sends, receives, computations, each in order of appearance), then messages
-//! by source, and from one source in the order they were sent. Nothing else may influence the order:
-//! no insertion counter, no thread, no node.
+//! Among the events with the smallest eligible time, the one created first runs first; then
+//! acknowledgements, then local operations (sends, receives, computations, each in order of
+//! appearance), then messages by source, and from one source in the order they were sent. Nothing else
+//! may influence the order: no insertion counter, no thread, no node.
 //!
-//! An event that finds its CPU or NIC busy becomes eligible when they are free. Engines may note that
-//! at once or find it out later: free times only grow, so the event that runs next is in both cases the
-//! one with the smallest key under the free times of the moment.
+//! An event that finds its CPU or NIC busy becomes eligible when they are free. Engines may update its
+//! key at once or later: free times only grow, so in both cases the event that runs next is the one
+//! with the smallest key under the current free times.
 
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
@@ -35,7 +35,7 @@ impl From<OperationKind> for Class {
     }
 }
 
-/// The place of an event among those of its process. Smaller keys run first; no two events of a
+/// The position of an event among those of its process. Smaller keys run first; no two events of a
 /// process have equal keys.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Key {
@@ -49,7 +49,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Behind everything.
+    /// Larger than the key of any event.
     pub const LAST: Key =
         Key { eligible: Time::NEVER, created: Time::NEVER, class: Class::Message, order: u64::MAX };
 }

@@ -1,4 +1,4 @@
-//! What a run ends with.
+//! Results and errors of runs.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -7,14 +7,14 @@ use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::{Operation, OperationKind};
 
-/// A run that came to its end.
+/// The result of a run that ended.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// When the CPUs of each rank become free for the last time, for the ranks of [`Outcome::ranks`].
     pub finish: Vec<Time>,
     /// All ranks; on a cluster those of this member.
     pub ranks: Vec<Range<Rank>>,
-    /// When the last of all ranks has finished.
+    /// When the last of all ranks has finished, including other members of a cluster.
     pub(crate) latest: Time,
     /// Messages that ran on their receivers.
     pub messages: u64,
@@ -27,13 +27,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a run that came to its end elsewhere. The finish times may be left out.
+    /// The outcome of a run on an accelerator. The finish times may be empty.
     pub(crate) fn of_elsewhere(makespan: Time, finish: Vec<Time>, processes: u32, messages: u64) -> Outcome {
         let ranks = std::iter::once(0..processes).collect();
         Outcome { finish, ranks, latest: makespan, messages, threads: 1, ..Outcome::default() }
     }
 
-    /// When the last of all ranks has finished, on a cluster too.
+    /// When the last of all ranks has finished, on all members of a cluster.
     pub fn makespan(&self) -> Time {
         self.latest
     }
@@ -66,7 +66,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Longer messages are refused, so that engines may mark acknowledgements by their length.
+    /// The largest message. The lengths above it can mark acknowledgements.
     pub const LARGEST_MESSAGE: u64 = i64::MAX as u64;
 }
 
@@ -96,7 +96,7 @@ pub struct Stuck {
     pub blocked: Vec<Blocked>,
     pub leftover_count: u64,
     pub leftovers: Vec<Leftover>,
-    /// Ranks that wait for each other in a circle, each for the next, the last for the first.
+    /// Ranks that wait for each other in a cycle: each for the next, and the last for the first.
     pub cycle: Vec<Rank>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Remains {
     unfinished: u64,
     out_of_time: bool,
     waiting: Vec<Blocked>,
-    /// What unfinished ranks have still to send to, or receive from, a rank.
+    /// What unfinished ranks still have to send to, or receive from, another rank.
     still_sends: HashSet<(Rank, Rank, Tag)>,
     still_receives: HashSet<(Rank, Rank, Tag)>,
     leftover_count: u64,
@@ -119,7 +119,7 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
-    /// When ranks have finished.
+    /// Adds the finish times of ranks.
     pub fn finished(&mut self, finish: &[Time]) {
         self.latest = finish.iter().copied().max().unwrap_or_default().max(self.latest);
     }
@@ -132,7 +132,7 @@ impl Remains {
         self.unfinished += 1;
     }
 
-    /// An operation was ready but never ran: its start time overflowed.
+    /// Notes that an operation was ready but never ran, because its start time overflowed.
     pub fn out_of_time(&mut self) {
         self.out_of_time = true;
     }
@@ -141,7 +141,7 @@ impl Remains {
         self.waiting.push(blocked);
     }
 
-    /// An operation that `rank` has not started.
+    /// Adds an operation that `rank` has not started.
     pub fn unstarted(&mut self, rank: Rank, operation: &Operation) {
         let there = (rank, operation.peer, operation.tag);
         match operation.kind {
@@ -151,8 +151,8 @@ impl Remains {
         };
     }
 
-    /// A message that was not received, sent by operation `send`, which waits for that if the message is
-    /// a rendezvous.
+    /// Adds a message that was not received. Operation `send` sent it, and waits for the receive if it
+    /// is a rendezvous.
     pub fn leftover(&mut self, leftover: Leftover, send: u32, rendezvous: bool) {
         if rendezvous {
             let operation = Operation::send(leftover.bytes, leftover.to, leftover.tag);
@@ -174,12 +174,12 @@ impl Remains {
         self.still_receives.extend(later.still_receives);
         self.leftover_count += later.leftover_count;
         self.leftovers.append(&mut later.leftovers);
-        // Those of one rank are in order.
+        // The sort is stable, and the leftovers of one rank are in order already.
         self.leftovers.sort_by_key(|leftover| leftover.to);
         self.leftovers.truncate(EXAMPLES);
     }
 
-    /// What became of the run.
+    /// Determines whether the run finished, got stuck or failed.
     pub fn conclude(mut self) -> Result<Option<Stuck>, RunError> {
         if self.out_of_time || self.latest == Time::NEVER {
             return Err(RunError::TimeOverflow);
@@ -191,7 +191,7 @@ impl Remains {
         self.leftovers.sort_by_key(|left| (left.to, left.from, left.tag));
         let cycle = self.find_cycle();
         let members: HashSet<Rank> = cycle.iter().copied().collect();
-        // Show those on the cycle first.
+        // Ranks on the cycle come first.
         self.waiting.sort_by_key(|blocked| !members.contains(&blocked.rank));
         self.waiting.truncate(EXAMPLES);
         Ok(Some(Stuck {
@@ -203,7 +203,7 @@ impl Remains {
         }))
     }
 
-    /// Whether the peer of a blocked operation would serve it, if only it got so far.
+    /// Whether the peer of a blocked operation still has the matching operation ahead of it.
     fn peer_would_serve(&self, blocked: &Blocked) -> bool {
         let Operation { kind, peer, tag, .. } = blocked.operation;
         let rank = blocked.rank;
@@ -218,7 +218,7 @@ impl Remains {
         }
     }
 
-    /// Ranks that wait for each other: a depth-first search over who waits for whom.
+    /// Finds ranks that wait for each other, by depth-first search over who waits for whom.
     fn find_cycle(&self) -> Vec<Rank> {
         let mut waits_for: HashMap<Rank, Vec<Rank>> = HashMap::new();
         for blocked in &self.waiting {
@@ -228,7 +228,7 @@ impl Remains {
         }
         let mut done: HashSet<Rank> = HashSet::new();
         for start in self.waiting.iter().map(|blocked| blocked.rank) {
-            // The ranks on the way, each with how many of its peers were followed.
+            // The ranks on the current path, each with how many of its peers were followed.
             let mut path: Vec<(Rank, usize)> = vec![(start, 0)];
             let mut on_path: HashMap<Rank, usize> = HashMap::from([(start, 0)]);
             while let Some(&(rank, followed)) = path.last() {

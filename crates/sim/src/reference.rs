@@ -1,7 +1,7 @@
-//! The reference engine: sequential, one queue of all events, as literal as the model is written down.
+//! The reference engine: sequential, with one queue of all events, following the model literally.
 //!
-//! An event is popped; if its CPU or NIC is busy it becomes eligible when they are free and goes back
-//! into the queue; otherwise it runs. Slow and simple on purpose: the other engine is measured by it.
+//! An event is popped; if its CPU or NIC is busy it becomes eligible when they are free and goes back into
+//! the queue; otherwise it runs. Slow and simple on purpose: the other engines are checked against it.
 //!
 //! Between processes the order matters only where the lookahead is 0 (an acknowledgement that takes
 //! no time): then events of equal time and creation are taken by class and rank, as everywhere else.
@@ -32,7 +32,7 @@ use straggler_schedule::{Operation, OperationKind};
 enum Event<S> {
     Local(Release),
     Message(Incoming<S>),
-    /// Of a message this process sent.
+    /// The acknowledgement of a message that this process sent.
     Acknowledgement(Incoming<S>),
 }
 
@@ -127,7 +127,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
         Ok(())
     }
 
-    /// When an event that is eligible at `t` finds its CPU and NIC free.
+    /// When the CPU and NIC of an event that is eligible at `t` are free.
     fn eligible(&self, rank: Rank, t: Time, event: &Event<O::Stamp>) -> Time {
         let host = &self.processes[rank as usize].host;
         match event {
@@ -157,7 +157,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
         self.queue.push((key, rank, index));
     }
 
-    /// Queues what has just been released by an event that ran at `created`.
+    /// Queues the operations just released by an event that ran at `created`.
     fn issue(&mut self, rank: Rank, created: Time) {
         for place in 0..self.released.len() {
             let release = self.released[place];
@@ -190,7 +190,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             }
             Event::Message(incoming) => {
                 self.messages += 1;
-                // The order of sending is the number of the message where latencies are drawn.
+                // If latencies are drawn, the order of sending is the message's number.
                 execution.run_message(&mut At { engine: self, rank }, t, incoming, key.order as u32);
             }
             Event::Acknowledgement(incoming) => {

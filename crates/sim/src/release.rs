@@ -1,4 +1,4 @@
-//! What programs and engines tell each other: operations that have become ready, messages that have come.
+//! What programs and engines tell each other about: ready operations and arrived messages.
 
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
@@ -15,7 +15,7 @@ pub struct Release {
     pub ready: Time,
 }
 
-/// A message that has reached a program which takes messages as they come.
+/// A message that has arrived at a program that takes messages on arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
     pub from: Rank,

@@ -1,5 +1,5 @@
-//! Runs of one workload with noise drawn again for each. Small ones go side by side, one thread each; large ones
-//! one after another on all threads. The numbers are the same either way.
+//! Runs of one workload with newly drawn noise for each. Small runs go in parallel, one thread each; large ones go
+//! one after another on all threads. The results are the same either way.
 
 use crate::accelerator::{Accelerated, Accelerator, Ended, Wanted};
 use crate::checkpoint::Checkpoints;
@@ -28,15 +28,15 @@ pub struct Replicas<'a> {
     /// Its noise and its latencies are drawn again for each replica.
     pub simulation: Simulation<'a>,
     pub threads: usize,
-    /// What runs replicas instead of the CPU, where it can.
+    /// Runs replicas instead of the CPU, if it supports them.
     pub accelerator: Option<&'a dyn Accelerator>,
-    /// Who else runs a part of each run; replicas go one after another then.
+    /// The cluster whose members share each run; replicas then go one after another.
     pub cluster: Option<&'a dyn Cluster>,
-    /// Where the state of a run is kept; for one replica at a time.
+    /// Where to save the state of a run; for one replica at a time.
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Set from outside to stop all runs.
     pub stop: &'a AtomicBool,
-    /// Told now and then how many more messages were delivered.
+    /// Called now and then with the number of messages delivered since the last call.
     pub advance: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -55,7 +55,7 @@ impl<'a> Replicas<'a> {
         Replicas { simulation: Simulation { noise: Some(noise), ..self.simulation.clone() }, ..self.clone() }
     }
 
-    /// One run without noise, on all threads; drawn latencies are those of the simulation. No checkpoints are kept of it.
+    /// One run without noise, on all threads, with the simulation's drawn latencies. It writes no checkpoints.
     pub fn quiet(&self, workload: &Workload) -> Result<Run, RunError> {
         let simulation = Simulation { noise: None, ..self.simulation.clone() };
         let alone = Replicas { checkpoints: None, simulation, ..self.clone() };
@@ -70,7 +70,7 @@ impl<'a> Replicas<'a> {
         self.replica(workload, replica, self.threads)
     }
 
-    /// What `keep` keeps of each replica, in their order.
+    /// Runs replicas and returns what `keep` makes of each, in order.
     pub fn each<T: Send>(
         &self,
         workload: &Workload,
@@ -80,7 +80,7 @@ impl<'a> Replicas<'a> {
         self.each_with(workload, replicas, Wanted::FinishTimes, keep)
     }
 
-    /// The same where the finish times of all processes are not asked for: an accelerator leaves them out.
+    /// Like [`Replicas::each`], but an accelerator leaves the finish times of processes empty.
     pub fn each_makespan<T: Send>(
         &self,
         workload: &Workload,
@@ -90,7 +90,7 @@ impl<'a> Replicas<'a> {
         self.each_with(workload, replicas, Wanted::Makespans, keep)
     }
 
-    /// The whole run of a replica of which [`Replicas::each_makespan`] told the makespan.
+    /// The complete run of a replica that ran before in [`Replicas::each_makespan`].
     pub fn whole(&self, workload: &Workload, replica: u32) -> Result<Option<Run>, RunError> {
         let runs = self.each_with(workload, replica..replica + 1, Wanted::FinishTimesToo, |_, run| run)?;
         Ok(runs.into_iter().next())
@@ -123,7 +123,7 @@ impl<'a> Replicas<'a> {
         })
     }
 
-    /// What an accelerator makes of replicas, each at its place; nothing where there is none.
+    /// Runs replicas on the accelerator. Returns the results by replica; empty if there is no accelerator.
     fn accelerated(
         &self,
         workload: &Workload,
@@ -157,13 +157,13 @@ impl<'a> Replicas<'a> {
         Ok(ended)
     }
 
-    /// When all have finished, for each replica.
+    /// The makespan of each replica.
     pub fn makespans(&self, workload: &Workload, replicas: Range<u32>) -> Result<Vec<Time>, RunError> {
         self.each_makespan(workload, replicas, |_, run| run.outcome.makespan())
     }
 
-    /// Calls `one` for every replica, with the threads it may use: for replicas that take several runs, each by
-    /// [`Replicas::run`] with noise of [`Injection::of_replica`].
+    /// Calls `one` for every replica, with the number of threads it may use. For replicas of several runs: each calls
+    /// [`Replicas::run`] with noise from [`Injection::of_replica`].
     pub fn spread<T: Send>(
         &self,
         processes: u32,
@@ -210,7 +210,7 @@ impl<'a> Replicas<'a> {
         Replicas { simulation, ..self.clone() }.run(workload, noise.as_ref(), threads)
     }
 
-    /// How many runs go at the same time.
+    /// How many replicas run at the same time.
     pub fn side_by_side(&self, processes: u32, replicas: usize) -> usize {
         if is_small(processes) && self.cluster.is_none() { self.threads.min(replicas).max(1) } else { 1 }
     }
@@ -222,7 +222,7 @@ fn accelerated_run(ended: Ended, workload: &Workload) -> Run {
     Run { outcome, engine: Engine::Gpu, threads: 1, no_lookahead: false }
 }
 
-/// Hands replicas to threads as they become free, until one says that it went wrong.
+/// Hands replicas to threads as they become free, until `one` returns false.
 fn run_side_by_side(replicas: Range<u32>, threads: usize, one: &(dyn Fn(u32) -> bool + Sync)) {
     let (next, failed) = (AtomicU32::new(replicas.start), AtomicBool::new(false));
     let take = || {
@@ -240,7 +240,7 @@ fn run_side_by_side(replicas: Range<u32>, threads: usize, one: &(dyn Fn(u32) -> 
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // Fewer threads than asked for change nothing but the time.
+            // With fewer threads than asked for, only the run time changes.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

@@ -1,11 +1,11 @@
-//! What the spread of one exchange does to an all-to-all of many: the resampling model of Tabe, Hardwick and
+//! How the spread of single exchange times affects an all-to-all: the resampling model of Tabe, Hardwick and
 //! Stout (*Statistical Analysis of Communication Time on the IBM SP2*, sections 3 to 5).
 //!
 //! Every pair of processors exchanges one message in the order of a chess tournament
 //! ([`straggler_schedule::tournament`]). An exchange starts when both partners are ready, takes a time drawn
 //! from a sample of measured ones, and ends for both at once. A processor that is ready before its partner is
-//! *idle* until then; what passes between its last exchange and the end of the slowest processor's is not
-//! counted as idle. The *total* is when the last processor has made its last exchange.
+//! *idle* until then; the time between its own last exchange and that of the slowest processor does not count
+//! as idle. The *total* is when the last processor has finished its last exchange.
 //!
 //! Where times come from:
 //! - Independent draws: every exchange takes a measured time, interrupts and all. This is the simulator of the
@@ -39,14 +39,13 @@ use straggler_model::Time;
 use straggler_model::noise::{Injection, Silence};
 use straggler_schedule::tournament;
 
-/// One sample of so many processors has two thousand million exchanges, and a step's draws are still counted
-/// in 32 bits.
+/// With this many processors one sample has two billion exchanges, and 32 bits still count the draws of a step.
 pub const MOST_PROCESSORS: u32 = 1 << 16;
 
-/// Idle times are kept until all are there, for exact quantiles: a gigabyte of them.
+/// The largest number of idle times. All are kept for exact quantiles, in at most a gigabyte.
 pub const MOST_IDLE_TIMES: u64 = 1 << 27;
 
-/// Exchanges between two looks at the stop flag: a millisecond or less.
+/// Exchanges between two checks of the stop flag: a millisecond or less.
 const STRETCH: u64 = 1 << 16;
 
 /// Why nothing can be resampled.
@@ -75,23 +74,23 @@ pub enum ResamplingError {
     Interrupted,
 }
 
-/// What exchanges are made of.
+/// The distribution of exchange times and the noise.
 #[derive(Clone, Copy, Debug)]
 pub struct Model<'a> {
-    /// The times of an exchange, each as likely as the other.
+    /// The times of an exchange, all equally likely.
     pub times: &'a [Time],
-    /// The interrupts of every processor, if the times are without them. Phases that are drawn are drawn anew
-    /// for every sample.
+    /// The interrupts of every processor, if the times do not contain them. Random phases are drawn anew for
+    /// every sample.
     pub noise: Option<&'a Injection>,
     pub seed: u64,
 }
 
-/// How a caller watches and ends a run.
+/// How a caller watches and stops a run.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Looked at often; once it is set the run ends with an error.
+    /// Checked often; once it is set, the run ends with an error.
     pub stop: &'a AtomicBool,
-    /// Told how many exchanges were made since the last call, from any thread.
+    /// Called from any thread with the number of exchanges since the last call.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -114,7 +113,7 @@ pub fn exchanges(processors: u32) -> u64 {
 }
 
 impl Model<'_> {
-    /// So many samples of an all-to-all, in parallel on the threads of the current rayon pool.
+    /// Computes `samples` samples of an all-to-all, in parallel on the current rayon pool.
     pub fn all_to_all(
         &self,
         processors: u32,
@@ -158,7 +157,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Consecutive samples from `first` on, one for each total, each own time and each row of idle times.
+    /// Computes consecutive samples from `first` on, one for each total, own time and row of idle times.
     fn stretch(
         &self,
         processors: u32,

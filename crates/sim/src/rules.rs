@@ -1,8 +1,8 @@
-//! What an operation costs: the execution model's rules, written once, for every engine.
+//! The cost of operations: the rules of the execution model, used by every engine.
 //!
-//! Each rule runs one event at the time `t` at which its resources are free, moves their free times
-//! on, and says when the operation has completed. L, o, g, G, O, S are the link's parameters; a message
-//! of k bytes pays for max(k, 1) - 1 of them.
+//! Each rule runs one event at a time `t` at which its resources are free, advances their free times, and returns
+//! when the operation completes. L, o, g, G, O, S are the link's parameters; a message of k bytes pays for
+//! max(k, 1) - 1 of them.
 
 use crate::host::{Cpu, Host};
 use crate::lanes::Lanes;
@@ -15,8 +15,8 @@ use straggler_model::{Link, Network, Rank, Time};
 /// A, the latency of a rendezvous acknowledgement from the match back to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Acknowledgement {
-    /// The link's L, which is what a network needs. Where latencies are drawn, an acknowledgement is one more message of
-    /// the process that matched, with a draw of its own.
+    /// The link's L. If latencies are drawn, an acknowledgement counts as a message of the matching process, with a
+    /// draw of its own.
     #[default]
     Latency,
     Fixed(Time),
@@ -29,45 +29,45 @@ pub struct Rules<'a, N, L = OfLink> {
     pub noise: &'a N,
     pub latency: L,
     pub acknowledgement: Acknowledgement,
-    /// Charge the CPU o_r + (k-1)·O for a message while its bytes arrive beside it.
+    /// Charge the CPU only o_r + (k-1)·O for a message; its bytes arrive in parallel.
     pub receive_overlap: bool,
 }
 
 /// What a rule charged.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge {
-    /// When the operation has completed.
+    /// When the operation completes.
     pub done: Time,
-    /// The part of it that is noise.
+    /// The noise it contains.
     pub noise: Time,
 }
 
-/// What a send caused.
+/// The effects of a send.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub charge: Charge,
     /// When the message is eligible at the receiver.
     pub arrival: Time,
-    /// The send completes only when the receiver has matched the message.
+    /// Whether the send completes only when the receiver has matched the message.
     pub rendezvous: bool,
-    /// c of the message: when the send ran, or by [`Rules::sent_at`] where latencies are drawn.
+    /// The creation time of the message: when the send ran, or [`Rules::sent_at`] if latencies are drawn.
     pub created: Time,
-    /// How many messages the process has sent before, where latencies are drawn.
+    /// How many messages the process has sent before, if latencies are drawn.
     pub number: u32,
 }
 
-/// What a message of some size costs on a link: everything of the rules that does not depend on when and where. Times
-/// saturate, so it does not matter in which order they are added.
+/// The costs of a message of one size on a link: the part of the rules that does not depend on time and rank. Times
+/// saturate, so the order of additions does not matter.
 #[derive(Clone, Copy, Debug)]
 pub struct Tariff {
-    /// o_s and o_r, on which noise falls.
+    /// o_s and o_r, which noise can extend.
     pub send_overhead: Time,
     pub recv_overhead: Time,
-    /// What the send takes of its CPU: o_s + (k-1)·O.
+    /// CPU time of the send: o_s + (k-1)·O.
     pub send_cpu: Time,
-    /// What the message takes of its receiver's CPU: o_r + the larger of (k-1)·O and (k-1)·G.
+    /// CPU time of the receiver: o_r + the larger of (k-1)·O and (k-1)·G.
     pub message_cpu: Time,
-    /// What it takes of either NIC: g + (k-1)·G.
+    /// Time of either NIC: g + (k-1)·G.
     pub nic: Time,
     /// (k-1)·O and (k-1)·G.
     pub overhead: Time,
@@ -95,7 +95,7 @@ impl Tariff {
         }
     }
 
-    /// What the send of a message costs that was given these parameters.
+    /// The costs of a send with drawn parameters.
     #[inline(always)]
     fn sending(&self, draw: &Draw) -> Tariff {
         let send_overhead = draw.send_overhead;
@@ -103,7 +103,7 @@ impl Tariff {
         Tariff { send_overhead, send_cpu, flight, ..*self }
     }
 
-    /// What such a message costs its receiver.
+    /// The receiver's costs with drawn parameters.
     #[inline(always)]
     fn receiving(&self, draw: &Draw) -> Tariff {
         let recv_overhead = draw.recv_overhead;
@@ -112,7 +112,7 @@ impl Tariff {
 }
 
 impl<N: Noise, L: Latency> Rules<'_, N, L> {
-    /// A computation of length `d` at `t`.
+    /// Runs a computation of length `d` at `t`.
     #[inline(always)]
     pub fn calc(&self, rank: Rank, cpu: &mut Cpu, t: Time, d: Time) -> Charge {
         let noise = self.noise.charge(rank, &mut cpu.quiet, t, t + d);
@@ -120,13 +120,13 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         Charge { done: cpu.free, noise }
     }
 
-    /// A send at `t`.
+    /// Runs a send at `t`.
     #[inline(always)]
     pub fn send(&self, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time, bytes: u64) -> Sent {
         self.send_at(&Tariff::of(self.network.link(rank, to), bytes), (rank, to), sender, t)
     }
 
-    /// A send at `t`, of a message whose costs are known. Noise during o does not delay the message.
+    /// Runs a send at `t`, of a message whose costs are known. Noise during o does not delay the message.
     #[inline(always)]
     pub fn send_at(&self, tariff: &Tariff, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time) -> Sent {
         let Sender { cpu, send_free, lanes } = sender;
@@ -154,7 +154,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// A message that runs on the receiver at `t`; `done` is when the receive it matches completes.
+    /// Runs a message on its receiver at `t`; `done` is when the matching receive completes.
     #[inline(always)]
     pub fn message(&self, came: Came, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
         let tariff = Tariff::of(self.network.link(came.from, came.to), bytes);
@@ -169,7 +169,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         Charge { done: cpu.free.max(t + tariff.recv_overhead + tariff.gap), noise }
     }
 
-    /// A message whose costs are known runs on the receiver at `t`, where receives do not overlap.
+    /// Runs a message whose costs are known on its receiver at `t`, if receives do not overlap.
     #[inline(always)]
     pub fn message_at(
         &self,
@@ -187,7 +187,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         Charge { done: cpu.free, noise }
     }
 
-    /// What a message costs its receiver: another o_r where it was drawn. `room` is where that is put.
+    /// The receiver's costs of a message, with its own o_r if that is drawn; then `room` stores them.
     #[inline(always)]
     fn received<'r>(&self, tariff: &'r Tariff, came: Came, room: &'r mut Option<Tariff>) -> &'r Tariff {
         match self.latency.drawn() {
@@ -199,22 +199,22 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// When the bytes of a message that found no receive are there: a receive that is posted before
-    /// completes then. Without overlap they were paid for when the message ran.
+    /// When the bytes of a message without a receive have arrived; a receive that is posted before then completes at
+    /// that time. Without overlap they were paid for when the message ran.
     #[inline(always)]
     pub fn early_done(&self, charge: &Charge) -> Time {
         if self.receive_overlap { charge.done } else { Time::ZERO }
     }
 
-    /// The acknowledgement of a rendezvous send, at `t`.
+    /// Runs the acknowledgement of a rendezvous send at `t`.
     #[inline(always)]
     pub fn acknowledge(&self, cpu: &mut Cpu, send_free: &mut Time, t: Time) {
         cpu.free = cpu.free.max(t);
         *send_free = (*send_free).max(t);
     }
 
-    /// When `sender` hears that `receiver` has matched its message at `t`. Acknowledgements keep no order: they have no o to
-    /// wait for and pass messages where latencies are constant, too.
+    /// When the acknowledgement of a message that `receiver` matched at `t` reaches `sender`. Acknowledgements keep
+    /// no order: they have no o and overtake messages even if latencies are constant.
     #[inline(always)]
     pub fn acknowledged(&self, sender: Rank, receiver: Rank, lanes: &mut Lanes, t: Time) -> Time {
         match (self.acknowledgement, self.latency.drawn()) {
@@ -226,8 +226,8 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// c of a message that arrives at `arrival`: the time its send ran. Where latencies are drawn, the last time at which
-    /// it could have been sent, so that of the messages that wait for a CPU the one that arrived first runs first.
+    /// The creation time of a message that arrives at `arrival`: when its send ran. If latencies are drawn, the last
+    /// time at which it could have been sent, so that messages that wait for a CPU run in the order of arrival.
     #[inline(always)]
     pub fn sent_at(&self, from: Rank, to: Rank, arrival: Time) -> Time {
         match self.latency.drawn() {
@@ -236,13 +236,13 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// The same for an acknowledgement of `receiver` that `sender` gets at `arrival`.
+    /// The creation time of an acknowledgement from `receiver` that reaches `sender` at `arrival`.
     #[inline(always)]
     pub fn matched_at(&self, sender: Rank, receiver: Rank, arrival: Time) -> Time {
         arrival - self.acknowledgement_of(self.network.class(sender, receiver))
     }
 
-    /// A of a link class, or the smallest where it is drawn.
+    /// The latency A of a link class, or the smallest if it is drawn.
     fn acknowledgement_of(&self, class: usize) -> Time {
         match (self.acknowledgement, self.latency.drawn()) {
             (Acknowledgement::Fixed(time), _) => time,
@@ -251,8 +251,8 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// Nothing a process does at t reaches another before t + lookahead. `largest` is the size of the
-    /// largest message: when it cannot be a rendezvous, no acknowledgements travel.
+    /// Nothing a process does at t reaches another before t + lookahead. `largest` is the size of the largest
+    /// message: if it cannot be a rendezvous, there are no acknowledgements.
     pub fn lookahead(&self, largest: u64) -> Time {
         let lookahead =
             self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
@@ -271,7 +271,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// What processes keep of the messages they send: nothing where nothing is drawn.
+    /// The record of the messages that processes send; empty if latencies are not drawn.
     pub fn lanes(&self, ranks: Range<Rank>, largest: u64) -> Lanes {
         match self.latency.drawn() {
             None => Lanes::default(),
@@ -280,7 +280,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     }
 }
 
-/// What a send touches.
+/// The state that a send uses.
 #[derive(Debug)]
 pub struct Sender<'a> {
     pub cpu: &'a mut Cpu,
@@ -293,7 +293,7 @@ pub struct Sender<'a> {
 pub struct Came {
     pub from: Rank,
     pub to: Rank,
-    /// Its number on its source, where latencies are drawn.
+    /// Its number on its source, if latencies are drawn.
     pub number: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Runs a workload on the engine that fits: the place where run-time choices become types, and the only one
-//! that makes the compiler build engines. Its public functions are not generic, so other crates build none.
+//! Runs a workload on the engine that fits. Only here run-time choices become types and engines are instantiated. The
+//! public functions are not generic, so other crates instantiate none.
 
 use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
@@ -39,7 +39,7 @@ pub enum EngineChoice {
 pub enum Engine {
     Reference,
     Windowed,
-    /// That of a GPU.
+    /// The GPU engine.
     Gpu,
 }
 
@@ -53,19 +53,19 @@ impl Engine {
     }
 }
 
-/// What a run depends on besides its workload.
+/// Everything that a run depends on, apart from its workload.
 #[derive(Clone, Debug)]
 pub struct Simulation<'a> {
     pub network: &'a Network,
     pub noise: Option<&'a Injection>,
-    /// Of what each message draws its latency; the network's where there is none.
+    /// The distribution from which each message draws its latency; None: the network's latency.
     pub latency: Option<&'a Drawn>,
     pub acknowledgement: Acknowledgement,
     pub receive_overlap: bool,
     pub engine: EngineChoice,
 }
 
-/// A run and how it was made.
+/// The outcome of a run, and which engine ran it.
 #[derive(Debug)]
 pub struct Run {
     pub outcome: Outcome,
@@ -84,7 +84,7 @@ fn nothing(_: u32, _: Range<Rank>) -> Nothing {
     Nothing
 }
 
-/// A run on the windowed engine that told no observer of anything.
+/// The result of a run on the windowed engine without an observer.
 fn unobserved(outcome: Outcome) -> Run {
     let threads = outcome.threads;
     Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }
@@ -102,7 +102,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs a workload, with the engine that is compiled for it where there is one.
+    /// Runs a workload, with a specialised engine if there is one.
     pub fn run(&self, workload: &Workload, control: &mut Control<'_>) -> Result<Run, RunError> {
         let (run, _) = match workload {
             Workload::Collective { collective, cycles, compute } => {
@@ -126,7 +126,7 @@ impl<'a> Simulation<'a> {
         Ok((run, TimelineObserver::join(watchers.into_iter().filter_map(Watcher::timeline))))
     }
 
-    /// Runs a workload and records of every event what it waited for last. One recorder for each part of the
+    /// Runs a workload and records for every event what it waited for last. Returns one recorder for each part of the
     /// ranks, in order.
     pub fn run_recorded(
         &self,
@@ -138,8 +138,8 @@ impl<'a> Simulation<'a> {
         Ok((run, watchers.into_iter().filter_map(Watcher::recorder).collect()))
     }
 
-    /// Replays a traced program and keeps when each process came to its instructions, and what it decided. What there is of a
-    /// run that got stuck is kept too.
+    /// Replays a traced program and records when each process reached its instructions and what it decided, also for
+    /// a run that gets stuck.
     pub fn replay(
         &self,
         playback: &Playback,
@@ -151,8 +151,8 @@ impl<'a> Simulation<'a> {
         Ok((run, processes))
     }
 
-    /// Runs a program that is not among the workloads: for the tests of this crate. A crate that calls this
-    /// compiles engines of its own; others call [`Simulation::run`].
+    /// Runs a program that is not a workload, for the tests of this crate. A crate that calls this compiles its own
+    /// engines; other crates call [`Simulation::run`].
     pub fn run_program<P: Program, O: Observer>(
         &self,
         program: &P,
@@ -166,8 +166,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs a workload under the eyes of an observer. Which collective it is, is asked at every step: an
-    /// observer costs more than that, and the engine is compiled once for all of them.
+    /// Runs a workload with an observer. The collective is dispatched at every step, which is cheap beside an
+    /// observer, so the engine is compiled only once for all.
     fn run_observed<O: Observer>(
         &self,
         workload: &Workload,
@@ -233,15 +233,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs an implicit schedule. What it does next is asked through a table of functions: one engine,
-    /// compiled once, for all of them.
+    /// Runs an implicit schedule through dynamic dispatch, so one engine is compiled for all of them.
     fn run_script<O: Observer>(
         &self,
         script: &dyn Script,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Observed<O> {
-        // The program for all cases; what it costs more is nothing beside an observer.
+        // The program for all cases. Its extra cost is small beside an observer.
         let general = OverlappingProgram::<_, Tracked>::new(script);
         if O::ACTIVE || !self.in_windows_without_overlap(script)? {
             return self.run_program(&general, control, observer);
@@ -252,8 +251,7 @@ impl<'a> Simulation<'a> {
         Ok((self.run_steps(script, control)?, Vec::new()))
     }
 
-    /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
-    /// to use.
+    /// Runs an implicit schedule with a windowed engine compiled for it, if the windowed engine can run it.
     fn run_compiled<S: Script>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
         if self.latency.is_some() || !self.in_windows_without_overlap(script)? {
             return Ok(self.run_script(script, control, nothing)?.0);
@@ -261,12 +259,12 @@ impl<'a> Simulation<'a> {
         self.run_steps(script, control)
     }
 
-    /// The same where latencies are drawn: one engine for all scripts, with noise or without.
+    /// Runs steps with drawn latencies: one engine for all scripts, with or without noise.
     fn run_drawn_steps(&self, script: &dyn Script, control: &mut Control<'_>) -> Result<Run, RunError> {
         Ok(unobserved(windowed::run_steps(script, &self.any_rules(self.noise), control)?))
     }
 
-    /// Runs steps that wait for one another on the windowed engine.
+    /// Runs steps that wait for each other on the windowed engine.
     fn run_steps<S: Script + ?Sized>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
         let outcome = match self.noise {
             None => windowed::run_steps(script, &self.rules(&Silence), control)?,
@@ -275,13 +273,13 @@ impl<'a> Simulation<'a> {
         Ok(unobserved(outcome))
     }
 
-    /// Whether the windowed engine runs a script of which one step is under way at a time.
+    /// Whether the windowed engine is to run this script, and only one step is in progress at a time.
     fn in_windows_without_overlap(&self, script: &dyn Script) -> Result<bool, RunError> {
         let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
         Ok(windowed && !self.receive_overlap && !script.overlaps())
     }
 
-    /// Runs an application with a windowed engine that is compiled for it, where that is the engine to use.
+    /// Runs an application with a windowed engine compiled for it, if the windowed engine can run it.
     fn run_application(&self, application: &Application, control: &mut Control<'_>) -> Result<Run, RunError> {
         let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
         if !windowed || self.receive_overlap || !application.overlaps() {
@@ -291,8 +289,7 @@ impl<'a> Simulation<'a> {
         Ok(self.run_windowed(&program, control, nothing)?.0)
     }
 
-    /// Runs a collective in cycles. The algorithms that are run at the largest scales have an engine of
-    /// their own.
+    /// Runs a collective in cycles. The algorithms used at the largest scales have their own engine instances.
     fn run_collective(
         &self,
         collective: &Collective,
@@ -311,7 +308,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The engine to use, and whether it is the reference for want of a lookahead.
+    /// The engine to use, and whether it is the reference engine because the lookahead is 0.
     fn choose(&self, largest_message: u64) -> Result<(Engine, bool), RunError> {
         if largest_message > RunError::LARGEST_MESSAGE {
             return Err(RunError::MessageTooLarge { bytes: largest_message });
@@ -325,7 +322,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Rules for this noise, where latencies are the network's.
+    /// Rules with this noise and the network's latencies.
     fn rules<'b, N>(&'b self, noise: &'b N) -> Rules<'b, N> {
         Rules {
             network: self.network,
@@ -336,8 +333,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Rules that find out when they are used whether there is noise and whether latencies are drawn: only the fast paths
-    /// are compiled without either, elsewhere it is a comparison for each event.
+    /// Rules that decide at run time whether there is noise and whether latencies are drawn, which costs a comparison
+    /// per event. Only the fast paths are compiled for each case.
     fn any_rules<'b>(&'b self, noise: Option<&'b Injection>) -> Rules<'b, Injection, MaybeDrawn<'b>> {
         Rules {
             network: self.network,

@@ -1,9 +1,9 @@
 //! The windowed engine: no global queue.
 //!
-//! Nothing a process does at t reaches another before t + lookahead. So time is cut into windows of
-//! that length, and inside a window every process runs alone, on any thread, against the messages
-//! that are already known; what it sends arrives in a later window. Only processes with something to
-//! do in a window are touched, and windows without events are skipped.
+//! Nothing a process does at t reaches another before t + lookahead. So time is cut into windows of that length.
+//! Within a window every process runs independently, on any thread, with the messages that are already known; what it
+//! sends arrives in a later window. Only processes with something to do in a window are touched, and windows without
+//! events are skipped.
 //!
 //! ```text
 //! block of ranks ──► slots      one process each: host, agenda, program state (64 bytes if implicit)
@@ -58,16 +58,16 @@ use straggler_schedule::Script;
 use transport::threads::Threads;
 use transport::{Agreed, State, Transport};
 
-/// Ranks in a block: their state stays in a core's second-level cache while the block runs.
+/// log2 of the ranks in a block, whose state stays in a core's second-level cache while the block runs.
 fn block_shift(processes: u32) -> u32 {
     if processes > 1 << 24 { 14 } else { 12 }
 }
 
-/// Blocks of a thread on a cluster, at least, where there are as many processes.
+/// The least number of blocks per thread on a cluster, if there are enough processes.
 const BLOCKS_A_THREAD: u64 = 4;
 
-/// Runs a program to its end. `observer` makes one observer for each part of the ranks, in order: it is
-/// given the number of the part and its ranks.
+/// Runs a program to its end. `observer` makes an observer for each part of the ranks, in order, from the part's
+/// number and its ranks.
 pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
     program: &P,
     rules: &Rules<'_, N, L>,
@@ -77,7 +77,7 @@ pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
     run_actors(&General::new(program, rules), control, observer)
 }
 
-/// Runs an implicit schedule whose steps wait for one another, where receives do not overlap.
+/// Runs an implicit schedule whose steps wait for each other, without overlapped receives.
 pub(crate) fn run_steps<S: Script + ?Sized, N: Noise, L: Latency>(
     script: &S,
     rules: &Rules<'_, N, L>,
@@ -87,7 +87,7 @@ pub(crate) fn run_steps<S: Script + ?Sized, N: Noise, L: Latency>(
     run_actors(&Stepping::new(script, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
-/// Runs a materialised schedule of one CPU and one NIC, where receives do not overlap.
+/// Runs a materialised schedule with one CPU and one NIC, without overlapped receives.
 pub(crate) fn run_graph<N: Noise, L: Latency>(
     program: &GraphProgram<'_, OneLane>,
     rules: &Rules<'_, N, L>,
@@ -97,17 +97,17 @@ pub(crate) fn run_graph<N: Noise, L: Latency>(
     run_actors(&Graphs::new(program, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
-/// What a thread begins with.
+/// The initial state of a thread.
 struct Start<'a, O> {
     observer: O,
-    /// Where it is put when each process of the part has finished.
+    /// Output: the finish times of the part's processes.
     finish: &'a mut [Time],
 }
 
-/// To be taken by the thread of its part.
+/// Taken by the thread that runs the part.
 type Part<'a, O> = Mutex<Option<Start<'a, O>>>;
 
-/// What all threads of a run share.
+/// State shared by all threads of a run.
 struct Shared<'a, A: Actors> {
     lookahead: Time,
     threads: Threads<actors::MessageOf<A>>,
@@ -128,7 +128,7 @@ fn run_actors<A: Actors>(
     let layout = lay_out(actors.processes(), control);
     let ranks = layout.own_ranks();
     let wanted = control.threads.clamp(1, layout.blocks(0).len().max(1));
-    // Zeroed by the system: the thread that fills a page in is the first to touch it.
+    // Zeroed lazily by the system, so that the thread that fills a page is the first to touch it.
     let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(ranks.iter().map(Range::len).sum());
     let mut rest = &mut finish[..];
     let gate: OnceLock<Shared<'_, A>> = OnceLock::new();
@@ -136,7 +136,7 @@ fn run_actors<A: Actors>(
     let parts = std::thread::scope(|scope| {
         let gate = &gate;
         let helper = |part| move || work(actors, part, gate.wait(), None, &mut |_| {});
-        // Where the system gives fewer threads, those that there are do the work.
+        // If the system provides fewer threads, those do all the work.
         let helpers: Vec<_> = (1..wanted)
             .map_while(|part| std::thread::Builder::new().spawn_scoped(scope, helper(part)).ok())
             .collect();
@@ -158,7 +158,8 @@ fn run_actors<A: Actors>(
     conclude(Outcome { ranks, finish, ..Outcome::default() }, parts, cluster)
 }
 
-/// Cuts the processes into blocks and shares them out. Small runs have small blocks on a cluster, so that every thread has some.
+/// Divides the processes into blocks and assigns them to members. On a cluster, small runs have small blocks, so that
+/// every thread has some.
 fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
     let before = control.checkpoints.and_then(|checkpoints| checkpoints.position());
     let wanted = before.map(|position| position.shift).or(control.block_shift);
@@ -178,10 +179,10 @@ fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
     Layout::new(processes, shift, Layout::neighbours(processes.div_ceil(1 << shift), members), cluster.rank())
 }
 
-/// A part that came to its end: what is left of it, its messages and windows.
+/// The result of a part: its final state, messages and windows.
 type Worked<O> = Result<(Concluded<O>, u64, u64), RunError>;
 
-/// What one thread does: it runs its part, window by window, until all parts agree that nothing is left.
+/// The work of one thread: runs its part window by window, until all parts agree that nothing is left.
 fn work<A: Actors>(
     actors: &A,
     part: usize,
@@ -228,7 +229,7 @@ fn work<A: Actors>(
     Ok((domain.conclude(finish), messages, windows))
 }
 
-/// Puts the parts together, in their order; those of all members of a cluster.
+/// Combines the parts in order, over all members of a cluster.
 fn conclude<O>(
     mut outcome: Outcome,
     parts: Vec<Worked<O>>,
@@ -262,7 +263,7 @@ fn conclude<O>(
     Ok((outcome, observers))
 }
 
-/// Parts that did nothing wrong say that they were interrupted.
+/// Combines two results. When a part fails, the others report an interruption, so other errors win.
 fn join(
     before: Result<(Remains, u64, u64), RunError>,
     after: Result<(Remains, u64, u64), RunError>,

@@ -1,4 +1,4 @@
-//! What is run: one type for everything that the engines can simulate.
+//! Workloads: one type for everything that the engines can simulate.
 
 use crate::program::Program;
 use crate::programs::Butterfly;
@@ -11,7 +11,7 @@ use straggler_schedule::traced::Playback;
 use straggler_schedule::workloads::Application;
 use straggler_schedule::{Cycles, Graph, Script};
 
-/// What is run. A clone shares whatever is large.
+/// What a simulation runs. Clones share large data.
 #[derive(Clone)]
 pub enum Workload {
     /// A materialised schedule, as a GOAL file holds it.
@@ -24,12 +24,12 @@ pub enum Workload {
     Traced(Arc<Playback>),
     /// The redundant butterfly in cycles.
     Butterfly(Butterfly),
-    /// Any other schedule that is computed as it runs.
+    /// Any other schedule that is computed during the run.
     Script(Arc<dyn Script + Send + Sync>),
 }
 
 impl Workload {
-    /// A collective, done once.
+    /// A collective that runs once.
     pub fn once(collective: Collective) -> Workload {
         Workload::Collective { collective, cycles: 1, compute: Time::ZERO }
     }
@@ -108,7 +108,7 @@ impl From<Butterfly> for Workload {
 }
 
 impl fmt::Debug for Workload {
-    /// Its kind and its size: what it holds may be gigabytes.
+    /// Shows only its kind and size, since the content may be gigabytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self {
             Workload::Graph(_) => "Graph",

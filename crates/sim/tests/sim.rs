@@ -1,5 +1,5 @@
-//! Engines, programs and the resampling model against each other and against known numbers. One program:
-//! an engine is compiled anew for every program it runs, and what these tests run is mostly the same.
+//! Engines, programs and the resampling model, compared with each other and with known numbers. One test
+//! binary for all, since engines are compiled for each program and the tests share most programs.
 
 #[path = "sim/butterfly.rs"]
 mod butterfly;

@@ -71,14 +71,14 @@ fn a_traced_program_is_assessed_in_copies() {
         (Some("trace"), Some(true))
     );
     assert_eq!(answer["bytes"], serde_json::Value::Null);
-    // The same replay without noise as `predict` makes.
+    // The run without noise is the replay that `predict` does.
     for (point, copies) in points.iter().zip([1, 4, 16]) {
         let line = format!("predict fixtures/traces/halo --fit --copies {copies} --json");
         let predicted = folder.run(&line).good().json()["predicted_seconds"].as_f64().unwrap();
         let quiet = point["quiet_ps"].as_u64().unwrap() as f64 * 1e-12;
         assert!((quiet - predicted).abs() < 1e-12, "{copies} copies: {quiet} {predicted}");
     }
-    // Half of the runs of four processes meet no detour; sixteen and more processes nearly always do.
+    // Half of the runs on four processes meet no detour; runs on 16 and 64 nearly always do.
     let medians: Vec<f64> =
         points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();
     assert!(medians[0] >= 0.0 && medians[1] > 1.0 && medians[2] > medians[1], "{medians:?}");
@@ -148,7 +148,7 @@ fn programs_that_cannot_be_assessed() {
     }
 }
 
-/// A recording of one core: a job for half of the time, a tick, straggler itself, and noise without a name.
+/// Writes a recording of one core: a job that runs half of the time, a tick, straggler itself, and unnamed noise.
 fn busy_recording(folder: &Folder) {
     use straggler_model::Time;
     use straggler_model::noise::NoiseRecording;
@@ -201,7 +201,7 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     assert!(!text.contains("was busy") && text.contains("ignored because of --ignore: RUSTC"), "{text}");
 }
 
-/// A name that no source has is a mistake, which is told with the names that there are. A measurement is kept.
+/// `--ignore` with an unknown name is an error that lists the known names. A measurement made before is kept.
 #[test]
 fn names_that_no_source_has_are_refused() {
     let folder = Folder::new();
@@ -217,7 +217,7 @@ fn names_that_no_source_has_are_refused() {
     assert!(folder.path().join("b/node.noise").exists());
 }
 
-/// A measurement that is stopped says how much of it there is.
+/// An interrupted measurement reports how much of it was done.
 #[test]
 fn a_stopped_measurement_says_how_much_there_is() {
     let folder = Folder::new();
@@ -239,7 +239,7 @@ fn a_stopped_measurement_says_how_much_there_is() {
     );
 }
 
-/// The table of sources has the time that each removal saves, and the star stands explained below its table.
+/// The table of sources shows the time that each removal saves, and a line below the table explains the star.
 #[test]
 fn tables_explain_themselves() {
     let folder = Folder::new();
@@ -289,7 +289,7 @@ fn an_older_assessment_leaves_nothing_behind() {
     folder.run("assess --time 100ms --processes 16 --sources none -o out").good();
     assert!(folder.path().join("out/node.noise").exists() && folder.path().join("out/detours.svg").exists());
     folder.write("out/mine.txt", "stays");
-    // The recording is read from the folder: it stays.
+    // The recording is an input here, so it stays.
     folder.run("assess out/node.noise --processes 16 -o out").good();
     assert!(folder.path().join("out/node.noise").exists());
     folder.run("assess periodic:period=1ms,duration=10us --processes 16 -o out").good();
@@ -303,7 +303,7 @@ fn an_older_assessment_leaves_nothing_behind() {
 fn a_finished_measurement_survives_an_interruption() {
     use std::io::Read;
     let folder = Folder::new();
-    // A daemon below makes the simulation last; the measurement is over after a moment.
+    // The measurement is short; the number of processes makes the simulation long.
     let mut command = folder.command("assess --time 50ms --processes 67108864 --sources none -o out");
     let mut child =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -327,7 +327,7 @@ fn page_of(folder: &Folder, name: &str) -> straggler_report::page::Page {
     straggler_report::page::Page::from_html(&html).unwrap().unwrap()
 }
 
-/// The first table of a page whose title begins so.
+/// Returns the first table whose title starts with `title`.
 fn table_of<'a>(page: &'a straggler_report::page::Page, title: &str) -> &'a straggler_report::page::Table {
     let blocks = page.sections.iter().flat_map(|section| &section.blocks);
     let mut tables = blocks.filter_map(|block| match block {
@@ -337,7 +337,7 @@ fn table_of<'a>(page: &'a straggler_report::page::Page, title: &str) -> &'a stra
     tables.find(|table| table.title.starts_with(title)).unwrap()
 }
 
-/// Numbers that are not settled are marked on the page as on the console; copies and the fitted network are there.
+/// The page marks unsettled numbers as the console does, and shows the copies and the fitted network.
 #[test]
 fn the_page_of_a_traced_program_says_what_the_console_says() {
     let folder = Folder::new();
@@ -351,7 +351,7 @@ fn the_page_of_a_traced_program_says_what_the_console_says() {
     let cells =
         |column: usize| -> Vec<&str> { table.rows.iter().map(|row| row[column].text.as_str()).collect() };
     assert_eq!(cells(2), ["1", "4"]);
-    // Half of the runs of four processes meet no detour at all.
+    // Half of the runs on four processes meet no detour at all.
     assert!(text.contains("] *") && cells(3)[0].ends_with(" *"), "{text}\n{:?}", cells(3));
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -49,7 +49,7 @@ fn an_assessment_is_judged_where_it_was_simulated() {
         folder.run(&format!("{assess} --json --fail-if slowdown[allreduce]@16>0.01%")).ends_with(5).json();
     let limit = &answer["limits"][0];
     assert_eq!(limit["metric"], "slowdown of allreduce on 16 processes");
-    // The same number in two places.
+    // The limit reports the same number as the curve.
     let points = answer["curves"][0]["points"].as_array().unwrap();
     let point = points.iter().find(|point| point["processes"] == 16).unwrap();
     assert_eq!(point["slowdown"]["median"], limit["value"]);

@@ -3,7 +3,7 @@
 use crate::program::Folder;
 use serde_json::Value;
 
-/// Everything in the catalogue, as `--collective` takes it.
+/// Returns every collective of the catalogue, as `--collective` takes it.
 fn catalogue(folder: &Folder) -> Vec<(String, String)> {
     let answer = folder.run("schedule algorithms --json").good().json();
     let operations = answer["operations"].as_array().unwrap();
@@ -58,7 +58,7 @@ fn the_catalogue_is_also_for_people() {
     folder.run("schedule algorithms gossip").ends_with(2).says("(known: allgather, ");
 }
 
-/// The algorithm that a table finds.
+/// Returns the algorithm that the selection table chooses.
 fn found(folder: &Folder, options: &str) -> String {
     let answer = folder.run(&format!("simulate --network chic --json {options}")).good().json();
     answer["collective"].as_str().unwrap().to_string()
@@ -95,7 +95,7 @@ fn a_table_of_ones_own() {
     assert_eq!(shown["rules"][0]["line"], 3);
     assert_eq!(shown["rules"][0]["when"]["bytes"], "..65B");
     assert_eq!(shown["rules"][1]["table"], "mpich");
-    // What --toml prints decides the same.
+    // The table that --toml prints makes the same decisions.
     let text = folder.run("schedule selector mine.toml --toml").good().stdout();
     folder.write("flat.toml", &text);
     let rules = |file: &str| {
@@ -123,7 +123,7 @@ fn a_table_of_ones_own() {
         .says("give one of paper, mpich, open-mpi or a .toml file");
 }
 
-/// Two ranks exchange 1,000 bytes: o + L + o, and the combination of the bytes after that.
+/// Two ranks exchange 1,000 bytes, which costs o + L + o, and then combine them.
 #[test]
 fn combining_costs_what_was_said() {
     let folder = Folder::new();

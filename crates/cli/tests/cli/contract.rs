@@ -1,4 +1,4 @@
-//! What other programs rely on: the keys of the JSON object and what is in them.
+//! The JSON output that other programs rely on: its keys and their values.
 
 use crate::program::{Folder, NETWORK};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Where replicas run. Machines of tests have no GPU; where there is one, `scripts/test-gpu` checks more.
+//! The choice of the device. Test machines have no GPU; on machines with one, `scripts/test-gpu` checks
+//! more.
 
 use crate::program::Folder;
 

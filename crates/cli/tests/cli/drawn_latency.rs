@@ -35,7 +35,7 @@ fn the_answer_tells_what_was_drawn_from() {
     assert_eq!(latency["smallest_flight_ps"], 7_000_000);
     let text = folder.run(&line.replace(" --json", "")).good().stdout();
     assert!(text.contains("L 5 µs to 8 µs, median 6 µs, drawn for each message from times.txt"), "{text}");
-    // Plain L, of one value: as on a network with that L, where nothing is drawn.
+    // A distribution of L with a single value gives the same result as a network with that L.
     folder.write("one.txt", "9us\n");
     let wire = line.replace("times.txt", "one.txt --latency-is wire");
     let plain = folder.run(&format!("{BARRIER} L=9us,o=2us,g=0ns,G=0ns")).good().json();
@@ -101,7 +101,8 @@ fn traces_take_it_too() {
     folder.run(&format!("whatif fixtures/traces/halo --base-network chic --json {latency}")).good();
 }
 
-/// A measurement of two sizes: which one is used is said, and can be chosen. Its warnings and its origin are not lost.
+/// With a measurement of two sizes, the output names the size used, and `--latency-size` selects it. Warnings and
+/// origin are kept.
 #[test]
 fn the_size_of_measured_messages_is_said_and_chosen() {
     let folder = Folder::new();
@@ -136,7 +137,7 @@ fn the_size_of_measured_messages_is_said_and_chosen() {
     assert!(resampled["warnings"].to_string().contains("the power failed"), "{resampled}");
 }
 
-/// A hypothesis in a file has all that the command line has.
+/// A hypothesis in a file takes the same settings as the command line.
 #[test]
 fn hypotheses_in_files_draw_overheads() {
     let folder = Folder::new();

@@ -168,7 +168,7 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Messages that nobody can read are lost; the work is not.
+/// A message that cannot be written to stderr is dropped; the command still does its work.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_or_closed_stderr_is_no_error() {
@@ -200,7 +200,7 @@ fn too_many_replicas_are_refused_before_they_are_run() {
         .says("the results of 4,000,000,000 replicas take about");
 }
 
-/// What cannot be written is named once, as it was typed, in the same words by all commands.
+/// All commands report a path that they cannot write in the same words: once, and as it was typed.
 #[test]
 fn places_that_cannot_be_written_are_told_alike() {
     let folder = Folder::new();

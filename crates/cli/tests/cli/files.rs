@@ -1,4 +1,4 @@
-//! The files that are written.
+//! Output files.
 
 use crate::program::{Folder, NETWORK};
 use serde_json::Value;

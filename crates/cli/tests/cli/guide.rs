@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The shell blocks of a page, one command for each line that does not continue the one before.
+/// Returns the commands in the shell blocks of a page, with continued lines joined.
 fn commands(page: &str) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     let (mut inside, mut continued) = (false, false);
@@ -58,7 +58,7 @@ fn every_example_of_the_guide_runs() {
 fn the_first_command_of_the_readme_runs() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let first = commands(&readme).remove(0);
-    // Built already; and less of it, since tests are not compiled for speed.
+    // Runs the binary that is already built, with less work, since tests are not optimised.
     assert_eq!(first.trim(), "cargo run --release -- assess");
     let command = "straggler assess --time 200ms --processes 1024";
     run(&Folder::new(), command);

@@ -87,13 +87,13 @@ fn examples(help: &str) -> Vec<String> {
     list
 }
 
-/// An assessment of a minute is too long for tests that are not compiled for speed.
+/// Replaces examples that would run too long in an unoptimised build.
 fn small(example: &str) -> String {
     match example.trim() {
-        // An hour at the size of the paper.
+        // Takes an hour at the paper's size.
         "straggler reproduce sc10-fig5a" => "straggler reproduce sc10-fig2".into(),
         "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
-        // It runs until somebody ends it.
+        // Runs until it is interrupted.
         other if other.starts_with("straggler serve") => {
             format!("timeout --preserve-status -s INT 2 {other}; test $? -eq 130")
         }
@@ -115,7 +115,7 @@ fn every_command_has_examples_that_run() {
         all.extend(found);
     }
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
-    // Others look at what a study has found.
+    // Studies run first, since other examples read their results.
     let (studies, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|example| example.starts_with("straggler study run"));
     for example in studies.into_iter().chain(others) {

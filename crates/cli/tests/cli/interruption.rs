@@ -4,7 +4,7 @@ use crate::program::Folder;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a command, interrupts it after so many milliseconds and tells how it ended.
+/// Starts a command and interrupts it after `milliseconds`. Returns its exit code, stdout and stderr.
 fn interrupt_after(folder: &Folder, line: &str, milliseconds: u64) -> (Option<i32>, String, String) {
     signal_after(folder, line, "-INT", milliseconds)
 }
@@ -26,7 +26,7 @@ fn signal_after(
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The same for a command that lasts longer than that.
+/// Interrupts a command that runs for longer than 0.7 s, and checks that it printed nothing.
 fn interrupt(folder: &Folder, line: &str) -> (Option<i32>, String) {
     let (code, stdout, stderr) = interrupt_after(folder, line, 700);
     assert_eq!(stdout, "");
@@ -108,7 +108,7 @@ fn a_measurement() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
-/// A trace whose conversion takes a moment.
+/// Writes a trace that is large enough to interrupt its conversion.
 fn long_trace(folder: &Folder) {
     use straggler_trace::format::{directory, save};
     let (mut trace, _) = directory::open(&crate::program::fixtures().join("traces/halo")).unwrap();
@@ -126,7 +126,8 @@ fn long_trace(folder: &Folder) {
     save::save(&trace, &folder.path().join("long")).unwrap();
 }
 
-/// What batch systems send before they kill: everything ends with 130, and what was finished is kept.
+/// Batch systems send SIGTERM before SIGKILL. Every command then exits with 130 and keeps what it
+/// finished.
 #[test]
 fn sigterm_ends_with_130_and_keeps_what_is_finished() {
     let folder = Folder::new();

@@ -11,7 +11,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-/// `after.lat` is 0.3 µs slower at every quantile, and so it is found.
+/// `after.lat` is 0.3 µs slower at every quantile: a shift without a change of spread.
 #[test]
 fn a_shift_is_found_and_named() {
     let folder = Folder::new();
@@ -48,14 +48,14 @@ fn gates_set_the_exit_code() {
     assert!(failed.stderr().contains("median>+5% of fixtures/latency/after.lat"), "{}", failed.stderr());
     assert!(failed.stdout().contains("B is slower than A"));
     compare("--fail-if p99>5us --json").ends_with(5);
-    // The difference is 0.3 µs: beyond 0.299 µs, but not surely.
+    // The difference is 0.3 µs. Its confidence interval includes 0.299 µs.
     let undecided = compare("--fail-if median>+0.299us");
     assert!(undecided.good().stderr().contains("undecided"));
     compare("--fail-if p99>5%").ends_with(2);
     compare("--fail-if p99.99999>+5%").ends_with(3);
 }
 
-/// A gate must not pass because what it should judge was not measured.
+/// A gate must not pass because a series is missing.
 #[test]
 fn gates_need_every_series_in_every_file() {
     let folder = Folder::new();
@@ -85,7 +85,7 @@ fn lists_of_times_are_compared_too() {
     let answer =
         folder.run(&format!("compare {times} fixtures/resampling/uninterrupted.txt --json")).good().json();
     assert_eq!(answer["series"][0]["series"], "times");
-    // Times as long as those of the other file, but in other bins.
+    // Times in the same range as the other file's, but in other bins.
     folder.write("own.txt", &(0..400).map(|step| format!("{}ns\n", 4500 + 3 * step)).collect::<String>());
     let mixed = folder.run(&format!("compare own.txt {BEFORE}")).good();
     assert!(mixed.stderr().contains("different bins") && mixed.stderr().contains("differ in kind"));
@@ -156,7 +156,7 @@ fn what_cannot_be_compared() {
     );
     folder.write("other.json", "{\"format\": \"other\", \"version\": 1}");
     assert!(fault("diagnose other.json", 3).contains("not a latency file of straggler"));
-    // Nothing in it, and a run that ended early.
+    // A run that ended early, and a file without series.
     let whole = std::fs::read_to_string(folder.path().join(BEFORE)).unwrap();
     folder.write(
         "cut.lat",
@@ -191,12 +191,12 @@ fn files_are_merged_exactly() {
     assert!(!folder.path().join("no.lat").exists());
 }
 
-/// A measurement of one series with given labels and times in ns, in bins of 1 µs up to 10 µs.
+/// Returns a series with the given labels and times in ns, in bins of 1 µs up to 10 µs.
 fn measured(labels: Value, times: &[u64]) -> Value {
     measured_in(labels, times, 1000)
 }
 
-/// The same in bins of a given width, in ns.
+/// Like [`measured`], with bins of the given width in ns.
 fn measured_in(labels: Value, times: &[u64], width: u64) -> Value {
     let within = |ns: &&u64| **ns < 10_000;
     let mut counts: Vec<(u64, u64)> = Vec::new();
@@ -262,14 +262,15 @@ fn quantiles_outside_the_bins_are_bounds() {
     let text = folder.run("compare good.lat bad.lat").good();
     assert!(row(&text.stdout(), "p95").contains("> 10 µs"), "{}", text.stdout());
     assert!(text.stderr().contains("some quantiles lie outside the bins"), "{}", text.stderr());
-    // Somewhere between 10 and 50 µs: by 5 % and more without a doubt, by 200 % nobody knows.
+    // p95 is only known to be above 10 µs: surely a rise of 5 %, but a rise of 200 % cannot be
+    // decided.
     let tripped = folder.run("compare good.lat bad.lat --fail-if p95>+5%").ends_with(5).stderr();
     assert!(tripped.contains("a bound: the quantile lies outside the bins"), "{tripped}");
     let fault = folder.run("compare good.lat bad.lat --fail-if p95>+200%").ends_with(3).stderr();
     assert!(fault.contains("cannot be decided") && fault.contains("(> 10 µs)"), "{fault}");
     folder.run("compare good.lat bad.lat --fail-if median>+50%").good();
     folder.run("diagnose bad.lat --report bad.html").good();
-    // All of them.
+    // All trials lie beyond the bins.
     let labels = serde_json::json!({ "kernel": "ping-pong", "kind": "one-way", "size": 8 });
     file(
         &folder,
@@ -311,7 +312,7 @@ fn ranks_of_a_collective_are_one_series() {
         (&answer["groups"][0]["trials"]["count"], answer["groups"].as_array().unwrap().len()),
         (&400.into(), 1)
     );
-    // Together, and one of them.
+    // All ranks together, then one of them.
     folder.run("compare ranks.lat ranks.lat").good();
     let one = folder.run("compare ranks.lat ranks.lat --series rank1 --json").good().json();
     assert_eq!(one["series"][0]["series"], "barrier, per rank, rank 1");
@@ -328,7 +329,7 @@ fn series_are_chosen_as_they_are_typed() {
     }
 }
 
-/// Of a list, every tenth part of which is far slower for a while.
+/// Lists of times with a warm-up, a burst, alternating levels, and none of these.
 #[test]
 fn bursts_and_warm_up_of_lists_are_told() {
     let folder = Folder::new();
@@ -350,7 +351,7 @@ fn bursts_and_warm_up_of_lists_are_told() {
     }
 }
 
-/// Series of other names are chosen file by file.
+/// Series with different names can be selected for each file.
 #[test]
 fn one_series_of_each_file_is_compared() {
     let folder = Folder::new();
@@ -370,7 +371,7 @@ fn one_series_of_each_file_is_compared() {
     folder.run(&format!("{twice} --series getpid --series e")).ends_with(3).says("several series match `e`");
 }
 
-/// Pairs on nodes of two leaves, as Slurm describes them.
+/// Pairs of nodes on two leaf switches, described by a Slurm topology file.
 #[test]
 fn switches_are_compared_with_clusters() {
     let folder = Folder::new();
@@ -378,7 +379,7 @@ fn switches_are_compared_with_clusters() {
     let mut whole: Value = serde_json::from_str(&text).unwrap();
     let processes = whole["measurement"]["processes"].as_array_mut().unwrap();
     for process in processes.iter_mut() {
-        // What were two nodes are the nodes of two switches.
+        // Puts each rank on a node of its own; the two former nodes become two switches.
         let (rank, node) = (process["rank"].as_u64().unwrap(), process["node"].as_u64().unwrap());
         *process = serde_json::json!({ "rank": rank, "host": format!("n{node}{rank:02}"), "node": rank });
     }
@@ -400,7 +401,7 @@ fn switches_are_compared_with_clusters() {
     folder.run(&format!("{line} no.conf")).ends_with(3).says("cannot be read");
 }
 
-/// The same hint of several series is told once, with a line for each.
+/// A hint that applies to several series is printed once, with a line for each series.
 #[test]
 fn hints_that_say_the_same_are_told_once() {
     let folder = Folder::new();
@@ -409,13 +410,13 @@ fn hints_that_say_the_same_are_told_once() {
     file(&folder, "two.lat", &[measured_in(labels(1), &times, 50), measured_in(labels(8), &times, 50)]);
     let text = folder.run("diagnose two.lat").good().stdout();
     let says = text.lines().filter(|line| line.contains("The times have several modes.")).count();
-    // The first sentence, and the hint.
+    // Once in the first sentence, once as the hint.
     assert_eq!(says, 2, "{text}");
     assert!(text.contains("several modes. (2 series)\n   tcp, round trip, 1 B: Modes: "), "{text}");
     assert_eq!(folder.run("diagnose two.lat --json").good().json()["hints"].as_array().unwrap().len(), 2);
 }
 
-/// A file of the pairs of processes on a node each, whose trials take `median` ns.
+/// Writes a file of all pairs of `ranks` processes, one per node, whose trials take `median` ns.
 fn of_pairs(folder: &Folder, name: &str, ranks: u64, median: impl Fn(u64, u64) -> u64) {
     let text = std::fs::read_to_string(folder.path().join("fixtures/latency/pairs.lat")).unwrap();
     let mut whole: Value = serde_json::from_str(&text).unwrap();
@@ -468,14 +469,14 @@ fn merging_refuses_what_would_count_twice() {
     let same = std::fs::read(folder.path().join(BEFORE)).unwrap();
     assert_eq!(std::fs::read(folder.path().join("b.lat")).unwrap(), same);
     folder.run(&format!("measure merge {BEFORE} -o a.lat")).ends_with(2).says("<FILE>");
-    // A file that has another one in it.
+    // Merging a file with one that is already part of it.
     for (kernel, file) in [("pipe", "c.lat"), ("pipe", "d.lat")] {
         let line = format!("measure latency --kernel {kernel} --trials 20 --cycles 2 -o {file}");
         folder.run(&line).good();
     }
     folder.run("measure merge c.lat d.lat -o e.lat").good();
     folder.run("measure merge e.lat d.lat -o f.lat").ends_with(3).says("would count twice");
-    // Other processes are another placement.
+    // Files with different processes cannot be merged.
     let text = std::fs::read_to_string(folder.path().join("d.lat")).unwrap();
     let mut whole: Value = serde_json::from_str(&text).unwrap();
     whole["measurement"]["processes"].as_array_mut().unwrap().pop();
@@ -503,7 +504,7 @@ fn files_that_are_no_measurements() {
         .says("straggler measure noise -o FILE");
 }
 
-/// The example of the guide is a whole file.
+/// The example in the guide is a complete file.
 #[test]
 fn the_file_in_the_guide_can_be_read() {
     let folder = Folder::new();

@@ -1,9 +1,9 @@
-//! Measuring this machine. What it finds depends on the machine; that it adds up does not.
+//! Noise measurements. The results depend on the machine; the tests check that they are consistent.
 
 use crate::program::Folder;
 use serde_json::Value;
 
-/// A short measurement of one core that may be used.
+/// The command line of a short measurement on the first allowed core.
 fn short() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -60,12 +60,12 @@ fn one_core_and_all() {
 
 #[test]
 fn a_full_buffer_is_told() {
-    // Twice an undisturbed iteration is long enough for something to happen in 50 ms.
+    // A threshold of twice the undisturbed iteration is low enough to see detours within 50 ms.
     let line = format!("{} --threshold 2 --buffer 1 --json", short());
     let core = &Folder::new().run(&line).good().json()["cores"][0];
     assert!(core["detours"].as_u64().unwrap() <= 1, "{core}");
     if core["lost_detours"].as_u64().unwrap() > 0 {
-        // What is not known any more was not measured.
+        // The recording then ends with the last detour that was kept.
         assert!(core["length_ps"].as_u64().unwrap() < 50_000_000_000, "{core}");
     }
 }

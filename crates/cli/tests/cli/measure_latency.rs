@@ -1,4 +1,5 @@
-//! Measuring latencies. What comes out depends on the machine; that it adds up does not.
+//! Latency measurements. The results depend on the machine; the tests check that they are
+//! consistent.
 
 use crate::program::Folder;
 use std::io::{BufRead, BufReader};
@@ -101,7 +102,7 @@ fn two_hosts() {
     server.wait().unwrap();
     let answer = ended.good().json();
     assert_eq!(answer["series"][0]["count"], 100);
-    // Both run on this host, and that is no other node.
+    // Both processes run on this host, so they share a node.
     let [client_at, server_at] = [0, 1].map(|rank| &answer["processes"][rank]);
     assert_eq!(
         (&client_at["host"], &client_at["node"]),
@@ -112,7 +113,7 @@ fn two_hosts() {
     for wrong in wrong.into_iter().chain([longer]) {
         wrong.ends_with(3).says("use the --token that ");
     }
-    // The token is not kept.
+    // The file does not contain the token.
     let token = client.rsplit(' ').next().unwrap();
     let text = std::fs::read_to_string(folder.path().join("two.lat")).unwrap();
     assert!(!text.contains(token) && text.contains("--token TOKEN"), "{text}");

@@ -1,4 +1,4 @@
-//! The same mistake is told in the same words, whichever command it is made with.
+//! All commands report the same mistake in the same words.
 
 use crate::program::{Folder, NETWORK};
 

@@ -1,4 +1,4 @@
-//! Noise files of other programs: converted, and simulated as they are.
+//! Noise files of other programs, converted or simulated directly.
 
 use crate::program::{Folder, fixtures};
 

@@ -1,4 +1,4 @@
-//! The commands beside `simulate`.
+//! Commands other than `simulate`.
 
 use crate::program::Folder;
 
@@ -112,16 +112,16 @@ fn a_benchmark_measures_every_case() {
     let main = &cases[0];
     assert_eq!(main["messages"], 13 * 8192);
     assert!(main["peak_bytes"].as_u64().unwrap() > 0);
-    // Everything is counted: what is said of one process or operation is a share of the whole.
+    // Bytes per process and per operation are the peak divided by their number.
     let whole = main["peak_bytes"].as_f64().unwrap();
-    // A number that went through JSON may differ in its last bit.
+    // Numbers may differ in the last bit after a round trip through JSON.
     let same = |a: f64, b: f64| assert!((a - b).abs() < b * 1e-12, "{a} {b}");
     same(main["bytes_per_process"].as_f64().unwrap(), whole / 8192.0);
     let graph = cases.iter().find(|measured| measured["case"]["workload"] == "graph").unwrap();
     let each = |key: &str| graph["graph"][key].as_f64().unwrap();
     same(each("bytes_per_operation"), graph["peak_bytes"].as_f64().unwrap() / each("operations"));
     assert!(each("bytes_per_operation") > each("schedule_bytes_per_operation"));
-    // Computation only adds simulated time: the windows that are run stay nearly as few.
+    // Computation adds simulated time, but hardly any windows that have to run.
     let long: Vec<&serde_json::Value> =
         cases.iter().filter(|measured| measured["case"]["group"] == "computation").collect();
     let windows = |index: usize| long[index]["windows"].as_u64().unwrap();

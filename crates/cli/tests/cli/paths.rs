@@ -5,12 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// A name of that kind, with an ending.
+/// A file name that is not UTF-8, with the given ending.
 fn name(ending: &str) -> OsString {
     OsString::from_vec([b"na\xff\xfeme".as_slice(), ending.as_bytes()].concat())
 }
 
-/// Runs a line in which `@ENDING` stands for the file with that ending.
+/// Runs a command line in which `@ENDING` stands for [`name`] with that ending.
 fn run(folder: &Folder, line: &str) {
     let (before, rest) = line.split_once('@').unwrap();
     let (ending, after) = rest.split_once(' ').unwrap_or((rest, ""));

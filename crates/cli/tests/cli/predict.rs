@@ -1,4 +1,4 @@
-//! Traces replayed: against what they took, as GOAL, in copies, with noise.
+//! Replayed traces: compared with the recorded time, as GOAL, in copies, with noise.
 
 use crate::program::{Folder, fixtures};
 use straggler_trace::format::block::HEADER;
@@ -14,13 +14,13 @@ fn a_fitted_prediction_is_close_to_the_trace() {
     assert_eq!(answer["ranks"].as_array().unwrap().len(), 4);
     assert_eq!(answer["synthetic"], true);
     assert!(answer["fit"]["flights"].as_u64().unwrap() > 0);
-    // What was saved is what was used.
+    // The saved network is the one that was used.
     let again = folder.run("predict fixtures/traces/halo --network net.toml --json").good().json();
     assert_eq!(again["predicted_seconds"], answer["predicted_seconds"]);
     assert_eq!(again["fit"], serde_json::Value::Null);
     folder.run("predict fixtures/traces/halo --network fit --save-network again.toml").good();
     folder.run("predict fixtures/traces/halo --network chic --save-network net.toml").ends_with(2);
-    // No sender waits in this trace, so nothing says where a rendezvous would begin.
+    // No sender waits in this trace, so nothing bounds the rendezvous threshold S.
     assert_eq!(answer["network"]["S"], "unlimited");
     let text = folder.run("predict fixtures/traces/halo --network net.toml").good().stdout();
     assert!(text.contains("S=unlimited)"), "{text}");
@@ -55,7 +55,7 @@ fn a_trace_survives_the_way_through_otf2() {
     folder.run("trace convert fixtures/traces/halo -o halo.otf2").good();
     let there = folder.run("trace info fixtures/traces/halo --json").good().json();
     let back = folder.run("trace info halo.otf2 --json").good().json();
-    // Prepared operations come back as nonblocking ones: OTF2 does not tell which were begun.
+    // Persistent operations come back as nonblocking ones: OTF2 does not record which were persistent.
     for function in ["MPI_Init", "MPI_Allreduce", "MPI_Waitall", "MPI_Comm_split"] {
         for rank in 0..4 {
             let calls =
@@ -91,7 +91,7 @@ fn what_does_not_fit_together_is_refused() {
     folder.run(&format!("{goal} --only p2p")).ends_with(2).says("--only");
 }
 
-/// A trace of which rank 1 was killed: its last calls are missing, and its stream has no end.
+/// Writes a trace whose rank 1 was killed: its last calls and the end of its stream are missing.
 fn killed(folder: &Folder) {
     let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
     let run = folder.path().join("run");
@@ -151,7 +151,7 @@ fn ranks_that_lost_their_cores_are_told() {
     assert_eq!((&answer["disturbed"]["ranks"], &answer["disturbed"]["worst_rank"]), (&1.into(), &2.into()));
     let checked = folder.run("trace check run").good().stdout();
     assert!(checked.contains("warning: 1 rank lost its core to other work"), "{checked}");
-    // And so does every page.
+    // Every page shows the warning, too.
     folder.run("trace show run --report show.html").good();
     folder.run("assess none --trace run --copies 1 --network chic -o a").good();
     for page in ["show.html", "a/report.html"] {
@@ -160,13 +160,13 @@ fn ranks_that_lost_their_cores_are_told() {
         let said = page.warnings.iter().any(|line| line.starts_with("1 rank lost its core to other work"));
         assert!(said, "{:?}", page.warnings);
     }
-    // And a name in a file says nothing to the terminal.
+    // Control characters in a name are escaped on the terminal.
     let info =
         folder.run("trace info run").good().says("rank 2 for 45 % of the run (70 preemptions)").stdout();
     assert!(info.contains("node\\u{1b}[2J\\nerror: nothing") && !info.contains('\x1b'), "{info}");
 }
 
-/// `fit` is a name of a network wherever there is a trace; elsewhere the error says what it needs.
+/// `--network fit` works with every command that reads a trace; elsewhere the error says what it needs.
 #[test]
 fn fit_is_a_network_where_there_is_a_trace() {
     let folder = Folder::new();
@@ -186,7 +186,7 @@ fn fit_is_a_network_where_there_is_a_trace() {
     }
 }
 
-/// A stream that is missing is the fault, and is named where the result is told; what lacks its partner follows from it.
+/// The result names the missing stream as the cause, not the calls that lack a partner because of it.
 #[test]
 fn a_missing_stream_is_named_with_the_result() {
     let folder = Folder::new();

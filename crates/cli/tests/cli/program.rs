@@ -30,7 +30,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// With what an installed program has: the files that it writes itself.
+    /// A folder with the example files that the program itself writes, as for an installed program.
     pub fn installed() -> Folder {
         let folder = Folder(tempfile::tempdir().unwrap());
         folder.run("examples .").good();
@@ -45,7 +45,7 @@ impl Folder {
         std::fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// The names of all files besides the fixtures and the examples.
+    /// Returns the names of all files except the fixtures and the examples.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).unwrap();
         let mut names: Vec<String> =
@@ -57,7 +57,7 @@ impl Folder {
 
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
-        // Where it is set, tables and sentences wrap.
+        // COLUMNS would make tables and sentences wrap.
         command.args(line.split_whitespace()).current_dir(self.path()).env_remove("COLUMNS");
         command
     }

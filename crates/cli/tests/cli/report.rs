@@ -9,7 +9,7 @@ const NOISE: &str = "fixtures/conformance/eager-noise-00.noise";
 const NOISY: &str =
     "simulate --collective allreduce --processes 16 --network chic --noise periodic:period=1ms,duration=50us";
 
-/// The data in a report.
+/// Returns the data embedded in a report.
 fn page(folder: &Folder, name: &str) -> Page {
     let html = std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
@@ -91,7 +91,7 @@ fn finish_times_and_timelines_come_back() {
     assert_eq!(timeline.rows.len(), 16);
     let last = timeline.end.iter().copied().fold(0.0, f64::max);
     assert_eq!(Some(last as u64), answer["makespan_ps"].as_u64());
-    // Recursive doubling: log2 P rounds, everybody sends in each.
+    // Recursive doubling: log2 P rounds, in each of which every process sends.
     assert_eq!(Some(timeline.arrow_sent.len() as u64), answer["messages"].as_u64());
 }
 
@@ -106,10 +106,10 @@ fn pages_are_put_together() {
     let both = page(&folder, "both.html");
     assert_eq!(both.title, "Both");
     assert_eq!(both.charts().count(), a.charts().count() + b.charts().count());
-    // Pages are told apart by their own titles.
+    // Titles of the single pages become prefixes.
     let name = format!("{}: ", a.title);
     assert!(both.sections[0].title.starts_with(&name) && both.summary[0].starts_with(&name), "{name}");
-    // One alone stays as it is.
+    // A single page stays as it is.
     folder.run("report a.page -o c.page").good();
     assert_eq!(
         std::fs::read(folder.path().join("a.page")).unwrap(),

@@ -1,4 +1,4 @@
-//! Figures of papers: what is printed, what is written, and that an interrupted one goes on.
+//! Figures of papers: printed output, files, and resumed runs.
 
 use crate::program::Folder;
 use std::fs;
@@ -46,7 +46,7 @@ fn unknown_names_are_refused() {
     folder.run("reproduce --list --quick").ends_with(2);
 }
 
-/// docs/measured.md says what the measurements that are kept say.
+/// docs/measured.md agrees with the measurements in fixtures/measured.
 #[test]
 fn what_was_measured_here_is_in_the_document() {
     let document =
@@ -76,7 +76,8 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     assert!(table["title"].as_str().unwrap().ends_with("here from exchanges of another machine"), "{table}");
     let text = folder.run(line.trim_end_matches(" --json")).good().stdout();
     assert!(text.contains("  Exchanges of 8 B that were synthesised"), "{text}");
-    // What was published is of another machine; throughput still falls with the number of processors.
+    // The published values are of another machine, but throughput falls with the number of
+    // processors, too.
     let row = |index: usize| &table["comparisons"][index];
     assert!(row(0)["published"].is_null());
     let throughput = |index: usize| row(index)["simulated"].as_f64().unwrap();

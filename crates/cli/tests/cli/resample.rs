@@ -27,7 +27,7 @@ fn throughput_falls_because_processors_wait() {
     let last = &cases[4];
     assert_eq!(last["processors"].as_array().unwrap().len(), 32);
     assert_eq!(last["idle_ps"]["count"], 32 * 5000);
-    // Of a given processor by its own time, of the slowest by the total.
+    // A processor's throughput follows from its own time, the slowest one's from the total.
     for (time, throughput) in [
         (&last["mean_own_ps"], &last["throughput_bytes_per_second"]),
         (&last["total_ps"]["mean"], &last["slowest_throughput_bytes_per_second"]),
@@ -50,7 +50,7 @@ fn interrupts_reproduce_what_was_measured() {
     let one = &answer["one_to_one"];
     assert!(number(&one["distance"]) < number(&one["chance_distance"]), "{one}");
     assert!(answer["noise"].as_str().unwrap().starts_with("60 µs every 10 ms"));
-    // Without the interrupts it is another distribution, and that shows.
+    // Without the interrupts the distributions differ.
     let line = "resample fixtures/resampling/uninterrupted.txt --processes 2 --samples 500 --json \
                 --measured fixtures/resampling/exchanges.txt";
     let one = folder.run(line).good().json()["one_to_one"].clone();
@@ -174,7 +174,7 @@ fn bad_input_says_where() {
         .says("remove wallclock");
 }
 
-/// A measurement with messages of 8 B, those of `before.lat`, and of 1 KiB, those of `after.lat`.
+/// Writes a measurement with messages of 8 B, from `before.lat`, and of 1 KiB, from `after.lat`.
 fn of_two_sizes(folder: &Folder) {
     let read = |name: &str| -> Value {
         let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
@@ -199,7 +199,7 @@ fn the_size_chooses_among_the_messages_of_a_measurement() {
     assert_eq!(mean(&large), mean(&run("fixtures/latency/after.lat").good().json()));
     assert!(mean(&large) > mean(&small));
     assert_eq!((&large["size_bytes"], &large["warnings"]), (&1024.into(), &Value::Array(Vec::new())));
-    // Nothing typed: the smallest, and that is said.
+    // Without --size the smallest messages are used, with a warning.
     let silent = run("two.lat").good().json();
     assert_eq!((mean(&silent), &silent["size_bytes"]), (mean(&small), &8.into()));
     let said = "two.lat: messages of 8 B, the smallest, are used; --size selects others: 1 KiB";
@@ -208,7 +208,7 @@ fn the_size_chooses_among_the_messages_of_a_measurement() {
     assert!(words.stderr().contains(said) && words.stdout().contains("8 B"), "{}", words.stderr());
     let fault = run("two.lat --size 64").ends_with(3).stderr();
     assert!(fault.contains("two.lat: it has no messages of 64 B, only of 8 B and 1 KiB"), "{fault}");
-    // What it is compared with is of the same size.
+    // --size also selects the messages of the --measured file.
     let compared = run("fixtures/latency/after.lat --size 8 --measured two.lat").good().json();
     assert_eq!(mean(&compared), mean(&small));
 }

@@ -1,4 +1,4 @@
-//! The report over the network of this machine: only for whoever knows the token.
+//! Serves reports over loopback, only to clients that know the token.
 
 use crate::program::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -33,7 +33,7 @@ impl Server {
 
     fn ask(&self, request: &str) -> String {
         let mut stream = self.connect();
-        // The other side may hang up before it has read everything.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(request.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -143,7 +143,7 @@ fn slow_and_many_clients_do_not_stop_it() {
     let folder = folder();
     let server = Server::start(&folder);
     let target = format!("/?token={}", server.token);
-    // They connect, say half a line or nothing and wait; many more of them than are let in.
+    // Clients that connect, send half a line or nothing, and wait; many more than the server admits.
     let mut idle: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
     for stream in idle.iter_mut().step_by(2) {
         let _ = stream.write_all(b"GET / HT");
@@ -153,7 +153,7 @@ fn slow_and_many_clients_do_not_stop_it() {
         answers(&server.get(&target), "200");
         assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
     }
-    // The oldest made room for the others: it is closed, by an end or a reset, and does not wait for its time-out.
+    // The oldest connection was closed to make room, by an end or a reset, well before its time-out.
     let (since, mut rest) = (Instant::now(), Vec::new());
     let _ = idle[0].read_to_end(&mut rest);
     assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());

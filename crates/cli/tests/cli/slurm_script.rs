@@ -1,4 +1,4 @@
-//! Job scripts: what is asked for, what is refused, and where they go.
+//! Job scripts: requested resources, refused jobs, and where the script is written.
 
 use crate::program::Folder;
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn told(folder: &Folder, line: &str) -> Value {
     folder.run(&format!("slurm-script {line}")).good().json()
 }
 
-/// 112 bytes a process, from the one table of what runs take; with noise 132.
+/// 112 bytes for each process, 132 with noise.
 #[test]
 fn memory_follows_from_the_problem() {
     let folder = Folder::new();
@@ -103,7 +103,7 @@ fn a_file_or_stdout() {
     let written = std::fs::read_to_string(&path).unwrap();
     let first = |text: &str| text.lines().next().map(String::from);
     assert_eq!(first(&printed).as_deref(), Some("#!/bin/bash"));
-    // They differ in the command that wrote them alone.
+    // They differ only in the command that wrote them.
     let rest = |text: &str| {
         text.lines().filter(|line| !line.starts_with("#   straggler ")).collect::<Vec<_>>().join("\n")
     };

@@ -1,11 +1,12 @@
-//! Studies: the same file however often they are killed, on any number of threads, and words that fit it.
+//! Studies: the results do not depend on kills or on the number of threads, and the messages agree with
+//! them.
 
 use crate::program::Folder;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Some seconds in a build that is not optimised for speed.
+/// Takes some seconds in an unoptimised build.
 const STUDY: &str = r#"
 name = "Two systems"
 replicas = 200
@@ -45,7 +46,7 @@ fn killed_at_any_moment_and_on_any_threads_it_is_the_same_file() {
         folder.run(&format!("study run s.toml -o t{threads} --threads {threads} --quiet")).good();
         assert!(results(&folder, &format!("t{threads}")) == whole, "{threads} threads");
     }
-    // Each attempt lives a little longer than the one before, with something of a random number.
+    // Most attempts run a little longer than the one before, plus some jitter.
     let mut kills = 0;
     for (attempt, wait) in [40u64, 75, 60, 130, 110, 170, 220, 200, 300, 290].into_iter().enumerate() {
         let mut command =
@@ -64,13 +65,14 @@ fn killed_at_any_moment_and_on_any_threads_it_is_the_same_file() {
     let text = std::fs::read_to_string(folder.path().join("killed/provenance.json")).unwrap();
     let provenance: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(provenance["sessions"].as_u64().unwrap() > 2, "{provenance}");
-    // A torn tail is cut off and run again. Records are multiples of four bytes: this is no end of one.
+    // A torn tail is cut off and run again. Records are multiples of four bytes, so 101 bytes cut inside
+    // one.
     let journal = folder.path().join("killed/journal");
     let bytes = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, &bytes[..bytes.len() - 101]).unwrap();
     folder.run("study run s.toml -o killed").good().says("torn record");
     assert!(results(&folder, "killed") == whole);
-    // Run again, nothing is left to do.
+    // Another run has nothing left to do.
     folder.run("study run s.toml -o killed").good().says("already done: ");
     assert!(results(&folder, "killed") == whole);
 }
@@ -89,7 +91,7 @@ fn interrupted_it_says_how_to_go_on() {
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(text.contains("of at most 200,002 runs are saved; run the same command"), "{text}");
     assert_eq!(folder.names(), ["s", "s.toml"]);
-    // Fewer replicas are a part of it.
+    // A study with fewer replicas reuses the ones that are there.
     let text = std::fs::read_to_string(folder.path().join("s.toml")).unwrap();
     folder.write("s.toml", &text.replace("100000", "10"));
     folder.run("study run s.toml").good().says("already done: ");
@@ -120,7 +122,7 @@ fn another_study_in_the_folder_is_refused() {
     assert!(results(&folder, "s") != before);
 }
 
-/// Results of before must not be taken for those of a study that was begun in their place.
+/// Old results must not be taken for those of a new study in the same folder.
 #[test]
 fn old_results_go_when_a_new_study_begins() {
     let folder = study(
@@ -146,7 +148,7 @@ fn old_results_go_when_a_new_study_begins() {
     assert!(!folder.path().join("s/report.html").exists());
 }
 
-/// Results are believed only if their checksum agrees; the journal has them all.
+/// Results with a wrong checksum are refused and restored from the journal.
 #[test]
 fn damaged_results_are_refused_and_written_again() {
     let folder = study(
@@ -224,7 +226,7 @@ fn what_is_shown_is_what_was_found() {
             let mut times: Vec<u64> = rows
                 .iter()
                 .filter(|row| {
-                    // A comma in the noise makes two cells of it.
+                    // A noise description with a comma was split into two cells.
                     let (noise, behind) = if row.len() == 13 {
                         (row[6].to_string(), 7)
                     } else {
@@ -262,7 +264,7 @@ fn what_is_shown_is_what_was_found() {
     folder.run("study export s -o summary.csv --summary").good();
     let summary = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
     assert_eq!(summary.lines().count(), 1 + 8 * 6);
-    // The page of the folder is the page of the study, made anew from the results where it is gone.
+    // `report` on the folder uses the study's page, or rebuilds it from the results if it is missing.
     let page = folder.run("report s -o one.html --json").good().json();
     assert_eq!((page["sections"].as_u64(), page["charts"].as_u64()), (Some(4), Some(12)));
     std::fs::remove_file(folder.path().join("s/study.page")).unwrap();
@@ -306,7 +308,8 @@ fn a_sweep_adds_to_the_top_level() {
     assert!(checked.contains("Run: x."), "{checked}");
 }
 
-/// Killed between the two files, or the file lost: the next run writes it.
+/// The next run restores provenance.json if it is missing, for instance after a kill before it was
+/// written.
 #[test]
 fn a_lost_provenance_is_written_again() {
     let folder =
@@ -358,7 +361,7 @@ fn long_work_is_announced() {
     assert!(said.contains("fewer replicas or processes, or until-ci, reduce it"), "{said}");
 }
 
-/// Copies of a trace and the network that was fitted from it are in all that a study says.
+/// All output of a study names the copies of a trace and the network fitted to it.
 #[test]
 fn traces_in_studies_tell_copies_and_network() {
     let folder =
@@ -384,7 +387,7 @@ fn traces_in_studies_tell_copies_and_network() {
     assert!(columns.flatten().any(|column| column.name == "copies"));
 }
 
-/// A number of rows says what a row is.
+/// Wherever rows are counted, the text says what a row is.
 #[test]
 fn rows_are_explained_where_they_are_counted() {
     let folder =
@@ -402,7 +405,7 @@ fn rows_are_explained_where_they_are_counted() {
         .says("2 rows in points.csv: one for each point");
 }
 
-/// A point with measured latencies has the makespans that `simulate` gives it.
+/// A point with measured latencies has the same makespans as in `simulate`.
 #[test]
 fn measured_latencies_are_drawn_as_simulate_draws_them() {
     let folder = study(

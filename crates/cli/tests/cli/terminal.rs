@@ -1,4 +1,4 @@
-//! What is printed fits the terminal: COLUMNS states its width.
+//! Output fits the terminal's width, which COLUMNS states.
 
 use crate::program::Folder;
 
@@ -14,7 +14,7 @@ fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// Everything that is a number, in any order.
+/// Returns all numbers in a text, sorted.
 fn numbers(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text
         .split_whitespace()
@@ -42,7 +42,7 @@ fn tables_and_sentences_fit() {
     }
 }
 
-/// A wide terminal, or none, changes nothing, and neither does a width that is no number.
+/// A wide terminal, no terminal, or an invalid width leaves the output unwrapped.
 #[test]
 fn what_fits_is_as_in_a_file() {
     let folder = Folder::new();
@@ -52,7 +52,7 @@ fn what_fits_is_as_in_a_file() {
     }
 }
 
-/// Files and scripts that go to stdout are for programs.
+/// Files and scripts on stdout are for programs and are never wrapped.
 #[test]
 fn files_are_never_wrapped() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Traces: shown, checked, merged, converted; and what is said of bad ones.
+//! Showing, checking, merging and converting traces, and the errors for bad ones.
 
 use crate::program::{Ended, Folder, fixtures};
 use serde_json::Value;
@@ -10,7 +10,7 @@ fn stream(rank: u32) -> PathBuf {
     fixtures().join(format!("traces/halo/rank-{rank:06}.trace"))
 }
 
-/// A copy of the fixture that can be spoilt.
+/// Copies the fixture, so that a test can damage it.
 pub(crate) fn copy(folder: &Folder) -> PathBuf {
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
@@ -62,7 +62,7 @@ fn waits_are_told_by_pattern_and_rank() {
         let counts = ranks.iter().map(|rank| rank["patterns"][place]["count"].as_u64().unwrap());
         assert_eq!(counts.sum::<u64>(), of_all["count"].as_u64().unwrap(), "{name}");
     }
-    // 16 receives in Waitall, one in Sendrecv and one in Recv came before their sends.
+    // 16 receives in Waitall, one in Sendrecv and one in Recv were posted before their sends.
     assert_eq!(answer["patterns"][0]["count"], 18);
     for rank in ranks {
         let parts = ["computation_seconds", "waiting_seconds", "communication_seconds"];
@@ -103,7 +103,7 @@ fn waits_are_charged_to_regions_and_causes() {
         near(sum(&path[parts], "seconds"), seconds(path, "seconds"));
     }
     assert_eq!(path["ranks"].as_array().unwrap().len(), 1);
-    // What needs a simulation is not there.
+    // Transfer efficiency needs a simulation, so it is missing.
     assert_eq!(answer["efficiency"]["transfer"], Value::Null);
     assert!(folder.path().join("waits.page").exists());
     let text = folder.run("trace waits fixtures/traces/regions").good().stdout();
@@ -125,10 +125,10 @@ fn info_counts_calls_of_each_rank_and_function() {
     assert_eq!(functions["MPI_Isend"]["bytes_received"], 0);
     assert_eq!(functions["MPI_Irecv"]["bytes_received"], 2 * 14 * 1024);
     assert_eq!(functions["MPI_Isend"]["seconds"].as_f64(), Some(12.0 * 300e-9));
-    // Two records that stand for 40 unsuccessful tests each, with 8 µs inside of them.
+    // Two records that stand for 40 unsuccessful tests each, which took 8 µs.
     assert_eq!(functions["MPI_Test"]["calls"], 80);
     assert_eq!(functions["MPI_Test"]["seconds"].as_f64(), Some(16e-6));
-    // What is prepared moves nothing, what starts does.
+    // Preparing a persistent send moves no bytes; starting it does.
     assert_eq!(answer["ranks"][2]["functions"]["MPI_Send_init"]["bytes_sent"], 0);
     assert_eq!(answer["ranks"][2]["functions"]["MPI_Start"]["bytes_sent"], 2 * 4096);
     assert_eq!(answer["ranks"][1]["unknown"], serde_json::json!({}));
@@ -202,7 +202,7 @@ fn regions_have_a_table() {
         }
     }
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 2);
-    // Where a program marks nothing there is nothing to show.
+    // A program that marks no regions gets no table.
     let none = folder.run("trace show fixtures/traces/halo").good();
     assert!(!none.stdout().contains("region"), "{}", none.stdout());
 }
@@ -211,7 +211,7 @@ fn regions_have_a_table() {
 fn nothing_is_sent_to_nobody() {
     let folder = Folder::new();
     let answer = folder.run("trace info fixtures/traces/halo --json").good().json();
-    // Of rank 1: one message of 64 bytes to rank 0, and 512 bytes to nobody.
+    // Rank 1 sends 64 bytes to rank 0, and 512 bytes to MPI_PROC_NULL.
     let sends = &answer["ranks"][1]["functions"]["MPI_Send"];
     assert_eq!((sends["calls"].as_u64(), sends["bytes_sent"].as_u64()), (Some(2), Some(64)));
 }
@@ -233,7 +233,7 @@ fn further_runs_are_named_in_order() {
     assert!(text.ends_with(named), "{text}");
     let answer = folder.run("trace info run --json").good().json();
     assert_eq!(answer["further_runs"], serde_json::json!(["run/run-2", "run/run-10"]));
-    // They are runs of their own.
+    // Each is a complete run of its own.
     assert_eq!(
         folder.run("trace info run/run-2 --json").good().json()["further_runs"],
         serde_json::json!([])
@@ -338,7 +338,7 @@ fn a_version_from_the_future_is_named() {
     std::fs::write(file(&run, 0), &bytes).unwrap();
     let ended = folder.run("trace check run --json").ends_with(5);
     finds(&ended, "error", 0, "the format has version 99");
-    // When nothing else is there, nothing can be read.
+    // If there is no other stream, nothing can be read.
     for rank in 1..4 {
         std::fs::remove_file(file(&run, rank)).unwrap();
     }
@@ -414,7 +414,7 @@ fn traces_are_converted() {
     folder.run("trace convert fixtures/traces/halo -o halo.xyz").ends_with(2).says("--to");
 }
 
-/// As recorded traces are: they hold the command line of a program.
+/// Like recorded traces, since they contain the program's command line.
 #[test]
 fn converted_traces_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
@@ -477,7 +477,7 @@ fn what_is_given_in_place_of_a_trace_is_named() {
     ] {
         folder.run(line).ends_with(3).says(text);
     }
-    // Any text is not noise.
+    // An arbitrary text file is not taken for noise.
     folder.write("passwd", "root:x:0:0:root:/root:/bin/bash\n");
     let said = folder.run("predict passwd").ends_with(3).stderr();
     assert!(!said.contains("noise"), "{said}");

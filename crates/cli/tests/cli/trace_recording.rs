@@ -25,14 +25,14 @@ fn a_command_is_run_with_the_library_and_keeps_its_code() {
     assert!(stderr.contains("nothing was recorded") && stderr.contains("mpirun -x LD_PRELOAD"), "{stderr}");
     assert_eq!(run("kill -TERM $$").0, Some(128 + 15));
     assert_eq!(run("exit 0").0, Some(0));
-    // What lies there when the command has ended is told.
+    // Reports the streams that are in the folder when the command has ended.
     let halo = fixtures().join("traces/halo");
     let (code, _, stderr) = run(&format!("cp {}/* $STRAGGLER_TRACE_DIR", halo.display()));
     assert_eq!(code, Some(0));
     assert!(stderr.contains("Recorded 4 ranks, ") && stderr.contains("bytes per call, in out"), "{stderr}");
 }
 
-/// The last line is the summary, whatever the command wrote before.
+/// The last line of stdout is the summary, whatever the command printed before.
 #[test]
 fn a_recording_is_summed_up_for_programs() {
     let folder = Folder::new();
@@ -87,7 +87,7 @@ fn what_cannot_be_recorded_is_said_with_the_mend() {
     assert_eq!(run("trace -o out info fixtures/traces/halo", "fake.so").0, Some(2));
 }
 
-/// A signal to straggler alone reaches the command, which decides.
+/// A signal sent to straggler alone is forwarded to the command, which decides how to end.
 #[test]
 fn a_signal_is_handed_on() {
     let folder = Folder::new();
@@ -109,7 +109,7 @@ fn a_signal_is_handed_on() {
     assert!(line.contains("caught"), "{line}");
 }
 
-/// Not taken for a program without MPI.
+/// The message does not blame a program without MPI.
 #[test]
 fn a_folder_that_is_removed_while_the_command_runs_is_named() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Call sites, sizes of messages and pauses, as `trace show` has them.
+//! Call sites, message sizes and pauses in `trace show`.
 
 use crate::program::{Folder, fixtures};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn messages_are_counted_by_size() {
     let pairs =
         |name: &str| list(&answer, "matrix").iter().map(|one| one[name].as_u64().unwrap()).sum::<u64>();
     assert_eq!((sum("messages"), sum("bytes")), (pairs("messages"), pairs("bytes")));
-    // 6 allreduces of 8 bytes in each row, on 4 ranks in all, and 3 of 64 bytes.
+    // On each of 4 ranks, 6 allreduces of 8 bytes in its row and 3 of 64 bytes.
     let reduced = list(&answer, "message_sizes").iter().filter(|one| one["kind"] == "MPI_Allreduce");
     let reduced: Vec<_> =
         reduced.map(|one| (one["least_bytes"].as_u64(), one["messages"].as_u64())).collect();
@@ -32,7 +32,7 @@ fn messages_are_counted_by_size() {
     assert!(text.contains("point-to-point") && text.contains("8 B up to 16 B"), "{text}");
 }
 
-/// A program that is not here: its places are offsets.
+/// If the program's file is missing, call sites are shown as offsets.
 #[test]
 fn call_sites_have_a_table() {
     let folder = Folder::new();
@@ -72,7 +72,7 @@ fn call_sites_have_a_table() {
     shown.says("/no/such/solve cannot be read here");
     let info = folder.run("trace info run").good().stdout();
     assert!(info.contains("2 in 1 module"), "{info}");
-    // What is converted keeps them.
+    // A converted trace keeps the call sites.
     folder.run("trace convert run -o copy.trace").good();
     let copy = folder.run("trace show copy.trace --json").good().json();
     assert_eq!(copy["call_sites"], answer["call_sites"]);
@@ -91,7 +91,7 @@ fn call_sites_are_asked_for_by_a_variable() {
     folder.run("trace --call-sites info run").ends_with(2);
 }
 
-/// The last tenth of the run is a pause: it counts for nothing.
+/// The last tenth of the run is a pause, which no table counts.
 #[test]
 fn pauses_are_left_out_of_the_tables() {
     let folder = Folder::new();

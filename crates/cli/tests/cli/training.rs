@@ -1,4 +1,4 @@
-//! Training jobs: what is said of known faults, and of files that are no good.
+//! Training jobs: reports on known faults, and errors for bad files.
 
 #[path = "../../../training/tests/public_jobs/folder.rs"]
 mod public_jobs;
@@ -66,7 +66,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
         (cause, shown["causes"][0]["gain"].as_f64())
     );
 
-    // Rank 6 takes 1.6 times as long since step 5, and nobody else ever.
+    // Only rank 6 takes 1.6 times as long, from step 5 on.
     let (chart, heat) = heat(&page);
     assert_eq!((heat.xs.len(), heat.ys.len(), chart.note.as_str()), (12, 8, ""));
     assert_eq!((heat.x.names[0].as_str(), heat.x.names[11].as_str()), ("0", "11"));
@@ -76,7 +76,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
         assert!((value / expected - 1.0).abs() < 0.1, "rank {rank}, step {step}: {value}");
     }
 
-    // The slow worker first, as it was and ideal: its step ends as late as both say.
+    // The slow worker comes first, recorded and ideal, and its rows end at the reported times.
     let timelines = page.charts().filter_map(|chart| match &chart.plot {
         Plot::Timeline(timeline) => Some(timeline),
         _ => None,
@@ -95,7 +95,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
     assert_eq!(folder.names(), ["job.html", "job.page"]);
 }
 
-/// A job of which single steps were recorded: a column for each of them, and an empty one where others are missing.
+/// If only some steps were recorded, each has a column, and an empty column stands for a gap.
 #[test]
 fn steps_that_are_far_apart_are_seen() {
     let folder = Folder::new();
@@ -124,7 +124,7 @@ fn steps_that_are_far_apart_are_seen() {
     }
 }
 
-/// A cause that others hide is told with what removing all of them saves, and not as worth nothing.
+/// A cause hidden by others is reported with the gain of removing all of them, not as worth nothing.
 #[test]
 fn hidden_causes_are_worth_what_all_save() {
     let folder = Folder::new();
@@ -135,12 +135,13 @@ fn hidden_causes_are_worth_what_all_save() {
     let page = page(&folder, "job.csv");
     let text = &page.sections[0].text;
     assert!(text.iter().any(|line| line.contains("removing both saves")), "{text:?}");
-    // Numbered as in the terminal, and with the same warning.
+    // The page numbers the causes and warns as the terminal does.
     assert!(text[0].starts_with("1. ") && text.iter().any(|line| line.starts_with("2. ")), "{text:?}");
     assert!(text.iter().any(|line| line.starts_with("Gains do not add up")), "{text:?}");
 }
 
-/// With several chunks a stage, recordings without the transfers that lead nowhere are refused, with what to do.
+/// With several chunks per stage, the published analysis refuses recordings without the transfers at the pipeline's
+/// ends.
 #[test]
 fn the_published_analysis_says_what_it_cannot_take() {
     let folder = Folder::new();
@@ -151,7 +152,7 @@ fn the_published_analysis_says_what_it_cannot_take() {
     folder.run("training show job.csv").good();
 }
 
-/// Where there is one stage, nobody speaks of stages.
+/// The report of a job with one stage does not mention stages.
 #[test]
 fn one_stage_is_not_spoken_of() {
     let folder = Folder::new();
@@ -161,7 +162,7 @@ fn one_stage_is_not_spoken_of() {
     assert!(!text.contains("stage"), "{text}");
 }
 
-/// AR, whose published S is 1.973, fixed and slowed again. The tables are where STRAGGLER_TRAINING_JOBS says.
+/// Fixes and slows down job AR, whose published S is 1.973. STRAGGLER_TRAINING_JOBS names the folder of the tables.
 #[test]
 fn a_public_job_is_fixed_and_slowed_again() {
     let Some(jobs) = public_jobs::folder() else { return };
@@ -196,7 +197,7 @@ fn generated_jobs_are_read_again() {
     folder.run(&line.replace("1/0:500ms", "nonsense")).ends_with(2).says("write it like 3:200ms");
 }
 
-/// Numbers that are equal up to the rounding of nanoseconds, and everything else that is the same.
+/// Compares two values: numbers up to the rounding of nanoseconds, everything else exactly.
 fn is_close(one: &serde_json::Value, other: &serde_json::Value) -> bool {
     use serde_json::Value::{Array, Number, Object};
     match (one, other) {
@@ -267,7 +268,7 @@ fn absurd_jobs_are_refused() {
     refuses("--dp 65536 --pp 1024", "are too many workers: use at most 4194304");
     refuses("--dp 65536 --pp 64 --steps 100000 --microbatches 4096", "operations are too many");
     refuses("--slow 0/0:2@20", "there is no step 20: steps are 0 to 19");
-    // One data-parallel rank has nothing to share.
+    // A single data-parallel rank needs no collectives.
     folder.run("training generate --dp 1 --steps 3 -o one.csv").good();
     let table = std::fs::read_to_string(folder.path().join("one.csv")).unwrap();
     assert!(!table.contains("reduce-scatter") && !table.contains("all-gather"));
@@ -303,7 +304,7 @@ fn files_that_are_no_good_are_named() {
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");
     folder.write("notes.json", "{\"hello\": 1}");
     folder.run("training show notes.json").ends_with(3).says("not a recording in a known format");
-    // A recorder that was killed leaves half a line: the step that it was in is left out.
+    // A killed recorder leaves half a line; its step is left out.
     folder.write("half.csv", &table[..table.len() - 700]);
     folder
         .run("training show half.csv")
@@ -322,7 +323,7 @@ fn files_that_are_no_good_are_named() {
             assert!(json["warnings"].to_string().contains(says), "{json}");
         }
     }
-    // What the recorder put beside the tables is read without being asked for.
+    // The meta.yaml that a recorder writes beside the tables is read automatically.
     std::fs::create_dir(folder.path().join("live")).unwrap();
     folder.write("live/rank-00000.csv", &table);
     folder.write("live/rank-00099.csv", table.lines().next().unwrap_or_default());
@@ -347,7 +348,7 @@ fn a_job_is_changed() {
     let fixed = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
     let won = fixed["step_seconds"].as_f64().unwrap() - fixed["changed_seconds"].as_f64().unwrap();
     assert!((won / shown["causes"][0]["seconds"].as_f64().unwrap() - 1.0).abs() < 0.02, "{fixed}");
-    // As a table it is a job like any other.
+    // The written table can be analysed like any other job.
     folder.run(&format!("training whatif {job} --fix 6 --slow 6:1.6@5 -o again.csv")).good();
     let again = folder.run("training show again.csv --json").good().json();
     assert_eq!((&again["causes"][0]["ranks"][0], &again["synthetic"]), (&6.into(), &true.into()), "{again}");
@@ -365,7 +366,7 @@ fn what_is_left_to_chance_is_drawn() {
     assert!(1.0 < at("p5") && at("p5") <= at("p50") && at("p95") <= at("max"), "{json}");
     assert_eq!(json["worst"][0]["slowdown"], json["slowdowns"]["max"]);
     assert_eq!(folder.run(&format!("{drawn} --threads 1")).good().json(), json);
-    // Of the worst draws those are named who were drawn, not those who are always hit.
+    // The worst draws name only the ranks that were drawn, not those that are always affected.
     let both = folder.run(&format!("{job} --fix all --slow any:2 --draws 5 --json")).good().json();
     assert_eq!(both["worst"][0]["ranks"].as_array().unwrap().len(), 1, "{both}");
     let noise = format!("{job} --noise periodic:rate=100Hz,duration=1ms --draws 3 --report noise.html");
@@ -400,7 +401,7 @@ fn changes_that_cannot_be_are_named() {
     }
 }
 
-/// A lost node reaches the engine: what is left is a table like any other.
+/// The table that is left after losing a node can be simulated.
 #[test]
 fn a_job_without_a_node_is_simulated() {
     let folder = Folder::new();
@@ -414,7 +415,7 @@ fn a_job_without_a_node_is_simulated() {
     let whole = folder.run(&format!("simulate {job} --network slingshot-11 --json")).good().json();
     let simulated = folder.run("simulate rest.csv --network slingshot-11 --json").good().json();
     assert_eq!(4 * simulated["processes"].as_u64().unwrap(), 3 * whole["processes"].as_u64().unwrap());
-    // Links that nobody has are refused, whoever is drawn for them.
+    // A link that no transfer uses is refused, even if one end is drawn.
     folder.run("training generate --pp 1 --steps 2 -o flat.csv").good();
     folder
         .run("training whatif flat.csv --link any-2:10")
@@ -422,7 +423,7 @@ fn a_job_without_a_node_is_simulated() {
         .says("no transfer involves only rank 2 and one other rank");
 }
 
-/// Files of a profiler are a job wherever a table is one.
+/// Every command that takes a job as a table takes profiler files, too.
 #[test]
 fn profiles_are_simulated_as_tables_are() {
     let folder = Folder::new();
@@ -443,7 +444,7 @@ fn profiles_are_simulated_as_tables_are() {
         let network = if line.starts_with("trace") { "" } else { " --network slingshot-11" };
         folder.run(&format!("{line}{network}")).good();
     }
-    // A single rank of several is a job, too, but no trace.
+    // The file of a single rank can be analysed as a job, but not as a trace.
     folder
         .run("simulate files/rank-0.json.gz --network slingshot-11")
         .ends_with(3)
@@ -459,7 +460,7 @@ fn a_job_is_simulated_as_it_is() {
     folder.run(&format!("training convert {job} -o trace")).good();
     let converted = folder.run("simulate trace --network slingshot-11 --copies 4 --json").good().json();
     assert_eq!(json["makespan_ps"], converted["makespan_ps"]);
-    // The parameters of a stage are the same however many share them.
+    // More copies share the same parameters of a stage.
     let at = |copies: u32| {
         let line = format!("simulate {job} --network slingshot-11 --copies {copies} --json");
         folder.run(&line).good().json()["makespan_ps"].as_f64().unwrap()
@@ -469,7 +470,7 @@ fn a_job_is_simulated_as_it_is() {
     assert!(text.contains("MPI_Reduce_scatter_block"), "{text}");
 }
 
-/// A generated table with other times: a function of rank, start and duration.
+/// Writes a generated table whose times `change` computes from rank, start and duration.
 fn with_times(folder: &Folder, change: impl Fn(u32, f64, f64) -> (f64, f64)) {
     folder.run("training generate --dp 4 --pp 2 --steps 6 -o good.csv").good();
     let text = std::fs::read_to_string(folder.path().join("good.csv")).unwrap();
@@ -488,7 +489,7 @@ fn with_times(folder: &Folder, change: impl Fn(u32, f64, f64) -> (f64, f64)) {
     std::fs::write(folder.path().join("changed.csv"), changed).unwrap();
 }
 
-/// Clocks and units are doubted by both analyses.
+/// Both analyses warn about clocks and units.
 #[test]
 fn the_published_analysis_warns_as_the_exact_one_does() {
     let folder = Folder::new();
@@ -508,7 +509,7 @@ fn the_published_analysis_warns_as_the_exact_one_does() {
 #[test]
 fn files_that_say_nothing_are_refused_with_the_reason() {
     let folder = Folder::new();
-    // Execution traces of PyTorch have an order, and no times.
+    // Execution traces of PyTorch contain an order, but no times.
     let trace = r#"{"schema": "1.1.0-chakra.0.0.4", "pid": 1, "nodes": [
         {"id": 1, "name": "ProfilerStep#4", "ctrl_deps": 0, "inputs": {"values": []}, "attrs": []},
         {"id": 2, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [[1, 2], 33, "allreduce"]},

@@ -1,4 +1,4 @@
-//! Training jobs as files: what is read, what is written, and how faults are typed.
+//! Training jobs as files: formats read and written, and the syntax of faults.
 
 use crate::program::Folder;
 use std::fs;
@@ -9,7 +9,7 @@ fn table(folder: &Folder) -> String {
     fs::read_to_string(folder.path().join("fixtures/training/slow-worker.csv")).unwrap()
 }
 
-/// The table with other columns of times.
+/// Returns the table with `change` applied to its time columns.
 fn with_times(table: &str, change: impl Fn(f64) -> String) -> String {
     let mut lines = table.lines();
     let mut text = format!("{}\n", lines.next().unwrap());
@@ -60,7 +60,7 @@ fn files_without_use_are_named() {
         .says("damaged.parquet: neither Parquet nor text");
     folder.write("notes.json", "{\"hello\": 1}");
     folder.run("training show notes.json").ends_with(3).says("tables of operations (Parquet, CSV)");
-    // Beside recordings, other files of a folder are left out.
+    // In a folder with recordings, other files are skipped.
     folder.run(&format!("{SMALL} --to kineto -o files")).good();
     folder.write("files/README.md", "# A job\n");
     folder.run("training show files").good().says("skipped, not recordings: README.md");
@@ -70,7 +70,7 @@ fn files_without_use_are_named() {
     folder.run("training show tables").good();
 }
 
-/// One file that cannot be read does not hide the others; it is named with its fault.
+/// An unreadable file is reported, and the others are still analysed.
 #[test]
 fn the_rest_of_a_folder_is_analysed() {
     let folder = Folder::new();
@@ -202,7 +202,8 @@ fn jobs_of_profilers_have_copies_too() {
     folder.run("training whatif files --slow 1:2 -o changed.csv").good();
 }
 
-/// Without annotations of microbatches, kernels are all there is: jobs whose ranks all communicate become traces and workloads, too.
+/// Without microbatch annotations only kernels are known. If all ranks communicate, the job can still become a trace
+/// or a workload.
 #[test]
 fn kernels_are_shown_as_a_trace_simulated_and_copied() {
     let folder = Folder::new();
@@ -224,7 +225,7 @@ fn kernels_are_shown_as_a_trace_simulated_and_copied() {
         let json = folder.run(&format!("simulate files --network slingshot-11 {more} --json")).good().json();
         json["makespan_ps"].as_f64().unwrap_or_else(|| panic!("{json}")) / 1e12
     };
-    // Three steps, whose communications take about as long on this network.
+    // Three steps, whose communication takes about as long on this network as recorded.
     let one = simulated("");
     assert!((one / (3.0 * seconds) - 1.0).abs() < 0.15, "{one} {seconds}");
     assert!((simulated("--copies 4") / one - 1.0).abs() < 0.15);
@@ -233,7 +234,7 @@ fn kernels_are_shown_as_a_trace_simulated_and_copied() {
     assert!(wide["slowdown"].as_f64().unwrap() > 1.5, "{wide}");
 }
 
-/// Files of the profiler tell where ranks are.
+/// Profiler files contain the places of ranks.
 #[test]
 fn places_of_ranks_are_read_again() {
     let folder = Folder::new();
@@ -250,7 +251,7 @@ fn places_of_ranks_are_read_again() {
     }
 }
 
-/// With two stages, half of the collectives are slow, and what is typical is slow, too.
+/// With two stages, half of the collectives are slow, so the typical ones are slow, too.
 #[test]
 fn slow_links_of_two_stages_are_not_called_harmless() {
     let folder = Folder::new();
@@ -266,7 +267,7 @@ fn slow_links_of_two_stages_are_not_called_harmless() {
     assert!(text.starts_with("The steps take 2.13 times as long as they would"), "{text}");
 }
 
-/// Whatever is wrong with a table is said with its name.
+/// Every error about a table names the file.
 #[test]
 fn faults_of_tables_name_the_file() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Traced runs that are changed and simulated again.
+//! Traced runs, changed and simulated again.
 
 use crate::program::Folder;
 use straggler_trace::format::directory;
@@ -128,7 +128,7 @@ fn a_simulated_run_is_a_trace() {
     assert!((sum(seconds(&waits["patterns"])) - sum(expected)).abs() < 1e-6);
 }
 
-/// A page is not written under the name of another format.
+/// Reports with the file name of another format are refused.
 #[test]
 fn a_report_is_a_page() {
     let folder = Folder::new();
@@ -143,7 +143,7 @@ fn a_report_is_a_page() {
 fn a_run_with_real_messages_stands_beside_the_simulated_one() {
     let folder = Folder::new();
     folder.run("whatif fixtures/traces/halo --scale all=0.5 --save-trace half").good();
-    // A trace of the same hypothesis; that it was simulated makes no difference to the comparison.
+    // A simulated trace of the same hypothesis stands in for a replayed one.
     let with = "whatif fixtures/traces/halo --scale all=0.5 --replayed half";
     let answer = folder.run(&format!("{with} --json")).good().json();
     let replayed = &answer["replayed"];
@@ -152,7 +152,7 @@ fn a_run_with_real_messages_stands_beside_the_simulated_one() {
     assert_eq!(replayed["waits"], answer["waits"]["hypothesis"]);
     let text = folder.run(with).good().stdout();
     assert!(text.contains("  replayed") && text.contains("hypothesis  replayed"), "{text}");
-    // Without a hypothesis it is the run as it was.
+    // Without a hypothesis, the comparison is with the original run.
     let answer = folder.run("whatif fixtures/traces/halo --replayed half --json").good().json();
     assert_eq!(answer["hypothesis_ps"], answer["identity_ps"]);
     assert!(answer["replayed"]["error"].as_f64().unwrap() < -0.1, "{answer:#}");

@@ -1,4 +1,4 @@
-//! The kernel on the CPU: its memory is the host's.
+//! Runs the kernel on the CPU, in the host's memory.
 
 use straggler_gpu::layout::Plan;
 use straggler_gpu::{Device, DeviceError, Kernel, Memory};
@@ -6,12 +6,12 @@ use straggler_gpu::{Device, DeviceError, Kernel, Memory};
 /// Runs the kernel's source as it was compiled for the CPU.
 #[derive(Debug)]
 pub struct Emulator {
-    /// What it says is free.
+    /// The free memory that it reports.
     bytes: u64,
     source: Source,
 }
 
-/// A way to compile the kernel's source: as plain C++, or as a GPU takes it, with threads of the CPU for those of a warp.
+/// How the kernel's source was compiled: as plain C++, or its CUDA side, with CPU threads for those of a warp.
 #[derive(Debug)]
 enum Source {
     Plain,
@@ -54,7 +54,7 @@ impl Device for Emulator {
     }
 
     fn reserve(&self, bytes: u64) -> Result<Box<dyn Memory>, DeviceError> {
-        // Nothing may depend on what memory holds at first.
+        // Garbage, since nothing may depend on the initial content.
         let words = vec![0xDEAD_BEEF_u128 << 64 | 0x1234; (bytes as usize).div_ceil(16)];
         Ok(Box::new(Words(Box::into_raw(words.into_boxed_slice()))))
     }

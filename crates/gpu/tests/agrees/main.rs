@@ -1,4 +1,4 @@
-//! The kernel gives the picoseconds of the reference engine, replica by replica and rank by rank.
+//! The kernel's finish times equal those of the reference engine to the picosecond, for every replica and rank.
 
 #![allow(unsafe_code)]
 
@@ -57,7 +57,7 @@ const NOISES: &[&str] = &[
 fn workload(collective: &str, processes: u32, bytes: u64, cycles: u32, compute: u64) -> Option<Workload> {
     let choice: Choice = collective.parse().unwrap();
     let mut job = Job::new(processes, bytes);
-    // Once and without computation, most collectives are plain.
+    // With one cycle and no computation, most collectives are plain.
     if cycles > 1 || compute > 0 {
         job.reduction = straggler_model::network::PerByte::from_ps(100);
     }
@@ -73,7 +73,7 @@ fn noise(spec: &str, phases: Phases, wallclock: bool) -> Option<Injection> {
     Some(Injection::new(spec.load(7).unwrap().sources, phases, wallclock).unwrap())
 }
 
-/// What the reference engine says.
+/// Returns the finish times of the reference engine.
 fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> Vec<Time> {
     let noise = simulation.noise.map(|noise| noise.of_replica(replica));
     let simulation =
@@ -83,7 +83,7 @@ fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> 
     run.outcome.finish
 }
 
-/// A GPU, if the machine has one: then everything runs there, too.
+/// Returns a GPU if the machine has one; then the tests run on it, too.
 fn gpu() -> Option<&'static Cuda> {
     static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
     GPU.get_or_init(|| Cuda::all().ok().and_then(|found| found.usable.into_iter().next())).as_ref()
@@ -136,8 +136,8 @@ fn every_collective_agrees_with_the_reference() {
     }
 }
 
-/// The side of the source that only a GPU takes, with its warps: uniform tables and listed ones, one word of messages and
-/// several, processes of which some do nothing.
+/// The CUDA side of the source, with emulated warps: uniform and listed tables, one and several words of messages,
+/// and processes that do nothing.
 #[test]
 fn warps_agree_with_the_reference() {
     let network = Network::parse("L=2500ns,o=1500ns,g=1000ns,G=6ns,O=1ns,S=65535").unwrap();
@@ -149,7 +149,7 @@ fn warps_agree_with_the_reference() {
         ("barrier:dissemination", 1_300, Layout::Processes),
     ];
     for (collective, processes, layout) in cases {
-        // So many that a warp looks at more chunks of marks than at once.
+        // Enough that a warp looks at more chunks of marks than it reads at once.
         let replicas = if processes > 1_000 { 8 } else { 3 };
         let compute = if processes < 64 { 2_000 } else { 0 };
         let workload = workload(collective, processes, 100, 1, compute).unwrap();
@@ -182,14 +182,14 @@ fn what_does_not_fit_says_why() {
     assert_eq!(Task::new(&small, &reference), Err(Unfit::Reference));
 }
 
-/// Replicas that would take months end on a device without a time, the others of their batch with theirs, and none goes on for
-/// ever.
+/// Replicas that would take months end without a makespan, the others of their batch end normally, and none runs
+/// forever.
 #[test]
 fn the_end_of_time_is_told() {
     let network = Network::parse("chic").unwrap();
     let eleven_days = 264 * 3_600 * 1_000_000_000;
     let workload = workload("barrier:dissemination", 8, 1, 3, eleven_days).unwrap();
-    // Detours of ten days, of which some replicas meet more than others.
+    // Detours of ten days; some replicas meet more of them than others.
     let spec = "periodic:period=36000min,duration=13700min,ranks=0";
     let rare = noise(spec, Phases::Drawn { seed: 1, replica: 0 }, false);
     let simulation = Simulation { noise: rare.as_ref(), ..Simulation::new(&network) };
@@ -203,7 +203,7 @@ fn the_end_of_time_is_told() {
     }
 }
 
-/// Any times, or round ones, so that events meet detours and each other at the same time. Receives may take none.
+/// Arbitrary times, or round ones, so that events coincide with detours and each other. Receives may cost nothing.
 fn networks() -> impl Strategy<Value = String> {
     let any = (0..5000u32, 1..3000u32, 0..3000u32, 0..3000u32, 0..20u32, 0..20u32);
     let round = (0..5u32, 1..3u32, 0..3u32, 0..3u32, Just(0), Just(0))
@@ -232,7 +232,7 @@ proptest! {
         let phases = match phases {
             0 => Phases::Drawn { seed, replica: 0 },
             1 => Phases::Together { seed, replica: 0 },
-            // Round ones meet events.
+            // Round offsets make detours coincide with events.
             _ => {
                 let apart = if seed.is_multiple_of(2) { 9_999_999 } else { 1_000_000 };
                 Phases::Given((0..40).map(|rank| Time(rank * apart)).collect())
@@ -247,7 +247,7 @@ proptest! {
         agree(&workload, &simulation, 3, Tuning { layout, rounds });
     }
 
-    /// Collectives of the usual kind under one trace, for which the kernel has lines of its own.
+    /// Collectives of the usual kind under one trace, for which the kernel has specialised code.
     #[test]
     fn plain_runs_agree_with_the_reference(
         network in networks(),
@@ -266,7 +266,7 @@ proptest! {
         agree(&workload, &simulation, 3, Tuning { rounds, ..Tuning::default() });
     }
 
-    /// Everything takes whole microseconds, or nothing: detours start where operations begin and end.
+    /// All times are whole microseconds or 0, so that detours start where operations begin and end.
     #[test]
     fn what_happens_at_the_same_time_agrees(
         (latency, os, or, g) in (0..4u32, 1..3u32, 0..2u32, 0..3u32),

@@ -1,4 +1,4 @@
-//! Devices share replicas, and what they leave runs on the CPU.
+//! Devices share replicas; replicas that they leave run on the CPU.
 
 use super::{STOP, emulator::Emulator, noise, workload};
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use straggler_model::noise::Phases;
 use straggler_model::{Network, Time};
 use straggler_sim::{Accelerator, Engine, Replicas, Simulation};
 
-/// A device that is lost after some launches.
+/// A device that fails after some launches.
 struct Doomed {
     inner: Emulator,
     left: AtomicU32,
@@ -45,7 +45,7 @@ impl Device for Doomed {
     }
 }
 
-/// So little memory that few replicas of 40 processes go at the same time.
+/// An emulator with memory for only a few replicas of 40 processes at a time.
 fn small() -> Emulator {
     Emulator::new(60_000)
 }
@@ -60,7 +60,7 @@ fn doomed(launches: u32) -> Gpus {
     Gpus::new(vec![Box::new(device)], Tuning::default())
 }
 
-/// Makespans and engines of replicas.
+/// Runs replicas; returns their makespans, finish times and engines.
 fn run(gpus: Option<&Gpus>) -> Vec<(Time, Vec<Time>, Engine)> {
     let network = Network::parse("chic").unwrap();
     let noise = noise(
@@ -130,7 +130,7 @@ fn what_a_lost_device_had_runs_on_another() {
         for (one, other) in all.iter().zip(&expected) {
             assert_eq!((one.0, &one.1), (other.0, &other.1));
         }
-        // The other one may have been quicker.
+        // No fault if the other device ran all replicas first.
         faults += gpus.faults().len();
         assert_eq!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>(), 30);
     }
@@ -206,9 +206,9 @@ fn a_study_is_the_same() {
     let gpus = Gpus::new(vec![large(), large()], Tuning::default());
     assert_eq!(study(Some(&gpus)), expected);
     assert!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>() > 100);
-    // The broadcast is sent by rendezvous.
+    // The broadcast uses rendezvous, which the kernel does not support.
     assert_eq!((gpus.unfit(), gpus.faults()), (vec![(Unfit::Rendezvous, (2, 100))], vec![]));
-    // A ring over 100 processes does not fit into the small ones.
+    // A ring over 100 processes does not fit into the small emulator.
     let small = emulators(1);
     assert_eq!(study(Some(&small)), expected);
     assert!(

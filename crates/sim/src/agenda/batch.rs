@@ -1,4 +1,4 @@
-//! An agenda in 24 bytes: at most one operation of each kind, released together. The butterfly has it.
+//! An agenda in 24 bytes, for the butterfly: at most one operation of each kind, released together.
 
 use super::Agenda;
 use super::early_pool::EarlyPool;
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
-/// At most one send, one receive and one computation, all ready at the same time. Messages that came
-/// early wait in a list of the pool that is closed to a ring, so that its last member names the first.
+/// At most one send, one receive and one computation, all ready at the same time. Early messages wait
+/// in a circular list in the pool, whose last member points to the first.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
     ready: Time,

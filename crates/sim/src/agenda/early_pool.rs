@@ -1,4 +1,4 @@
-//! Messages that came before their receives, of neighbouring processes with implicit steps.
+//! Messages that arrived before their receives, for neighbouring processes with implicit steps.
 
 use crate::message::Early;
 use crate::prefetch::prefetch;
@@ -7,11 +7,11 @@ use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 use straggler_schedule::graph::ANY;
 
-/// Each process has a list that is closed to a ring, so that its last member names the first.
+/// Each process has a circular list, whose last member points to the first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EarlyPool {
     nodes: Vec<Node>,
-    /// When the bytes of the message at each place are there, where that is not when it ran; a place beyond the list has 0.
+    /// When the bytes of the message at each place have arrived, if that is not when it ran; 0 beyond the end.
     done: Vec<Time>,
     /// Place plus one of the first free node, 0 for none.
     free: u32,
@@ -34,7 +34,7 @@ impl EarlyPool {
         &mut self.nodes[place as usize - 1]
     }
 
-    /// A place for one more. There may be as many as processes: the list grows by a quarter, not to its double.
+    /// Returns a free place. There may be as many as processes, so the list grows by a quarter instead of doubling.
     #[inline(always)]
     fn take_free(&mut self) -> u32 {
         if self.free != 0 {
@@ -49,7 +49,7 @@ impl EarlyPool {
         self.nodes.len() as u32
     }
 
-    /// Adds a message behind `last` (0: to an empty ring) and gives the new last place.
+    /// Adds a message after `last` (0: to an empty ring) and returns the new last place.
     pub(crate) fn append(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64, done: Time) -> u32 {
         let place = self.take_free();
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
@@ -75,13 +75,13 @@ impl EarlyPool {
         (place != 0).then(|| self.early(place))
     }
 
-    /// The same without returning the message; returns whether there was one.
+    /// Like [`EarlyPool::remove`], but only returns whether there was a match.
     #[inline(always)]
     pub(crate) fn discard(&mut self, last: &mut u32, source: Rank, tag: Tag) -> bool {
         self.unlink(last, source, tag) != 0
     }
 
-    /// Takes the first match out of the ring that ends at `last`; gives its place, which is free now, or 0.
+    /// Removes the first match from the ring that ends at `last`. Returns its place, which is now free, or 0.
     #[inline(never)]
     fn unlink(&mut self, last: &mut u32, source: Rank, tag: Tag) -> u32 {
         let mut before = *last;
@@ -104,7 +104,7 @@ impl EarlyPool {
         }
     }
 
-    /// Asks for the memory of the last member of a ring.
+    /// Prefetches the last member of a ring.
     #[inline(always)]
     pub(crate) fn prefetch(&self, last: u32) {
         if last != 0

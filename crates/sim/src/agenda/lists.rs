@@ -1,10 +1,10 @@
-//! Short lists of many processes in memory that they share: a list is two numbers, and a process that lists little
-//! never asks the system for memory.
+//! Short lists of many processes in shared memory. A list is two numbers, and short lists need no allocation of their
+//! own.
 
 use crate::prefetch::prefetch_at;
 use serde::{Deserialize, Serialize};
 
-/// What the lists of one kind lie in.
+/// Storage for the lists of one kind.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Slab<T> {
     nodes: Vec<Node<T>>,
@@ -19,7 +19,7 @@ struct Node<T> {
     next: u32,
 }
 
-/// A list, first in, first out. Its members lie in a slab.
+/// A first-in, first-out list, stored in a slab.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct List {
     /// Place plus one, 0 for none.
@@ -72,7 +72,7 @@ impl List {
         self.first == 0
     }
 
-    /// Asks for the memory of the first member.
+    /// Prefetches the first member.
     #[inline(always)]
     pub fn prefetch<T>(self, slab: &Slab<T>) {
         if self.first != 0 {
@@ -96,7 +96,7 @@ impl List {
         self.last = place;
     }
 
-    /// Where the first member is.
+    /// A cursor at the first member.
     #[inline(always)]
     pub fn start(self) -> Cursor {
         Cursor { before: 0, at: self.first }
@@ -107,13 +107,13 @@ impl List {
         if self.first == 0 { None } else { Some(self.pop_known(slab)) }
     }
 
-    /// Removes the first member; there is one.
+    /// Removes the first member, which must exist.
     #[inline(always)]
     pub fn pop_known<T: Copy>(&mut self, slab: &mut Slab<T>) -> T {
         self.remove(slab, self.start())
     }
 
-    /// Removes the member at the cursor; there is one.
+    /// Removes the member at the cursor, which must exist.
     #[inline(always)]
     pub fn remove<T: Copy>(&mut self, slab: &mut Slab<T>, Cursor { before, at }: Cursor) -> T {
         let free = slab.free;
@@ -132,7 +132,7 @@ impl List {
         item
     }
 
-    /// Inserts before the cursor, or at the end where that has passed the last member.
+    /// Inserts before the cursor, or at the end if the cursor is past the last member.
     pub fn insert<T: Copy>(&mut self, slab: &mut Slab<T>, Cursor { before, at }: Cursor, item: T) {
         let place = slab.add(item, at);
         if before == 0 {
@@ -145,8 +145,8 @@ impl List {
         }
     }
 
-    /// Walks to the first member that `is_it`, or to the end: where it stopped, and whether that took more than `limit`
-    /// steps.
+    /// Finds the first member for which `is_it` holds. Returns a cursor to it, or past the end, and whether the
+    /// search took more than `limit` steps.
     #[inline(always)]
     pub fn find<T: Copy>(self, slab: &Slab<T>, limit: u32, is_it: impl Fn(&T) -> bool) -> (Cursor, bool) {
         let mut cursor = self.start();
@@ -174,13 +174,13 @@ impl List {
 }
 
 impl Cursor {
-    /// The member there, unless the last was passed.
+    /// The member at the cursor, or None past the end.
     #[inline(always)]
     pub fn item<T: Copy>(self, slab: &Slab<T>) -> Option<&T> {
         if self.at == 0 { None } else { Some(&slab.node(self.at).item) }
     }
 
-    /// The member before.
+    /// The member before the cursor.
     #[inline(always)]
     pub fn previous<T: Copy>(self, slab: &Slab<T>) -> Option<&T> {
         if self.before == 0 { None } else { Some(&slab.node(self.before).item) }
@@ -193,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Lists that share a slab give what queues of their own give.
+        /// Lists that share a slab behave like separate queues.
         #[test]
         fn equals_queues(steps in prop::collection::vec((0usize..3, 0u8..4, 0u32..5), 1..200)) {
             let mut slab = Slab::default();

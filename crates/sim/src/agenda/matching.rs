@@ -1,4 +1,4 @@
-//! First posted and first arrived win: queues searched by source and tag, with wildcards.
+//! Queues searched by source and tag, with wildcards. The entry that came first wins.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -9,7 +9,7 @@ use straggler_schedule::graph::ANY;
 /// Queues longer than this are indexed.
 const LONG: usize = 32;
 
-/// Whether a receive's pattern takes a message, or two of either kind meet: a wildcard meets everything.
+/// Whether two patterns, or a pattern and a message, match. A wildcard matches everything.
 #[inline(always)]
 pub(super) fn meet(one: (Rank, Tag), other: (Rank, Tag)) -> bool {
     one.0 == other.0 && one.1 == other.1 || meet_by_wildcard(one, other)
@@ -21,21 +21,21 @@ fn meet_by_wildcard((source, tag): (Rank, Tag), (other_source, other_tag): (Rank
         && (tag == other_tag || tag == ANY || other_tag == ANY)
 }
 
-/// Receives or messages in the order they came, each with its source and tag. The first `IN_PLACE` lie
-/// with their process.
+/// Receives or messages in the order they came, each with its source and tag. The first `IN_PLACE` are
+/// stored inline.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum MatchQueue<T, const IN_PLACE: usize> {
     Short(SmallVec<[((Rank, Tag), T); IN_PLACE]>),
     Long(Box<Indexed<T>>),
 }
 
-/// An index over many: by number of arrival, and by exact source and tag.
+/// An index over many entries: by arrival number, and by exact source and tag.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Indexed<T> {
     next: u64,
     all: BTreeMap<u64, ((Rank, Tag), T)>,
     exact: HashMap<(Rank, Tag), VecDeque<u64>>,
-    /// Those with a wildcard.
+    /// Numbers of the entries with a wildcard.
     wild: BTreeSet<u64>,
 }
 
@@ -60,7 +60,7 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
         }
     }
 
-    /// Takes the first that meets `pattern`.
+    /// Takes the first entry that matches `pattern`.
     #[inline]
     pub fn take(&mut self, pattern: (Rank, Tag)) -> Option<T> {
         match self {
@@ -99,7 +99,7 @@ impl<T: Copy> Indexed<T> {
         self.all.is_empty()
     }
 
-    /// In the order they came.
+    /// The entries in the order they came.
     pub fn items(&self) -> impl Iterator<Item = T> + '_ {
         self.all.values().map(|&(_, item)| item)
     }
@@ -115,8 +115,8 @@ impl<T: Copy> Indexed<T> {
         }
     }
 
-    /// The number of the first that meets `pattern`. A pattern with a wildcard looks through all; an
-    /// exact one at the first of its own kind and at those with wildcards.
+    /// The number of the first entry that matches `pattern`. A pattern with a wildcard searches all
+    /// entries; an exact one checks the first with the same source and tag, and those with wildcards.
     fn find(&self, pattern: (Rank, Tag)) -> Option<u64> {
         let meets = |number: &u64| self.all.get(number).is_some_and(|(known, _)| meet(*known, pattern));
         if pattern.0 == ANY || pattern.1 == ANY {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Long queues give what a plain list gives.
+        /// Long queues behave like a plain list.
         #[test]
         fn equals_a_list(steps in prop::collection::vec((any::<bool>(), value(), value()), 1..400)) {
             let mut queue: MatchQueue<usize, 2> = MatchQueue::default();

@@ -9,7 +9,7 @@ use straggler_schedule::OperationKind;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
-    /// For a receive the time it is posted; for the others not before this.
+    /// For a receive, the time it is posted; for others, the earliest time they may run.
     pub ready: Time,
     pub created: Time,
     pub id: u32,
@@ -29,8 +29,8 @@ impl Pending {
         Key { eligible, created: self.created, class: self.kind.into(), order: u64::from(self.id) }
     }
 
-    /// Whether this operation goes before another of its kind under any free times. A receive waits for nothing but
-    /// its own time; others may find that their CPU and NIC are busy until both are ready.
+    /// Whether this operation runs before another of its kind whatever the free times are. A receive waits only for
+    /// its own time; other operations may find their CPU or NIC busy until both are ready.
     #[inline(always)]
     pub fn always_before(&self, other: &Pending) -> bool {
         if self.kind == OperationKind::Recv {
@@ -41,7 +41,7 @@ impl Pending {
             && (self.created < other.created || self.created == other.created && self.id < other.id)
     }
 
-    /// Whether this operation goes before another of its kind on a host that is always free.
+    /// Whether this operation runs before another of its kind on a host that is always free.
     #[inline(always)]
     pub fn stands_before(&self, other: &Pending) -> bool {
         (self.ready, self.created, self.id) < (other.ready, other.created, other.id)

@@ -1,9 +1,9 @@
 //! The agenda of a process that may have anything ready.
 //!
-//! Ready operations stand in a line for each kind, in the order in which they will run whatever happens meanwhile: then
-//! only the heads of the three lines can be next. A line has such an order while its operations want the same CPU and
-//! NIC and became ready in the order in which they were created, which is nearly always so. What does not fit goes
-//! into [`Unordered`], until nothing is left there.
+//! Ready operations wait in one line per kind, in an order that nothing can change, so only the heads of the three
+//! lines can run next. A line has such an order while its operations use the same CPU and NIC and became ready in the
+//! order in which they were created, which is nearly always true. Otherwise all ready operations move to
+//! [`Unordered`], until none is left there.
 
 use super::Agenda;
 use super::lists::{List, Slab};
@@ -19,19 +19,19 @@ use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
-/// Looking further than this through posted receives or early messages makes an index of them.
+/// A longer search than this through posted receives or early messages makes an index of them.
 const FAR: u32 = 32;
-/// Looking further than this for the place of a ready operation gives the lines up.
+/// A longer search than this for the place of a ready operation abandons the lines.
 const NEAR: u32 = 24;
 
 /// Ready operations, posted receives and early messages of one process.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Queues {
-    /// The heads of the lines: sends, receives, computations. One that is not there is never ready.
+    /// The heads of the lines: sends, receives, computations. A missing head has the ready time [`Time::NEVER`].
     heads: [Pending; 3],
-    /// Those behind the heads.
+    /// The operations behind the heads.
     lines: [List; 3],
-    /// The first posted receive, if there is one, and those behind it.
+    /// The first posted receive, if there is one; `posted` has those behind it.
     first: Posted,
     posted: List,
     early: List,
@@ -39,24 +39,24 @@ pub struct Queues {
     sent: u32,
     /// One bit for each line that has a head, or [`UNORDERED`].
     present: u8,
-    /// Whether `first` is there.
+    /// Whether `first` is in use.
     has_first: bool,
 }
 
 /// Set while ready operations are in [`More`] instead of the lines.
 const UNORDERED: u8 = 1 << 3;
 
-/// What few processes need.
+/// State that few processes need.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct More {
     ready: Unordered,
-    /// While it has any, all posted receives are here.
+    /// If not empty, contains all posted receives.
     posted: Indexed<u32>,
-    /// While it has any, all early messages are here.
+    /// If not empty, contains all early messages.
     early: Indexed<Early>,
 }
 
-/// What the queues of neighbouring processes lie in.
+/// Storage for the queues of neighbouring processes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct QueuePool {
     ready: Slab<Pending>,
@@ -70,7 +70,7 @@ struct Posted {
     id: u32,
 }
 
-/// At most one send and at most one receive, which became ready by one event.
+/// At most one send and one receive that the same event made ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pair {
     pub send: u32,
@@ -103,7 +103,7 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// An operation that is not alone: finds its place, or gives the lines up.
+    /// Inserts an operation into a line that is not empty, or abandons the lines.
     #[inline(never)]
     fn insert(&mut self, pool: &mut QueuePool, pending: Pending) {
         if self.present & UNORDERED != 0 {
@@ -154,7 +154,7 @@ impl Queues {
         ]
     }
 
-    /// The line whose head runs at `t`: of those that may, the one created first, then by kind.
+    /// The line whose head runs at `t`: the one created first, then by kind.
     #[inline(always)]
     fn line_at(&self, t: Time, host: &impl Host) -> usize {
         let created = |line: usize| self.heads[line].created;
@@ -210,21 +210,21 @@ impl Queues {
         early
     }
 
-    /// Whether nothing is ready, no receive waits for its message, and no message for its receive.
+    /// Whether there are no ready operations, posted receives or early messages.
     pub(crate) fn is_empty(&self) -> bool {
         let nothing = self.present == 0 && !self.has_first && self.posted.is_empty() && self.early.is_empty();
         nothing && self.more.is_none()
     }
 
-    /// Posts a receive while no message can be here.
+    /// Posts a receive when there are no early messages.
     #[inline(always)]
     pub(crate) fn post_before_all(&mut self, pool: &mut QueuePool, id: u32, source: Rank, tag: Tag) {
         debug_assert!(self.early.is_empty());
         self.push_posted(pool, Posted { pattern: (source, tag), id });
     }
 
-    /// The send and the receive that are ready, if nothing else is and both became so by the same event: their time and
-    /// their numbers.
+    /// The send and the receive that are ready, with their ready time, if nothing else is and the same event made
+    /// both ready.
     #[inline(always)]
     pub(crate) fn pair(&self) -> Option<(Time, Pair)> {
         let [send, recv, _] = &self.heads;
@@ -239,7 +239,7 @@ impl Queues {
         }
     }
 
-    /// Makes a send and a receive ready while nothing else is.
+    /// Makes a send and a receive ready when nothing else is.
     #[inline(always)]
     pub(crate) fn set_pair(&mut self, ready: Time, created: Time, pair: Pair) {
         debug_assert_eq!(self.present, 0);
@@ -251,7 +251,7 @@ impl Queues {
         }
     }
 
-    /// Takes what `pair` has found.
+    /// Takes the operations that `pair` has found.
     #[inline(always)]
     pub(crate) fn take_pair(&mut self) {
         self.present = 0;
@@ -259,7 +259,7 @@ impl Queues {
         self.heads[1].ready = Time::NEVER;
     }
 
-    /// The posted receive that a message completes.
+    /// Takes the posted receive that a message completes.
     #[inline(always)]
     pub(crate) fn take_posted(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
         if !(self.has_first && meet(self.first.pattern, pattern)) {
@@ -274,7 +274,7 @@ impl Queues {
         Some(id)
     }
 
-    /// The same, for one that is not the first.
+    /// Like [`Queues::take_posted`], for a receive that is not the first.
     #[inline(never)]
     fn take_later(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
         if let Some(more) = &mut self.more
@@ -375,7 +375,7 @@ impl Agenda for Queues {
         if self.present & UNORDERED != 0 {
             return self.take_unordered();
         }
-        // One branch for each kind, so that what follows knows it.
+        // One branch for each kind, so that it is a constant in the code that follows.
         match self.line_at(t, host) {
             0 => (OperationKind::Send, self.take_head(pool, 0)),
             1 => (OperationKind::Recv, self.take_head(pool, 1)),

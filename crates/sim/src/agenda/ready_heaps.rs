@@ -1,4 +1,4 @@
-//! Many ready operations of one process.
+//! Ready operations of one process in heaps, for processes with many.
 
 use super::pending::Pending;
 use super::two_heaps::TwoHeaps;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
-/// What operations wait for besides their own time.
+/// The resources an operation waits for: its kind, CPU and NIC.
 type Lane = (OperationKind, u8, u8);
 
 /// The ready operations of a process, by lane.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ReadyHeaps {
     lanes: Vec<(Lane, TwoHeaps)>,
-    /// What the last search found, and in which lane.
+    /// The result of the last search: lane, key and operation.
     found: Option<(usize, Key, u32)>,
 }
 
-/// When a lane is free. A receive waits for nothing but its own time.
+/// When the resources of a lane are free. A receive waits only for its own time.
 fn free(host: &impl Host, (kind, cpu, nic): Lane) -> Time {
     match kind {
         OperationKind::Send => rules::send_eligible(host, cpu, nic, Time::ZERO),
@@ -39,7 +39,7 @@ impl ReadyHeaps {
         self.lanes[index].1.push(pending.ready, pending.created, u64::from(pending.id), pending.id);
     }
 
-    /// Finds the operation with the smallest key; gives its eligible time.
+    /// Finds the operation with the smallest key. Returns its eligible time.
     pub fn find(&mut self, host: &impl Host) -> Time {
         self.found = None;
         for (index, (lane, heaps)) in self.lanes.iter_mut().enumerate() {
@@ -53,12 +53,12 @@ impl ReadyHeaps {
         self.found.map_or(Time::NEVER, |(_, key, _)| key.eligible)
     }
 
-    /// The key of what the last search found.
+    /// The key of the operation that the last search found.
     pub fn key(&self) -> Key {
         self.found.map_or(Key::LAST, |(_, key, _)| key)
     }
 
-    /// Removes what the last search found; there was something.
+    /// Removes the operation that the last search found, which must exist.
     pub fn remove_found(&mut self) -> (OperationKind, u32) {
         let Some((index, _, id)) = self.found.take() else {
             debug_assert!(false, "nothing was found");

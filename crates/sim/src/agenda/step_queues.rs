@@ -1,5 +1,5 @@
-//! The agenda of an implicit schedule with nonblocking calls: one step is ready at a time, while receives
-//! of several may be posted.
+//! The agenda of an implicit schedule with nonblocking calls: only one step is ready at a time, but
+//! receives of several steps may be posted.
 
 use super::Agenda;
 use super::matching::MatchQueue;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
-/// A step becomes ready only when all operations of the one before have started, so that the operations
-/// that are ready always belong to one step.
+/// A step becomes ready only when all operations of the one before have started, so all ready operations
+/// belong to one step.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct StepQueues {
     ready: Time,

@@ -1,5 +1,6 @@
 //! The local operations of one step, which become ready together: at most one send, one receive and one
-//! computation. The agendas of implicit schedules keep a ready time and a bit for each that has not run.
+//! computation. The agendas of implicit schedules keep one ready time and a bit for each operation that
+//! has not run.
 
 use crate::host::Host;
 use crate::order::Key;
@@ -11,13 +12,13 @@ pub(crate) const SEND: u8 = 1 << OperationKind::Send as u8;
 pub(crate) const RECV: u8 = 1 << OperationKind::Recv as u8;
 pub(crate) const CALC: u8 = 1 << OperationKind::Calc as u8;
 
-/// When the first may run; [`Time::NEVER`]: none is left.
+/// When the first operation may run; [`Time::NEVER`] if none is left.
 #[inline(always)]
 pub(crate) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
     if pending == 0 {
         Time::NEVER
     } else if pending & RECV != 0 {
-        // Not later than the others: they wait for the CPU besides.
+        // Never later than the others, which also wait for the CPU.
         ready
     } else if pending & SEND != 0 {
         let send = rules::send_eligible(host, 0, 0, ready);
@@ -27,7 +28,7 @@ pub(crate) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
     }
 }
 
-/// Takes the one that runs at `t`, which `next` has just given.
+/// Takes the operation that runs at `t`, the time that `next` has just returned.
 #[inline(always)]
 pub(crate) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> OperationKind {
     let kind = if *pending & SEND != 0 && rules::send_eligible(host, 0, 0, ready) == t {
@@ -41,7 +42,7 @@ pub(crate) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> 
     kind
 }
 
-/// The key of the one that runs next, by the model's order.
+/// The key of the operation that runs next, by the model's order.
 pub(crate) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> Key {
     let candidates = [
         (SEND, rules::send_eligible(host, 0, 0, ready), OperationKind::Send),
@@ -51,6 +52,6 @@ pub(crate) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> 
     let left = candidates.into_iter().filter(|(bit, ..)| pending & bit != 0);
     let first = left.map(|(_, t, kind)| (t, kind)).min();
     let (eligible, kind) = first.unwrap_or((Time::NEVER, OperationKind::Calc));
-    // Of one step there is one of a class, so the class settles the order.
+    // A step has at most one operation of each class, so the class decides the order.
     Key { eligible, created, class: kind.into(), order: kind as u64 }
 }

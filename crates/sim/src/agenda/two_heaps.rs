@@ -1,6 +1,6 @@
 //! Events that wait for the same resource, each found in logarithmic time.
 //!
-//! An event's eligible time is the later of its own and of the time its resource is free. So there are two
+//! An event is eligible at its own time or when its resource is free, whichever is later. So there are two
 //! heaps: events that wait for their own time, and events that only wait for the resource, which are all
 //! eligible at once and ordered by the rest of the key. Free times only grow, so events move from the
 //! first heap to the second and never back.
@@ -19,7 +19,7 @@ pub(crate) struct TwoHeaps {
     eligible: BinaryHeap<Reverse<Rest>>,
 }
 
-/// What is first.
+/// The first event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
     pub eligible: Time,
@@ -33,7 +33,7 @@ impl TwoHeaps {
         self.waiting.push(Reverse((own, (created, order, payload))));
     }
 
-    /// The first event while the resource is busy until `free`, which never decreases.
+    /// The first event if the resource is busy until `free`, which must never decrease.
     pub fn first(&mut self, free: Time) -> Option<First> {
         while let Some(&Reverse((own, rest))) = self.waiting.peek()
             && own <= free
@@ -49,7 +49,7 @@ impl TwoHeaps {
         Some(First { eligible, created, order, payload })
     }
 
-    /// Removes what `first` has just found.
+    /// Removes the event that `first` has just found.
     pub fn pop(&mut self) {
         if self.eligible.pop().is_none() {
             self.waiting.pop();

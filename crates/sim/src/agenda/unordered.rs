@@ -1,5 +1,5 @@
-//! Ready operations of one process that no fixed order fits: on several lanes, or completed out of order. Looked
-//! through while few, in heaps when many.
+//! Ready operations of one process without a fixed order: on several lanes, or completed out of order. A list
+//! while there are few, heaps when there are many.
 
 use super::pending::Pending;
 use super::ready_heaps::ReadyHeaps;
@@ -15,7 +15,7 @@ const LONG: usize = 24;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Unordered {
     pending: Vec<Pending>,
-    /// Where `next` found the first of them.
+    /// The place of the first operation, found by `next`.
     first: usize,
     heaps: Option<Box<ReadyHeaps>>,
 }
@@ -37,7 +37,7 @@ impl Unordered {
         }
     }
 
-    /// When the first may run; [`Time::NEVER`]: there is none.
+    /// When the first operation may run; [`Time::NEVER`] if there is none.
     pub fn next(&mut self, host: &impl Host) -> Time {
         if let Some(heaps) = &mut self.heaps {
             return heaps.find(host);
@@ -52,7 +52,7 @@ impl Unordered {
         least.eligible
     }
 
-    /// The key of what `next` has found.
+    /// The key of the operation that `next` has found.
     pub fn key(&self, host: &impl Host) -> Key {
         match &self.heaps {
             Some(heaps) => heaps.key(),
@@ -60,7 +60,7 @@ impl Unordered {
         }
     }
 
-    /// Takes what `next` has found.
+    /// Takes the operation that `next` has found.
     pub fn take(&mut self) -> (OperationKind, u32) {
         let Some(heaps) = &mut self.heaps else {
             let Pending { kind, id, .. } = self.pending.swap_remove(self.first);

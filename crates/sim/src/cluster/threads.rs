@@ -7,10 +7,10 @@ use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 /// Sender and bytes.
 type Letter = (u32, Vec<u8>);
 
-/// What the members share.
+/// State shared by the members.
 struct Room {
     barrier: Barrier,
-    /// By receiver.
+    /// By receiver, as is `told`.
     letters: Vec<Mutex<Vec<Letter>>>,
     told: Vec<Mutex<VecDeque<Letter>>>,
     said: Mutex<Vec<[u64; SAID]>>,
@@ -83,13 +83,13 @@ impl Cluster for Member<'_> {
     }
 }
 
-/// Runs `one` on every member of a cluster of so many threads of this process, which is how tests run what is made for
-/// clusters. A member that panics leaves the others waiting.
+/// Runs `one` on every member of a cluster of `size` threads of this process, for tests. If a member panics, the
+/// others wait forever.
 pub fn on_threads<T: Send>(size: u32, one: impl Fn(&dyn Cluster) -> T + Sync) -> Vec<T> {
     on_threads_sharing(size, None, one)
 }
 
-/// The same where `shares` says who runs which processes.
+/// Like [`on_threads`], with `shares` to say which member runs which processes.
 pub fn on_threads_sharing<T: Send>(
     size: u32,
     shares: Option<&Shares>,

@@ -1,4 +1,4 @@
-//! Notes for every event what it waited for last.
+//! Records for every event what it waited for last.
 
 use crate::observer::{Observer, Ran, RanKind};
 use crate::release::Release;
@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
-/// An event of any part of the run: the number of the part and the place in its list, plus one; 0 for
-/// none.
+/// An event of the run: the number of its part, and its place in the part's list plus one; 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct EventId(u64);
@@ -25,7 +24,7 @@ impl EventId {
     }
 }
 
-/// What an event waited for last. The hop to it is what that took.
+/// What an event waited for last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// Nothing: it ran at time 0.
@@ -40,7 +39,7 @@ pub enum Bound {
     Started,
     /// The flight of a message from its send, the cause.
     Flight,
-    /// The way of an acknowledgement from the match, the cause.
+    /// The flight of an acknowledgement from the match, the cause.
     Acknowledgement,
 }
 
@@ -63,17 +62,17 @@ pub struct Event {
     pub cause: EventId,
     pub rank: Rank,
     pub peer: Rank,
-    /// Of a send and of a message: its number on its source, where latencies are drawn.
+    /// For sends and messages: the message's number on its source, if latencies are drawn.
     pub number: u32,
     pub kind: EventKind,
     pub bound: Bound,
-    /// Something else would have held it up just as long: it is among the ties of the recorder.
+    /// Whether something else held it up just as long; see [`Recorder::ties_of`].
     pub tie: bool,
 }
 
 const _: () = assert!(size_of::<Event>() == 48);
 
-/// Another thing that held an event up just as long.
+/// Another cause that held an event up just as long.
 #[derive(Clone, Copy, Debug)]
 pub struct Tie {
     /// The place of the event.
@@ -82,7 +81,7 @@ pub struct Tie {
     pub cause: EventId,
 }
 
-/// When a resource is free, and the event that keeps it until then.
+/// When a resource is free, and the event that occupies it until then.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     pub until: Time,
@@ -94,9 +93,9 @@ pub struct Held {
 struct Cause {
     ready: Time,
     by: EventId,
-    /// When that event ran: an operation ready then waited for its start.
+    /// When that event ran. An operation that is ready at this time waited for the event's start.
     by_t: Time,
-    /// Who held the operation's CPU then.
+    /// What occupied the operation's CPU then.
     cpu: Held,
 }
 
@@ -115,24 +114,24 @@ fn held(lanes: &mut Vec<Held>, lane: u8) -> &mut Held {
     &mut lanes[usize::from(lane)]
 }
 
-/// Watches one part of a run. Costs 48 bytes an event.
+/// Observes one part of a run. Takes 48 bytes per event.
 #[derive(Debug)]
 pub struct Recorder {
     part: u32,
     first: Rank,
     pub events: Vec<Event>,
     lanes: Vec<Lanes>,
-    /// The last event of each rank and when it ran: what it releases is told right after it.
+    /// The last event of each rank and when it ran; the operations it releases are reported right after it.
     last: Vec<(EventId, Time)>,
-    /// Completions of each rank that still lie ahead. With several CPUs an operation may be released by
-    /// one event and have to wait for the completion of another.
+    /// Future completions of each rank. With several CPUs an operation may be released by one event and
+    /// have to wait for the completion of another.
     ahead: Vec<Vec<Held>>,
     released: HashMap<(Rank, u32), Cause>,
     /// In the order of their events.
     ties: Vec<Tie>,
     /// The event with which each rank finishes.
     pub finish: Vec<Held>,
-    /// All noise that was injected.
+    /// The sum of all injected noise.
     pub injected: u128,
 }
 
@@ -152,7 +151,7 @@ impl Recorder {
         }
     }
 
-    /// What else held up the event at `place`.
+    /// The other causes that held up the event at `place`.
     pub fn ties_of(&self, place: usize) -> &[Tie] {
         let start = self.ties.partition_point(|tie| tie.place < place);
         let end = self.ties.partition_point(|tie| tie.place <= place);
@@ -167,7 +166,7 @@ impl Recorder {
         &mut self.lanes[(rank - self.first) as usize]
     }
 
-    /// Candidates for what held the event up, the most telling first: remote causes, then resources,
+    /// Candidates for what held the event up, in order of preference: remote causes, then resources,
     /// then dependencies.
     fn candidates(&mut self, event: &Ran<EventId>) -> [(Bound, Time, EventId); 4] {
         let released = match event.what {
@@ -225,7 +224,7 @@ impl Recorder {
         }
         let until = match event.what {
             RanKind::Recv { .. } => {
-                // Overlapped bytes may arrive after the receive was posted: the message's doing.
+                // Overlapped bytes may arrive after the receive was posted. Then the message is the cause.
                 let bytes = self.ahead[(event.rank - self.first) as usize]
                     .iter()
                     .rfind(|completion| completion.until == event.done);

@@ -1,4 +1,4 @@
-//! Records the timeline of chosen ranks in a stretch of time.
+//! Records the timeline of selected ranks in an interval of time.
 
 use crate::observer::{Observer, Ran, RanKind};
 use crate::release::Release;
@@ -8,9 +8,9 @@ use straggler_trace::{Activity, Arrow, Kind, Lane, Timeline};
 /// Which part of a run is recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selection {
-    /// First and last rank of each stretch, both included. Empty: every rank.
+    /// First and last rank of each range, both included. Empty: every rank.
     pub ranks: Vec<(Rank, Rank)>,
-    /// Activities that touch this stretch of time are recorded.
+    /// Activities that overlap the time from `from` to `to` are recorded.
     pub from: Time,
     pub to: Time,
 }
@@ -21,12 +21,12 @@ impl Selection {
     }
 }
 
-/// What a message carries: whether and when its send was recorded.
+/// The stamp of a message: whether and when its send was recorded.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
 pub struct SendStamp {
     sent_ps: u64,
-    /// 1 if it was.
+    /// 1 if it was recorded, else 0.
     recorded: u8,
     cpu: u8,
 }
@@ -42,7 +42,7 @@ impl<'a> TimelineObserver<'a> {
         TimelineObserver { selection, timeline: Timeline::default() }
     }
 
-    /// The whole timeline of a run from the observers of its parts.
+    /// Joins the timelines of a run's parts.
     pub fn join(parts: impl IntoIterator<Item = TimelineObserver<'a>>) -> Timeline {
         Timeline::join(parts.into_iter().map(|part| part.timeline))
     }

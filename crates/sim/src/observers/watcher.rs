@@ -1,4 +1,4 @@
-//! Either of the observers, so that engines are compiled for one type.
+//! Either observer in one type, so that engines are compiled only once for both.
 
 use super::recorder::{EventId, Recorder};
 use super::timeline::{SendStamp, TimelineObserver};
@@ -12,7 +12,7 @@ pub(crate) enum Watcher<'a> {
     Recorder(Recorder),
 }
 
-/// What a message carries for either; the other half stays empty.
+/// The stamp for either observer; the other half stays empty.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
 pub(crate) struct Stamp {

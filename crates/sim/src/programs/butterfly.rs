@@ -2,10 +2,10 @@
 //! what a process sends depends on what has arrived.
 //!
 //! With 2^K processes, level l is the reduction over a group of 2^l neighbours. A process that has level l
-//! sends it to the process whose number differs in bit l, and gets level l + 1 from what that process
-//! sends. Both ends of a round-0 exchange have the same data from level 1 on. So each of them may hand
-//! its level to the other: if the other's own partner is held up by noise, it goes on with that. A process
-//! that has got ahead so still sends in every round it has skipped, because others wait for these messages.
+//! sends it to the process whose number differs in bit l, and gets level l + 1 from what that process sends.
+//! Both ends of a round-0 exchange have the same data from level 1 on. So each of them may hand its level to
+//! the other, which can continue with it if its own partner is held up by noise. A process that gets ahead
+//! this way still sends in every round it has skipped, because others wait for these messages.
 //!
 //! Messages of a process go out one after the other, in the order in which they became possible.
 
@@ -25,9 +25,9 @@ pub enum Redundancy {
     Never,
     /// At the levels whose bits are set. The paper's set, all rounds but the first, is levels 1 to K - 1.
     Levels(u32),
-    /// At these levels, if nothing has been heard from the neighbour for more than `patience` levels. Silence
-    /// is all there is to go by: neighbours meet in the first round only. So a neighbour that is in time and
-    /// has had nothing to hand over looks late, too, after a while.
+    /// At these levels, if nothing was heard from the neighbour for more than `patience` levels. Neighbours
+    /// only exchange messages in the first round, so a neighbour that is on time but hands nothing over also
+    /// looks late after a while.
     WhenLate { levels: u32, patience: u8 },
 }
 
@@ -47,7 +47,7 @@ pub struct Butterfly {
     redundancy: Redundancy,
 }
 
-/// Parameters that make no butterfly.
+/// Invalid parameters of a butterfly.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ButterflyError {
     #[error(
@@ -59,7 +59,7 @@ pub enum ButterflyError {
 }
 
 impl Butterfly {
-    /// A tag holds the cycle beside the round.
+    /// A tag holds the cycle and the round.
     pub const MOST_CYCLES: u32 = 1 << 24;
 
     pub fn new(processes: u32, cycles: u32, compute: Time) -> Result<Butterfly, ButterflyError> {
@@ -83,7 +83,7 @@ impl Butterfly {
         Butterfly { redundancy, ..self }
     }
 
-    /// The most messages a run can have: whether a redundant one is sent depends on the course of events.
+    /// The largest number of messages a run can have. Whether a redundant one is sent depends on the run.
     pub fn messages(&self) -> u64 {
         let processes = 1u64 << self.rounds;
         let redundant = match self.redundancy {
@@ -95,7 +95,7 @@ impl Butterfly {
         processes * u64::from(self.cycles) * u64::from(u32::from(self.rounds) + redundant)
     }
 
-    /// Bits of the levels a process can hand over while the exchange is in progress.
+    /// Bit mask of the levels a process can hand over during an exchange.
     fn levels(&self) -> u32 {
         ((1u64 << self.rounds) - 1) as u32 & !1
     }
@@ -116,8 +116,8 @@ impl Butterfly {
         if state.level >= self.rounds { Next::Done } else { Next::Wait }
     }
 
-    /// Lets all rounds that have become possible be sent in. Whether a level is handed over besides is
-    /// decided here, as the paper's algorithm does, not when its turn has come.
+    /// Queues the sends of all rounds that have become possible. As in the paper's algorithm, this also
+    /// decides which levels are handed over, before their turn comes.
     #[inline]
     fn queue(&self, state: &mut Exchange) {
         while state.queued <= state.level && state.queued < self.rounds {
@@ -128,7 +128,7 @@ impl Butterfly {
 
     /// Whether to hand a level to the neighbour after having sent it in its own round.
     fn hands_over(&self, state: &Exchange, level: u8) -> bool {
-        // What came from the neighbour need not go back.
+        // A level that came from the neighbour need not go back.
         let had_from_neighbour = state.handed > level;
         let chosen = |levels: u32| level > 0 && levels >> level & 1 == 1 && !had_from_neighbour;
         match self.redundancy {
@@ -140,7 +140,7 @@ impl Butterfly {
         }
     }
 
-    /// Does what can be done, unless something is under way.
+    /// Starts the next operation, unless one is in progress.
     #[inline]
     fn act(&self, state: &mut Exchange, release: &mut impl FnMut(Release)) {
         if state.busy {
@@ -181,33 +181,33 @@ enum Next {
     Done,
 }
 
-/// What a process knows of the cycle it is in, and of the next: nobody can be further ahead, because the
-/// next cycle cannot end without this process.
+/// What a process knows about its current cycle and the next. No process can be further ahead, because the
+/// next cycle cannot end without this one.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Exchange {
     cycle: u32,
     /// Rounds whose message has arrived, in this cycle and in the next.
     got: u32,
     got_ahead: u32,
-    /// Levels to be handed over once they have been sent in their round.
+    /// Levels to hand over once they have been sent in their round, as bits.
     owed: u32,
     /// The highest level the process has.
     level: u8,
-    /// How many rounds it is to send in, or has sent in.
+    /// How many rounds it has sent in or is about to send in.
     queued: u8,
-    /// In how many rounds it has sent.
+    /// How many rounds it has sent in.
     sent: u8,
     /// The highest level the neighbour has handed over, plus one; 0 for none.
     handed: u8,
     handed_ahead: u8,
     /// Whether the level that was sent last is being handed over.
     handing: bool,
-    /// Whether an operation is under way.
+    /// Whether an operation is in progress.
     busy: bool,
 }
 
 impl Exchange {
-    /// What is known of the neighbour's level.
+    /// The neighbour's level, as far as known.
     fn heard(&self) -> u8 {
         self.handed.saturating_sub(1)
     }
@@ -318,7 +318,7 @@ impl Program for Butterfly {
     ) {
         let (cycle, level, redundant) =
             (message.tag >> 7, (message.tag >> 1 & 63) as u8, message.tag & 1 == 1);
-        // What comes after the cycle it belongs to is late and of no use any more.
+        // A message for a past cycle is of no use any more.
         if cycle < state.cycle || state.cycle >= self.cycles {
             return;
         }
@@ -332,7 +332,7 @@ impl Program for Butterfly {
         }
         if !ahead {
             state.climb();
-            // While it computes, its own contribution is missing.
+            // During the computation, the process's own contribution is missing.
             if state.queued > 0 {
                 self.queue(state);
                 self.act(state, release);

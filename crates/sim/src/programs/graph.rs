@@ -1,4 +1,4 @@
-//! A materialised schedule as a program: a counter of open dependencies an operation.
+//! A materialised schedule as a program, with a counter of open dependencies for each operation.
 
 use crate::agenda::Queues;
 use crate::host::Host;
@@ -22,10 +22,10 @@ pub struct GraphProgram<'a, H> {
     lanes: &'a [[u8; 2]],
     edges: &'a [u32],
     largest_message: u64,
-    /// Whether an operation can complete after its own CPU is free, or wait for another CPU's: then the
-    /// ready time of every operation is kept.
+    /// Whether to keep the ready time of every operation: needed if an operation can complete after its CPU is free,
+    /// or wait for an operation of another CPU.
     track_ready: bool,
-    /// Whether any operation waits for the mere start of another.
+    /// Whether any operation waits only for the start of another.
     irequires: bool,
     host: PhantomData<fn() -> H>,
 }
@@ -42,9 +42,9 @@ pub struct ProcessOperations {
 pub struct Dependencies {
     first_rank: Rank,
     first_operation: u64,
-    /// How many are open, for each operation: at most [`MANY`] of them.
+    /// The number of open dependencies of each operation, up to [`MANY`].
     open: Vec<u8>,
-    /// How many more are open than `open` says, by place there; few operations wait for so many.
+    /// Open dependencies beyond those in `open`, by the place there. Few operations have so many.
     more: HashMap<usize, u32>,
     /// The latest completion each operation has to wait for; empty when not tracked.
     ready: Vec<Time>,
@@ -71,7 +71,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         self.rows
     }
 
-    /// Where a process begins.
+    /// The operations of a process before any has run.
     #[inline(always)]
     pub(crate) fn place(&self, rank: Rank) -> ProcessOperations {
         let first_operation = self.graph.first_operation(rank);
@@ -79,7 +79,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         ProcessOperations { first_operation, unfinished }
     }
 
-    /// The operations of a process that wait for nothing, before any has run.
+    /// The operations of a process without dependencies, before any has run.
     #[inline(always)]
     pub(crate) fn roots<'b>(
         &'b self,
@@ -92,7 +92,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         (0..).zip(rows.zip(open)).filter(|(_, (_, open))| **open == 0).map(|(id, (row, _))| (id, Row(*row)))
     }
 
-    /// Takes one off what an operation waits for; says whether that was the last.
+    /// Removes one dependency of an operation. Returns whether it was the last.
     #[inline(always)]
     pub(crate) fn satisfies(
         &self,
@@ -106,7 +106,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         *open == 0 && (block.more.is_empty() || !block.has_more(here))
     }
 
-    /// Tells every dependent that waits for the completion of operation `id`.
+    /// Updates every operation that waits for the completion of operation `id`.
     #[inline(always)]
     fn satisfy<const TRACKED: bool>(
         &self,
@@ -128,7 +128,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
-    /// Tells every dependent of operation `id` that waits for this moment of it.
+    /// Updates every operation that waits for this event (start or completion) of operation `id`.
     #[inline]
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn satisfy_listed<const TRACKED: bool>(
@@ -167,14 +167,14 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
-    /// How many more than [`MANY`] the operations of some neighbouring ranks wait for, by their place among them.
+    /// The dependencies beyond [`MANY`] of the operations of neighbouring ranks, by the operation's place.
     fn more(&self, ranks: Range<Rank>) -> HashMap<usize, u32> {
         let counts = ranks.flat_map(|rank| self.graph.rank(rank).dependency_counts());
         let more = counts.map(|count| count.saturating_sub(u32::from(MANY)));
         more.enumerate().filter(|&(_, more)| more > 0).collect()
     }
 
-    /// Operation `id` of the rank whose operations begin at `first` has become ready.
+    /// The release of operation `id` of the rank whose operations begin at `first`.
     #[inline(always)]
     fn released(&self, first: usize, id: u32, ready: Time) -> Release {
         let at = first + id as usize;
@@ -191,10 +191,11 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         self.graph.first_operation(rank) as usize
     }
 
-    /// Asks for the memory that the completion of operation `id` will need, of the rank whose operations begin at `first`.
+    /// Prefetches the memory that the completion of operation `id` will need, for the rank whose operations begin at
+    /// `first`.
     #[inline(always)]
     pub(crate) fn prefetch_at(&self, first: usize, block: &Dependencies, id: u32) {
-        // The operation and, a little further, those it is likely to release.
+        // The operation and, a little further on, those it is likely to release.
         let at = first + id as usize;
         prefetch_at(self.rows, at);
         prefetch_at(self.rows, at + 3);
@@ -208,7 +209,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
 }
 
 impl Dependencies {
-    /// Whether more dependencies of an operation are open when `open` has come to 0; some of them go there.
+    /// Called when `open` reaches 0: moves further dependencies from `more` to `open`. Returns whether there are any.
     #[cold]
     fn has_more(&mut self, here: usize) -> bool {
         let Some(more) = self.more.get_mut(&here) else { return false };

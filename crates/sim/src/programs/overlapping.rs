@@ -1,4 +1,4 @@
-//! An implicit schedule with nonblocking calls, as a program: several steps may be under way at once.
+//! An implicit schedule with nonblocking calls, as a program: several steps may be in progress at once.
 
 use super::tracking::Tracking;
 use crate::agenda::StepQueues;
@@ -11,8 +11,8 @@ use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
 
-/// Where a process is. The operations of its phase are numbered by stage and place in the step, which is
-/// the order of their appearance.
+/// The position of a process. The operations of its phase are numbered by stage and place in the step,
+/// in order of appearance.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cursor<T> {
     phase: u32,
@@ -22,9 +22,9 @@ pub struct Cursor<T> {
     open: u32,
     /// Operations of the stage that have not started.
     unstarted: u8,
-    /// Whether the next stage waits for all that is open.
+    /// Whether the next stage waits for all open operations.
     waits: bool,
-    /// Whether a computation follows when nothing is open any more.
+    /// Whether a computation follows when no operation is open any more.
     after: bool,
     completions: T,
 }
@@ -38,7 +38,7 @@ fn place_of(kind: OperationKind) -> u32 {
     kind as u32 - 1
 }
 
-/// Any script.
+/// A program that runs any script.
 #[derive(Debug)]
 pub struct OverlappingProgram<'a, S: ?Sized, T> {
     script: &'a S,

@@ -1,9 +1,9 @@
-//! A traced program that is played back: every thread of a process goes through its instructions.
+//! Replays a traced program: every thread of a process runs through its instructions.
 //!
-//! A process keeps where its threads are and what is under way, whatever the length of the trace. Operations are
-//! numbered in the order of the schedule: [`PLACES`] numbers a step, those of an instruction together, from 0 again
-//! whenever a thread has nothing under way. The top bits of a number say which thread it belongs to. That is the
-//! order in which the materialised schedule has them, so that both run to the same integers.
+//! The state of a process is the position of its threads and the instructions in progress; it does not grow with the
+//! trace. Operations are numbered in the order of the schedule: [`PLACES`] numbers per step, consecutive within an
+//! instruction, and from 0 again whenever a thread has nothing in progress. The top bits of a number are the thread.
+//! The materialised schedule has the same order, so both give the same results.
 
 mod decider;
 mod decisions;
@@ -34,26 +34,26 @@ const AFTER: u32 = 3;
 #[derive(Debug)]
 pub struct Replay<'a, H> {
     playback: &'a Playback,
-    /// Where the thread begins in a number.
+    /// The lowest bit of the thread in an operation's number.
     shift: u32,
-    /// Whether completions of what uses the CPU come in the order in which they are told.
+    /// Whether operations that use the CPU complete in the order in which their completions are reported.
     in_order: bool,
     keeper: Option<Arc<Keeper>>,
     host: PhantomData<fn() -> H>,
 }
 
-/// What some neighbouring processes keep.
+/// The states of some neighbouring processes.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
     first: Rank,
     states: Vec<Process>,
-    /// Only of runs that are kept, which are not interrupted.
+    /// Only for runs whose replay is kept; they are never resumed from a checkpoint.
     #[serde(skip)]
     keeper: Option<Arc<Keeper>>,
 }
 
 impl Drop for Processes {
-    /// Hands over what is kept.
+    /// Hands the records of the processes to the keeper.
     fn drop(&mut self) {
         let Some(keeper) = &self.keeper else { return };
         let replayed = self.states.iter_mut().map(|process| {
@@ -78,7 +78,7 @@ impl Processes {
 }
 
 impl<'a, H: Host> Replay<'a, H> {
-    /// `receive_overlap` is that of the simulation. What the processes did is left with the keeper, if there is one.
+    /// `receive_overlap` is the simulation's. The keeper, if there is one, gets a record of what the processes did.
     pub fn new(playback: &'a Playback, receive_overlap: bool, keeper: Option<Arc<Keeper>>) -> Self {
         let shift = u32::BITS - playback.thread_bits();
         Replay { playback, shift, in_order: !receive_overlap, keeper, host: PhantomData }
@@ -104,7 +104,7 @@ impl<'a, H: Host> Replay<'a, H> {
         matches!(self.instruction(rank, number), Instruction::Choose { .. })
     }
 
-    /// Goes through a thread's instructions up to the first that has to run.
+    /// Advances a thread to the first instruction that has to run or wait.
     fn advance(&self, rank: Rank, process: &mut Process, at: usize, release: &mut impl FnMut(Release)) {
         let instructions = self.playback.rank(rank).instructions();
         loop {
@@ -156,7 +156,7 @@ impl<'a, H: Host> Replay<'a, H> {
                 return self.enter(rank, thread, at, place, 0, ready, release);
             }
             if how.awaited == Awaited::Here && process.decider.is_some() {
-                // A collective of one: it is over at once, and may be chosen.
+                // A collective of one process completes at once, and may be chosen.
                 let place = thread.begin(number, 0, false);
                 thread.under_way[place].done = thread.ready;
                 self.report(process, at, place);
@@ -171,7 +171,7 @@ impl<'a, H: Host> Replay<'a, H> {
         }
     }
 
-    /// Begins to wait for what has not completed of a list.
+    /// Waits for the requests of a list that have not completed.
     fn wait(&self, rank: Rank, process: &mut Process, at: usize, first: u32, count: u32) {
         let recorded = self.playback.rank(rank);
         for &role in recorded.awaited(first, count) {
@@ -186,7 +186,7 @@ impl<'a, H: Host> Replay<'a, H> {
                     let thread = &mut process.threads[at];
                     thread.ready = thread.ready.max(entry.done);
                 }
-                // It is no longer under way: there is nothing to wait for.
+                // It is no longer in progress: there is nothing to wait for.
                 (_, None) if owner == at => {}
                 (_, None) => process.threads[at].waiting += 1,
                 (None, Some(place)) => {
@@ -233,7 +233,7 @@ impl<'a, H: Host> Replay<'a, H> {
         entry.after = step.after > Time::ZERO;
     }
 
-    /// An instruction has completed.
+    /// Handles the completion of an instruction.
     fn finish(
         &self,
         rank: Rank,
@@ -279,7 +279,7 @@ impl<'a, H: Host> Replay<'a, H> {
         }
     }
 
-    /// Something a thread waits for has completed.
+    /// Handles the completion of something that a thread waits for.
     fn served(
         &self,
         rank: Rank,
@@ -297,7 +297,7 @@ impl<'a, H: Host> Replay<'a, H> {
         }
     }
 
-    /// An instruction that another thread waits for, now or later, has completed.
+    /// Handles the completion of an instruction that another thread waits for, now or later.
     fn tell_others(
         &self,
         rank: Rank,
@@ -311,7 +311,7 @@ impl<'a, H: Host> Replay<'a, H> {
         let (number, done) = (entry.instruction, entry.done);
         let recorded = self.playback.rank(rank);
         let waits = |thread: &Thread| {
-            // A thread that waits has just passed the instruction to do so.
+            // The cursor of a waiting thread is just behind its wait instruction.
             let last =
                 thread.cursor.checked_sub(1).and_then(|last| recorded.instructions().get(last as usize));
             match last {
@@ -366,7 +366,7 @@ impl<H: Host> Program for Replay<'_, H> {
     fn start(&self, rank: Rank, _: &mut (), block: &mut Processes, release: &mut impl FnMut(Release)) {
         let process = block.get_mut(rank);
         for thread in 0..process.threads.len() {
-            // Another thread may have set it going already.
+            // Another thread may have started it already.
             if process.threads[thread].is_at_start() {
                 self.advance(rank, process, thread, release);
             }
@@ -384,7 +384,7 @@ impl<H: Host> Program for Replay<'_, H> {
             }
             let (step, place) = self.step_of(rank, entry, local);
             let operation = step.operation(kind, place == AFTER)?;
-            // The answer to a message that came from anyone.
+            // The answer to a message that was received from any source.
             let is_answer = kind == OperationKind::Send && operation.peer == ANY;
             Some(if is_answer { Operation { peer: entry.source, ..operation } } else { operation })
         });
@@ -462,7 +462,7 @@ impl<H: Host> Program for Replay<'_, H> {
         }
     }
 
-    /// A receive has found its message.
+    /// Notes the source of a receive's message.
     #[inline]
     fn matched(&self, rank: Rank, _: &mut (), block: &mut Processes, id: u32, from: Rank, delay: Time) {
         let process = block.get_mut(rank);

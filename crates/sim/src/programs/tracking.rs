@@ -1,11 +1,11 @@
-//! When the operations of a step have completed. On one CPU that is never after the CPU is free, except
-//! with overlapped receives: only then it has to be remembered.
+//! Tracks when the operations of a step have completed. On one CPU that is never after the CPU is free,
+//! except with overlapped receives; only then it has to be stored.
 
 use crate::checkpoint::Saved;
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 
-/// Remembers the latest completion, or not.
+/// Stores the latest completion, or nothing.
 pub trait Tracking: Copy + Default + Saved + Sync {
     fn note(&mut self, done: Time);
     fn latest(&self) -> Time;

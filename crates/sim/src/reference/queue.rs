@@ -1,9 +1,9 @@
 //! The event queue of the reference engine: a monotone radix heap on time.
 //!
-//! Time never goes back: an event pushed is never earlier than the last one popped, and both ends
-//! assert it. Bucket i holds the events whose time first differs from the last popped time in bit i. Those at that
-//! very time come out in the model's order: they are sorted when their time comes, which costs little where they
-//! were pushed in order. Those pushed at that time afterwards wait in a binary heap beside them.
+//! Time never goes back: an event pushed is never earlier than the last one popped, and both ends assert it. Bucket i
+//! holds the events whose time first differs from the last popped time in bit i. Events at that time itself come out
+//! in the model's order: they are sorted when the time is reached, which is cheap if they were pushed in order.
+//! Events pushed later at the same time go to a separate binary heap.
 
 use crate::order::{Class, Key};
 use std::cmp::Reverse;
@@ -17,7 +17,8 @@ pub(super) type Entry = (Key, Rank, u32);
 pub(super) struct RadixHeap {
     last: u64,
     len: usize,
-    /// The events at time `last` that were known when it came, the first of them last. Not sorted before the first pop.
+    /// The events at time `last` that were known when it was reached, in reverse order. Not sorted before the first
+    /// pop.
     now: Vec<Entry>,
     /// Whether an event was popped.
     popped: bool,
@@ -26,7 +27,7 @@ pub(super) struct RadixHeap {
     later: [Vec<Entry>; 64],
 }
 
-/// What orders the events of one time.
+/// The sort key of events at the same time.
 #[inline(always)]
 fn rest(&(key, rank, _): &Entry) -> (u64, u128) {
     let place = u128::from(key.class as u8) << 96 | u128::from(key.order) << 32 | u128::from(rank);
@@ -82,7 +83,7 @@ impl RadixHeap {
         self.fresh.pop().map(|Reverse(entry)| entry)
     }
 
-    /// Goes on to the next time that has events; none: there is none.
+    /// Advances to the next time that has events. Returns None if there is none.
     fn advance(&mut self) -> Option<()> {
         let bucket = self.later.iter().position(|bucket| !bucket.is_empty())?;
         let mut entries = std::mem::take(&mut self.later[bucket]);
@@ -104,8 +105,8 @@ impl RadixHeap {
         self.now.sort_unstable_by_key(|event| std::cmp::Reverse(rest(event)));
     }
 
-    /// Brings local operations into the order of kind and number, those of one number in the order in which they were
-    /// pushed: at the start, when every process has its operations ready and all were pushed by rank, that is the order.
+    /// Groups local operations by kind and number, keeping the order of pushes within a group. At the start, when
+    /// every process has operations ready and they were pushed by rank, this already is the final order.
     fn group_by_number(&mut self) {
         let number = |(key, ..): &Entry| match key.class {
             Class::Send | Class::Recv | Class::Calc => key.order,
@@ -149,7 +150,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pops interleaved with pushes give what a sorted set gives.
+        /// Pops interleaved with pushes behave like a sorted set.
         #[test]
         fn equals_a_sorted_set(steps in prop::collection::vec((any::<bool>(), 0u64..50, 0u64..3), 1..200)) {
             let mut heap = RadixHeap::new();

@@ -23,24 +23,24 @@ pub struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    /// `times` are not empty.
+    /// `times` must not be empty.
     pub fn new(times: &'a [Time], seed: u64, processors: u32) -> Draws<'a> {
         let key = [seed as u32, (seed >> 32) as u32];
         Draws { times, key, processors, blocks_per_step: (processors / 2).div_ceil(BLOCK as u32) }
     }
 
-    /// Room for the times of a step.
+    /// The length of a buffer for the times of a step.
     pub fn room(&self) -> usize {
         self.blocks_per_step as usize * BLOCK
     }
 
-    /// The times of a step's exchanges, in the order of its pairs; there may be some more than pairs.
+    /// Draws the times of a step's exchanges, in the order of its pairs; there may be more times than pairs.
     #[inline]
     pub fn step(&self, sample: u32, step: u32, out: &mut [Time]) {
         self.fill(sample, step * self.blocks_per_step, out);
     }
 
-    /// Times from a block on.
+    /// Draws times, beginning with block `first_block`.
     #[inline]
     pub fn fill(&self, sample: u32, first_block: u32, out: &mut [Time]) {
         let count = self.times.len() as u64;

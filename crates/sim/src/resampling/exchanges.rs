@@ -1,4 +1,4 @@
-//! One all-to-all: the only loop that counts.
+//! Simulates one all-to-all: the hot loop of resampling.
 
 use super::draws::Draws;
 use super::tournament;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::{Noise, QuietUntil};
 use straggler_model::{Rank, Time};
 
-/// What a sample is worked out on; the next one reuses it.
+/// Buffers for computing a sample, reused by the next one.
 #[derive(Debug)]
 pub struct Desk {
     processors: Vec<Processor>,
@@ -27,8 +27,8 @@ impl Desk {
         Desk { processors: vec![Processor::default(); processors as usize], lengths: Vec::new() }
     }
 
-    /// Works out a sample: the idle time of every processor goes into `idle`. The answer is when the last processor has
-    /// made its last exchange, and when they have on average; the first of them is [`Time::NEVER`] if simulated time
+    /// Computes a sample and writes the idle time of every processor to `idle`. Returns when the last processor has
+    /// finished its last exchange, and the average over processors; the former is [`Time::NEVER`] if simulated time
     /// overflows. Once `stop` is set, the results are meaningless.
     pub fn all_to_all<N: Noise>(
         &mut self,
@@ -56,7 +56,7 @@ impl Desk {
         let ready = self.processors.iter().map(|processor| processor.ready);
         let sum: u128 = ready.clone().map(|ready| u128::from(ready.ps())).sum();
         let average = sum / u128::from(count.max(1));
-        // An average is not larger than the largest.
+        // The average fits: it is not larger than the largest value.
         (ready.max().unwrap_or(Time::ZERO), Time(average as u64))
     }
 }

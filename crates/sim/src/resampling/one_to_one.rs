@@ -1,5 +1,5 @@
-//! Exchanges of two processors back to back, as a benchmark measures them: what resampled times and
-//! interrupts must look like to be those of the machine.
+//! Back-to-back exchanges of two processors, as a benchmark measures them, to compare resampled times and
+//! interrupts with the machine's.
 
 use super::draws::Draws;
 use super::{Model, ResamplingError, Watch};
@@ -38,7 +38,7 @@ pub fn one_to_one(model: &Model<'_>, count: u32, watch: Watch<'_>) -> Result<Vec
     Ok(lengths)
 }
 
-/// One series. Its draws are those of 1 processor, which no all-to-all has.
+/// Computes one series. It uses the draws for 1 processor, which no all-to-all uses.
 fn series<N: Noise>(model: &Model<'_>, noise: &N, number: u32, lengths: &mut [u64]) {
     let mut drawn = [Time::ZERO; SERIES];
     Draws::new(model.times, model.seed, 1).fill(number, 0, &mut drawn);

@@ -1,4 +1,4 @@
-//! What came out, as it was drawn and as distributions.
+//! Results, as single samples and as distributions.
 
 use rayon::prelude::*;
 use straggler_model::stats::{Summary, mean};
@@ -8,7 +8,7 @@ use straggler_model::stats::{Summary, mean};
 pub struct Samples {
     processors: u32,
     total_ps: Vec<u64>,
-    /// When a processor of each sample has made its last exchange, on average over the processors.
+    /// When a processor has finished its last exchange, averaged over processors, for each sample.
     own_ps: Vec<u64>,
     /// A row for each sample, a column for each processor.
     idle_ps: Vec<u64>,
@@ -35,7 +35,7 @@ impl Samples {
         &self.total_ps
     }
 
-    /// When a processor of each sample has made its last exchange, on average over the processors.
+    /// When a processor has finished its last exchange, averaged over processors, for each sample.
     pub fn own_ps(&self) -> &[u64] {
         &self.own_ps
     }
@@ -45,7 +45,7 @@ impl Samples {
         self.idle_ps.chunks_exact(self.processors.max(1) as usize)
     }
 
-    /// Sorts everything.
+    /// Sorts the samples into distributions.
     pub fn into_distributions(mut self) -> Distributions {
         let processors = self.each_processor();
         let mut first_idle_ps: Vec<u64> = self.idle_ps().filter_map(|row| row.first().copied()).collect();
@@ -87,17 +87,17 @@ pub struct Processor {
     pub never_idle: f64,
 }
 
-/// Samples in order of size; which belonged together is forgotten.
+/// Sorted samples; which values belong to the same sample is not kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distributions {
     pub processors: Vec<Processor>,
-    /// Of every sample.
+    /// The totals of all samples.
     pub total_ps: Vec<u64>,
-    /// When a processor has made its last exchange, on average over processors and samples.
+    /// When a processor has finished its last exchange, averaged over processors and samples.
     pub mean_own_ps: f64,
-    /// Of every processor in every sample.
+    /// The idle times of all processors in all samples.
     pub idle_ps: Vec<u64>,
-    /// Of processor 0 in every sample: figures 5 and 6 of the paper.
+    /// The idle times of processor 0 in all samples: figures 5 and 6 of the paper.
     pub first_idle_ps: Vec<u64>,
 }
 
@@ -111,9 +111,9 @@ impl Distributions {
     }
 }
 
-/// Bytes a second that a processor sends (and receives) when it exchanges `bytes` with each of the others in so much
-/// time on average: (P - 1) · bytes / time. With its own time that is the throughput of a given processor, as in table 1
-/// of the paper; with the total time, that of the slowest.
+/// Bytes per second that a processor sends (and receives) when it exchanges `bytes` with each of the others in
+/// `mean_ps`: (P - 1) · bytes / time. With the own time this is the throughput of a given processor, as in table 1 of
+/// the paper; with the total time, that of the slowest.
 pub fn throughput(processors: u32, bytes: u64, mean_ps: f64) -> f64 {
     let sent = f64::from(processors.saturating_sub(1)) * bytes as f64;
     if mean_ps > 0.0 { sent / (mean_ps * 1e-12) } else { 0.0 }

@@ -1,8 +1,8 @@
-//! What the windowed engine asks of the processes it runs.
+//! The interface between the windowed engine and the processes it runs.
 //!
-//! Blocks, calendars and the exchange of messages are the same for every program. How a process gets through a
-//! window is not: [`super::general`] runs any program in the model's full generality, [`super::stepping`] runs
-//! implicit steps with hardly more than the arithmetic of the rules.
+//! Blocks, calendars and the exchange of messages are the same for every program. How a process runs through a window
+//! is not: [`super::general`] runs any program in the model's full generality, [`super::stepping`] runs implicit
+//! steps with hardly more than the arithmetic of the rules.
 
 use super::calendar::Chunks;
 use super::frame::Frame;
@@ -20,24 +20,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 
-/// The processes of a run and how each gets through a window. A process is alone there: nothing that others do in
-/// the same window can reach it.
+/// The processes of a run and how each runs through a window. A process runs independently there: nothing that others
+/// do in the same window can reach it.
 pub(super) trait Actors: Sync {
     type Noise: Noise;
     type Latency: Latency;
     type Host: Host;
     type Body: Body;
-    /// What a message carries for the observer, and its number where latencies are drawn.
+    /// The observer's stamp on a message, and its number if latencies are drawn.
     type Stamp: bytemuck::Pod + Default + Send;
-    /// What watches the processes of one part.
+    /// The observer of the processes of one part.
     type Observer: Send;
     /// One process.
     type Slot: Saved;
-    /// What neighbouring processes keep elsewhere.
+    /// State of neighbouring processes outside their slots.
     type Shared: Saved;
 
-    /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where neighbouring
-    /// processes run one after the other.
+    /// Whether a process uses memory outside its slot, so that prefetching pays even if neighbouring processes run
+    /// one after the other.
     const SCATTERED: bool;
 
     fn processes(&self) -> u32;
@@ -47,23 +47,23 @@ pub(super) trait Actors: Sync {
     fn slot(&self) -> Self::Slot;
     fn shared(&self, ranks: Range<Rank>) -> Self::Shared;
     fn host(slot: &Self::Slot) -> &Self::Host;
-    /// Whether the messages of a process run in the order of their arrival, and of their sources: where they are on one
-    /// lane, all links are alike and nothing is acknowledged.
+    /// Whether the messages of a process run in the order of arrival, then of source. True if there is one lane, all
+    /// links are equal and nothing is acknowledged.
     fn in_order_of_arrival(&self) -> bool {
         false
     }
 
-    /// Makes ready what a process begins with.
+    /// Makes the first operations of a process ready.
     fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>);
-    /// Runs the events of a process in their order up to the end of the window. Gives the time of the next local
-    /// one, by [`Frame::newly_due`].
+    /// Runs the events of a process in order up to the end of the window. Returns the time of the next local event,
+    /// by [`Frame::newly_due`].
     fn run(
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
         mail: &mut impl Mail<Self::Body, Self::Stamp>,
     ) -> Time;
-    /// The same with one message; says besides whether the message has run.
+    /// Like [`Actors::run`] with one message; also returns whether the message has run.
     #[inline(always)]
     fn run_one(
         &self,
@@ -75,28 +75,28 @@ pub(super) trait Actors: Sync {
         let next = self.run(process, turn, &mut mail);
         (next, mail.is_empty())
     }
-    /// The same without any message.
+    /// Like [`Actors::run`] without messages.
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
         self.run(process, turn, &mut One(None))
     }
-    /// Asks for the memory a process will need when it runs; its slot is in the cache by now.
+    /// Prefetches the memory a process will need when it runs; its slot is in the cache by now.
     fn prefetch(&self, rank: Rank, slot: &Self::Slot, shared: &Self::Shared);
-    /// When a process has finished; adds what it leaves behind to the remains.
+    /// Returns when a process has finished, and adds what it leaves behind to `remains`.
     fn conclude(&self, rank: Rank, slot: &Self::Slot, shared: &Self::Shared, remains: &mut Remains) -> Time;
 }
 
 /// The messages of a run.
 pub(super) type MessageOf<A> = Message<<A as Actors>::Body, <A as Actors>::Stamp>;
 
-/// One process at work.
+/// A process that is running.
 pub(super) struct Process<'a, A: Actors + ?Sized> {
     pub rank: Rank,
     pub slot: &'a mut A::Slot,
     pub shared: &'a mut A::Shared,
 }
 
-/// What a running process may touch besides itself.
+/// State outside a process that it may use while it runs.
 pub(super) struct Turn<'a, A: Actors + ?Sized> {
     pub frame: Frame,
     pub outgoing: &'a mut Outgoing<MessageOf<A>>,
@@ -112,7 +112,7 @@ pub(super) struct Turn<'a, A: Actors + ?Sized> {
     pub error: Option<RunError>,
 }
 
-/// After this many operations a process checks whether the run must stop: a window may be long.
+/// The stop flag is checked after this many operations, since a window may be long.
 const CHECK: u64 = 1 << 20;
 
 impl<A: Actors + ?Sized> Turn<'_, A> {
@@ -136,7 +136,7 @@ impl<A: Actors + ?Sized> Turn<'_, A> {
         true
     }
 
-    /// Puts a message on its way.
+    /// Sends a message.
     #[inline(always)]
     pub fn post(&mut self, message: MessageOf<A>) {
         let to = message.to;
@@ -147,7 +147,7 @@ impl<A: Actors + ?Sized> Turn<'_, A> {
         self.outgoing.push(self.chunks, to >> self.frame.shift, soon, message);
     }
 
-    /// The same where the message is known to arrive in the next window, unless time ends before.
+    /// Like [`Turn::post`], for a message that is known to arrive in the next window, unless time overflows.
     #[inline(always)]
     pub fn post_soon(&mut self, message: MessageOf<A>) {
         debug_assert!(message.arrival < self.frame.next_until.ps() || message.arrival == Time::NEVER.ps());

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
-/// Kept in a box: few processes have one.
+/// Boxed, since few processes have one.
 type HoardOf<A> = Box<Hoard<<A as Actors>::Body, <A as Actors>::Stamp>>;
 
 /// Neighbouring processes.
@@ -25,20 +25,20 @@ pub(super) struct Block<'a, A: Actors> {
     /// How many messages each process has in the window: see [`mod@crowd`].
     marks: Vec<u8>,
     shared: A::Shared,
-    /// What its processes keep of the messages they send; away while the block runs.
+    /// The record of the messages that its processes send; taken out while the block runs.
     pub lanes: Lanes,
     calendar: Calendar<MessageOf<A>>,
-    /// Processes that wake in the window after the one that ran last; those of later ones are in the calendar.
+    /// Processes that wake in the window after the one that ran last; the calendar has those of later windows.
     soon: Vec<u32>,
-    /// Messages of processes that have many, by the place of the process.
+    /// Waiting messages of processes with many, by the place of the process.
     hoards: HashMap<u32, HoardOf<A>>,
     started: bool,
 }
 
-/// What happens in a window: its number, messages and processes that wake.
+/// A window's number, messages and waking processes.
 type SavedBucket<M> = (u64, Vec<M>, Vec<u32>);
 
-/// What there is of a block between two windows, to be written.
+/// The state of a block between two windows, for writing.
 #[derive(Serialize)]
 #[serde(bound = "")]
 pub(super) struct State<'a, A: Actors> {
@@ -51,7 +51,7 @@ pub(super) struct State<'a, A: Actors> {
     hoards: &'a HashMap<u32, HoardOf<A>>,
 }
 
-/// The same, read back.
+/// The state of a block, read back.
 #[derive(Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Restored<A: Actors> {
@@ -64,10 +64,10 @@ pub(super) struct Restored<A: Actors> {
     hoards: HashMap<u32, HoardOf<A>>,
 }
 
-/// More waiting messages than this make a hoard.
+/// A process with more waiting messages than this gets a hoard.
 const MANY: usize = 16;
 
-/// What a block needs while it runs and forgets afterwards.
+/// Temporary buffers of a running block.
 pub(super) struct Scratch<A: Actors> {
     crowd: Crowd<MessageOf<A>>,
     woken: Vec<u32>,
@@ -95,8 +95,8 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Runs all processes that have something to do. They go in the order in which their messages lie, which is
-    /// close to that of their ranks; the order changes nothing.
+    /// Runs all processes that have something to do, in the order of their messages in memory, which is close to
+    /// that of ranks. The order has no effect on results.
     pub fn run(
         &mut self,
         actors: &A,
@@ -139,8 +139,8 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Marks who has a message, and who has several. Scattered processes are asked for; those that lie close the
-    /// processor finds itself.
+    /// Marks which processes have one message and which have several. Prefetches scattered processes; dense ones
+    /// are left to the hardware prefetcher.
     fn count(&mut self, actors: &A, bucket: &Bucket<MessageOf<A>>) {
         let sparse = A::SCATTERED || bucket.len() < self.slots.len() / 2;
         for chunk in &bucket.chunks {
@@ -165,7 +165,7 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Runs the processes that have one message; notes the others.
+    /// Runs the processes that have one message; collects the others in `crowd`.
     #[inline(never)]
     fn run_chunk(
         &mut self,
@@ -244,7 +244,7 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// A process has a local event at `due`, in a later window.
+    /// Schedules a process that has a local event at `due`, in a later window.
     #[inline(always)]
     fn wake(&mut self, frame: &Frame, place: usize, due: Time, note: &mut impl FnMut(u64)) {
         if due < frame.next_until {
@@ -264,7 +264,7 @@ impl<'a, A: Actors> Block<'a, A> {
         bucket.wakes.push(place as u32);
     }
 
-    /// Runs those who have several messages, or a hoard, out of the way of those who have one.
+    /// Runs the processes with several messages or a hoard, apart from those with one message.
     #[inline(never)]
     fn run_crowd(
         &mut self,
@@ -294,7 +294,7 @@ impl<'a, A: Actors> Block<'a, A> {
         !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32))
     }
 
-    /// Runs a process that has hoarded messages, with those that have just come.
+    /// Runs a process that has a hoard, with the messages that have just arrived.
     #[inline(never)]
     fn run_hoarder(
         &mut self,
@@ -314,7 +314,7 @@ impl<'a, A: Actors> Block<'a, A> {
         let (eligible, _) = hoard.first(A::host(&self.slots[place]), actors.rules());
         if turn.check_time(eligible) {
             let window = turn.frame.window_of(eligible);
-            // A process may run twice in a window, or be told of the same later one twice.
+            // A process may run twice in a window, or get the same later window twice.
             if hoard.noted != window {
                 hoard.noted = window;
                 self.wake(&turn.frame, place, eligible, note);
@@ -324,7 +324,7 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// A message whose CPU or NIC is busy beyond the window waits for the window in which it may run.
+    /// Keeps a message whose CPU or NIC is busy beyond the window for the window in which it may run.
     #[inline(never)]
     fn keep_one(
         &mut self,
@@ -344,7 +344,7 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Messages that were sent in the window of `frame`.
+    /// Accepts messages that were sent in the window of `frame`.
     pub fn accept(
         &mut self,
         parcel: Parcel<MessageOf<A>>,
@@ -370,7 +370,7 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// What there is of the block before window `next`.
+    /// The state of the block before window `next`.
     pub fn state(&self, next: u64) -> State<'_, A> {
         let bucket = |(window, bucket): (u64, &Bucket<MessageOf<A>>)| {
             (window, bucket.chunks.concat(), bucket.wakes.clone())
@@ -386,12 +386,12 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Whether a state is one of a block of this size.
+    /// Whether a state fits the size of this block.
     pub fn fits(&self, state: &Restored<A>) -> bool {
         state.slots.len() == self.slots.len() && state.marks.len() == self.slots.len()
     }
 
-    /// Puts the block into the state that it had before window `next`, which is after the first.
+    /// Restores the state of the block before window `next`, which must not be the first.
     pub fn restore(
         &mut self,
         state: Restored<A>,
@@ -414,12 +414,12 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Says when each process has finished, and what is left of it.
+    /// Writes the finish time of each process, and adds what it leaves behind to `remains`.
     pub fn conclude(self, actors: &A, finish: &mut [Time], remains: &mut Remains) {
         for ((rank, slot), finish) in (self.first..).zip(self.slots.iter()).zip(finish) {
             *finish = actors.conclude(rank, slot, &self.shared, remains);

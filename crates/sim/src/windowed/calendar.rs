@@ -1,17 +1,17 @@
-//! Which messages arrive at a block of processes, and which processes wake, in which window.
+//! The calendar of a block: which messages arrive and which processes wake in which window.
 
 use std::collections::BTreeMap;
 
-/// Messages travel in chunks of this many, so that freed memory serves again at once. Small ones: a block that hears of
-/// many windows ahead has a chunk open for each.
+/// Messages are stored in chunks of this many, so that freed memory is reused at once. Chunks are small because a
+/// block may have an open chunk for each of many windows ahead.
 pub(super) const CHUNK: usize = 64;
 
 pub(super) type Chunk<M> = Vec<M>;
 
-/// How far ahead windows are found by their number alone.
+/// How many windows ahead are in the ring, where a window's number gives its place.
 const NEAR: u64 = 64;
 
-/// What happens in one window. Chunks other than the last few may be partly filled.
+/// What happens in one window. Any chunk may be partly filled.
 #[derive(Debug)]
 pub(super) struct Bucket<M> {
     pub chunks: Vec<Chunk<M>>,
@@ -30,13 +30,13 @@ impl<M> Bucket<M> {
         self.chunks.is_empty() && self.wakes.is_empty()
     }
 
-    /// Messages and wakes.
+    /// The number of messages and wakes.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Vec::len).sum::<usize>() + self.wakes.len()
     }
 }
 
-/// Spare chunks of a part, up to a number: where messages go one way, the part that receives would collect them all.
+/// Spare chunks of a part, up to a limit: if messages go one way, the receiving part would collect all of them.
 #[derive(Debug)]
 pub(super) struct Chunks<M> {
     spare: Vec<Chunk<M>>,
@@ -44,7 +44,7 @@ pub(super) struct Chunks<M> {
 }
 
 impl<M> Chunks<M> {
-    /// Reserves room for two messages per process.
+    /// Limits spare chunks to about two messages per process.
     pub fn new(processes: usize) -> Self {
         Chunks { spare: Vec::new(), most: processes / CHUNK * 2 + 64 }
     }
@@ -126,8 +126,8 @@ impl<M> Calendar<M> {
         far.chain(near).filter(|(_, bucket)| !bucket.is_empty())
     }
 
-    /// Takes the bucket of the window that begins. What was noted while it was far is joined in front:
-    /// it was noted first.
+    /// Takes the bucket of the window that begins. Entries from when it was far come first, since they were added
+    /// first.
     pub fn take(&mut self, window: u64) -> Bucket<M> {
         let mut near = std::mem::take(&mut self.ring[(window % NEAR) as usize]);
         if !self.far.is_empty()

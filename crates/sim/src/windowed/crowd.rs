@@ -1,28 +1,29 @@
-//! Who of a block has one message in a window, and who has several.
+//! Distinguishes processes with one message in a window from those with several.
 
 /// Exactly one message.
 pub(super) const ONE: u8 = 1;
-/// No message in this window, but some of earlier ones wait for the process.
+/// No message in this window, but some from earlier windows wait for the process.
 pub(super) const HOARDS: u8 = 2;
 
-/// Counts a message of a process. No number of messages turns a mark into [`ONE`] but the first of a process without a
-/// hoard, and none turns it back to 0 or [`HOARDS`].
+/// Counts a message of a process. Only the first message of a process without a hoard makes the mark [`ONE`], and no
+/// number of messages makes it 0 or [`HOARDS`] again.
 #[inline(always)]
 pub(super) fn count(mark: &mut u8) {
     *mark = *mark << 1 | 1;
 }
 
-/// The messages of processes with several. Such processes are the exception; only their messages are copied and chained.
+/// The messages of processes with several. They are the exception; only their messages are copied and chained.
 #[derive(Debug)]
 pub(super) struct Crowd<M> {
-    /// By process: the place of its last member plus one, 0 for none. Kept at 0 between windows.
+    /// By process: the place of its last member plus one, 0 for none. All 0 between windows.
     last: Vec<u32>,
     members: Vec<Member<M>>,
-    /// The processes, in the order in which they were met.
+    /// The processes, in the order in which they were found.
     processes: Vec<u32>,
 }
 
-/// A message of such a process, and the next one of the process, as its place plus one. The last one names the first.
+/// A message of such a process, and the place plus one of the process's next message. The last one points to the
+/// first.
 #[derive(Clone, Copy, Debug)]
 struct Member<M> {
     message: M,
@@ -52,12 +53,12 @@ impl<M: Copy> Crowd<M> {
         self.members.push(Member { message: *message, next: first });
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn len(&self) -> usize {
         self.processes.len()
     }
 
-    /// A process, and its messages in the order in which they came.
+    /// Takes a process and its messages in the order in which they came.
     pub fn take(&mut self, number: usize) -> (usize, impl Iterator<Item = M> + '_) {
         let process = self.processes[number] as usize;
         let last = std::mem::take(&mut self.last[process]);
@@ -75,7 +76,7 @@ impl<M: Copy> Crowd<M> {
         (process, members)
     }
 
-    /// Forgets the messages, when all were taken.
+    /// Clears the messages after all were taken.
     pub fn clear(&mut self) {
         self.members.clear();
         self.processes.clear();

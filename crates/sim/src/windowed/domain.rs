@@ -1,4 +1,4 @@
-//! The part of a run that one thread runs: some blocks and the messages they send.
+//! The part of a simulation that one thread runs: some blocks and the messages they send.
 
 use super::actors::{Actors, MessageOf, Turn};
 use super::block::{Block, Restored, Scratch};
@@ -27,7 +27,7 @@ pub(super) struct Domain<'a, A: Actors> {
     due: BTreeMap<u64, Vec<u32>>,
     outgoing: Outgoing<MessageOf<A>>,
     chunks: Chunks<MessageOf<A>>,
-    /// What was sent from one own block to another in the window that has run.
+    /// Messages between own blocks, sent in the window that has run.
     own: Vec<(u32, Parcel<MessageOf<A>>)>,
     scratch: Scratch<A>,
     observer: A::Observer,
@@ -72,8 +72,8 @@ impl<'a, A: Actors> Domain<'a, A> {
         self.due.first_key_value().map_or(u64::MAX, |(&window, _)| window)
     }
 
-    /// Runs every block that has something to do in this window, and hands what is sent to others to the transport. Gives the first
-    /// window in which anything of it arrives there.
+    /// Runs every block that has something to do in this window, and hands messages for other parts to the transport.
+    /// Returns the first window in which any of them arrives.
     pub fn run(
         &mut self,
         frame: &Frame,
@@ -83,7 +83,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         let mut blocks = self.due.remove(&frame.window).unwrap_or_default();
         let mut first = u64::MAX;
         let (shared, at_once) = (self.layout.is_shared(), self.at_once());
-        // A window that was far and has come near may have been noted twice.
+        // A block may have been added twice: while the window was far, and after it came near.
         blocks.sort_unstable();
         blocks.dedup();
         for (count, index) in (1..).zip(blocks) {
@@ -125,8 +125,8 @@ impl<'a, A: Actors> Domain<'a, A> {
         (self.blocks.len() as u32 / OFTEN).clamp(1, (AT_ONCE >> self.layout.shift()).max(1))
     }
 
-    /// Hands what goes to other members of a cluster to the transport while other blocks have yet to run: messages travel
-    /// meanwhile, and their chunks serve again in the same window.
+    /// Hands messages for other members of a cluster to the transport while blocks have yet to run, so that they
+    /// travel meanwhile and their chunks are reused in the same window.
     fn send_away(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
         let mut first = u64::MAX;
         for (block, parcel) in self.outgoing.drain_if(|block| self.layout.part(block).is_err()) {
@@ -137,7 +137,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         first
     }
 
-    /// The same with everything that was sent to others in the window.
+    /// Hands all other messages of the window to the transport or, for own blocks, to `own`.
     fn send(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
         let mut first = u64::MAX;
         for (block, parcel) in self.outgoing.drain() {
@@ -151,7 +151,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         first
     }
 
-    /// Hands what was sent in the window to the own blocks.
+    /// Delivers messages between own blocks.
     pub fn settle(&mut self, frame: &Frame) {
         let mut blocks = Blocks { layout: self.layout, blocks: &mut self.blocks, due: &mut self.due };
         for (block, parcel) in self.own.drain(..) {
@@ -159,20 +159,21 @@ impl<'a, A: Actors> Domain<'a, A> {
         }
     }
 
-    /// Takes what was sent to the own blocks in the window of `frame`.
+    /// Receives messages that others sent to own blocks in the window of `frame`.
     pub fn receive(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) {
         let mut blocks = Blocks { layout: self.layout, blocks: &mut self.blocks, due: &mut self.due };
         transport
             .receive(&mut self.chunks, |chunks, block, parcel| blocks.accept(block, parcel, frame, chunks));
     }
 
-    /// Writes what there is of every block before window `next`.
+    /// Writes the state of every block before window `next`.
     pub fn save(&self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
         let numbers = self.layout.blocks(self.part);
         let Some(&first) = numbers.first() else { return Ok(()) };
         checkpoints.write(next, first, &mut |out| {
             for (&number, block) in numbers.iter().zip(&self.blocks) {
-                // Which blocks a part has may be different next time, and each message is counted once.
+                // The first block carries the message count of the part, since a resumed run may assign blocks to
+                // other parts.
                 let messages = if number == first { self.messages } else { 0 };
                 let state =
                     postcard::to_allocvec(&(messages, block.state(next))).map_err(io::Error::other)?;
@@ -182,7 +183,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         })
     }
 
-    /// Where the run is before the window of `frame`.
+    /// The position of the run before the window of `frame`.
     pub fn position(&self, frame: &Frame, windows: u64) -> Position {
         Position {
             window: frame.window,
@@ -193,7 +194,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         }
     }
 
-    /// Puts every block into the state that it had before window `next`.
+    /// Restores the state of every block before window `next`.
     pub fn restore(&mut self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
         self.due.clear();
         for (index, (&number, block)) in (0..).zip(self.layout.blocks(self.part).iter().zip(&mut self.blocks))
@@ -212,7 +213,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         Ok(())
     }
 
-    /// Gives up the processes one block after the other, once no message is left, and says when each has finished.
+    /// Frees the processes block by block, once no message is left, and writes their finish times.
     pub fn conclude(self, mut finish: &mut [Time]) -> Concluded<A::Observer> {
         let Domain { actors, blocks, observer, outgoing, chunks, .. } = self;
         drop((outgoing, chunks));
@@ -225,7 +226,7 @@ impl<'a, A: Actors> Domain<'a, A> {
     }
 }
 
-/// Where messages for the blocks of a domain go.
+/// The blocks of a domain, as receivers of messages.
 struct Blocks<'b, 'a, A: Actors> {
     layout: &'a Layout,
     blocks: &'b mut [Block<'a, A>],
@@ -233,7 +234,7 @@ struct Blocks<'b, 'a, A: Actors> {
 }
 
 impl<A: Actors> Blocks<'_, '_, A> {
-    /// Messages for one of the blocks, sent in the window of `frame`.
+    /// Accepts messages for one of the blocks, sent in the window of `frame`.
     fn accept(
         &mut self,
         block: u32,
@@ -248,7 +249,7 @@ impl<A: Actors> Blocks<'_, '_, A> {
     }
 }
 
-/// The final state of a domain, when nothing happens any more.
+/// The final state of a domain.
 #[derive(Debug)]
 pub(super) struct Concluded<O> {
     pub remains: Remains,

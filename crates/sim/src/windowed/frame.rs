@@ -1,4 +1,4 @@
-//! The window that is being run.
+//! The current window.
 
 use straggler_model::Time;
 
@@ -11,7 +11,7 @@ pub(super) struct Frame {
     /// The end of the next window.
     pub next_until: Time,
     lookahead: u64,
-    /// Ranks in a block, as a power of two.
+    /// log2 of the ranks in a block.
     pub shift: u32,
 }
 
@@ -31,14 +31,14 @@ impl Frame {
         Time(self.lookahead.saturating_mul(self.window))
     }
 
-    /// The window of a time that lies behind this one.
+    /// The window of a time after this window.
     #[inline(always)]
     pub fn window_of(&self, time: Time) -> u64 {
         if time < self.next_until { self.window + 1 } else { time.ps() / self.lookahead }
     }
 
-    /// When a process that ran has to be woken: `next`, the time of its first local event, unless it was due in the same
-    /// window before it ran, which has been noted then.
+    /// When a process that ran has to be woken: `next`, the time of its first local event, unless it was due in the
+    /// same window before it ran and so is scheduled already.
     #[inline(always)]
     pub fn newly_due(&self, was_due: Time, next: Time) -> Time {
         if next == Time::NEVER { next } else { self.compare(was_due, next) }

@@ -1,4 +1,4 @@
-//! Processes of any program, one event after the other.
+//! Runs processes of any program, one event after the other.
 
 use super::actors::{Actors, MessageOf, Process, Turn};
 use super::mail::Mail;
@@ -38,7 +38,7 @@ pub(super) struct Slot<P: Program> {
     local: P::Local,
 }
 
-/// What neighbouring processes keep elsewhere.
+/// State of neighbouring processes outside their slots.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Shared<P: Program> {
@@ -97,7 +97,8 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
         });
     }
 
-    /// Compiled once for each kind of mail, not at every place that calls it: there are many programs.
+    /// Not inlined: compiled once for each kind of mail instead of at every call, since there are many
+    /// programs.
     #[inline(never)]
     fn run(
         &self,
@@ -148,7 +149,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
     }
 }
 
-/// A process of a program when nothing happens any more.
+/// The final state of a process.
 pub(super) struct Left<'a, P: Program> {
     pub host: &'a P::Host,
     pub agenda: &'a P::Agenda,
@@ -158,7 +159,7 @@ pub(super) struct Left<'a, P: Program> {
 }
 
 impl<P: Program> Left<'_, P> {
-    /// When the process has finished; adds what it leaves behind to the remains.
+    /// Returns when the process has finished, and adds what it leaves behind to `remains`.
     pub fn conclude(&self, program: &P, network: &Network, rank: Rank, remains: &mut Remains) -> Time {
         let &Left { host, agenda, local, block, pool } = self;
         if !agenda.is_idle() {
@@ -182,7 +183,7 @@ impl<P: Program> Left<'_, P> {
     }
 }
 
-/// A process in its turn.
+/// A running process and its turn.
 struct AtWork<'a, 'b, 't, P: Program, N: Noise, L: Latency, O: Observer> {
     actors: &'a General<'b, P, N, L, O>,
     process: Process<'a, General<'b, P, N, L, O>>,

@@ -1,11 +1,10 @@
-//! Processes that follow a materialised schedule on one CPU and one NIC: events run straight from its rows.
+//! Runs processes of a materialised schedule with one CPU and one NIC, directly from its rows.
 //!
-//! A process in its turn is a [`Walk`]. Its functions are put in place where they are called, so that its parts stay in
-//! registers; what is seldom needed is a function of [`Graphs`] that takes the parts.
+//! A running process is a [`Walk`]. Its functions are inlined, so that its parts stay in registers; rare cases are
+//! functions of [`Graphs`] that take the parts.
 //!
-//! In the usual course a process that has nothing ready gets a message, the receive that waits for it completes, what
-//! that releases runs at once, and the process waits again. Whatever else can be next goes event by event in the
-//! model's order.
+//! Usually a process with nothing ready gets a message, its receive completes, the operations this releases run at
+//! once, and the process waits again. Everything else runs event by event in the model's order.
 
 use super::actors::{Actors, MessageOf, Process, Turn};
 use super::general;
@@ -33,15 +32,14 @@ pub(super) struct Graphs<'a, N, L> {
     rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
-    /// Whether all links are alike.
+    /// Whether all links are equal.
     alike: bool,
-    /// The size of the largest message, and what it costs, where all links are alike. No message has it where they are
-    /// not.
+    /// If all links are equal, the size of the largest message, and its costs; otherwise a size that no message has.
     usual: u64,
     tariff: Tariff,
-    /// Whether any operation waits for the mere start of another.
+    /// Whether any operation waits only for the start of another.
     irequires: bool,
-    /// Whether receives that are ready at the start can be posted at once, see [`Graphs::start`].
+    /// Whether receives that are ready at the start can be posted at once; see [`Graphs::start`].
     posts_at_once: bool,
 }
 
@@ -54,7 +52,7 @@ pub(super) struct Slot {
     agenda: Queues,
 }
 
-/// What neighbouring processes keep elsewhere.
+/// State of neighbouring processes outside their slots.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Shared {
     block: Dependencies,
@@ -78,7 +76,7 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
         }
     }
 
-    /// What a message costs. `room` is where that is put if it is not known yet.
+    /// The costs of a message. If they are not precomputed, `room` stores them.
     #[inline(always)]
     fn tariff<'r>(&'r self, from: Rank, to: Rank, bytes: u64, room: &'r mut Option<Tariff>) -> &'r Tariff {
         if bytes == self.usual { &self.tariff } else { room.insert(self.unusual(from, to, bytes)) }
@@ -91,7 +89,7 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
 }
 
 impl Slot {
-    /// Notes an operation that an event which ran at `t` has released.
+    /// Adds an operation that an event at `t` has released.
     #[inline(never)]
     fn release(&mut self, shared: &mut Shared, kind: OperationKind, id: u32, t: Time) {
         let release = Release { id, kind, cpu: 0, nic: 0, ready: t };
@@ -122,7 +120,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         Row(self.actors.rows[self.slot.place.first_operation as usize + id as usize])
     }
 
-    /// Runs the local operation whose turn it is.
+    /// Runs the next local operation.
     #[inline(always)]
     fn run_local(&mut self, t: Time) {
         let released = match self.slot.agenda.take(&mut self.shared.pool, &self.slot.host, t) {
@@ -135,7 +133,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.make_ready(t, released);
     }
 
-    /// Runs a send and a receive that are ready at `t`, and what becomes ready by them, as long as nothing can come
+    /// Runs a send and a receive that are ready at `t`, and the operations they release, as long as nothing can come
     /// between.
     #[inline(always)]
     fn exchange(&mut self, mut t: Time, mut pair: Pair) {
@@ -158,8 +156,8 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         }
     }
 
-    /// Whether a send and a receive that are ready at `ready`, and nothing else, run then, one after the other: in this
-    /// window, with CPU and NIC free, and with nothing that the send could make ready before the receive has run.
+    /// Whether a send and a receive, the only ready operations, run one after the other at `ready`: within this
+    /// window, with CPU and NIC free, and without the send making anything ready before the receive has run.
     #[inline(always)]
     fn may_exchange(&mut self, ready: Time, pair: Pair) -> bool {
         let host = &self.slot.host;
@@ -170,7 +168,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
             && self.turn.count_operation()
     }
 
-    /// Notes what an event that ran at `t` has released.
+    /// Adds the operations that an event at `t` has released.
     #[inline(always)]
     fn make_ready(&mut self, t: Time, Pair { send, recv }: Pair) {
         for (id, kind) in [(send, OperationKind::Send), (recv, OperationKind::Recv)] {
@@ -211,7 +209,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.completed(id, t, released)
     }
 
-    /// Gives what the message has released besides what is ready by now.
+    /// Runs a message. Returns what it releases in addition to the operations already added.
     #[inline(always)]
     fn run_message(&mut self, t: Time, message: &MessageOf<Graphs<'_, N, L>>) -> Pair {
         if self.actors.rendezvous && message.body.is_acknowledgement() {
@@ -221,7 +219,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.accept(t, message)
     }
 
-    /// The same for a message that is no acknowledgement.
+    /// Runs a message that is not an acknowledgement.
     #[inline(always)]
     fn accept(&mut self, t: Time, message: &MessageOf<Graphs<'_, N, L>>) -> Pair {
         let (body, from) = (message.body, message.from);
@@ -239,7 +237,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.completed(id, t, Pair::EMPTY)
     }
 
-    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    /// Acknowledges a message that was matched at `t`, if it is a rendezvous.
     #[inline(always)]
     fn acknowledge(&mut self, t: Time, from: Rank, tag: Tag, bytes: u64, send: u32) {
         let Graphs { rules, rendezvous, .. } = *self.actors;
@@ -259,9 +257,9 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         }
     }
 
-    /// Operation `id` completes by an event that runs at `t`. The first send and the first receive that this releases
-    /// are added to `released`, whatever else is ready by now. Nothing completes after the CPU is free, so what is
-    /// released becomes ready when it is.
+    /// Completes operation `id` by an event that runs at `t`. The first send and the first receive that this releases
+    /// are added to `released`; others are made ready. Nothing completes after the CPU is free, so released
+    /// operations become ready when it is free.
     #[inline(always)]
     fn completed(&mut self, id: u32, t: Time, mut released: Pair) -> Pair {
         self.slot.place.unfinished -= 1;
@@ -284,8 +282,8 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         released
     }
 
-    /// A message that ran at `t` while nothing was ready has released a few operations: runs them and what they make
-    /// ready, up to the end of the window; gives the time of the next local event.
+    /// Runs the operations that a message at `t` has released while nothing was ready, and what they make ready, up
+    /// to the end of the window. Returns the time of the next local event.
     #[inline(always)]
     fn run_released(&mut self, t: Time, released: Pair) -> Time {
         let ready = self.slot.host.cpu(0).free;
@@ -299,7 +297,8 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.run_rest()
     }
 
-    /// Runs what is left after an exchange, up to the end of the window; gives the time of the next local event.
+    /// Runs the remaining operations after an exchange, up to the end of the window. Returns the time of the next
+    /// local event.
     #[inline(always)]
     fn run_rest(&mut self) -> Time {
         if self.slot.agenda.is_idle() {
@@ -312,8 +311,8 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         self.actors.run_ready(self.rank, self.slot, self.shared, self.turn)
     }
 
-    /// Runs what is ready up to the end of the window, where no message can come between; gives the time of the next
-    /// local event.
+    /// Runs ready operations up to the end of the window, if no message can come between. Returns the time of the
+    /// next local event.
     #[inline(always)]
     fn run_ready(&mut self) -> Time {
         loop {
@@ -372,9 +371,9 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
         self.alike && !self.rendezvous
     }
 
-    /// Where sends take time and nobody waits for the start of a receive, receives that are ready at the start run
-    /// before anything that could tell the difference: no message has come, a send moves on neither them nor their
-    /// order, and what it releases becomes ready later.
+    /// If sends take time and nothing waits for the start of a receive, receives that are ready at the start can be
+    /// posted at once without a difference: no message has arrived, a send changes neither them nor their order, and
+    /// what a send releases becomes ready later.
     fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {
         let Process { rank, slot: Slot { host, place, agenda }, shared: Shared { block, pool } } = process;
         *place = self.program.place(rank);
@@ -423,7 +422,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
         }
     }
 
-    /// Most often a process that has nothing ready gets a message.
+    /// The usual case: a process with nothing ready gets a message.
     #[inline(always)]
     fn run_one(
         &self,
@@ -442,7 +441,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
         (walk.run_released(t, released), true)
     }
 
-    /// Most often a process that wakes has a send and a receive ready.
+    /// The usual case: a process that wakes has a send and a receive ready.
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
         let Process { rank, slot, shared } = process;
@@ -456,7 +455,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
             return walk.run_rest();
         }
         let Walk { slot, shared, turn, .. } = walk;
-        // What runs in a later window was noted when it became ready.
+        // Operations of a later window were scheduled when they became ready.
         if slot.agenda.next(&slot.host) >= turn.frame.until {
             return Time::NEVER;
         }
@@ -482,7 +481,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
 }
 
 impl<N: Noise, L: Latency> Graphs<'_, N, L> {
-    /// Tells those who wait for the start or the completion of an operation, where they stand in a list.
+    /// Updates the operations that wait for the start or the completion of an operation, if they are in a list.
     #[inline(never)]
     fn tell_listed(
         &self,
@@ -531,13 +530,13 @@ impl<N: Noise, L: Latency> Graphs<'_, N, L> {
         Walk { actors: self, rank, slot, shared, turn }.completed(send, t, Pair::EMPTY)
     }
 
-    /// Runs what is ready.
+    /// Runs ready operations; not inlined.
     #[inline(never)]
     fn run_ready(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, turn: &mut Turn<'_, Self>) -> Time {
         Walk { actors: self, rank, slot, shared, turn }.run_ready()
     }
 
-    /// Runs a process with at most one message and whatever else is to be done.
+    /// Runs a process with at most one message and any ready operations.
     #[inline(never)]
     fn run_any(
         &self,

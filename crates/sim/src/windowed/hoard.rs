@@ -1,5 +1,5 @@
-//! Many messages of one process that wait for its CPU: an incast, or everything that came during a long
-//! detour. Kept with the process instead of being looked through in every window.
+//! Many messages of one process that wait for its CPU, after an incast or a long detour. Kept with the
+//! process, so that they are not searched in every window.
 
 use super::mail::{Mail, created_of};
 use crate::agenda::two_heaps::TwoHeaps;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::noise::Noise;
 
-/// What messages wait for: a CPU and the receiving side of a NIC; acknowledgements wait for nothing.
+/// The resources a message waits for: a CPU and the receiving side of a NIC; None for acknowledgements.
 type Lane = Option<(u8, u8)>;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,9 +24,9 @@ pub(super) struct Hoard<B: Copy, S: Copy> {
     lanes: Vec<(Lane, TwoHeaps)>,
     /// Counts insertions, which come in the order of sending for each source.
     inserted: usize,
-    /// The lane and the key of what `first` has found.
+    /// The lane and the key of the message that `first` has found.
     found: Option<(usize, Key)>,
-    /// The last window for which the process's waking was noted.
+    /// The last window for which the process was scheduled to wake.
     pub noted: u64,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// A hoard gives the messages that a plain list gives, while the host's free times grow.
+        /// A hoard behaves like a plain list while the host's free times grow.
         #[test]
         fn equals_a_list(arrivals in prop::collection::vec((100u64..200, 0u32..3, 0u8..2, 0u8..2), 1..60)) {
             let network = network();

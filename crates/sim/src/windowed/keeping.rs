@@ -9,9 +9,9 @@ use std::io;
 
 pub(super) struct Keeping<'a> {
     checkpoints: Option<&'a dyn Checkpoints>,
-    /// Whether this part decides when it is time, and says that a checkpoint is whole.
+    /// Whether this part decides when a checkpoint is due, and marks it as complete.
     first: bool,
-    /// What this part has written, and the others by the next agreement.
+    /// The position of the checkpoint that this part has written; by the next agreement all parts have.
     written: Option<Position>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Keeping<'a> {
         Keeping { checkpoints, first, written: None }
     }
 
-    /// Puts the part where the run begins; says how many windows it has behind it.
+    /// Restores the part from the checkpoint to resume from, if any. Returns how many windows have run before.
     pub fn begin<A: Actors>(&self, domain: &mut Domain<'_, A>) -> u64 {
         let Some((checkpoints, position)) = self.checkpoints.and_then(|kept| Some((kept, kept.position()?)))
         else {
@@ -42,7 +42,7 @@ impl<'a> Keeping<'a> {
             && self.checkpoints.is_some_and(|checkpoints| checkpoints.is_due())
     }
 
-    /// Writes the part as it is before the window of `frame`.
+    /// Writes the state of the part before the window of `frame`.
     pub fn keep<A: Actors>(&mut self, domain: &mut Domain<'_, A>, frame: &Frame, windows: u64) {
         let Some(checkpoints) = self.checkpoints else { return };
         match domain.save(checkpoints, frame.window) {
@@ -51,7 +51,8 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// All parts have written their blocks, and none has failed at an agreement since.
+    /// Marks the checkpoint as complete. Called when an agreement shows that all parts have written
+    /// their blocks.
     pub fn complete(&mut self, error: &mut Option<RunError>) {
         if let (true, Some(checkpoints), Some(position)) = (self.first, self.checkpoints, self.written.take())
             && let Err(fault) = checkpoints.complete(&position)

@@ -1,12 +1,12 @@
-//! Who runs which block: the members of a cluster share the blocks of a run, and the threads of a member share its own.
+//! Assigns blocks: the members of a cluster share the blocks of a run, and the threads of a member share its blocks.
 
 use std::ops::Range;
 use straggler_model::Rank;
 
-/// Not a block of this member.
+/// Marks a block of another member.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// Where every block of a run is.
+/// Which member and part runs each block.
 #[derive(Debug)]
 pub(super) struct Layout {
     processes: u32,
@@ -20,15 +20,15 @@ pub(super) struct Layout {
     blocks: Vec<Vec<u32>>,
 }
 
-/// Cuts `count` things into `parts` runs of neighbours: the first of each, and the end.
+/// Divides `count` items into `parts` ranges. Returns the start of each, and the end.
 fn edges(count: u32, parts: u32) -> Vec<u32> {
     let edge = |part| (u64::from(count) * u64::from(part) / u64::from(parts)) as u32;
     (0..=parts).map(edge).collect()
 }
 
 impl Layout {
-    /// Blocks of 2^`shift` processes; `members` says of each block who runs it, and `own` is this member. All its blocks are
-    /// in one part.
+    /// Blocks of 2^`shift` processes, where `members` is the member that runs each block and `own` is this member.
+    /// All its blocks are in one part.
     pub fn new(processes: u32, shift: u32, members: Vec<u32>, own: u32) -> Layout {
         let mine =
             (0..).zip(&members).filter(|&(_, &member)| member == own).map(|(block, _)| block).collect();
@@ -37,7 +37,7 @@ impl Layout {
         Layout { processes, shift, members, shared, parts, blocks: vec![mine] }.in_parts(1)
     }
 
-    /// The same with the blocks of this member cut into this many parts.
+    /// Divides the blocks of this member into this many parts.
     pub fn in_parts(self, parts: u32) -> Layout {
         let mine = self.blocks.concat();
         let edges = edges(mine.len() as u32, parts);
@@ -52,7 +52,7 @@ impl Layout {
         Layout { parts: places, blocks, ..self }
     }
 
-    /// Gives neighbouring blocks to each member, to all as many as can be.
+    /// Gives each member a range of neighbouring blocks, as equal as possible.
     pub fn neighbours(blocks: u32, members: u32) -> Vec<u32> {
         let edges = edges(blocks, members);
         let of_member = |(member, edge): (u32, &[u32])| (edge[0]..edge[1]).map(move |_| member);
@@ -63,7 +63,7 @@ impl Layout {
         self.shift
     }
 
-    /// Blocks of the whole run.
+    /// The number of blocks of the whole run.
     pub fn count(&self) -> usize {
         self.members.len()
     }
@@ -73,7 +73,7 @@ impl Layout {
         self.shared
     }
 
-    /// Parts of this member.
+    /// The number of parts of this member.
     pub fn parts(&self) -> usize {
         self.blocks.len()
     }
@@ -82,7 +82,7 @@ impl Layout {
         &self.blocks[part]
     }
 
-    /// The part of this member that runs a block, or the other member that does.
+    /// The part of this member that runs a block, or else the member that does.
     pub fn part(&self, block: u32) -> Result<usize, u32> {
         match self.parts[block as usize].0 {
             ELSEWHERE => Err(self.members[block as usize]),
@@ -105,13 +105,13 @@ impl Layout {
         self.blocks[part].iter().map(|&block| self.ranks(block).len()).sum()
     }
 
-    /// From the first to behind the last rank of a part.
+    /// The range from the first to the last rank of a part.
     pub fn span(&self, part: usize) -> Range<Rank> {
         let edge = |block: Option<&u32>| block.map_or(0..0, |&block| self.ranks(block));
         edge(self.blocks[part].first()).start..edge(self.blocks[part].last()).end
     }
 
-    /// The ranks of this member, neighbours together.
+    /// The ranks of this member, as ranges.
     pub fn own_ranks(&self) -> Vec<Range<Rank>> {
         let mut ranks: Vec<Range<Rank>> = Vec::new();
         for block in self.blocks.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The messages of one process that have arrived by the end of the window and have not run.
+//! The messages of one process that arrive by the end of the window and have not run.
 
 use crate::host::Host;
 use crate::latency::Latency;
@@ -8,17 +8,17 @@ use crate::rules::{self, Rules};
 use straggler_model::Time;
 use straggler_model::noise::Noise;
 
-/// Where a process finds its messages.
+/// A source of messages for a process.
 pub(super) trait Mail<B: Body, S: Copy> {
-    /// When the first message may run ([`Time::NEVER`]: there is none), and its place.
+    /// When the first message may run ([`Time::NEVER`] if there is none), and its place.
     fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, rules: &Rules<'_, N, L>) -> (Time, usize);
-    /// The whole key of the message at `place`, to settle a tie.
+    /// The full key of the message at `place`, to break a tie.
     fn key<N: Noise, L: Latency>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N, L>) -> Key;
     fn take(&mut self, place: usize) -> Option<Message<B, S>>;
     fn is_empty(&self) -> bool;
 }
 
-/// At most one message, which is the usual case: it stays where it lies.
+/// At most one message, the usual case. It is not copied.
 #[derive(Debug)]
 pub(super) struct One<'a, B: Copy, S: Copy>(pub Option<&'a Message<B, S>>);
 
@@ -48,9 +48,9 @@ impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
 #[derive(Debug)]
 pub(super) struct Inbox<B: Copy, S: Copy> {
     messages: Vec<Message<B, S>>,
-    /// Whether they stand in the order in which they run, see [`Inbox::line_up`].
+    /// Whether they are in the order in which they run; see [`Inbox::line_up`].
     lined_up: bool,
-    /// The next of those that are lined up.
+    /// The next message, if they are lined up.
     next: usize,
 }
 
@@ -63,9 +63,9 @@ impl<B: Body, S: Copy> Inbox<B, S> {
         self.messages.push(message);
     }
 
-    /// Puts messages that run in the order of their arrival into that order: where all links are alike and nothing is
-    /// acknowledged, the one that arrived first was sent first, or counts as that where latencies are drawn, and may run no
-    /// later than the others.
+    /// Sorts messages by arrival, for runs in which they run in that order: if all links are equal and nothing is
+    /// acknowledged, the one that arrived first was sent first (or counts as such if latencies are drawn), and may
+    /// run no later than the others.
     pub fn line_up(&mut self) {
         self.messages.sort_by_key(|message| (message.arrival, message.from));
         self.lined_up = true;
@@ -152,7 +152,7 @@ fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
     }
 }
 
-/// When the send, or the match that is acknowledged, ran; as [`Rules::sent_at`] sees it.
+/// The creation time of a message or an acknowledgement; see [`Rules::sent_at`].
 pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(
     message: &Message<B, S>,
     rules: &Rules<'_, N, L>,

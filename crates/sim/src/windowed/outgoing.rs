@@ -6,19 +6,19 @@ use crate::message::Timed;
 
 #[derive(Debug)]
 pub(super) struct Outgoing<M> {
-    /// For each block of the run.
+    /// The parcel for each block of the run.
     parcels: Vec<Parcel<M>>,
-    /// The blocks that have any.
+    /// The blocks whose parcels are not empty.
     touched: Vec<u32>,
 }
 
-/// What goes to one block.
+/// The messages for one block.
 #[derive(Debug)]
 pub(super) struct Parcel<M> {
-    /// The chunk of the next window that is being filled, or one that owns no memory.
+    /// The chunk for the next window that is being filled, or one without memory.
     open: Chunk<M>,
     full: Vec<Chunk<M>>,
-    /// What arrives after the next window.
+    /// Messages that arrive after the next window.
     later: Vec<M>,
 }
 
@@ -29,12 +29,12 @@ impl<M> Default for Parcel<M> {
 }
 
 impl<M: Timed> Parcel<M> {
-    /// The same from its parts.
+    /// Makes a parcel from its parts.
     pub fn of_parts(full: Vec<Chunk<M>>, later: Vec<M>) -> Parcel<M> {
         Parcel { open: Vec::new(), full, later }
     }
 
-    /// The chunks for the next window, in order, and what comes later.
+    /// The chunks for the next window, in order, and the later messages.
     pub fn into_parts(mut self) -> (Vec<Chunk<M>>, Vec<M>) {
         if !self.open.is_empty() {
             self.full.push(self.open);
@@ -65,8 +65,8 @@ impl<M> Outgoing<M> {
         self.parcels[block as usize].later.push(message);
     }
 
-    /// A message that arrives in the next window. The slow path makes room and does not see the message, which can so
-    /// be written field by field.
+    /// Adds a message that arrives in the next window. The slow path only makes room and does not take the message,
+    /// so that it can be written field by field.
     #[inline(always)]
     pub fn push_soon(&mut self, chunks: &mut Chunks<M>, block: u32, message: M) {
         let mut parcel = &mut self.parcels[block as usize];
@@ -99,7 +99,7 @@ impl<M> Outgoing<M> {
         self.drain_if(|_| true)
     }
 
-    /// Takes the parcels that go to some blocks.
+    /// Takes the parcels for the blocks that are `wanted`.
     pub fn drain_if(&mut self, wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = (u32, Parcel<M>)> {
         let parcels = &mut self.parcels;
         let taken = self.touched.extract_if(.., move |block| wanted(*block));

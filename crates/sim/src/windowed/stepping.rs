@@ -1,10 +1,9 @@
-//! Processes that follow an implicit schedule, step by step: the fast path of the engine.
+//! Runs processes of an implicit schedule, step by step: the fast path of the engine.
 //!
-//! A step has at most one send, one receive and one computation, all ready at the same time. In the usual course the
-//! message that a process waits for arrives, the next step is entered, its send and its receive run at once because
-//! nothing else can come between, and the process waits again. That course is run in one go with the step computed
-//! once; whatever is unusual (a busy NIC, a computation, several messages, the end of the window) goes event by event
-//! in the model's order.
+//! A step has at most one send, one receive and one computation, all ready at the same time. Usually the message that
+//! a process waits for arrives, the next step is entered, its send and receive run at once because nothing else can
+//! come between, and the process waits again. This case runs in one go, computing the step once. Unusual cases (a
+//! busy NIC, a computation, several messages, the end of the window) run event by event in the model's order.
 
 mod slot;
 
@@ -33,7 +32,8 @@ pub(super) struct Stepping<'a, S: ?Sized, N, L> {
     rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
-    /// The size of most messages, and what they cost where all links are alike. No message has it where they are not.
+    /// If all links are equal, the size of the largest message, which most have, and its costs; otherwise a size that
+    /// no message has.
     usual: u64,
     tariff: Tariff,
 }
@@ -43,7 +43,8 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         let largest = script.largest_message();
         let rendezvous = rules.network.may_rendezvous(largest);
         let alike = rules.network.levels.is_empty() && !rendezvous;
-        // An acknowledgement has this length too, and none is on its way while a process only waits for a message.
+        // u64::MAX is also the length of an acknowledgement, but none is in flight while a process only waits for a
+        // message.
         let usual = if alike { largest } else { u64::MAX };
         Stepping { script, rules, rendezvous, usual, tariff: Tariff::of(&rules.network.base, largest) }
     }
@@ -53,7 +54,8 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         self.script.step(rank, slot.phase, slot.stage)
     }
 
-    /// Goes to the first stage of the process's phase, or of the next one that has any; says whether there is one.
+    /// Moves to the first stage of the process's phase, or of the next phase that has any. Returns whether there is
+    /// one.
     #[inline(always)]
     fn find_phase(&self, rank: Rank, slot: &mut Slot) -> bool {
         slot.stage = 0;
@@ -66,7 +68,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         false
     }
 
-    /// Goes to the next stage; says whether there is one.
+    /// Moves to the next stage. Returns whether there is one.
     #[inline(always)]
     fn next_stage(&self, rank: Rank, slot: &mut Slot) -> bool {
         slot.stage += 1;
@@ -78,15 +80,15 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     }
 }
 
-/// What a running process may touch besides its slot: the early messages of its block, and its turn.
+/// State outside its slot that a running process may use: the early messages of its block, and its turn.
 struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise, L: Latency> {
     pool: &'w mut EarlyPool,
     turn: &'w mut Turn<'t, Stepping<'a, S, N, L>>,
 }
 
 impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
-    /// Runs the send and the receive of the step that have not run, if they are all there is and run before `before`, up
-    /// to which nothing comes between; says whether it did.
+    /// Runs the send and the receive of the step that have not run, if nothing else is left and they run before
+    /// `before`, until which nothing comes between. Returns whether it did.
     #[inline(always)]
     fn exchange(
         &self,
@@ -104,7 +106,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         goes_on
     }
 
-    /// The same where nothing becomes ready by it: the receive finds no message.
+    /// Like [`Stepping::exchange`], if it makes nothing ready because the receive finds no message.
     #[inline(never)]
     fn exchange_first(
         &self,
@@ -141,7 +143,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
             return;
         }
         let pending = std::mem::take(&mut slot.state.pending);
-        // Messages are numbered in the order of the model, and a receive may acknowledge one.
+        // Messages are numbered in the model's order, and a receive may send an acknowledgement.
         let receives_first = self.rules.latency.drawn().is_some() && slot.ready < t;
         if receives_first
             && pending & RECV != 0
@@ -163,7 +165,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         self.completed(rank, slot, 0, t);
     }
 
-    /// An operation of the step completes by an event that runs at `t`.
+    /// Completes an operation of the step by an event that runs at `t`.
     #[inline(always)]
     fn completed(&self, rank: Rank, slot: &mut Slot, operation: u8, t: Time) {
         slot.state.open &= !operation;
@@ -183,7 +185,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
     }
 
-    /// Sends; the operation has completed unless it is a rendezvous.
+    /// Runs the send, which completes unless it is a rendezvous.
     #[inline(always)]
     fn send(
         &self,
@@ -206,7 +208,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
     }
 
-    /// Posts the receive; it has completed if its message was there.
+    /// Posts the receive, which completes if its message has arrived early.
     #[inline(always)]
     fn receive(
         &self,
@@ -226,7 +228,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
     }
 
-    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    /// Acknowledges a message that was matched at `t`, if it is a rendezvous.
     #[inline(always)]
     fn acknowledge(&self, rank: Rank, around: &mut Around<'_, '_, 'a, S, N, L>, t: Time, message: &Early) {
         let (to, bytes) = (message.from, message.bytes);
@@ -269,7 +271,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
     }
 
-    /// Runs the local operation whose turn it is.
+    /// Runs the next local operation.
     fn run_local(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N, L>, t: Time) {
         let step = self.step(rank, slot);
         let operation = step_ready::take(&mut slot.state.pending, slot.ready, &slot.host, t);
@@ -282,7 +284,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
             }
             OperationKind::Calc => self.calculate(rank, slot, &step, t),
         }
-        // What is still open, if this one is not, has not completed by it.
+        // If this operation has completed, checks whether it was the last of the step.
         if slot.state.open & 1 << operation as u8 == 0 {
             self.completed(rank, slot, 0, t);
         }
@@ -296,7 +298,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         slot.state.open &= !if last { AFTER } else { CALC };
     }
 
-    /// The events of a process in their order, whatever they are; see [`Actors::run`].
+    /// Runs the events of a process in order, of any kind; see [`Actors::run`].
     #[inline(always)]
     fn run_any(
         &self,
@@ -336,7 +338,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
     }
 
-    /// Runs what a process has ready; it has no message, and what it has ready was not noted for a later window.
+    /// Runs the ready operations of a process that has no message and is not scheduled for a later window.
     #[inline(never)]
     fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
         let until = turn.frame.until;
@@ -345,8 +347,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         if next >= until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
     }
 
-    /// The message of the step that a process has to send next, if the step has a receive besides and nothing else, and
-    /// the message has the usual size.
+    /// The message to send, if the step consists of a send and a receive only, and the message has the usual size.
     #[inline(always)]
     fn usual_send(&self, step: &Step) -> Option<StepMessage> {
         let exchanges = step.recv.is_some() && step.calc.is_none() && step.after == Time::ZERO;
@@ -388,7 +389,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     }
 }
 
-/// Whether the receive of a step takes a message. Most name its sender and its tag.
+/// Whether the receive of a step takes a message. Most name the sender and the tag.
 #[inline(always)]
 fn takes<S: Copy>(recv: Option<StepMessage>, message: &Letter<S>) -> bool {
     let Some(StepMessage { peer, tag, .. }) = recv else { return false };
@@ -400,7 +401,7 @@ fn takes_any<S: Copy>(peer: Rank, tag: u32, message: &Letter<S>) -> bool {
     early_of(message).matches(peer, tag)
 }
 
-/// A message of a step on its way.
+/// Makes the message of a send.
 #[inline(always)]
 fn letter<L: Latency>(
     from: Rank,
@@ -475,8 +476,8 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         self.run_any(rank, slot, &mut Around { pool, turn }, mail)
     }
 
-    /// Most often the message that a process waits for arrives, has the usual size, and lets the process send and
-    /// receive again. In the end nothing of its state has changed but times and the stage.
+    /// The usual case: the message that a process waits for arrives, has the usual size, and lets the process send
+    /// and receive again. Only times and the stage change in the end.
     #[inline(always)]
     fn run_one(
         &self,
@@ -520,7 +521,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         (self.go_on(rank, slot, pool, turn), true)
     }
 
-    /// Most often a process that wakes has a send and a receive ready.
+    /// The usual case: a process that wakes has a send and a receive ready.
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
         let Process { rank, slot, shared: pool } = process;
@@ -534,7 +535,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
             slot.state = State::WAITS;
             return Time::NEVER;
         }
-        // What runs in a later window was noted when it became ready.
+        // Operations of a later window were scheduled when they became ready.
         if slot.next() >= until { Time::NEVER } else { self.go_on(rank, slot, pool, turn) }
     }
 

@@ -1,4 +1,4 @@
-//! The redundant-exchange butterfly against independent ways to the same numbers.
+//! The redundant-exchange butterfly, compared with independent computations of the same numbers.
 
 use crate::literal_butterfly::Literal;
 use proptest::prelude::*;
@@ -137,8 +137,8 @@ proptest! {
 const SETTINGS: [(u64, u64, u64); 3] =
     [(10_000, 100, 0), (10_000, 100, 6_666_667), (100_000, 100, 66_666_667)];
 
-/// T_cp of the paper: W + (W/P + 1)·D with probability (W % P)/P, else W + (W/P)·D. It lets no process
-/// begin inside a detour, which happens to one in P/D: those pay the rest of it besides.
+/// T_cp of the paper: W + (W/P + 1)·D with probability (W % P)/P, else W + (W/P)·D. It ignores processes
+/// that begin inside a detour, one in P/D, which also pay the rest of it.
 #[test]
 fn the_compute_phase_takes_what_the_paper_says() {
     let processes = 1 << 16;
@@ -147,8 +147,7 @@ fn the_compute_phase_takes_what_the_paper_says() {
     {
         let (period, duration, work) = (period * US, duration * US, work * 1000u64);
         let noise = periodic(Time(period), Time(duration), 3);
-        // One process alone computes and exchanges nothing; many of them are many ranks of one cycle in
-        // which nobody waits: the finish time of a cycle without rounds.
+        // Every rank computes alone: one cycle without rounds, in which no rank waits for another.
         let script = Cycles::new(Alone { processes }, 1, Time(work));
         let outcome = scripted(&Workload::script(script), Some(&noise));
         let few = work + work / period * duration;
@@ -165,7 +164,7 @@ fn the_compute_phase_takes_what_the_paper_says() {
     }
 }
 
-/// Everyone computes and nobody sends.
+/// All ranks compute, and none sends.
 struct Alone {
     processes: u32,
 }
@@ -202,9 +201,9 @@ fn without_noise_redundancy_costs_its_overheads() {
     }
 }
 
-/// A process that hears nothing of its neighbour for some rounds tells it what it has: fewer messages
-/// than always, and still something is won back. Where nothing disturbs, everybody is silent, and one level
-/// in so many is handed over.
+/// A process that hears nothing from its neighbour for some rounds hands its level over. This takes fewer
+/// messages than always doing so, and still recovers some of the loss. Without noise all neighbours are
+/// silent, and some of the levels are handed over.
 #[test]
 fn a_late_neighbour_is_enough_reason() {
     let base = Butterfly::new(1 << 12, 10, Time::ZERO).unwrap().with_messages(1, 1);
@@ -220,13 +219,13 @@ fn a_late_neighbour_is_enough_reason() {
         let run = windowed(&base.with_redundancy(policy), None);
         (run.messages - base.messages()) / (10 << 12)
     };
-    // Of levels 1 to 11 those more than the patience above what was heard last, level 0 at first. What was
-    // handed over with the level before has not arrived yet: 2 to 11; 3, 4, 6, 7 and so on; 4, 5, 8 and 9; 6
-    // and 7.
+    // Those of levels 1 to 11 that are more than the patience above the last level heard, at first 0. What
+    // was handed over with the previous level has not arrived yet: 2 to 11; 3, 4, 6, 7 and so on; 4, 5, 8
+    // and 9; 6 and 7.
     assert_eq!([1, 2, 3, 5].map(silent), [10, 5, 4, 2]);
 }
 
-/// Each round's messages twice as long as the round's before: the last takes longest.
+/// Messages double in size every round, so the last round takes longest.
 #[test]
 fn messages_may_grow() {
     let base = Butterfly::new(1 << 6, 1, Time::ZERO).unwrap();
@@ -262,7 +261,7 @@ fn recovery(processes: u32) -> [f64; 3] {
     })
 }
 
-/// On fewer processes less is lost and less of it comes back.
+/// On fewer processes less time is lost, and less of it is recovered.
 #[test]
 fn much_of_the_loss_is_recovered() {
     let recovered = recovery(1 << 10);

@@ -1,4 +1,4 @@
-//! A run that goes on from any of its checkpoints, with other threads or on a cluster, ends as if nothing had happened.
+//! A run that resumes from any of its checkpoints, with other threads or on a cluster, gives the same results.
 
 use crate::runs::any_run;
 use crate::steps;
@@ -12,13 +12,13 @@ use straggler_sim::checkpoint::{Checkpoints, Position, index};
 use straggler_sim::cluster::{Cluster, on_threads};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
 
-/// Windows and first blocks of parts, and what was written of them.
+/// The bytes written for each part, by window and first block.
 type Files = BTreeMap<(u64, u32), Vec<u8>>;
 
 /// Checkpoints in memory.
 #[derive(Default)]
 struct Memory {
-    /// One after so many windows; none where it is 0.
+    /// Windows between checkpoints; 0 for none.
     every: u32,
     asked: AtomicU32,
     files: Mutex<Files>,
@@ -82,7 +82,7 @@ fn figures(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
     (outcome.messages, outcome.makespan(), outcome.windows, outcome.stuck.clone())
 }
 
-/// Keeps a checkpoint every few windows, and goes on from each of them.
+/// Writes a checkpoint every few windows, and resumes from each of them.
 fn goes_on(simulation: &Simulation<'_>, workload: &Workload, every: u32) -> Result<(), TestCaseError> {
     let kept = Memory { every, ..Memory::default() };
     let Ok(whole) = run(simulation, workload, &kept, (2, None)) else { return Ok(()) };
@@ -126,7 +126,7 @@ fn a_run_has_the_checkpoints_that_it_asks_for() {
     let kept = Memory { every: 1, ..Memory::default() };
     let windows = run(&Simulation::new(&network), &workload, &kept, (1, None)).unwrap().windows;
     assert!(windows > 5);
-    // One is written while a window runs, so there is none before the next.
+    // A checkpoint completes only after a window, so there is one for every two windows.
     assert_eq!(kept.whole.into_inner().unwrap().len() as u64, windows / 2);
 }
 

@@ -1,5 +1,5 @@
-//! Runs that several members of a cluster share give the numbers of one, rank by rank, whoever has which processes. The members
-//! are threads here; `straggler-mpi` has tests with processes.
+//! Runs shared by members of a cluster give the same results as one process, rank by rank, however the ranks are
+//! divided. The members are threads here; `straggler-mpi` has tests with processes.
 
 use crate::runs::{AnyRun, any_run};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn run(
     Ok(simulation.run(workload, &mut control)?.outcome)
 }
 
-/// What the members of a cluster of a size share: neighbours, or anything and only their own part of a schedule.
+/// How the members of a cluster share a run: by neighbours, or at random with only their own part of a schedule.
 #[derive(Clone, Copy)]
 struct Sharing<'a> {
     file: &'a [u8],
@@ -49,7 +49,7 @@ impl Sharing<'_> {
     }
 }
 
-/// Clusters of 1, 2, 3 and 5 members, some with two threads, give what one process gives.
+/// Clusters of 1, 2, 3 and 5 members, some with two threads, give the same results as one process.
 fn same_on_clusters(case: &AnyRun, sharing: Sharing<'_>) -> Result<(), TestCaseError> {
     let (simulation, workload) = (&case.simulation(), &case.workload);
     let alone = match run(simulation, workload, (1, None)) {
@@ -72,7 +72,7 @@ fn same_on_clusters(case: &AnyRun, sharing: Sharing<'_>) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// What all members have found is what one process finds.
+/// Checks that the members' results are those of one process.
 fn same_as_alone(alone: &Outcome, shared: Vec<Result<Outcome, RunError>>) -> Result<(), TestCaseError> {
     let size = shared.len();
     let mut finish = vec![None; alone.finish.len()];
@@ -91,14 +91,14 @@ fn same_as_alone(alone: &Outcome, shared: Vec<Result<Outcome, RunError>>) -> Res
     Ok(())
 }
 
-/// Who runs which block: anybody.
+/// Assigns blocks to members at random.
 fn shares(size: u32, shift: u32, processes: u32, seed: u64) -> Shares {
     let mut stream = Stream::new(seed, 0, 0, 0);
     let members = (0..processes.div_ceil(1 << shift)).map(|_| stream.below(size.into()) as u32).collect();
     Shares { shift, members }
 }
 
-/// What a member reads of a schedule in a file.
+/// Reads a member's part of a schedule from a file.
 fn part(file: &[u8], ranks: &[Range<Rank>], member: &dyn Cluster) -> Workload {
     let wanted = |rank| ranks.iter().any(|ranks| ranks.contains(&rank));
     let mut graph = binary::parse_ranks(file, &wanted, &mut |_| ()).unwrap();

@@ -1,4 +1,4 @@
-//! The 80 schedules whose finish times are known to the nanosecond, on both engines.
+//! 80 schedules with finish times known to the nanosecond, on both engines.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ fn windowed_reproduces_all_cases_without_rendezvous() {
     }
 }
 
-/// With the physical acknowledgement, A = L, rendezvous runs on both engines alike.
+/// With the physical acknowledgement, A = L, both engines agree on rendezvous.
 #[test]
 fn engines_agree_on_rendezvous() {
     for case in cases().iter().filter(|case| case.rendezvous) {

@@ -1,7 +1,7 @@
-//! Programs that decide as they run, against an interpreter of the same calls that is as slow and as plain as can be.
+//! Programs that decide as they run, compared with a slow and simple interpreter of the same calls.
 //!
-//! The interpreter knows calls, not instructions: it keeps every event in one list and looks through all of them for the
-//! next. What it shares with the engines is what the model says.
+//! The interpreter runs calls, not instructions: it keeps every event in one list and searches all of them for the
+//! next. It shares only the model with the engines.
 
 #[path = "decisions/interpreter.rs"]
 mod interpreter;
@@ -20,7 +20,7 @@ use straggler_schedule::traced::{Building, Decisions, Options, Playback, TracedR
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_sim::{Control, EngineChoice, Simulation};
 
-/// What the engine decided, as the interpreter says it.
+/// The engine's decisions, in the interpreter's terms.
 fn decisions(recording: &TracedRun, replayed: &[Replayed], acts: &[Calls]) -> Vec<Decision> {
     let mut all = Vec::new();
     for ((rank, replayed), acts) in (0u32..).zip(replayed).zip(acts) {
@@ -94,7 +94,7 @@ proptest! {
         }
     }
 
-    /// Copies decide as the one does that they are copies of; and with noise both engines decide alike.
+    /// Copies make the same decisions as the original, and with noise both engines make the same decisions.
     #[test]
     fn copies_and_engines_decide_alike(
         seed in any::<u64>(),

@@ -1,5 +1,5 @@
-//! Latencies that every message draws: engines and threads agree on random programs, a distribution of one value is the
-//! network of that value, a chain is computed again from the random numbers, and no message overtakes another.
+//! Drawn latencies: engines and threads agree on random programs, a distribution of one value equals a network with
+//! that value, a chain equals an independent sum of its draws, and no message overtakes another.
 
 use crate::{one_lane, schedules, steps, traced, traced_runs};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use straggler_sim::programs::{Butterfly, GraphProgram, Redundancy};
 use straggler_sim::release::Release;
 use straggler_sim::{Control, EngineChoice, Replicas, Run, RunError, Simulation, Workload};
 
-/// Times with weights, of one parameter.
+/// Weighted times of one parameter.
 fn times(largest: u64) -> impl Strategy<Value = Vec<(Time, u64)>> {
     prop::collection::vec((0..largest, 1u64..5), 1..6)
         .prop_map(|times| times.into_iter().map(|(time, weight)| (Time(time), weight)).collect())
@@ -28,7 +28,7 @@ fn measured(class: Option<&str>, times: Vec<(Time, u64)>) -> Measured {
     Measured { class: class.map(Into::into), times }
 }
 
-/// Of L for all pairs or for those of no group, maybe of o; times up to `largest`.
+/// Distributions of L, for all pairs or for those outside groups, and perhaps of o, with times up to `largest`.
 pub fn distributions(largest: u64) -> impl Strategy<Value = (Distributions, u64)> {
     let overheads = prop::option::of(times(largest));
     (times(largest), any::<bool>(), overheads, 0u64..1000).prop_map(|(latencies, base, overheads, seed)| {
@@ -39,7 +39,7 @@ pub fn distributions(largest: u64) -> impl Strategy<Value = (Distributions, u64)
     })
 }
 
-/// On so many threads, in small blocks where there are several.
+/// Runs on `threads` threads, with small blocks if there are several.
 fn run(simulation: &Simulation<'_>, workload: &Workload, threads: usize) -> Result<Run, RunError> {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
@@ -48,7 +48,8 @@ fn run(simulation: &Simulation<'_>, workload: &Workload, threads: usize) -> Resu
     simulation.run(workload, &mut control)
 }
 
-/// What the reference gives; the windowed engine must give it on one and on three threads, unless there is no lookahead.
+/// Returns the reference engine's finish times. The windowed engine must agree on one and three threads, unless there
+/// is no lookahead.
 fn agreed(simulation: &Simulation<'_>, workload: &Workload) -> Result<Vec<Time>, TestCaseError> {
     let with = |engine| Simulation { engine, ..simulation.clone() };
     let reference = run(&with(EngineChoice::Reference), workload, 1).unwrap().outcome;
@@ -64,7 +65,7 @@ fn agreed(simulation: &Simulation<'_>, workload: &Workload) -> Result<Vec<Time>,
     Ok(reference.finish)
 }
 
-/// Pairs of ranks are closer to each other, if asked for.
+/// Adds a level on which pairs of ranks have a smaller latency, if asked for.
 fn with_level(mut network: Network, level: bool) -> Network {
     if level {
         let mut link = network.base;
@@ -77,7 +78,7 @@ fn with_level(mut network: Network, level: bool) -> Network {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
-    /// Schedules of one CPU and one NIC, with times of a few picoseconds: the engine's own path for them.
+    /// Schedules with one CPU and one NIC and times of a few picoseconds, which have their own path in the engine.
     #[test]
     fn on_graphs_where_events_coincide(
         case in one_lane::cases(),
@@ -92,7 +93,7 @@ proptest! {
         agreed(&simulation, &one_lane::graph(&case).into())?;
     }
 
-    /// Steps, with times of a few picoseconds: the engine's own path for them.
+    /// Steps with times of a few picoseconds, which have their own path in the engine.
     #[test]
     fn on_steps_where_events_coincide(
         which in 0..steps::COLLECTIVES.len(),
@@ -132,7 +133,7 @@ proptest! {
         agreed(&simulation, &schedules::graph(&shape).into())?;
     }
 
-    /// A traced program that is replayed draws what its materialised schedule draws.
+    /// The replay of a traced program makes the same draws as its materialised schedule.
     #[test]
     fn on_traces(
         shape in traced::shapes(),
@@ -163,7 +164,7 @@ proptest! {
         agreed(&simulation, &Workload::Butterfly(butterfly))?;
     }
 
-    /// A distribution of one value is a network that has this value.
+    /// A distribution of one value equals a network with that value.
     #[test]
     fn a_single_value_is_a_parameter(
         case in one_lane::cases(),
@@ -213,7 +214,8 @@ fn ping_pong(rounds: u32) -> Graph {
     text::parse(goal.as_bytes()).unwrap()
 }
 
-/// Computed again without tables: the chain is a sum of what the random numbers choose from sorted lists.
+/// An independent computation without tables: the chain is the sum of what the random numbers choose from sorted
+/// lists.
 #[test]
 fn a_chain_is_the_sum_of_its_draws() {
     const ROUNDS: u32 = 50;
@@ -259,7 +261,7 @@ impl Observer for Arrivals {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Messages of a pair arrive in the order of sending, each as it was drawn or with the one before.
+    /// Messages of a pair arrive in the order of sending, each at its drawn time or together with the one before.
     #[test]
     fn messages_never_overtake(shape in schedules::shapes(), (distributions, seed) in distributions(40_000_000)) {
         let network = Network::parse("L=1us,o=100ns,g=10ns,G=0ns,S=100000000").unwrap();
@@ -285,7 +287,7 @@ proptest! {
     }
 }
 
-/// Replicas draw anew, the same on any number of threads.
+/// Each replica has new draws, which do not depend on the number of threads.
 #[test]
 fn replicas_draw_anew() {
     static STOP: AtomicBool = AtomicBool::new(false);

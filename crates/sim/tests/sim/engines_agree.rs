@@ -1,5 +1,5 @@
-//! Two independent ways to the same number: on random schedules the windowed engine gives, on every
-//! rank and on any number of threads, what the reference engine gives.
+//! On random schedules the windowed engine gives the same results as the reference engine, on every
+//! rank and any number of threads.
 
 use crate::schedules;
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ struct Mixed {
     processes: u32,
     stages: u32,
     bytes: u64,
-    /// Let some steps not wait.
+    /// Whether some steps do not wait.
     overlaps: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Small schedules whose times follow from the model by hand; the sum stands beside each number.
+//! Small schedules with times computed by hand from the model, written as sums of its parameters.
 
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
@@ -33,7 +33,7 @@ fn try_run(simulation: &Simulation<'_>, workload: &Workload) -> Result<Run, RunE
     simulation.run(workload, &mut Control::new(1, &stop, &mut progress))
 }
 
-/// The finish times, which both engines give.
+/// Returns the finish times, on which both engines must agree.
 fn finish(simulation: &Simulation<'_>, text: &str) -> Vec<u64> {
     let graph = goal::parse(text.as_bytes()).unwrap().into();
     let times = |engine| {
@@ -69,8 +69,8 @@ fn the_gap_separates_messages_on_both_sides() {
 fn a_rendezvous_send_waits_for_the_receive_and_the_way_back() {
     let text = "num_ranks 2\nrank 0 {\nsend 1001b to 1\n}\n\
                 rank 1 {\nc: calc 100\nr: recv 1001b from 0\nr requires c\n}";
-    // Rank 1 computes 100 ns; the message cannot run before, and then is unexpected: the receive was
-    // released by the computation, at the same time, with a later creation than the message's.
+    // Rank 1 computes for 100 ns. The message cannot run before and then is unexpected: the computation
+    // releases the receive at the same time, but it was created later than the message.
     let matched = 100_000;
     let sender = matched + L;
     let receiver = matched + OR + 1000 * G_BYTE;
@@ -79,7 +79,7 @@ fn a_rendezvous_send_waits_for_the_receive_and_the_way_back() {
 
 #[test]
 fn a_dependency_across_cpus_waits_for_the_later_completion() {
-    // The computation of 100 ns runs first, the one of 50 ns releases the third: it still waits for 100.
+    // The computation of 50 ns runs second and releases the third, which still waits for the one of 100 ns.
     let text = "num_ranks 1\nrank 0 {\na: calc 100 cpu 0\nb: calc 50 cpu 1\nc: calc 7 cpu 1\n\
                 c requires a\nc requires b\n}";
     assert_eq!(finish(&Simulation::new(&network()), text), [107_000]);
@@ -107,8 +107,8 @@ fn an_overlapped_receive_waits_for_bytes_that_came_early() {
                 b requires a\nr requires b\nc requires r\n}";
     let network = network();
     let simulation = Simulation { receive_overlap: true, ..Simulation::new(&network) };
-    // It arrives at o_s + L = 5.7 ns, when the CPU is busy until 6 ns: it and the receive may run then, the
-    // message first, for it was created earlier.
+    // It arrives at o_s + L = 5.7 ns, while the CPU is busy until 6 ns. Then both may run; the message runs
+    // first, because it was created earlier.
     let bytes_there = 6_000 + OR + 900 * G_BYTE;
     assert_eq!(finish(&simulation, text)[1], bytes_there + 1_000);
 }
@@ -155,7 +155,7 @@ fn a_cycle_is_found_beside_an_unmatched_receive() {
     let network = network();
     let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();
     assert_eq!(stuck.cycle, [0, 1]);
-    // Without the sends nobody would ever serve them: receives without counterpart, no cycle.
+    // Without the sends there are only receives without a counterpart, and no cycle.
     let text = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
     let graph = goal::parse(text.as_bytes()).unwrap().into();
     let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();

@@ -29,7 +29,7 @@ fn noise() -> Injection {
     }
 }
 
-/// Pipelines of several segments, each larger than what is sent eagerly.
+/// Pipelines of several segments, each above the eager limit.
 fn pipelines() -> impl Iterator<Item = (Operation, Algorithm)> {
     [Operation::Bcast, Operation::Reduce].into_iter().flat_map(|operation| {
         let texts = ["binary,segment=310", "chain,segment=310", "double-tree,segment=310"];
@@ -37,7 +37,7 @@ fn pipelines() -> impl Iterator<Item = (Operation, Algorithm)> {
     })
 }
 
-/// Every algorithm with its default parameters. How many ranks a node has must be given.
+/// Every algorithm with its default parameters. The two-level one needs the ranks per node.
 fn all() -> impl Iterator<Item = (Operation, Algorithm)> {
     Operation::ALL.into_iter().flat_map(|operation| {
         operation.algorithms().iter().map(move |&name| {
@@ -76,7 +76,7 @@ impl Setting<'_> {
         let workload = Workload::Collective { collective, cycles, compute };
         let fast = self.simulation.run(&workload, &mut control).unwrap();
         if workload.processes() <= 16 {
-            // … and the one that asks for the algorithm at every step.
+            // … and the one that dispatches the algorithm at every step.
             let general = self.simulation.run(&general, &mut control);
             assert_eq!(general.unwrap().outcome.finish, fast.outcome.finish);
         }
@@ -118,7 +118,7 @@ fn equals_materialised_for_every_small_number_of_processes() {
     }
 }
 
-/// With a radix above two a round has several partners, which are dealt with together.
+/// With a radix above two a round has several partners at once.
 #[test]
 fn rounds_of_several_partners_equal_materialised_ones() {
     let (network, noise) = (network(), noise());
@@ -164,7 +164,7 @@ fn a_collective_without_noise_takes_what_its_formula_says() {
         let algorithm = Algorithm::parse(Operation::Barrier, "dissemination").unwrap();
         let barrier = algorithm.build(Operation::Barrier, &Job::new(processes, 1)).unwrap();
         let outcome = setting.implicit(&barrier, 1);
-        // Every round is o + L + o, and all processes go in step.
+        // Every round is o + L + o, and all processes are in step.
         assert!(outcome.finish.iter().all(|&time| time == Time(rounds * (2 * overhead + latency))));
     }
 }

@@ -1,5 +1,5 @@
-//! Hoefler et al. (SC10), section IV-B3: large messages absorb noise, because it can hide in the time a message's
-//! bytes take. Small ones do not.
+//! Hoefler et al. (SC10), section IV-B3: large messages absorb noise, which can overlap with the transfer of
+//! their bytes. Small ones do not.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

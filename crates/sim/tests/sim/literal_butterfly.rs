@@ -18,7 +18,7 @@ pub struct Literal {
     pub redundant_rounds: Vec<u32>,
 }
 
-/// Cycles that are told apart.
+/// The number of cycles that are distinguished.
 const CYCLES: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub struct State {
     last: usize,
 }
 
-/// No checkpoints are made of it.
+/// Checkpoints are not supported.
 impl serde::Serialize for State {
     fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
         Err(serde::ser::Error::custom("not kept"))

@@ -1,5 +1,5 @@
-//! Schedules of one CPU and one NIC on networks whose times are a few picoseconds, where events coincide all the time:
-//! the windowed engine's own path for them gives what the reference engine gives.
+//! Schedules with one CPU and one NIC on networks with times of a few picoseconds, where events often coincide. The
+//! windowed engine's own path for them must agree with the reference engine.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 
-/// How operations wait for each other.
+/// How operations depend on each other.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// A few operations follow each other in each step, and wait for all of the step before.
+    /// Each step has a few operations, which wait for all of the step before.
     Steps,
-    /// Receives wait for nothing, all else for an operation or two before.
+    /// Receives wait for nothing, other operations for one or two before them.
     Posted,
-    /// Anything for a few operations before; some only for their start.
+    /// All operations wait for a few before them, some only for their start.
     Any,
 }
 
@@ -71,7 +71,7 @@ pub fn graph(case: &Case) -> Graph {
     graph.finish()
 }
 
-/// A rank that is being made.
+/// A rank under construction.
 #[derive(Clone, Default)]
 struct Rank {
     builder: RankBuilder,
@@ -127,7 +127,7 @@ pub fn networks() -> impl Strategy<Value = Network> {
     )
 }
 
-/// Detours of a few picoseconds, all the time.
+/// Frequent detours of a few picoseconds.
 pub fn noises() -> impl Strategy<Value = Option<Injection>> {
     prop::option::of(any::<u64>()).prop_map(|seed| {
         let mut random = Stream::new(seed?, 0, 0, 2);

@@ -1,4 +1,4 @@
-//! The resampling model against a second, naive implementation, and against what must hold of it.
+//! The resampling model, compared with a second, naive implementation and with known properties.
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -23,7 +23,7 @@ fn injection(text: &str, seed: u64, wallclock: bool) -> Injection {
     Injection::new(sources, Phases::Drawn { seed, replica: 0 }, wallclock).unwrap()
 }
 
-/// An exchange in the graph of all of them: it waits for the exchanges that its two partners made before.
+/// An exchange in the graph of all exchanges. It waits for the previous exchanges of its two partners.
 struct Node {
     partners: [Rank; 2],
     before: [Option<usize>; 2],
@@ -31,8 +31,8 @@ struct Node {
     times: Option<(Time, Time)>,
 }
 
-/// The drawn time of the exchange at this distance from the middle of the step, as the documentation of the
-/// draws has it: word k mod 4 of block step · ceil(⌊P/2⌋ / 4) + ⌊k / 4⌋.
+/// The drawn time of an exchange, as the documentation of the draws defines it: word k mod 4 of block step ·
+/// ceil(⌊P/2⌋ / 4) + ⌊k / 4⌋.
 fn drawn(model: &Model<'_>, processors: u32, sample: u32, step: u32, rank: Rank) -> Time {
     let circle = tournament::steps(processors);
     let distance = (rank + circle - step) % circle;
@@ -184,8 +184,8 @@ fn the_first_samples_do_not_depend_on_how_many_there_are() {
     assert_ne!(few.total_ps(), other.total_ps());
 }
 
-/// Equal exchanges: nobody waits among an even number, and all end after P - 1 steps. Among an odd number
-/// everybody but the last waits for the step it sits out, since its next partner is busy in that step.
+/// With equal exchange times and an even number of processors none waits, and all end after P - 1 steps. With
+/// an odd number all but the last wait during the step they sit out, since their next partner is busy in it.
 #[test]
 fn equal_times_leave_only_those_idle_who_sit_out() {
     let times = [Time(1_000)];

@@ -1,4 +1,4 @@
-//! Random runs of every kind, for what must hold of all of them.
+//! Random runs of every kind, for properties that hold for all of them.
 
 use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ pub fn any_run() -> impl Strategy<Value = AnyRun> {
     prop_oneof![graphs(), lanes(), collectives(), butterflies(), traces()]
 }
 
-/// The same with latencies that are drawn, or not.
+/// Adds drawn latencies to some runs.
 fn drawn(runs: impl Strategy<Value = AnyRun>) -> impl Strategy<Value = AnyRun> {
     (runs, drawn::distributions(9), any::<bool>()).prop_map(|(run, (distributions, seed), draws)| {
         let latency = draws.then(|| Drawn::new(&run.network, &distributions, seed).unwrap());
@@ -46,7 +46,7 @@ fn drawn(runs: impl Strategy<Value = AnyRun>) -> impl Strategy<Value = AnyRun> {
     })
 }
 
-/// Schedules of one lane, where many events coincide.
+/// Schedules with one lane, in which many events coincide.
 fn graphs() -> impl Strategy<Value = AnyRun> {
     let runs = (one_lane::cases(), one_lane::networks(), one_lane::noises());
     drawn(runs.prop_map(|(case, network, noise)| AnyRun::new(one_lane::graph(&case), network, noise)))

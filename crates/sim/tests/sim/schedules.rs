@@ -9,7 +9,7 @@ use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
 
-/// The knobs of a random schedule. Everything else follows from `seed`.
+/// The parameters of a random schedule. Everything else follows from `seed`.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub seed: u64,
@@ -44,8 +44,8 @@ pub fn shapes() -> impl Strategy<Value = Shape> {
     )
 }
 
-/// A schedule that finishes unless rendezvous or wildcards let it get stuck: messages are added to both
-/// ends in one global order, with dependencies on a few earlier operations of the rank.
+/// Makes a schedule that finishes unless rendezvous or wildcards make it get stuck: messages are added
+/// to both ends in one global order, with dependencies on a few earlier operations of the rank.
 pub fn graph(shape: &Shape) -> Graph {
     let mut random = Stream::new(shape.seed, 0, 0, 1);
     let mut ranks = vec![RankBuilder::default(); shape.ranks as usize];

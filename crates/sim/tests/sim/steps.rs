@@ -1,5 +1,5 @@
-//! Implicit steps on the windowed engine against the reference engine, rank by rank. Times are a few picoseconds, so
-//! that events often coincide and only the order of the model tells them apart.
+//! Implicit steps on the windowed engine, compared with the reference engine rank by rank. Times are a few
+//! picoseconds, so that events often coincide and only the model's order decides.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
 use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation, Workload};
 
-/// The first three have engines of their own.
+/// The first four have engines of their own, for one cycle without computation.
 pub const COLLECTIVES: [(Operation, &str); 7] = [
     (Operation::Allreduce, "dissemination"),
     (Operation::Allreduce, "recursive-doubling"),
@@ -28,7 +28,7 @@ pub fn collective(which: usize, processes: u32, bytes: u64, root: u32, reduction
     Algorithm::parse(operation, name).unwrap().build(operation, &job).unwrap()
 }
 
-/// How often, and how a run is cut. Nothing but the cycles changes its result.
+/// Cycles, and how a run is divided. Only `cycles` and `compute` change its result.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     cycles: u32,
@@ -100,7 +100,7 @@ proptest! {
             true => Phases::Together { seed, replica: 3 },
             false => Phases::Drawn { seed, replica: 3 },
         };
-        // A trace may be all noise; only without wall-clock noise does every interval close then.
+        // A trace may be all noise; then intervals end only without wall-clock noise.
         let busy = sources.iter().any(|source| matches!(&source.waveform, Waveform::Trace(t) if t.share() > 0.3));
         let noise = Injection { sources, phases, wallclock: wallclock && !busy, computation_only };
         let noise = (!noise.sources.is_empty()).then_some(&noise);
@@ -109,7 +109,7 @@ proptest! {
         let setting = Setting { cycles, compute: Time(compute), threads, block_shift };
         let (fast, engine) = run(&simulation, &collective, EngineChoice::Auto, setting).unwrap();
         let (reference, _) = run(&simulation, &collective, EngineChoice::Reference, setting).unwrap();
-        // Acknowledgements take L; where none travel, o_s is lookahead enough.
+        // Acknowledgements take L; without any, o_s is enough lookahead.
         if latency > 0 || eager >= 4 {
             prop_assert_eq!(engine == Engine::Windowed, latency + send > 0);
         }
@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// Many blocks on several threads, with the noise of the field's papers.
+/// Many blocks on several threads, with noise as in published papers.
 #[test]
 fn equals_the_reference_at_scale() {
     let network = Network::parse("cnl").unwrap();
@@ -140,7 +140,7 @@ fn equals_the_reference_at_scale() {
     }
 }
 
-/// A detour longer than time itself is an error, not a wrapped number.
+/// A detour beyond the range of time is an error, not a wrapped number.
 #[test]
 fn time_ends() {
     let network = Network::parse("chic").unwrap();

@@ -1,20 +1,21 @@
-//! What a late sender costs a receiver and a late receiver costs a sender: X_r and X_s of Hoefler et al. (SC10), section III.
+//! The cost of a late sender to a receiver, and of a late receiver to a sender: X_r and X_s of Hoefler et al. (SC10),
+//! section III.
 //!
 //! The sender computes for T_s and sends k bytes, the receiver computes for T_r and receives them; with nonblocking
-//! operations both compute on and wait at T_ws and T_wr. σ is the noise in the first computation of each. With
-//! N = o_s + L + (k−1)·G + o_r the paper has
+//! operations both continue to compute and wait at T_ws and T_wr. σ is the noise in the first computation of each.
+//! With N = o_s + L + (k−1)·G + o_r the paper has
 //!
 //! - X_r = max(T_s + σ_s + N − T_wr, 0) on the receiver, T_wr including σ_r,
 //! - X_s = max(T_r + σ_r − N − T_ws, 0) on a sender that uses rendezvous, T_ws including σ_s.
 //!
-//! The engines execute LogGOPS as its simulator does, which is not quite that:
+//! The engines execute LogGOPS as its simulator does, which differs slightly:
 //!
-//! - The receiver's processor handles every message, o_r + (k−1)·G, after what it computes. A message that was there
-//!   before therefore costs that much as well: X_r = max(T_s + σ_s + N − T_wr, o_r + (k−1)·G).
-//! - A rendezvous is over when the receiver's processor has matched the message, and an acknowledgement has come back,
-//!   A = L later. The receiver matches when the message is there and its computation is over, which for nonblocking
-//!   operations is T_wr and not T_r: X_s = max(max(T_s + σ_s + o_s + L, T_wr) + A − T_ws, 0). That is never less than the
-//!   paper's, which lets the sender go N before the receiver comes.
+//! - The receiver's processor handles every message, o_r + (k−1)·G, after what it computes. So a message that arrived
+//!   before also costs that much: X_r = max(T_s + σ_s + N − T_wr, o_r + (k−1)·G).
+//! - A rendezvous is over when the receiver's processor has matched the message, and an acknowledgement has come
+//!   back, A = L later. The receiver matches when the message has arrived and its computation is over, which for
+//!   nonblocking operations is T_wr and not T_r: X_s = max(max(T_s + σ_s + o_s + L, T_wr) + A − T_ws, 0). That is
+//!   never less than the paper's, which lets the sender continue N before the receiver is ready.
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,7 @@ use straggler_sim::{Control, EngineChoice, Simulation};
 struct Scene {
     link: Link,
     bytes: u64,
-    /// Computation of sender and receiver before the message, in nanoseconds, and after they have begun with it.
+    /// Computation of sender and receiver before the message, and after they have started it, in nanoseconds.
     before: [u64; 2],
     after: [u64; 2],
     /// Noise in the first computation of each.
@@ -36,7 +37,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Without a computation after it an operation blocks.
+    /// Without a computation after it, an operation is blocking.
     fn goal(&self) -> String {
         let Scene { bytes, before, after, .. } = self;
         let calc = |nanoseconds: u64, what: &str| match nanoseconds {
@@ -68,7 +69,7 @@ impl Scene {
         }
     }
 
-    /// When both are done, which both engines say.
+    /// The finish times of both ranks, on which both engines must agree.
     fn finish(&self) -> [u64; 2] {
         let network = Network::uniform("synchronisation", self.link);
         let noise = self.injection();
@@ -96,7 +97,7 @@ fn link() -> impl Strategy<Value = Link> {
                 recv_overhead: Time(receive),
                 gap: Time::ZERO,
                 gap_per_byte: PerByte::from_ps(byte),
-                // The paper's formulas know no O.
+                // The paper's formulas have no O.
                 overhead_per_byte: PerByte::from_ps(0),
                 eager_limit: limit,
             }
@@ -158,10 +159,11 @@ fn noise_is_absorbed_or_propagated() {
     let late_sender = Scene { link, bytes: 1, before: [50, 20], after: [0, 0], noise: [0, 0] };
     // 50 ns + 1 + 5 + 2.
     assert_eq!(late_sender.finish()[1], 58_000);
-    // Noise of the receiver disappears in its waiting, noise of the sender does not.
+    // Noise on the receiver is absorbed while it waits; noise on the sender is not.
     assert_eq!(Scene { noise: [0, 25_000], ..late_sender }.finish()[1], 58_000);
     assert_eq!(Scene { noise: [25_000, 0], ..late_sender }.finish()[1], 83_000);
-    // A receiver that waits late enough for a nonblocking message absorbs it: it ends with its own work and the message.
+    // A receiver that waits late enough for a nonblocking message absorbs it: its finish is its own work plus the
+    // message.
     let overlapped = Scene { after: [0, 80], ..late_sender };
     assert_eq!(overlapped.finish()[1], 102_000);
     assert_eq!(Scene { noise: [25_000, 0], ..overlapped }.finish()[1], 102_000);

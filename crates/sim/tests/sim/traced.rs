@@ -1,5 +1,5 @@
-//! A traced program that is replayed runs as its materialised schedule does, on all engines, to the picosecond; and
-//! copies of it cost no memory.
+//! The replay of a traced program equals its materialised schedule on all engines, to the picosecond, and copies take
+//! no memory.
 
 use crate::schedules;
 use crate::traced_runs::{Shape, trace};
@@ -58,7 +58,7 @@ proptest! {
         let playback = Playback::new(recording, copies, &Building::default()).unwrap();
         let graph = playback.materialise().unwrap();
         let mut findings = validate::validate(&graph);
-        // A ring of one rank.
+        // Happens in a ring of one rank.
         findings.retain(|finding| !matches!(finding, Finding::SendToSelf { .. }));
         prop_assert_eq!(findings, vec![]);
         prop_assert_eq!(graph.messages(), playback.messages());
@@ -90,11 +90,11 @@ fn copies_take_no_memory() {
         assert_eq!(playback.recording().memory_bytes(), before);
         assert_eq!(Arc::strong_count(&recording), 2);
     }
-    // A whole trace, 24 bytes an instruction and a little for waits and collectives.
+    // The whole recording takes 24 bytes per instruction, and a little for waits and collectives.
     assert!(before < 40 * recording.instructions(), "{before} {}", recording.instructions());
 }
 
-/// Neighbours on a ring exchange messages in every step, and all ranks a sum in every tenth.
+/// Neighbours on a ring exchange messages in every step, and all ranks compute a sum in every tenth.
 fn ring(ranks: u32, steps: u32) -> Trace {
     let rank = |rank: u32| {
         let mut trace = RankTrace::default();
@@ -129,7 +129,8 @@ fn ring(ranks: u32, steps: u32) -> Trace {
     Trace { ranks: (0..ranks).map(rank).collect(), communicators, ..Trace::default() }
 }
 
-/// Prints what replaying costs. Run by hand: `cargo test -p straggler-sim --test sim -- --ignored --nocapture speed`.
+/// Prints the cost of replaying. Run by hand:
+/// `cargo test -p straggler-sim --test sim -- --ignored --nocapture speed`.
 #[test]
 #[ignore = "a measurement"]
 fn speed_of_replaying() {

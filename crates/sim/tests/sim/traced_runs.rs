@@ -1,5 +1,5 @@
-//! Random traces of programs that could have run. What happens between ranks is drawn in one order for all of
-//! them, and every rank calls its share in that order, so that no program waits for itself.
+//! Random traces of programs that could have run. Communication is drawn in one global order, and every rank
+//! makes its calls in that order, so that no program deadlocks.
 
 use straggler_model::Time;
 use straggler_model::philox::Stream;
@@ -15,7 +15,7 @@ pub struct Shape {
     pub ranks: u32,
     pub threads: u64,
     pub events: u32,
-    /// Times are multiples of a microsecond, so that many events happen at once.
+    /// Whether times are multiples of a microsecond, so that many events coincide.
     pub coarse: bool,
     pub largest: u64,
 }
@@ -25,7 +25,7 @@ struct Rank {
     trace: RankTrace,
     clock: u64,
     requests: RequestId,
-    /// Requests that were not completed, and whom from if that has to be told.
+    /// Requests that are not complete, with the matched message if the trace has to record it.
     open: Vec<(RequestId, Option<Matched>)>,
 }
 
@@ -36,7 +36,7 @@ struct Author {
     communicators: Vec<Communicator>,
 }
 
-/// How one end of a message is called.
+/// The kind of call for one end of a message.
 #[derive(Clone, Copy, PartialEq)]
 enum Manner {
     Blocking,
@@ -71,7 +71,8 @@ impl Author {
         self.random.below(limit)
     }
 
-    /// Some of the ranks in any order, and the world once more, turned round, with neighbours on a ring.
+    /// Draws communicators of some ranks in any order, and one of all ranks, rotated, with neighbours on a
+    /// ring.
     fn draw_communicators(&mut self) {
         let all = self.shape.ranks;
         for _ in 0..self.below(3) {
@@ -103,7 +104,7 @@ impl Author {
         self.random.below(largest)
     }
 
-    /// Some thread of a rank; the first alone calls collectives.
+    /// Draws a thread of a rank; only the first calls collectives.
     fn thread(&mut self) -> u16 {
         let threads = self.shape.threads;
         self.random.below(threads) as u16
@@ -132,7 +133,7 @@ impl Author {
         request
     }
 
-    /// One that is not to be completed.
+    /// Makes a request that is not added to the open ones.
     fn hidden_request(&mut self, rank: u32) -> RequestId {
         let rank = &mut self.ranks[rank as usize];
         let request = rank.requests;

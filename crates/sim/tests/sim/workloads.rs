@@ -1,5 +1,5 @@
-//! Workloads: implicit equals materialised on both engines, messages are as many as their formulas say,
-//! and the three applications of the paper have about its shares of communication.
+//! Workloads: implicit and materialised schedules agree on both engines, message counts follow their
+//! formulas, and the paper's three applications have about its shares of communication.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use straggler_schedule::workloads::{Application, Only, Workload, choose_default}
 use straggler_schedule::{Graph, OperationKind, Script, script, validate};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload as Runnable};
 
-/// Small versions of every workload: numbers of processes, and what to run.
+/// Small versions of every workload, with numbers of processes.
 const CASES: &[(&[u32], &str)] = &[
     (&[1, 2, 3, 6, 7, 12, 16], "halo2d,iterations=3,compute=9us,reduce=2"),
     (&[1, 2, 6, 9, 16], "halo2d,iterations=3,compute=9us,overlap=0.7,boundary=open,imbalance=0.3"),
@@ -36,7 +36,7 @@ const CASES: &[(&[u32], &str)] = &[
 ];
 
 fn network() -> Network {
-    // Beyond 300 bytes messages are rendezvous.
+    // Messages above 300 bytes use rendezvous.
     Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=300").unwrap()
 }
 
@@ -82,7 +82,7 @@ fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {
     assert_eq!(validate::validate(&graph), [], "{of}");
     let expected = explicit(simulation, graph);
     assert_eq!(expected.stuck, None, "{of}");
-    // As any script is run, and where steps overlap also with the engine that is compiled for applications.
+    // Runs it as a script and, if steps overlap, also on the engine compiled for applications.
     let own_engine = application.overlaps();
     let (any, own) = (Runnable::script(application.clone()), Runnable::from(application));
     let runs =
@@ -113,7 +113,7 @@ fn equals_materialised() {
     }
 }
 
-/// Mean share of a rank's time in which it does not compute, on the paper's CHiC without noise; and the
+/// The mean share of a rank's time that is not computation, on the paper's CHiC without noise, and the
 /// makespan.
 fn communication(text: &str, processes: u32, only: Only) -> (f64, f64) {
     let application = build(text, processes, only);
@@ -130,8 +130,8 @@ fn communication(text: &str, processes: u32, only: Only) -> (f64, f64) {
     (1.0 - mean / makespan, makespan)
 }
 
-/// The share of communication, and how much of the run the collectives and the messages between
-/// neighbours cost: what the run is shorter without them.
+/// The share of communication, and the shares of collectives and of messages between neighbours, by how
+/// much shorter the run is without them.
 fn shares(text: &str, processes: u32) -> [f64; 3] {
     let (share, all) = communication(text, processes, Only::All);
     let without = |only| 1.0 - communication(text, processes, only).1 / all;
@@ -151,7 +151,7 @@ fn pop_communicates_as_much_as_in_the_paper() {
     let [share, collectives, p2p] = shares("pop", 128);
     near(share, 0.772, 2.0);
     near(collectives, 0.77, 2.0);
-    // Ten times the paper's: 158 exchanges with four neighbours cannot cost less than 158 · 8 o = 1 % here.
+    // Ten times the paper's value: here 158 exchanges with four neighbours cost at least 158 · 8 o = 1 %.
     near(p2p, 0.023, 0.5);
 }
 
@@ -161,14 +161,14 @@ fn sweep3d_communicates_as_much_as_in_the_paper() {
     // Six of the 32 iterations have the same shares, and take less time to simulate.
     let [share, collectives, _] = shares("sweep3d,iterations=6", 100);
     near(share, 0.172, 2.0);
-    // Twice the paper's.
+    // Twice the paper's value.
     near(collectives, 0.026, 0.6);
 }
 
 #[test]
 fn amg_communicates_about_as_much_as_in_the_paper() {
-    // The paper, on 125 processes: 9.72 % of the time in collectives. Its 45 % of the communication between
-    // neighbours are 69 % here: an exchange with six neighbours takes 12 o, and there are 1,428.
+    // The paper, on 125 processes: 9.72 % of the time in collectives. Messages between neighbours are 45 %
+    // of its communication, but 69 % here: an exchange with six neighbours takes 12 o, and there are 1,428.
     let [share, collectives, p2p] = shares("amg", 125);
     near(collectives, 0.0972, 1.0);
     near(share, 0.27, 2.0);

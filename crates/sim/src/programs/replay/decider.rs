@@ -1,7 +1,8 @@
-//! What a process that decides for itself keeps: which request stands for which, what it is choosing from, what it has asked.
+//! State of a process that makes its own decisions: the roles of its requests, the choice it is making, and the tests
+//! it has called.
 //!
-//! In a trace a request is what the traced run took it for. When a replay completes another one first, the two change roles:
-//! whatever the trace says later about the one that was taken concerns the other.
+//! A trace refers to requests as the traced run completed them. When a replay completes another request first, the
+//! two swap roles: what the trace says later about the one that was taken applies to the other.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -10,39 +11,39 @@ use straggler_model::{Rank, Time};
 /// Decisions of a process, and what it needs to make them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Decider {
-    /// Who plays whose role, by the instruction of the trace; all others play their own.
+    /// Pairs of an instruction of the trace and the one that plays its role, sorted. All others play their own role.
     roles: Vec<(u32, u32)>,
     pub choice: Option<Choice>,
-    /// Completions so far, to tell which of two at the same time came first.
+    /// Number of completions so far, to order completions at the same time.
     pub reports: u32,
-    /// A time that has come: no completion before it is unknown.
+    /// All completions up to this time are known.
     pub now: Time,
-    /// A test that succeeded in the trace, while the thread waits for what it found.
+    /// A test that succeeded in the trace, while the thread waits for the requests that it found complete.
     pub tested: Option<Tested>,
-    /// Tests of the trace, in the order in which they are asked.
+    /// Tests of the trace, in the order of their calls.
     pub polls: VecDeque<Poll>,
-    /// Which instructions those are about, one list after the other, and whether each had completed by then.
+    /// The instructions that these tests ask about, list after list, and whether each had completed by then.
     pub polled: Vec<(u32, PollAnswer)>,
-    /// What tests have found that failed in the trace, until the trace completes it.
+    /// Instructions that were found complete by tests that failed in the trace, until the trace completes them.
     found: Vec<u32>,
     pub changes: Vec<Change>,
-    /// Tests that are not called any more, because an earlier one succeeds.
+    /// Number of test calls that are not made any more, because an earlier one succeeds.
     pub superfluous: u64,
-    /// The instructions of the trace that are nothing but such tests.
+    /// Instructions of the trace that consist only of such calls.
     pub unneeded: Vec<u32>,
 }
 
-/// What a thread is choosing from.
+/// A choice that a thread is making.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Choice {
     pub instruction: u32,
     pub first: u32,
     pub count: u32,
-    /// How many it takes.
+    /// How many requests it takes.
     pub chosen: u32,
-    /// How many of them are known to complete.
+    /// How many of the list are known to complete.
     pub known: u32,
-    /// When the thread came to it.
+    /// When the thread reached the choice.
     pub since: Time,
 }
 
@@ -50,13 +51,13 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Tested {
     pub instruction: u32,
-    /// When the thread came to it.
+    /// When the thread reached the test.
     pub since: Time,
-    /// When it could find the last of its requests.
+    /// When it could have found the last of its requests complete.
     pub found: Time,
 }
 
-/// Whether something had completed when a test asked for it.
+/// Whether a request had completed when a test asked about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PollAnswer {
     Unknown,
@@ -70,7 +71,7 @@ pub struct Poll {
     pub instruction: u32,
     pub calls: u32,
     pub kind: PollKind,
-    /// When it is asked; while it is not anchored, after so much of the computation that follows.
+    /// When it is called; while not anchored, the offset into the computation that follows.
     pub at: Time,
     pub anchored: bool,
     /// Where its list begins in [`Decider::polled`], and how long it is.
@@ -80,7 +81,7 @@ pub struct Poll {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PollKind {
-    /// It failed, and asked for any of its list, or for all.
+    /// It failed; it asked for any request of its list, or for all.
     Any,
     All,
     /// It succeeded.
@@ -97,19 +98,19 @@ pub struct Change {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
-    /// Pairs of the trace's instructions that change roles: what plays the second completes here instead of what plays the
-    /// first.
+    /// Pairs of the trace's instructions that swap roles: the one that plays the second completes here instead of the
+    /// one that plays the first.
     Requests(Vec<(u32, u32)>),
-    /// A receive took a message of this process.
+    /// A receive took a message from this process.
     Source(Rank),
-    /// A test that failed succeeds.
+    /// A test that failed in the trace succeeds.
     Earlier,
-    /// A test that succeeded would fail, and waits.
+    /// A test that succeeded in the trace would fail, so the thread waits.
     Later,
 }
 
 impl Decider {
-    /// The instruction that plays the role of one of the trace.
+    /// The instruction that plays the role of an instruction of the trace.
     #[inline]
     pub fn role(&self, recorded: u32) -> u32 {
         if self.roles.is_empty() {
@@ -130,7 +131,7 @@ impl Decider {
         }
     }
 
-    /// An instruction of the trace is over: nothing follows that concerns its role.
+    /// Forgets the role of an instruction of the trace, which has nothing left to do.
     #[inline]
     pub fn retire(&mut self, recorded: u32) {
         if !self.roles.is_empty() {
@@ -138,8 +139,8 @@ impl Decider {
         }
     }
 
-    /// Of a list, `taken` complete where `recorded` did; both are of the same length. Gives the pairs of the list that change
-    /// roles: one that the trace took, and one that it did not.
+    /// Swaps roles where `taken` complete instead of `recorded`, which has the same length; both are of `list`.
+    /// Returns the pairs that swap: one that the trace took, and one that it did not.
     pub fn exchange(&mut self, list: &[u32], recorded: &[u32], taken: &[u32]) -> Vec<(u32, u32)> {
         let is_taken = |decider: &Decider, one: u32| taken.contains(&decider.role(one));
         let passed_over = recorded.iter().copied().filter(|&one| !is_taken(self, one));
@@ -152,7 +153,7 @@ impl Decider {
         pairs
     }
 
-    /// A test of these instructions.
+    /// Adds a test of these instructions.
     pub fn poll(&mut self, poll: Poll, list: impl Iterator<Item = u32>) {
         if self.polls.is_empty() {
             self.polled.clear();
@@ -163,7 +164,7 @@ impl Decider {
         self.polls.push_back(Poll { first: first as u32, count, ..poll });
     }
 
-    /// A test that succeeded in the trace, if tests before it may have found the same.
+    /// Adds a test that succeeded in the trace, if tests before it may have found the same.
     pub fn poll_last(&mut self, instruction: u32, at: Time, list: impl Iterator<Item = u32>) {
         if !self.polls.is_empty() || !self.found.is_empty() {
             let poll =
@@ -172,7 +173,7 @@ impl Decider {
         }
     }
 
-    /// Answers tests, in their order, as far as all that they ask for is known.
+    /// Answers tests in order, as long as everything they ask about is known.
     pub fn answer(&mut self) {
         while let Some(poll) = self.polls.front().copied().filter(|poll| poll.anchored) {
             let list = &self.polled[poll.first as usize..(poll.first + poll.count) as usize];
@@ -206,7 +207,7 @@ impl Decider {
         }
     }
 
-    /// Forgets that something was found, now that the trace completes it by waiting.
+    /// Forgets that a test has found this instruction, now that the trace completes it by waiting.
     pub fn completed(&mut self, actual: u32) {
         if !self.found.is_empty() && self.polls.is_empty() {
             self.found.retain(|&found| found != actual);

@@ -1,9 +1,10 @@
-//! Decisions that a process makes itself: which requests complete first, whether a test succeeds, whose message it was.
+//! Decisions of a process in a replay: which requests complete first, whether a test succeeds, whose message a
+//! receive takes.
 //!
-//! A completion may be told before it happens: a computation as it begins, a message as its overhead begins. Something that
-//! is told later may happen earlier, such as the acknowledgement of a large send. So a choice is made when the time of the
-//! completion has come, at a moment of its own: a computation of no length. Where only receives are left, no moment is needed:
-//! they complete one after the other, as the CPU gets to them.
+//! A completion may be reported before it happens: a computation when it begins, a message when its overhead begins.
+//! Something reported later may complete earlier, such as the acknowledgement of a large send. So a choice is made
+//! only when the time of the completion has come, in a computation of length 0 (a moment). If only receives are left,
+//! no moment is needed: they complete one after the other, as the CPU processes them.
 
 use super::Replay;
 use super::decider::{Changed, Choice, Decider, Poll, PollAnswer, PollKind, Tested};
@@ -16,7 +17,7 @@ use straggler_schedule::OperationKind;
 use straggler_schedule::traced::{Asked, Instruction, PLACES};
 
 impl<H: Host> Replay<'_, H> {
-    /// The thread comes to a choice. Says whether that is made at once.
+    /// Begins a choice that the thread has reached. Returns whether it is made at once.
     pub(super) fn choose(
         &self,
         rank: Rank,
@@ -44,7 +45,7 @@ impl<H: Host> Replay<'_, H> {
         self.decide(rank, process, at, release)
     }
 
-    /// Something that the thread may choose has been told to complete.
+    /// Reconsiders the choice after the completion of something that the thread may choose was reported.
     pub(super) fn consider(
         &self,
         rank: Rank,
@@ -60,7 +61,7 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// The time of a completion has come.
+    /// Called when the time of a completion has come.
     pub(super) fn moment(
         &self,
         rank: Rank,
@@ -71,13 +72,14 @@ impl<H: Host> Replay<'_, H> {
     ) {
         let Some(decider) = &mut process.decider else { return };
         decider.now = decider.now.max(now);
-        // The choice may have been made since, by what came earlier.
+        // An earlier completion may have made the choice in the meantime.
         if decider.choice.is_some() && self.decide(rank, process, at, release) {
             self.advance(rank, process, at, release);
         }
     }
 
-    /// Makes the choice if it is known which complete first; otherwise asks to be told when it is.
+    /// Makes the choice if it is known which requests complete first; otherwise asks for a moment. Returns whether
+    /// the choice is made.
     fn decide(
         &self,
         rank: Rank,
@@ -112,7 +114,7 @@ impl<H: Host> Replay<'_, H> {
         is_known
     }
 
-    /// Whether all that is still eligible completes by messages that the CPU takes one after the other.
+    /// Whether all open candidates are receives, whose messages the CPU processes one after the other.
     fn only_receives_left(&self, rank: Rank, thread: &Thread) -> bool {
         let mut open = thread
             .under_way
@@ -140,7 +142,7 @@ impl<H: Host> Replay<'_, H> {
         release(Release { id, kind: OperationKind::Calc, cpu: at as u8, nic: 0, ready });
     }
 
-    /// Takes the operation that completed first, and continues.
+    /// Takes the requests that completed first, and ends the choice.
     fn take(&self, rank: Rank, process: &mut Process, at: usize, choice: &Choice, taken: &[u32], done: Time) {
         let recorded = self.playback.rank(rank);
         let Process { threads, decider, .. } = process;
@@ -179,7 +181,7 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// The thread comes to a test that found something in the trace, and will wait for that.
+    /// Begins a test that found something in the trace; the thread then waits for it.
     pub(super) fn tested(&self, rank: Rank, process: &mut Process, at: usize, number: u32) {
         let Process { threads, decider, .. } = process;
         let (Some(decider), thread) = (decider, &threads[at]) else { return };
@@ -192,7 +194,7 @@ impl<H: Host> Replay<'_, H> {
         decider.poll_last(number, thread.ready, list.into_iter());
     }
 
-    /// Something has completed: numbers it, and looks whether tests find it.
+    /// Numbers a completion, and checks whether tests find it.
     pub(super) fn report(&self, process: &mut Process, at: usize, place: usize) {
         let Process { threads, decider, .. } = process;
         let (Some(decider), thread) = (decider, &mut threads[at]) else { return };
@@ -205,7 +207,7 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// Whether it would have failed when the thread came to it.
+    /// Notes a change if the test would have failed when the thread reached it.
     #[inline]
     pub(super) fn settle_test(&self, process: &mut Process) {
         if let Some(decider) = &mut process.decider
@@ -216,7 +218,7 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// A receive has found its message.
+    /// Notes the source of a receive's message.
     pub(super) fn took(&self, rank: Rank, process: &mut Process, id: u32, from: Rank, delay: Time) {
         let (at, local) = self.split(id);
         let thread = &mut process.threads[at];
@@ -231,7 +233,7 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// A test that failed in the trace: it is asked again at its place in the computation that follows.
+    /// Adds a test that failed in the trace. It is repeated at its place in the computation that follows.
     pub(super) fn ask(&self, rank: Rank, process: &mut Process, number: u32) {
         let recorded = self.playback.rank(rank);
         let Instruction::Poll { first, count, all, calls, after } = *self.instruction(rank, number) else {
@@ -245,7 +247,7 @@ impl<H: Host> Replay<'_, H> {
         decider.poll(poll, list.into_iter());
     }
 
-    /// Tests without a computation after them are asked when the thread comes to what follows.
+    /// Sets the time of tests without a computation after them: when the thread reaches what follows.
     #[inline]
     pub(super) fn anchor_polls(&self, process: &mut Process, at: usize) {
         if process.decider.as_ref().is_none_or(|decider| decider.polls.is_empty()) {
@@ -286,7 +288,8 @@ impl<H: Host> Replay<'_, H> {
     }
 }
 
-/// Notes which of the things that tests ask for had completed by then, and answers what can be answered.
+/// Notes which of the requests that tests ask about had completed by then, and answers the tests that can be
+/// answered.
 fn note_completed(decider: &mut Decider, thread: &Thread) {
     let Decider { polls, polled, .. } = &mut *decider;
     for poll in polls.iter().filter(|poll| poll.anchored && poll.kind != PollKind::Last) {

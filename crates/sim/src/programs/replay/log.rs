@@ -1,4 +1,4 @@
-//! What is kept of a replay when it is over: when every instruction was begun and passed, and what was decided.
+//! The record of a replay: when every instruction was reached and passed, and what was decided.
 
 use super::decider::{Change, Decider};
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use straggler_model::{Rank, Time};
 /// How one process went through its instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
-    /// When its thread came to each instruction; [`Time::NEVER`] if it did not.
+    /// When its thread reached each instruction; [`Time::NEVER`] if it did not.
     pub entered: Vec<Time>,
-    /// When the thread went on.
+    /// When the thread passed each instruction.
     pub left: Vec<Time>,
     /// Decisions that differ from the trace's, in the order in which they were made.
     pub changes: Vec<Change>,
-    /// Tests that are not called any more, because an earlier one succeeds.
+    /// Number of test calls that are not made any more, because an earlier one succeeds.
     pub superfluous: u64,
-    /// The instructions that are nothing but such tests, in the order of the trace.
+    /// Instructions that consist only of such calls, in the order of the trace.
     pub unneeded: Vec<u32>,
 }
 
-/// Where processes leave what is kept of them.
+/// Collects the records of processes.
 #[derive(Debug, Default)]
 pub struct Keeper(Mutex<Vec<(Rank, Vec<Replayed>)>>);
 
@@ -29,7 +29,7 @@ impl Keeper {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((first, replayed));
     }
 
-    /// All processes, in order.
+    /// The records of all processes, by rank.
     pub fn into_processes(self) -> Vec<Replayed> {
         let mut parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_by_key(|&(first, _)| first);

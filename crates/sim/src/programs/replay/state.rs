@@ -1,4 +1,4 @@
-//! Where the threads of a process are.
+//! The state of a process and its threads.
 
 use super::decider::Decider;
 use super::log::Replayed;
@@ -12,9 +12,9 @@ pub struct Process {
     pub threads: SmallVec<[Thread; 1]>,
     /// The latest completion.
     pub latest: Time,
-    /// Of a process that decides for itself; it has one thread.
+    /// If the process makes its own decisions; then it has one thread.
     pub decider: Option<Box<Decider>>,
-    /// What is kept of it.
+    /// The record of the replay, if it is kept.
     pub kept: Option<Box<Replayed>>,
 }
 
@@ -32,7 +32,7 @@ pub struct Thread {
     live: u32,
     /// The latest completion, or start, of all that the next instruction depends on.
     pub ready: Time,
-    /// In the order in which they began, and so by number, of operations as of instructions.
+    /// In the order in which they began, and thus by operation number and by instruction.
     pub under_way: Vec<UnderWay>,
 }
 
@@ -49,9 +49,9 @@ pub struct UnderWay {
     pub open: u32,
     /// Operations of the stage that have not started.
     pub unstarted: u8,
-    /// Whether the next stage waits for all that is open.
+    /// Whether the next stage waits for all open operations.
     pub waits: bool,
-    /// Whether a computation follows when nothing is open any more.
+    /// Whether a computation follows when no operation is open any more.
     pub after: bool,
     /// Whether the thread continues when the first stage has started.
     pub starting: bool,
@@ -59,30 +59,30 @@ pub struct UnderWay {
     pub over: bool,
     /// Whether its own thread waits for it.
     pub wanted: Wanted,
-    /// Not here any more.
+    /// Removed: the entry is no longer in use.
     pub gone: bool,
-    /// Whose message it took, where its process decides for itself.
+    /// The source of its message, if its process makes its own decisions.
     pub source: Rank,
-    /// How long its message had to wait for the CPU, where its process decides for itself.
+    /// How long its message waited for the CPU, if its process makes its own decisions.
     pub delay: Time,
-    /// Which completion of its process it was, where that decides for itself.
+    /// The number of its completion, if its process makes its own decisions.
     pub report: u32,
     /// The latest completion.
     pub done: Time,
 }
 
-/// Whether a thread waits for the completion of something.
+/// Whether a thread waits for the completion of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Wanted {
     No,
     Yes,
-    /// For this or something else.
+    /// The thread waits for this or another instruction.
     Choice,
 }
 
 const _: () = assert!(size_of::<UnderWay>() == 56);
 
-/// Fewer entries than this are never cleared up.
+/// Lists up to this length are not compacted.
 const FEW: usize = 32;
 
 impl Process {
@@ -110,7 +110,7 @@ impl Process {
 }
 
 impl Process {
-    /// The instruction that plays the role of one of the trace, which is over now.
+    /// Returns the instruction that plays the role of an instruction of the trace, and forgets the role.
     #[inline]
     pub fn play(&mut self, role: u32) -> u32 {
         let Some(decider) = &mut self.decider else { return role };
@@ -122,7 +122,7 @@ impl Process {
 }
 
 impl Process {
-    /// A test of the trace comes to something that has completed.
+    /// Notes that a test of the trace asks about an instruction that has completed.
     #[inline]
     pub fn test_found(&mut self, entry: &UnderWay) {
         if let Some(tested) = self.decider.as_mut().and_then(|decider| decider.tested.as_mut()) {
@@ -132,7 +132,7 @@ impl Process {
 }
 
 impl UnderWay {
-    /// When a test would have found it completed: a message that waits for the CPU is handled by the test itself.
+    /// When a test would have found it complete. The test itself would process a message that waits for the CPU.
     pub fn could_be_found(&self) -> Time {
         Time(self.done.ps().saturating_sub(self.delay.ps()))
     }
@@ -148,13 +148,13 @@ impl Thread {
     }
 
     pub fn is_over(&self) -> bool {
-        // A completed operation that is not waited for was never chosen: the trace ends before that.
+        // A completed instruction that nothing waits for was never chosen, because the trace ends before that.
         let left = self.live == 0 || self.under_way.iter().all(|entry| entry.gone || entry.over);
         self.cursor == self.end && self.waiting == 0 && left
     }
 
-    /// Enters an instruction of so many stages into the list; gives its place there, which is good until the
-    /// next one begins.
+    /// Adds an instruction with `stages` stages. Returns its place in the list, which is valid until the next one
+    /// begins.
     pub fn begin(&mut self, instruction: u32, stages: u32, starting: bool) -> usize {
         if self.live == 0 {
             self.under_way.clear();
@@ -193,7 +193,7 @@ impl Thread {
         }
     }
 
-    /// The place of the instruction to which operation `number` belongs.
+    /// The place of the instruction that operation `number` belongs to.
     #[inline]
     pub fn holding(&self, number: u32) -> Option<usize> {
         match self.under_way.last() {

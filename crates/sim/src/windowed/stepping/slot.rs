@@ -1,4 +1,4 @@
-//! What a process that follows an implicit schedule keeps between its events.
+//! The state of a process of an implicit schedule between its events.
 
 use crate::agenda::early_pool::EarlyPool;
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::{Step, Then};
 
-/// One process, in one cache line. On one CPU an operation has never completed after its CPU is free, so that
-/// completions need not be remembered.
+/// One process, in one cache line. On one CPU no operation completes after the CPU is free, so completion times need
+/// not be stored.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub struct Slot {
@@ -26,13 +26,13 @@ pub struct Slot {
     pub(super) state: State,
 }
 
-/// What has become of the operations of a step.
+/// The state of the operations of a step.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable, Serialize, Deserialize)]
 #[repr(C, align(4))]
 pub(super) struct State {
-    /// Those that have not run.
+    /// Bits of the operations that have not run.
     pub(super) pending: u8,
-    /// Those that have not completed, and [`AFTER`].
+    /// Bits of the operations that have not completed, and [`AFTER`].
     pub(super) open: u8,
     /// 1 if the receive waits for its message.
     pub(super) posted: u8,
@@ -40,12 +40,12 @@ pub(super) struct State {
 }
 
 impl State {
-    /// A send and a receive are ready, and nothing else belongs to the step.
+    /// A send and a receive are ready, and the step has nothing else.
     pub const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, unused: 0 };
-    /// Nothing is left but the message that the step receives.
+    /// Only the message that the step receives is missing.
     pub const WAITS: State = State { pending: 0, open: RECV, posted: 1, unused: 0 };
 
-    /// All bytes in one comparison.
+    /// Compares all bytes at once.
     #[inline(always)]
     pub fn is(self, other: State) -> bool {
         bytemuck::cast::<State, u32>(self) == bytemuck::cast::<State, u32>(other)
@@ -54,7 +54,7 @@ impl State {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// The computation that ends a step is still to come; no kind of operation has this bit.
+/// Bit for the computation that ends a step, which is still to come; no kind of operation has this bit.
 pub(super) const AFTER: u8 = 1;
 const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
 
@@ -72,7 +72,7 @@ impl Slot {
         self.early = pool.append(self.early, (from, body.tag()), body.bytes(), Time::ZERO);
     }
 
-    /// The place of the first local event in the model's order.
+    /// The key of the first local event.
     pub(super) fn key(&self) -> Key {
         step_ready::key(self.state.pending, self.ready, self.created, &self.host)
     }
@@ -89,7 +89,7 @@ impl Slot {
         self.release(operations, t);
     }
 
-    /// Operations become ready by an event that ran at `t`.
+    /// Makes operations ready, by an event that ran at `t`.
     #[inline(always)]
     pub(super) fn release(&mut self, operations: u8, t: Time) {
         self.ready = self.host.cpu(0).free;
@@ -97,8 +97,7 @@ impl Slot {
         self.state.pending = operations;
     }
 
-    /// Whether a send, a receive or both are ready, and no computation, and run before `before`: when the last of them
-    /// runs.
+    /// If only a send, a receive or both are ready and run before `before`, returns when the last of them runs.
     #[inline(always)]
     pub(super) fn exchanges_at(&self, before: Time) -> Option<Time> {
         let pending = self.state.pending;

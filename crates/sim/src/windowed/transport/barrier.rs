@@ -1,13 +1,13 @@
-//! A barrier for threads that meet many thousand times a second: it spins a little before it sleeps.
+//! A barrier for threads that meet many thousand times per second. It spins a little before it sleeps.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it sleeps where every thread has a core of its own: some tens of microseconds. Ten times
-/// as often made a run on two threads beside two other programs four times as long: while one thread looks, the other waits
-/// for that core.
+/// How often a thread spins before it sleeps, if every thread has a core of its own: some tens of microseconds. Ten
+/// times as many made a run on two threads beside two other programs four times as long: while one thread spins, the
+/// other waits for that core.
 const LOOKS: u32 = 2_000;
-/// The same where threads share cores.
+/// The same if threads share cores.
 const FEW_LOOKS: u32 = 100;
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Barrier {
     parties: usize,
     looks: u32,
     arrived: AtomicUsize,
-    /// How often all have met.
+    /// How often all threads have met.
     met: AtomicUsize,
     broken: AtomicBool,
     /// Number of sleeping threads; the thread that wakes them holds the lock.
@@ -37,7 +37,8 @@ impl Barrier {
         }
     }
 
-    /// Waits for all others; `false`: one of them will never come. What a thread did before is seen by all after.
+    /// Waits for all others. Returns false if the barrier was broken up. What a thread did before is visible to all
+    /// after.
     pub fn wait(&self) -> bool {
         let met = self.met.load(Ordering::Relaxed);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {

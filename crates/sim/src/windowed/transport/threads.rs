@@ -1,11 +1,12 @@
-//! The parts of a run as threads of one process, which may be one of several that run it together.
+//! The parts of a run as threads of one process, which may be a member of a cluster.
 //!
 //! ```text
 //! alone:        settle ─► say ─► barrier ─► read what all have said
 //! in a cluster: settle ─► say ─► barrier ─► the first part agrees with the other processes ─► barrier ─► read what they agreed on
 //! ```
-//! What goes to other processes leaves as soon as a buffer is full, by way of the first part, which alone talks to the cluster; what
-//! comes is unpacked between two blocks. So messages travel while the window runs, and hardly any bytes lie around.
+//! Messages to other processes leave as soon as a buffer is full, through the first part, which alone talks to the
+//! cluster; arriving ones are unpacked between two blocks. So messages travel while the window runs, and few bytes
+//! are buffered.
 
 use super::super::calendar::Chunks;
 use super::super::layout::Layout;
@@ -17,30 +18,30 @@ use crate::message::Timed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Said instead of a window by a part that failed; windows are said plus one.
+/// Reported instead of a window by a part that failed; windows are reported plus one.
 const FAILED: u64 = 0;
 const NEVER: u64 = u64::MAX;
 
-/// A buffer for another process is sent on its own once it has so many bytes. That is small enough for the
-/// caches, in which it is read again.
+/// A buffer for another process is sent once it has this many bytes. It is small enough to stay in the caches until
+/// it is read again.
 const LARGEST: usize = 128 << 10;
 
-/// What the threads share. Everything is there twice, for even and odd agreements: a thread that is ahead writes into
-/// one half while another still reads the other, and none can be two agreements ahead.
+/// State shared by the threads. Everything exists twice, for even and odd agreements: a thread that is ahead writes
+/// into one half while another still reads the other, and none can be two agreements ahead.
 #[derive(Debug)]
 pub(in super::super) struct Threads<M> {
     barrier: Barrier,
     halves: [Half<M>; 2],
-    /// Buffers of all parts but the first, which sends them.
+    /// Buffers filled by parts other than the first, which sends them.
     outbound: Mutex<Freight>,
     pub layout: Layout,
-    /// Whether other processes run other parts.
+    /// Whether the run is shared with other processes.
     clustered: bool,
 }
 
 /// Parcels for one part, each with its block.
 type Letters<M> = Vec<(u32, Parcel<M>)>;
-/// Bytes for other processes, each with its number.
+/// Bytes for other processes, each with the number of the process.
 type Freight = Vec<(u32, Vec<u8>)>;
 
 #[derive(Debug)]
@@ -48,14 +49,14 @@ struct Half<M> {
     said: Vec<Said>,
     /// By receiver, then sender.
     boxes: Vec<Mutex<Letters<M>>>,
-    /// By part: what came from other processes. Everybody looks for its own parcels in all of it.
+    /// By part: what arrived from other processes. Each part searches all of it for its own parcels.
     arrived: Vec<Mutex<Vec<Arc<Vec<u8>>>>>,
-    /// What all processes have agreed on: the window, and whether it is time for a checkpoint.
+    /// What all processes have agreed on: the window, and whether to write a checkpoint.
     agreed: AtomicU64,
     checkpoint: AtomicBool,
 }
 
-/// What a part says at an agreement, alone in its cache lines.
+/// What a part reports for an agreement, in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Said {
@@ -82,7 +83,7 @@ impl<M> Threads<M> {
         self.layout.parts()
     }
 
-    /// The end of one part. Each is to be used by one thread; that of the first part exchanges messages with the cluster.
+    /// The end of one part, to be used by one thread. The end of the first part exchanges messages with the cluster.
     pub fn end<'b>(&'b self, part: usize, cluster: Option<&'b dyn Cluster>) -> End<'b, M> {
         let outbox = (0..self.parts()).map(|_| Vec::new()).collect();
         End {
@@ -102,14 +103,14 @@ impl<M> Threads<M> {
 pub(in super::super) struct End<'a, M> {
     threads: &'a Threads<M>,
     part: usize,
-    /// The half in which the next agreement is made.
+    /// The half used by the next agreement.
     half: usize,
     cluster: Option<&'a dyn Cluster>,
     /// By receiver.
     outbox: Vec<Letters<M>>,
-    /// By process: the buffer for it that is being filled.
+    /// By process: the buffer that is being filled for it.
     open: Vec<Vec<u8>>,
-    /// What has come from other processes and is unpacked.
+    /// Unpacked parcels from other processes.
     came: Letters<M>,
     messages: u64,
     checkpoint: bool,
@@ -120,7 +121,7 @@ impl<M> End<'_, M> {
         &self.threads.halves[half].boxes[to * self.threads.parts() + from]
     }
 
-    /// Puts what leaves this part where the others find it.
+    /// Hands the outgoing messages of this part to the others.
     fn hand_over(&mut self) {
         for to in 0..self.outbox.len() {
             if !self.outbox[to].is_empty() {
@@ -143,14 +144,14 @@ impl<M> End<'_, M> {
         }
     }
 
-    /// What came from another process, for all parts to look through.
+    /// Gives bytes from another process to all parts, which search them for their own parcels.
     fn deal_out(&self, bytes: Vec<u8>) {
         let bytes = Arc::new(bytes);
         let arrived = &self.threads.halves[self.half].arrived;
         arrived.iter().for_each(|arrived| lock(arrived).push(bytes.clone()));
     }
 
-    /// Sends what the other parts have filled.
+    /// Sends the buffers that the other parts have filled.
     fn ship_outbound(&self, cluster: &dyn Cluster) {
         let outbound = std::mem::take(&mut *lock(&self.threads.outbound));
         outbound.into_iter().for_each(|(member, bytes)| cluster.send(member, bytes));
@@ -164,19 +165,19 @@ impl<M> End<'_, M> {
         said.checkpoint.store(checkpoint, Ordering::Relaxed);
     }
 
-    /// Whether a part of this process has said that it is time for a checkpoint.
+    /// Whether a part of this process wants a checkpoint.
     fn checkpoint_said(&self) -> bool {
         let said = &self.threads.halves[self.half].said;
         said.iter().any(|said| said.checkpoint.load(Ordering::Relaxed))
     }
 
-    /// The first of the windows that the parts of this process have said.
+    /// The first of the windows that the parts of this process have reported.
     fn first_said(&self) -> u64 {
         let said = &self.threads.halves[self.half].said;
         said.iter().map(|said| said.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
     }
 
-    /// What the parts of this process agree on, or of all processes. Nothing if a thread has panicked.
+    /// The window that the parts of this process, or of all processes, agree on. None if a thread has panicked.
     fn agree_on(&mut self, settle: &mut dyn FnMut() -> State) -> Option<u64> {
         let (threads, half) = (self.threads, &self.threads.halves[self.half]);
         self.hand_over();
@@ -189,7 +190,7 @@ impl<M> End<'_, M> {
         if let Some(cluster) = self.cluster {
             self.ship_outbound(cluster);
             let first = if all_there { self.first_said() } else { FAILED };
-            // The largest is taken of all processes.
+            // The cluster takes the maximum, so the window is inverted.
             let said = [!first, u64::from(self.checkpoint_said())];
             let agreed = cluster.agree(said, &mut |_, bytes| self.deal_out(bytes));
             half.agreed.store(!agreed[0], Ordering::Relaxed);
@@ -205,7 +206,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl<M: bytemuck::Pod + Timed> End<'_, M> {
-    /// Unpacks what has come for this part before the agreement of a half.
+    /// Unpacks the parcels that arrived for this part before the agreement of a half.
     fn unpack(&mut self, half: usize, chunks: &mut Chunks<M>) {
         let arrived = std::mem::take(&mut *lock(&self.threads.halves[half].arrived[self.part]));
         for bytes in arrived {
@@ -281,7 +282,7 @@ impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
 }
 
 impl<M> Drop for End<'_, M> {
-    /// A thread that panics lets the others go.
+    /// Releases the other threads if this one panics.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.threads.barrier.break_up();

@@ -1,5 +1,5 @@
-//! Parcels as bytes, on their way to another member of the cluster: the block, how many messages arrive in the next window and
-//! how many later, and the messages as they lie in memory. All members run the same program on the same kind of machine.
+//! Parcels as bytes for another member of the cluster: the block, how many messages arrive in the next window and how
+//! many later, and the messages as they are in memory. All members run the same program on the same kind of machine.
 
 use super::super::calendar::{CHUNK, Chunks};
 use super::super::outgoing::Parcel;
@@ -8,7 +8,7 @@ use crate::message::Timed;
 /// Bytes before the messages of a parcel.
 const HEAD: usize = 12;
 
-/// A parcel that is still bytes.
+/// A parcel in serialised form.
 #[derive(Debug)]
 pub(super) struct Packed<'a, M> {
     soon: &'a [M],
@@ -23,7 +23,7 @@ impl<M: bytemuck::Pod + Timed> Packed<'_, M> {
     }
 }
 
-/// Appends a parcel. Its chunks serve again.
+/// Appends a parcel to `bytes`. Its chunks are reused.
 pub(super) fn write<M: bytemuck::Pod + Timed>(
     bytes: &mut Vec<u8>,
     block: u32,
@@ -43,7 +43,7 @@ pub(super) fn write<M: bytemuck::Pod + Timed>(
     bytes.extend_from_slice(bytemuck::cast_slice(&later));
 }
 
-/// The next parcel of some bytes, which then begin behind it, and its block.
+/// Reads the next parcel and its block, and advances `bytes` past it.
 pub(super) fn read<'a, M: bytemuck::Pod>(bytes: &mut &'a [u8]) -> Option<(u32, Packed<'a, M>)> {
     let mut number = || Some(u32::from_le_bytes(*bytes.split_off(..4)?.first_chunk()?));
     let (block, soon, later) = (number()?, number()?, number()?);

@@ -1,10 +1,10 @@
-//! An interpreter of calls: it keeps every event in one list and looks through all of them for the next.
+//! An interpreter of calls. It keeps every event in one list and searches all of them for the next.
 
 use super::program::{Act, Drawn};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Link;
 
-/// A decision that differs from the trace's: the rank, its act, the test in vain if it is one, and what is different.
+/// A decision that differs from the trace's: the rank, its act, the failed test if it is one, and the difference.
 pub(super) type Decision = (u32, usize, Option<usize>, &'static str);
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Event {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     pub(super) at: u64,
-    /// When a test would have found it: a message that waits for the CPU is handled by the test itself.
+    /// When a test would have found it. The test itself would process a message that waits for the CPU.
     pub(super) found: u64,
     pub(super) report: u64,
 }
@@ -51,20 +51,20 @@ pub(super) struct State {
     pub(super) recv: u64,
     pub(super) next: usize,
     pub(super) ready: u64,
-    /// The blocking act that it is in, or the choice.
+    /// The blocking act or choice that the rank is in.
     pub(super) inside: Option<usize>,
     pub(super) posted: Vec<Posted>,
     pub(super) early: Vec<Early>,
-    /// When requests complete, as far as is told; those that were used up are kept.
+    /// When requests complete, as far as known, including those already used.
     pub(super) done: BTreeMap<u32, Done>,
     pub(super) used: BTreeSet<u32>,
-    /// The request that is meant where the trace names one.
+    /// The request that plays the role of a request of the trace.
     pub(super) role: BTreeMap<u32, u32>,
     pub(super) reports: u64,
     pub(super) sent: u64,
     pub(super) now: u64,
     pub(super) finish: u64,
-    /// Tests in vain: when, about what, and which.
+    /// Failed tests: when, about which requests, and which test.
     pub(super) polls: Vec<(u64, Vec<u32>, bool, usize, usize)>,
     pub(super) since: u64,
 }
@@ -120,7 +120,7 @@ impl Interpreter<'_> {
         &self.drawn.ranks[rank as usize][number]
     }
 
-    /// Comes to the acts of a rank, one after the other, up to one that takes an event or waits.
+    /// Runs the acts of a rank, one after the other, up to one that needs an event or waits.
     fn go_on(&mut self, rank: u32, t: u64) {
         loop {
             let number = self.states[rank as usize].next;
@@ -133,7 +133,7 @@ impl Interpreter<'_> {
             state.since = state.ready;
             match act {
                 Act::Compute { .. } | Act::Send { .. } | Act::Recv { .. } => {
-                    // Computations in a row are one, with all tests in them.
+                    // Consecutive computations count as one, with all tests in them.
                     let (class, order) = match act {
                         Act::Send { .. } => (1, number),
                         Act::Recv { .. } => (2, number),
@@ -217,7 +217,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What k bytes cost in overhead, and in gaps.
+    /// The overhead and the gap of a message's bytes.
     fn costs(&self, bytes: u64) -> (u64, u64) {
         let bytes = bytes.max(1) - 1;
         (self.link.overhead_per_byte.of(bytes).ps(), self.link.gap_per_byte.of(bytes).ps())
@@ -311,7 +311,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A receive has its message, which has waited for the CPU or the NIC so long.
+    /// Handles a receive that got its message, which waited for the CPU or the NIC for `delay`.
     fn received(&mut self, rank: u32, number: usize, from: u32, (done, delay): (u64, u64), t: u64) {
         let Act::Recv { from: traced, request, .. } = *self.act(rank, number) else { unreachable!() };
         if from != traced {
@@ -330,7 +330,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// It is told at `t` that a request completes at `done`.
+    /// Handles the report, at `t`, that a request completes at `done`.
     fn completed(&mut self, rank: u32, request: u32, done: u64, delay: u64, t: u64) {
         let state = &mut self.states[rank as usize];
         state.finish = state.finish.max(done);
@@ -351,7 +351,7 @@ impl Interpreter<'_> {
         list.iter().map(|one| role.get(one).copied().unwrap_or(*one)).collect()
     }
 
-    /// Whether the wait or choice that a rank is in is over.
+    /// Ends the wait or choice that a rank is in, if possible. Returns whether it did.
     fn try_to_leave(&mut self, rank: u32, t: u64) -> bool {
         let Some(number) = self.states[rank as usize].inside else { return false };
         let (list, taken, test) = match self.act(rank, number).clone() {
@@ -433,7 +433,7 @@ impl Interpreter<'_> {
         state.inside = None;
     }
 
-    /// Tests in vain that would find something, when all is known.
+    /// Finds the failed tests that would now succeed, when everything is known.
     fn answer_polls(&mut self) {
         for (rank, state) in self.states.iter().enumerate() {
             let mut found: BTreeSet<u32> = BTreeSet::new();

@@ -11,7 +11,7 @@ use straggler_trace::{
 /// Something a rank does. Requests are numbered on each rank, in order of creation.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
-    /// Computes, and tests in vain meanwhile.
+    /// Computes, with tests that fail meanwhile.
     Compute {
         time: u64,
         polls: Vec<Poll>,
@@ -35,7 +35,7 @@ pub(super) enum Act {
         list: Vec<u32>,
         test: bool,
     },
-    /// Waits for any, or some, or tests for them.
+    /// Waits or tests for any or some requests.
     Choose {
         list: Vec<u32>,
         taken: Vec<u32>,
@@ -56,7 +56,7 @@ pub(super) struct Drawn {
     pub(super) ranks: Vec<Vec<Act>>,
 }
 
-/// Messages on this tag are received from anyone, those on the second communicator whatever their tag.
+/// Messages with this tag are received from any source, and those on the second communicator with any tag.
 pub(super) const FROM_ANYONE: i32 = 7;
 
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub(super) struct Shape {
     pub(super) largest: u64,
 }
 
-/// Draws what happens between ranks in one order for all, so that the program comes to its end.
+/// Draws communication in one global order, so that the program finishes.
 pub(super) fn draw(shape: Shape) -> Drawn {
     let mut random = Stream::new(shape.seed, 0, 0, 3);
     let mut ranks: Vec<Vec<Act>> = vec![Vec::new(); shape.ranks as usize];
@@ -96,10 +96,10 @@ pub(super) fn draw(shape: Shape) -> Drawn {
                     (_, FROM_ANYONE) => (None, Some(tag)),
                     _ => (Some(rank), Some(tag)),
                 };
-                // Were these rendezvous, a message that comes in place of another could let its sender wait for good.
+                // If these were rendezvous, a message taken in place of another could make its sender wait forever.
                 let is_exact = asked.0.is_some();
                 let bytes = if is_exact { random.below(shape.largest) } else { 0 };
-                // A blocking send may wait for the receive: that must not come behind other waiting.
+                // A blocking send might wait for a receive that comes after other waits, so sends are nonblocking.
                 let sent = Some(request(&mut made, &mut open, rank));
                 ranks[rank as usize].push(Act::Send { to, comm, tag, bytes, request: sent });
                 let received = (random.below(4) > 0).then(|| request(&mut made, &mut open, to));
@@ -134,7 +134,7 @@ pub(super) fn polls(random: &mut Stream, open: &[u32], time: u64) -> Vec<Poll> {
         .collect()
 }
 
-/// At least one.
+/// Draws at least one open request.
 pub(super) fn some_of(random: &mut Stream, open: &[u32]) -> Vec<u32> {
     let first = random.below(open.len() as u64) as usize;
     let mut list: Vec<u32> = open.to_vec();
@@ -161,10 +161,10 @@ pub(super) fn complete(random: &mut Stream, acts: &mut Vec<Act>, open: &mut Vec<
     });
 }
 
-/// The act that each call of a rank belongs to, and which of its tests in vain it is.
+/// The act that each call of a rank belongs to, and which of its failed tests it is.
 pub(super) type Calls = Vec<(usize, Option<usize>)>;
 
-/// The program as a trace, and for each rank the act of every call: a test in vain counts by its place there.
+/// Returns the program as a trace, and the act of every call of each rank.
 pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
     let size = drawn.ranks.len() as u32;
     let mut acts_of_calls = Vec::new();
