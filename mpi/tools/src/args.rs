@@ -1,4 +1,4 @@
-//! What is typed.
+//! Command-line arguments.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
