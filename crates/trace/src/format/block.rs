@@ -1,4 +1,4 @@
-//! Blocks, of which a stream consists.
+//! Blocks, the units of a stream.
 //!
 //! A block states its length and its number in the stream and carries a checksum, so that a stream
 //! is readable up to the last block that was written completely. It also relates the counter that
