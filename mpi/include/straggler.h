@@ -1,8 +1,8 @@
 /* Regions of a program, named for a trace.
  *
- * A program calls these wherever it likes, also before MPI_Init. Without the tracer they do nothing: the functions are
- * weak, so that a program links and runs without anything of straggler's. Names are taken as they are at the call;
- * regions may nest, and each is left under the name it was entered with.
+ * A program may call these anywhere, even before MPI_Init. Without the tracer they do nothing: the functions are weak,
+ * so a program links and runs without any part of straggler. Names are copied during the call; regions may nest, and
+ * each is left under the name with which it was entered.
  */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H

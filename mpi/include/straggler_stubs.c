@@ -3,8 +3,8 @@
  *     call straggler_region_enter('solve')
  *     call straggler_region_leave('solve')
  *
- * reach the tracer where it is loaded and do nothing where it is not. (The tracer cannot stand in for a function that the
- * program itself defines, so these look for the tracer's own functions and hand the name on, ended by a zero as C has it.)
+ * reach the tracer if it is loaded, and do nothing otherwise. (The tracer cannot replace a function that the program
+ * itself defines, so these call the tracer's C functions, if they exist, with the name as a C string.)
  */
 #include <stddef.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { LONGEST_NAME = 255 };
 
-/* Fortran gives the length behind the other arguments, and fills names up with blanks. */
+/* Fortran passes the length after the other arguments, and pads names with blanks. */
 static const char *ended(char *copy, const char *name, size_t length) {
     while (length && name[length - 1] == ' ') length--;
     if (length > LONGEST_NAME) length = LONGEST_NAME;

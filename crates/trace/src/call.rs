@@ -28,7 +28,7 @@ pub mod special {
 pub struct CommId(pub u32);
 
 impl CommId {
-    /// Its place in a list that has one entry for each communicator.
+    /// Index into a list that has one entry per communicator.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -43,20 +43,20 @@ impl fmt::Display for CommId {
 /// The call has no communicator.
 pub const NO_COMM: CommId = CommId(u32::MAX);
 
-/// The number of a request on its rank, in order of creation. A persistent request has one, and each
-/// time it is begun makes another.
+/// The number of a request on its rank, in order of creation. A persistent request has a number,
+/// and each start of it gets another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[repr(transparent)]
 #[serde(transparent)]
 pub struct RequestId(pub u32);
 
 impl RequestId {
-    /// Its place in a list that has one entry for each request of a rank.
+    /// Index into a list that has one entry per request of a rank.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The request made so many after this one. The numbers of a damaged trace may wrap.
+    /// Returns the request made `count` requests after this one. The numbers of a damaged trace may wrap.
     pub fn wrapping_add(self, count: u32) -> RequestId {
         RequestId(self.0.wrapping_add(count))
     }
@@ -68,7 +68,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// One call. What few calls have is in [`Details`].
+/// One call. Fields that only some calls need are in [`Details`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
     pub function: Function,
@@ -77,20 +77,20 @@ pub struct Call {
     pub comm: CommId,
     pub enter: Time,
     pub exit: Time,
-    /// Destination, source or root, as a rank of the communicator, or [`special`]. Of a wildcard receive:
-    /// what was asked for; [`Details::matched`] says who it was.
+    /// Destination, source or root, as a rank of the communicator, or [`special`]. A wildcard
+    /// receive keeps its wildcard here; [`Details::matched`] says who sent the message.
     pub peer: i32,
     pub tag: i32,
-    /// Bytes this call sends: of a message, or what this rank gives to a collective (to each, where every
-    /// rank gets its own; in all, where [`Rare::sent_sizes`] lists them).
+    /// Bytes this call sends: the length of a message, or what this rank contributes to a collective
+    /// (per receiver if every rank gets its own part; in total if [`Rare::sent_sizes`] lists the parts).
     pub sent: u64,
-    /// Bytes this call receives. Of a nonblocking receive: what it has room for; [`Rare::lengths`] of the call that completes
-    /// it tells where less came. Some foreign formats tell the room only.
+    /// Bytes this call receives. For a nonblocking receive, the size of its buffer; if less arrived,
+    /// [`Rare::lengths`] of the completing call says how much. Some foreign formats record only the buffer size.
     pub received: u64,
-    /// The first request the call made, or [`Call::NO_REQUEST`]. A call that begins several makes as many,
-    /// with consecutive numbers, in the order of [`Details::requests`].
+    /// The first request the call made, or [`Call::NO_REQUEST`]. A call that starts several
+    /// requests numbers them consecutively, in the order of [`Details::requests`].
     pub request: RequestId,
-    /// Where its details are in [`crate::RankTrace::details`], or [`Call::NO_DETAILS`].
+    /// Index into [`crate::RankTrace::details`], or [`Call::NO_DETAILS`].
     pub details: u32,
 }
 
@@ -116,63 +116,63 @@ impl Call {
     }
 }
 
-// There are as many as a trace has calls.
+// A trace holds one per call, so the size matters.
 const _: () = assert!(size_of::<Call>() == 56);
 
-/// The requests given to a call. Up to four need no memory of their own.
+/// The requests passed to a call. Up to four are stored inline.
 pub type Requests = SmallVec<[RequestId; 4]>;
 
-/// What only some calls have. What hardly any has is in [`Rare`], which can be read as if it were part of this.
+/// Fields that only some calls need. Those that hardly any call needs are in [`Rare`], to which this dereferences.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Details {
-    /// The requests given to the call, in the order of its list; null requests are left out. Of a call that
-    /// begins persistent requests: those.
+    /// The requests passed to the call, in the order of its list, without null requests. For a call
+    /// that starts persistent requests, the persistent ones.
     pub requests: Requests,
-    /// What the call found completed. A wait or test for all lists only receives that were wildcards and
-    /// requests that were cancelled; if it succeeded, the others completed too.
+    /// The requests the call found completed. A wait or test for all lists only wildcard receives
+    /// and cancelled requests; if it succeeded, the others completed too.
     pub completed: Seldom<Vec<Completed>>,
-    /// Whether a test or probe found something. Waits always do. Of a receive that failed: it took the message, which was
-    /// longer than its room.
+    /// Whether a test or probe succeeded; waits always do. For a receive that failed: whether it
+    /// still took the message, which was longer than its buffer.
     pub found: bool,
     /// Who a blocking wildcard receive, a probe or the receiving half of a [`crate::Class::Sendrecv`] matched.
     pub matched: Option<Matched>,
     /// The receiving half of a [`crate::Class::Sendrecv`]; its bytes are the call's `received`.
     pub receive: Option<Matched>,
-    /// When, inside of the call, its message was sent or its collective was over. Only some foreign formats tell; elsewhere
-    /// it is when the call began or ended.
+    /// When, inside the call, its message was sent or its collective completed. Only some foreign
+    /// formats record this; otherwise the beginning or end of the call stands for it.
     pub moment: Option<Moment>,
     pub rare: Seldom<Rare>,
 }
 
-// Waits have them, and in some formats all that communicates.
+// Every wait has one, and in some formats every call that communicates, so the size matters.
 const _: () = assert!(size_of::<Details>() == 80);
 
-/// What hardly any call has.
+/// Fields that hardly any call needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rare {
-    /// How many calls this stands for, and the time spent inside of them, when unsuccessful tests or probes were
-    /// counted instead of recorded one by one. `enter` is that of the first, `exit` that of the last.
+    /// How many calls this one stands for, and the time spent inside them, when unsuccessful tests or probes
+    /// were counted instead of recorded one by one. `enter` is that of the first, `exit` that of the last.
     pub repeated: Option<Repeated>,
     /// Bytes to each rank of the communicator (or each neighbour), where they differ.
     pub sent_sizes: Vec<u64>,
     /// Bytes from each rank of the communicator (or each neighbour), where they differ.
     pub received_sizes: Vec<u64>,
-    /// The communicator a call made; none where this rank got none.
+    /// The communicator the call created; `None` if this rank got none.
     pub new_comm: Option<CommId>,
-    /// How long the messages of receives were that the call completed, where they were shorter than their room.
+    /// Requests of completed receives whose messages were shorter than their buffers, with the bytes received.
     pub lengths: Vec<(RequestId, u64)>,
-    /// The number of a message that a matching probe kept, or a matched receive took.
+    /// The number of the message that a matching probe (MPI_Mprobe) set aside, or that a matched receive took.
     pub message: Option<u32>,
     /// The number of a window, in order of creation.
     pub window: Option<u32>,
-    /// The name of a region or of a function this version does not know; the level of a Pcontrol as text.
+    /// The name of a region or of a function this version does not know, or the level of an MPI_Pcontrol.
     pub text: Option<String>,
-    /// Of a Pcontrol: whether calls are recorded from here on; none where it changes nothing.
+    /// For MPI_Pcontrol: whether calls are recorded from here on; `None` if it changes nothing.
     pub recording: Option<bool>,
     /// The return code, when it was not success.
     pub error: Option<i32>,
-    /// What a call that makes a communicator took when nobody was waited for any more; where it is not told, the calls of all
-    /// members tell it by their times.
+    /// How long a call that creates a communicator takes once it waits for no other rank. If
+    /// `None`, it is estimated from the times of all members' calls.
     pub alone: Option<Time>,
 }
 
@@ -217,12 +217,12 @@ impl Details {
         rare: Seldom::NOTHING,
     };
 
-    /// Of a mark: the name of its region.
+    /// The details of a mark: the name of its region.
     pub fn named(text: impl Into<String>) -> Details {
         Rare { text: Some(text.into()), ..Rare::default() }.into()
     }
 
-    /// The call begins at another time, and its moment comes as long after that as before.
+    /// Shifts the moment when the call's beginning moves from `old` to `new`.
     pub fn move_moment(&mut self, old: Time, new: Time) {
         self.moment = self.moment.and_then(|moment| Moment::new(new + moment.time().since(old)));
     }
@@ -233,12 +233,12 @@ impl Details {
     }
 }
 
-/// A time other than [`Time::NEVER`], so that the absence of one needs no room.
+/// A time other than [`Time::NEVER`], so that an `Option` of it needs no extra space.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Moment(NonZero<u64>);
 
 impl Moment {
-    /// None of [`Time::NEVER`].
+    /// Returns `None` for [`Time::NEVER`].
     pub fn new(time: Time) -> Option<Moment> {
         NonZero::new(!time.ps()).map(Moment)
     }
@@ -274,6 +274,6 @@ pub struct Matched {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Repeated {
     pub calls: u64,
-    /// The time spent inside of the calls; the rest of the interval lies between them.
+    /// The time spent inside the calls; the rest of the interval lies between them.
     pub inside: Time,
 }

@@ -1,9 +1,9 @@
-//! Whether a trace can be what a program did: every message has its partner, collectives agree, requests are made
-//! before they are waited for, and time goes forward on all ranks.
+//! Checks whether a program can have done what a trace says: every message has its partner, collectives
+//! agree, requests are made before they are waited for, and time goes forward on all ranks.
 //!
-//! What is told names the rank and the number of the call on this rank, counted from 0. Ranks whose streams are not
-//! whole leave partners without their own: what is missing because of them is summed up in one warning, not told
-//! message by message.
+//! Findings name the rank and the number of the call on that rank, counted from 0. If a rank's
+//! stream is incomplete, calls of other ranks lack their partners: one warning sums these up
+//! instead of one finding per message.
 
 mod collectives;
 mod messages;
@@ -19,7 +19,7 @@ use crate::trace::Trace;
 use std::collections::BTreeSet;
 use straggler_model::Rank;
 
-/// Everything that is wrong with a trace. Of the ranks in `incomplete` some calls are missing.
+/// Returns everything that is wrong with a trace. Some calls of the ranks in `incomplete` are missing.
 pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
     let operations = Operations::of_trace(trace);
     let ends = Ends::of_ranks(trace, &operations);
@@ -38,14 +38,14 @@ pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
     findings
 }
 
-/// Ranks of which calls are missing.
+/// Ranks with missing calls.
 struct Missing<'a> {
     incomplete: &'a BTreeSet<Rank>,
-    /// The program has paused the recording there.
+    /// Ranks on which the program paused the recording.
     paused: &'a BTreeSet<Rank>,
 }
 
-/// A call in words: "call 12, MPI_Send".
+/// Names a call: "call 12, MPI_Send".
 fn named(trace: &Trace, place: CallPlace) -> String {
     let call = trace.ranks.get(place.rank as usize).and_then(|rank| rank.calls.get(place.call as usize));
     let function = call.map_or("?", |call| call.function.name());

@@ -1,9 +1,9 @@
 //! Chrome's trace-event format, which Perfetto's and Chrome's viewers open.
 //!
-//! A process of the run is a process of the viewer; its CPUs and the two sides of its NICs are threads.
-//! Times are microseconds with six decimals, so nothing of the picoseconds is lost. Noise is a slice of
-//! its own at the end of the slice it lengthened. A message is a flow arrow. Calls of a traced run have the names of
-//! their functions, all other slices that of their kind.
+//! A process of the run is a process of the viewer; its CPUs and the two sides of its NICs are
+//! threads. Times are microseconds with six decimals, which keeps picoseconds exact. Noise is a
+//! slice of its own at the end of the slice it lengthened. A message is a flow arrow. Calls of a
+//! traced run are named after their functions, all other slices after their kind.
 
 mod read;
 
@@ -77,7 +77,7 @@ fn thread(lane: Lane) -> u32 {
     }
 }
 
-/// What [`thread`] numbers.
+/// The inverse of [`thread`].
 fn lane_of(thread: u32) -> Option<Lane> {
     match thread {
         0..=255 => Some(Lane::Cpu(thread as u8)),
@@ -110,7 +110,7 @@ fn lane_names(timeline: &Timeline) -> Vec<Value> {
     ranks.into_iter().flat_map(process).chain(lanes.into_iter().map(lane)).collect()
 }
 
-/// Picoseconds as microseconds, exactly: a number of JSON, but not one that fits a float.
+/// Picoseconds as microseconds, exactly: a JSON number with more digits than a float can hold.
 fn microseconds(time: Time) -> Box<RawValue> {
     let text = format!("{}.{:06}", time.ps() / 1_000_000, time.ps() % 1_000_000);
     // Digits with a point are always a number; the fallback keeps the function total.

@@ -8,11 +8,11 @@ use crate::{Class, Start};
 use std::collections::BTreeMap;
 use straggler_model::Rank;
 
-/// The collective calls on one communicator: for each rank that made some, their numbers in order.
+/// The collective calls on one communicator: for each rank that made any, the numbers of its calls, in order.
 pub type Sequence = BTreeMap<Rank, Vec<u32>>;
 
-/// The collective calls of a trace, by communicator. Calls that make communicators are among them, since they are
-/// collective too and have their place in the order; starts of persistent operations have none.
+/// The collective calls of a trace, by communicator. Calls that create communicators are included, since
+/// they are collective too and have their place in the order; starts of persistent operations are not.
 pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
     let mut found: BTreeMap<CommId, Sequence> = BTreeMap::new();
     for (rank, of_rank) in (0..).zip(&trace.ranks) {
@@ -25,8 +25,8 @@ pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
     found
 }
 
-/// The calls of each collective, by the members' ranks on the communicator; only where all members take part in it. Those of
-/// a communicator come one after the other.
+/// The calls of each collective, in the order of the members' ranks on the communicator. Collectives in
+/// which some member does not take part are left out; those of one communicator come one after the other.
 pub fn meetings(trace: &Trace) -> impl Iterator<Item = (CommId, Vec<CallPlace>)> + '_ {
     sequences(trace).into_iter().flat_map(move |(comm, sequence)| {
         let members = trace.communicators.get(comm.index()).map_or(&[][..], |comm| &comm.members);
@@ -46,7 +46,7 @@ fn is_ordered(call: &Call) -> bool {
     )
 }
 
-/// Whether a call moves data or synchronises: not one that only prepares, or makes a communicator.
+/// Whether a call moves data or synchronises, rather than only preparing an operation or creating a communicator.
 pub fn runs(call: &Call) -> bool {
     match call.function.class() {
         Class::Collective(_, start) | Class::Neighbor(_, start) => start != Start::Persistent,

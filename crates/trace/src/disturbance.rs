@@ -1,23 +1,25 @@
-//! Ranks that lost their cores to other work: what they computed took longer than it would have taken alone.
+//! Ranks that lost their cores to other work, so that their computations took longer than they
+//! would have on their own.
 
 use crate::Trace;
 use straggler_model::Rank;
 
-/// From here on it is told: predictions are to be right within this.
+/// Lost shares above this are reported: predictions should be right within it.
 const WORTH_TELLING: f64 = 0.02;
 
-/// Ranks that lost much of their time to other work.
+/// A summary of the ranks that lost much of their time to other work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Disturbance {
     pub ranks: u32,
-    /// The one that lost most, which share of its time, and how often it had to leave a core.
+    /// The rank that lost most, the share of its time that it lost, and how often it was preempted.
     pub worst: Rank,
     pub lost: f64,
     pub preemptions: u64,
 }
 
 impl Disturbance {
-    /// What the recording of a trace says of it; none where all ranks had their cores, or nothing was recorded.
+    /// Evaluates the recorded usage of a trace. Returns `None` if all ranks had their cores, or if
+    /// usage was not recorded.
     pub fn of(trace: &Trace) -> Option<Disturbance> {
         let usages = (0..).zip(&trace.ranks).filter_map(|(rank, of_rank)| Some((rank, of_rank.usage?)));
         let disturbed = usages.filter(|(_, usage)| usage.lost() > WORTH_TELLING);
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn who_sleeps_has_lost_nothing() {
         assert_eq!(Disturbance::of(&trace(&[None, usage(100, 2, Some(1)), usage(100, 2, None)])), None);
-        // Without the system's count of waiting, many preemptions say why it did not compute.
+        // Without the system's count of waiting time, many preemptions explain why it did not compute.
         let found = Disturbance::of(&trace(&[usage(400, 200, None)])).unwrap();
         assert!((found.lost - 0.6).abs() < 1e-9);
         let once = Disturbance::of(&trace(&[usage(500, 1, Some(480))])).unwrap();

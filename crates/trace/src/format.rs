@@ -1,9 +1,10 @@
-//! The format of traces: one stream a rank, in blocks that stand for themselves.
+//! The format of traces: one stream per rank, in self-contained blocks.
 //!
-//! `docs/trace-format.md` describes it byte by byte. [`write`](mod@write) is what the recording library uses while the
-//! program runs: no allocation once it is warm, a handful of bytes a call. [`read`](mod@read) takes a stream back, as far
-//! as it goes: a block is good or it is not, by its checksum, and nothing after the last good one is needed.
-//! [`assemble`] puts the streams of a run onto one clock and gives communicators the same number everywhere.
+//! `docs/trace-format.md` describes it byte by byte. The recording library uses
+//! [`write`](mod@write) while the program runs: it does not allocate once it is warm, and takes a
+//! handful of bytes per call. [`read`](mod@read) reads a stream back as far as it is intact: a
+//! checksum tells whether a block is good, and no block depends on a later one. [`assemble`] puts
+//! the streams of a run onto one clock and gives communicators the same number everywhere.
 
 pub mod assemble;
 pub mod block;
@@ -57,12 +58,12 @@ pub mod head {
     pub const FORMAT: u64 = 16;
 }
 
-/// Keys of a block about clocks: one exchange of times with another rank.
+/// Keys of a block about clocks, which holds one exchange of times with another rank.
 pub mod exchange {
     /// 0 at the beginning of the run, 1 at its end.
     pub const WHEN: u64 = 1;
     pub const PARTNER: u64 = 2;
-    /// Own ticks before and after the best of all rounds, and those of the partner in between.
+    /// Own ticks before and after the best of all rounds, and the partner's ticks in between.
     pub const BEFORE: u64 = 3;
     pub const THEIRS: u64 = 4;
     pub const AFTER: u64 = 5;
@@ -71,22 +72,22 @@ pub mod exchange {
 
 /// Keys of the last block.
 pub mod end {
-    /// Functions that were called and not recorded, with their numbers.
+    /// Names of functions that were called but not recorded, with the number of calls.
     pub const UNKNOWN: u64 = 1;
     /// How it ended: see [`super::read::Ending`].
     pub const HOW: u64 = 2;
     /// Why the stream could not be written any further, as the system's error number.
     pub const FAULT: u64 = 3;
-    /// Time from the beginning of the recording to its end, processor time in it, both in nanoseconds; how often the
-    /// process had to leave a core to others; how long its main thread waited for a core, in nanoseconds.
+    /// Time from the beginning of the recording to its end and the processor time in it, both in
+    /// nanoseconds; the number of preemptions; how long the main thread waited for a core, in nanoseconds.
     pub const WALL: u64 = 4;
     pub const CPU: u64 = 5;
     pub const PREEMPTIONS: u64 = 6;
     pub const WAITING: u64 = 7;
 }
 
-/// Which of a call's fields follow in its record, by bit: those that differ from the last call of the same
-/// function in the block, and what only some calls have.
+/// The fields that follow in a call's record, by bit: those that differ from the last call of the
+/// same function in the block, and those that only some calls have.
 pub mod field {
     pub const COMM: u8 = 1;
     pub const PEER: u8 = 1 << 1;
@@ -98,7 +99,7 @@ pub mod field {
     pub const ERROR: u8 = 1 << 7;
 }
 
-/// The numbers a rank gives to its communicators: these two, then by creation.
+/// The numbers a rank gives to its communicators: these two, then in order of creation.
 pub mod local_comm {
     pub const WORLD: u32 = 0;
     pub const SELF: u32 = 1;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What one process of a collective has to do with the others.
+/// The kinds of collective operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Collective {
     Allgather,
@@ -33,7 +33,7 @@ pub enum Mode {
     Ready,
 }
 
-/// Whether a call returns when the operation is over, hands out a request for it, or only prepares it.
+/// Whether a call returns when the operation is over, returns a request for it, or only prepares it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Start {
     Blocking,
@@ -59,23 +59,23 @@ pub enum Class {
     Recv(Start),
     /// A send and a receive in one call; [`crate::call::Details::receive`] has the second half.
     Sendrecv(Start),
-    /// Looks for a message; the matching kind keeps it for one receive.
+    /// Looks for a message; a matching probe also keeps it for one receive.
     Probe {
         blocking: bool,
         keeps: bool,
     },
-    /// Receives what a matching probe has kept.
+    /// Receives a message that a matching probe has kept.
     MatchedRecv(Start),
-    /// Begins prepared operations.
+    /// Starts prepared operations.
     Begin,
     /// Waits for requests.
     Wait(HowMany),
     /// Asks whether requests have completed.
     Test(HowMany),
-    /// Gives up a request, or asks for it to be cancelled.
+    /// Frees or cancels a request.
     Drop,
     Collective(Collective, Start),
-    /// The same among the neighbours of a topology.
+    /// A collective among the neighbours of a topology.
     Neighbor(Collective, Start),
     /// Makes a communicator.
     NewComm {
@@ -84,11 +84,11 @@ pub enum Class {
     FreeComm,
     /// Transfers of one-sided communication.
     OneSided,
-    /// What begins, ends or completes epochs of one-sided communication; all processes of the window or few.
+    /// Begins, ends or completes an epoch of one-sided communication, for all processes of the window or for some.
     Epoch {
         collective: bool,
     },
-    /// Marks of the program itself: enters or leaves a named region, or a number by MPI_Pcontrol.
+    /// A mark set by the program: entering or leaving a named region, or an MPI_Pcontrol.
     Mark,
     /// Recorded with its times only.
     Other,
@@ -105,12 +105,11 @@ macro_rules! functions {
         impl Function {
             pub const ALL: &[Function] = &[$(Function::$name,)*];
 
-            /// As MPI spells it.
+            /// The name as MPI spells it.
             pub fn name(self) -> &'static str {
                 match self { $(Function::$name => $mpi,)* }
             }
 
-            /// What it does.
             #[inline]
             pub const fn class(self) -> Class {
                 #[allow(unused_imports)]
@@ -361,7 +360,7 @@ functions! {
 }
 
 impl Function {
-    /// The function of a name as MPI spells it, in any case.
+    /// Finds a function by its MPI name, ignoring case.
     pub fn named(name: &str) -> Option<Function> {
         Function::ALL.iter().copied().find(|function| function.name().eq_ignore_ascii_case(name))
     }

@@ -1,16 +1,16 @@
 //! Traces of other tools, read into [`Trace`].
 //!
-//! Each format has a module that takes the bytes of its files and touches none; this one finds the files. A path is a
-//! file of the trace (any rank's, or the one that names the others) or the folder it lies in. What a format does not
-//! say is guessed, and [`Trace::notes`] says so:
+//! Each format has a module that parses bytes and opens no files; this one finds the files. A path
+//! is a file of the trace (any rank's, or the one that names the others) or the folder it lies in.
+//! Whatever a format does not record is guessed, and [`Trace::notes`] says so:
 //!
-//! | format | times | who received | requests | communicators |
+//! | format | times | senders | requests | communicators |
 //! |---|---|---|---|---|
 //! | liballprof text ([`allprof`]) | recorded, clocks aligned | not for wildcards | by the addresses of their variables | by size and order |
 //! | SimGrid time-independent ([`simgrid`]) | none: computations at a flop rate | if a wait names it | by source, destination and tag | only the world |
 //! | SST DUMPI ([`dumpi`]) | recorded | recorded | recorded | replayed from their creation |
 //!
-//! OTF2 has a module of its own outside of this one.
+//! OTF2 has a module outside this one.
 
 pub mod allprof;
 mod arguments;
@@ -28,20 +28,20 @@ use thiserror::Error;
 /// A format of traces, as [`detect`] tells them apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Format {
-    /// Text of the LogGOPSim tool chain, a file a rank.
+    /// Text of the LogGOPSim tool chain, one file per rank.
     Allprof,
-    /// Time-independent traces of SimGrid's replay, one file or an index of one a rank.
+    /// Time-independent traces of SimGrid's replay: one file, or an index of one file per rank.
     SimGrid,
-    /// Binary files of SST's DUMPI, one a rank beside a `.meta` file.
+    /// Binary files of SST's DUMPI, one per rank, beside a `.meta` file.
     Dumpi,
     /// Score-P's and TAU's archives: an anchor file `*.otf2` and its folder.
     Otf2,
 }
 
-/// What the reader is told beyond the files.
+/// Settings for what the files do not tell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
-    /// How fast computations of time-independent traces are.
+    /// Assumed speed of the computations in time-independent traces.
     pub flops_per_second: f64,
 }
 
@@ -54,7 +54,7 @@ impl Default for Options {
 /// A file in memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Source {
-    /// As messages name it.
+    /// The name used in messages.
     pub name: String,
     pub bytes: Vec<u8>,
 }
@@ -86,7 +86,7 @@ pub enum ImportError {
     FlopRate(f64),
 }
 
-/// The format of the trace at a path, by what its files begin with.
+/// Detects the format of the trace at a path by how its files begin.
 pub fn detect(path: &Path) -> Option<Format> {
     if !path.is_dir() {
         return detect_file(path);
@@ -95,7 +95,8 @@ pub fn detect(path: &Path) -> Option<Format> {
     let mut formats: Vec<Format> = files.iter().filter_map(|file| detect_file(file)).collect();
     formats.sort_unstable();
     formats.dedup();
-    // A folder may hold lists and notes beside the trace; binary formats are certain, text less so.
+    // A folder may hold other files beside the trace. Binary formats are recognised for certain,
+    // text formats less so.
     [Format::Otf2, Format::Dumpi, Format::Allprof, Format::SimGrid]
         .into_iter()
         .find(|format| formats.contains(format))
@@ -133,12 +134,12 @@ pub fn read_otf2(path: &Path) -> Result<Trace, ImportError> {
     }
 }
 
-/// Reads liballprof's files: the folder, or any one of them.
+/// Reads liballprof's files, given their folder or any one of them.
 pub fn read_allprof(path: &Path) -> Result<Trace, ImportError> {
     allprof::read(&ranked(path, allprof::looks_like)?)
 }
 
-/// Reads the files of a DUMPI trace: the folder, its `.meta` file or any rank's file.
+/// Reads the files of a DUMPI trace, given their folder, the `.meta` file or any rank's file.
 pub fn read_dumpi(path: &Path) -> Result<Trace, ImportError> {
     let stem = match path.extension() {
         Some(extension) if extension == "meta" => {
@@ -155,7 +156,7 @@ pub fn read_dumpi(path: &Path) -> Result<Trace, ImportError> {
     dumpi::read(&sources, meta.as_ref())
 }
 
-/// Reads a time-independent trace: the file of all ranks, the index of theirs, or the folder.
+/// Reads a time-independent trace, given the file of all ranks, an index of their files, or the folder.
 pub fn read_simgrid(path: &Path, options: &Options) -> Result<Trace, ImportError> {
     let mut sources = Vec::new();
     if path.is_dir() {
@@ -194,7 +195,7 @@ fn detect_file(path: &Path) -> Option<Format> {
     }
 }
 
-/// Whether a text names files of time-independent traces beside it.
+/// Whether a text is an index that names files of time-independent traces beside it.
 fn is_index(path: &Path, head: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(head) else { return false };
     let Some(name) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return false };
@@ -202,7 +203,7 @@ fn is_index(path: &Path, head: &[u8]) -> bool {
     file.is_file() && simgrid::looks_like(&self::head(&file).unwrap_or_default())
 }
 
-/// The files of one trace, that are numbered by rank, in order of the rank.
+/// The files of one trace, which are numbered by rank, in the order of the ranks.
 fn ranked(path: &Path, ours: impl Fn(&[u8]) -> bool) -> Result<Vec<Source>, ImportError> {
     ranked_if(path, ours, |_| true)
 }
@@ -250,16 +251,16 @@ fn in_order(path: &Path, found: Vec<(Numbered, PathBuf)>) -> Result<Vec<Source>,
     found.iter().map(|(_, file)| load(file)).collect()
 }
 
-/// A name with the number of a rank in it.
+/// A file name that contains the number of a rank.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Numbered {
-    /// What stands before and behind the number.
+    /// The text before and after the number.
     around: [String; 2],
     rank: u64,
 }
 
 impl Numbered {
-    /// The number is the last one before the extension.
+    /// Takes the last number before the extension as the rank.
     fn of(name: &str) -> Option<Numbered> {
         let dot = name.rfind('.').unwrap_or(name.len());
         let (stem, extension) = name.split_at_checked(dot)?;

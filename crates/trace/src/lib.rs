@@ -1,5 +1,5 @@
-//! Traces of message-passing programs: what was called when, as it is recorded, read and written; and the
-//! timeline of a run, simulated or measured.
+//! Traces of message-passing programs: how they are recorded, read and written; and the timeline of
+//! a run, simulated or measured.
 
 pub mod call;
 pub mod check;

@@ -1,9 +1,10 @@
 //! Which receive took which message.
 //!
-//! MPI keeps the order of messages: of those with the same sender, receiver, communicator and tag, the first that is
-//! sent matches the first receive that is posted (MPI 4.1, section 3.5). A trace says whom wildcards matched, so every
-//! receive has a sender and a tag, and two queues in the order of posting find all partners. A matching probe takes its
-//! message out of the queue when it finds it; the receive of that message comes later.
+//! MPI keeps the order of messages: among those with the same sender, receiver, communicator and
+//! tag, the first one sent matches the first receive posted (MPI 4.1, section 3.5). A trace says
+//! whom wildcards matched, so every receive has a sender and a tag, and two queues in the order of
+//! posting find all partners. A matching probe takes its message out of the queue when it finds it;
+//! the receive of that message comes later.
 
 mod ends;
 
@@ -18,7 +19,7 @@ use straggler_model::{Rank, Time};
 /// The sending side of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// The call that began it: of a persistent send, the one that started it.
+    /// The call that began it; for a persistent send, the one that started it.
     pub place: CallPlace,
     pub to: Rank,
     pub comm: CommId,
@@ -31,7 +32,7 @@ pub struct Sent {
 /// The receiving side of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// The call that posted it; of a message that a probe kept and nobody received, the probe.
+    /// The call that posted it; for a message that a probe kept and nobody received, the probe.
     pub place: CallPlace,
     pub from: Rank,
     pub comm: CommId,
@@ -45,17 +46,17 @@ pub struct Received {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     pub sent: Sent,
-    /// What its receiver knows beyond that, as in [`Received`].
+    /// The receiver's fields, as in [`Received`].
     call: u32,
     operation: u32,
     done: u32,
     room: u64,
 }
 
-// There are as many as a trace has messages.
+// A trace holds one per message, so the size matters.
 const _: () = assert!(size_of::<Message>() == 64 && size_of::<Sent>() == 40 && size_of::<Received>() == 40);
 
-/// Stands for no call, no row and no room: no rank has so many, and no message is so long.
+/// Stand for no call, no row and no known buffer size. No rank has that many calls, and no message is that long.
 const NONE: u32 = u32::MAX;
 const NO_ROOM: u64 = u64::MAX;
 
@@ -64,24 +65,24 @@ fn known(number: u32) -> Option<u32> {
 }
 
 impl Sent {
-    /// The call after which it was over: the send itself if it blocks, or what found it completed.
+    /// The call after which the send was over: the send itself if it blocks, else the call that found it completed.
     pub fn done(&self) -> Option<u32> {
         known(self.done)
     }
 }
 
 impl Received {
-    /// Its row in [`Operations::rows`]; none of a message that was only kept.
+    /// Its row in [`Operations::rows`]; `None` for a message that was only kept by a probe.
     pub fn operation(&self) -> Option<u32> {
         known(self.operation)
     }
 
-    /// Bytes there is room for; none where the call that would say so is not there.
+    /// The size of the receive buffer in bytes; `None` if the call that would tell is missing.
     pub fn room(&self) -> Option<u64> {
         (self.room != NO_ROOM).then_some(self.room)
     }
 
-    /// The call after which the message was there: the receive itself, or what found it completed.
+    /// The call after which the message had arrived: the receive itself, or the call that found it completed.
     pub fn done(&self) -> Option<u32> {
         known(self.done)
     }
@@ -99,7 +100,7 @@ impl Message {
         Received { place: CallPlace { rank: to, call }, from: place.rank, comm, tag, operation, room, done }
     }
 
-    /// The call after which it was there.
+    /// The call after which the message had arrived.
     pub fn received_in(&self) -> Option<CallPlace> {
         Some(CallPlace { rank: self.sent.to, call: known(self.done)? })
     }
@@ -113,11 +114,11 @@ impl Message {
 /// All messages of a trace between two ranks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Messages {
-    /// By receiver, sender, communicator and tag, each in the order of sending.
+    /// Sorted by receiver, sender, communicator and tag, and then by the order of sending.
     pub matched: Vec<Message>,
-    /// Sent, but never received.
+    /// Messages that were never received.
     pub lost: Vec<Sent>,
-    /// Posted, but never sent.
+    /// Receives whose message was never sent.
     pub awaited: Vec<Received>,
 }
 
@@ -129,9 +130,9 @@ impl Messages {
         Messages::between(sends, receives)
     }
 
-    /// The messages that were sent and received so, of each rank in the order of posting.
+    /// Pairs sends with receives. Those of each rank are in the order of posting.
     pub fn between(mut sends: Vec<Sent>, mut receives: Vec<Received>) -> Messages {
-        // Stable: what has the same key stays in the order of posting.
+        // A stable sort keeps entries with the same key in the order of posting.
         sends.sort_by_key(key_of_send);
         receives.sort_by_key(key_of_receive);
         pair(&sends, &receives)
@@ -158,7 +159,7 @@ fn key_of_receive(received: &Received) -> Key {
     (received.place.rank, received.from, received.comm, received.tag)
 }
 
-/// Walks both lists, which are sorted by the same key.
+/// Pairs the entries of two lists, which are sorted by the same key.
 fn pair(sends: &[Sent], receives: &[Received]) -> Messages {
     let matched = Vec::with_capacity(sends.len().min(receives.len()));
     let mut found = Messages { matched, ..Messages::default() };

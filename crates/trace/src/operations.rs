@@ -1,14 +1,16 @@
-//! What the calls of a rank do, found out once for everybody.
+//! What the calls of a rank do, worked out in one place.
 //!
-//! A trace names requests and kept messages by numbers, and says what became of them in later calls: which request a wait
-//! has completed, whom a wildcard has matched, what was cancelled. [`Operations::of`] follows these numbers through the
-//! calls of a rank. The result is a table with a row for each operation that a call has begun, and for each call that
-//! names requests the rows they stand for. Whoever needs messages, schedules, waiting times or records of another format
-//! reads these rows; no other code looks up a request.
+//! A trace names requests and kept messages by numbers, and later calls say what became of them:
+//! which request a wait completed, whom a wildcard matched, what was cancelled. [`Operations::of`]
+//! follows these numbers through the calls of a rank. The result is a table with a row for each
+//! operation that a call began, and, for each call that names requests, the rows they stand for.
+//! Code that needs messages, schedules, waiting times or records of another format reads these
+//! rows; no other code looks up a request.
 //!
-//! Threads share requests, so a rank is followed as a whole, in the order of its calls. [`Operations::walk`] gives one call
-//! after the other with what it begins, what it asks for and what it finds completed. Decisions of the run stay data: a
-//! call's own arguments are in [`Call`], their outcome is in [`Operation::source`] and [`Acted::finished`].
+//! Threads share requests, so a rank is followed as a whole, in the order of its calls.
+//! [`Operations::walk`] visits the calls one by one, with what each begins, asks for and finds
+//! completed. Arguments and outcomes stay apart: a call's own arguments are in [`Call`], their
+//! outcome is in [`Operation::source`] and [`Acted::finished`].
 
 mod numbers;
 mod resolve;
@@ -28,51 +30,52 @@ const NONE: u32 = u32::MAX;
 pub struct Operations<'a> {
     traced: &'a RankTrace,
     rows: Vec<Operation>,
-    /// Of every call that names requests, in order: what each of them stands for.
+    /// For every call that names requests, in order: what each of them stands for.
     given: Vec<Encoded>,
-    /// What calls have completed, where that is not all they were given.
+    /// What calls completed, where that is not everything they were given.
     finished: Vec<Encoded>,
     /// Matching probes whose message was never received.
     kept: Vec<u32>,
-    /// Probes, each with the operation of its thread's next call, which received the message. By probe.
+    /// Probes with the operation that received their message, begun by the next call of the same
+    /// thread. Sorted by probe.
     probed: Vec<(u32, u32)>,
-    /// Rows of receives whose messages were shorter than their room, with their bytes. By row.
+    /// Rows of receives whose messages were shorter than their buffers, with the bytes received. Sorted by row.
     lengths: Vec<(u32, u64)>,
 }
 
-/// Something that a call has begun: a message, a collective, or whatever else has a request.
+/// Something that a call began: a message, a collective, or anything else that has a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// The call that has its arguments: of a persistent one, the call that prepared it.
+    /// The call that has its arguments; for a persistent operation, the call that prepared it.
     pub described: u32,
     /// The call that began it.
     pub begun: u32,
     completed: u32,
     probe: u32,
-    /// The request it has, or [`Call::NO_REQUEST`].
+    /// Its request, or [`Call::NO_REQUEST`].
     pub request: RequestId,
-    /// Whom it receives from: what was asked for, with what came in place of wildcards. Wildcards are left where nothing
-    /// told what came.
+    /// The source and tag it receives from: as requested, with wildcards replaced by what was
+    /// matched. A wildcard remains if the trace does not say what was matched.
     pub source: Matched,
     pub kind: Kind,
     pub fate: Fate,
-    /// The call returned an error, and took no message.
+    /// The call returned an error and took no message.
     pub failed: bool,
-    /// The call before it on its thread was the probe that found its message.
+    /// The previous call on its thread was the probe that found its message.
     pub just_probed: bool,
 }
 
-// There are as many as a trace has calls that communicate.
+// A trace has one per call that communicates, so the size matters.
 const _: () = assert!(size_of::<Operation>() == 32);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Send,
     Receive,
-    /// A send and a receive with one request at most.
+    /// A send and a receive that share at most one request.
     Exchange,
     Collective,
-    /// Nothing is known of it but that it has a request.
+    /// Nothing is known about it except that it has a request.
     Other,
 }
 
@@ -83,24 +86,24 @@ pub enum Fate {
     Open,
     Completed,
     Cancelled,
-    /// Its request was given up while it went on.
+    /// Its request was freed while the operation was under way.
     Freed,
 }
 
 /// What a request stands for, in a call that names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Given {
-    /// This row. It was open when the call began, or the call has begun it.
+    /// This row, which was open when the call began, or which the call began itself.
     Operation(u32),
-    /// This row, which a call before has completed or given up. A persistent request at rest may be named so.
+    /// This row, which an earlier call completed or freed. A call may name an inactive persistent request this way.
     Over(u32),
-    /// A persistent request, by its own number, that is not under way.
+    /// A persistent request, by its own number, that is not active.
     Idle,
-    /// No call has made it.
+    /// No call made this request.
     Unknown,
 }
 
-/// [`Given`] in four bytes: a row, with one bit if it is over, or one of two marks.
+/// [`Given`] in four bytes: a row and a bit that says whether it is over, or one of two special values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Encoded(u32);
 
@@ -131,13 +134,14 @@ impl From<Given> for Encoded {
 }
 
 impl Operation {
-    /// The call after which it was over: itself if it blocks, else what found it completed or cancelled.
+    /// The call after which it was over: the one that began it if that blocks, else the one that
+    /// found it completed or cancelled.
     pub fn completed(&self) -> Option<u32> {
         (self.completed != NONE).then_some(self.completed)
     }
 
-    /// The probe that found the message which it received: of a matched receive wherever that was, of another one if
-    /// it came [right before](Operation::just_probed).
+    /// The probe that found the message it received: for a matched receive, wherever the probe was;
+    /// for any other receive, only if the probe came [right before](Operation::just_probed).
     pub fn probe(&self) -> Option<u32> {
         (self.probe != NONE).then_some(self.probe)
     }
@@ -166,7 +170,7 @@ impl<'a> Operations<'a> {
         resolve::resolve(traced)
     }
 
-    /// The same for every rank of a trace.
+    /// Follows the calls of every rank of a trace.
     pub fn of_trace(trace: &'a Trace) -> Vec<Operations<'a>> {
         trace.ranks.iter().map(Operations::of).collect()
     }
@@ -184,7 +188,7 @@ impl<'a> Operations<'a> {
         self.rows.get(row as usize)
     }
 
-    /// One call after the other, with what it does.
+    /// Visits the calls one by one, with what each does.
     pub fn walk(&self) -> Walk<'_, 'a> {
         Walk::new(self)
     }
@@ -198,21 +202,21 @@ impl<'a> Operations<'a> {
         self.traced.details(call).unwrap_or(Details::NOTHING)
     }
 
-    /// The communicator of an operation. The call that receives a kept message does not know it, but the probe does.
+    /// The communicator of an operation. The receive of a kept message does not record it, but its probe does.
     pub fn comm(&self, operation: &Operation) -> Option<CommId> {
         let from = operation.probe().unwrap_or(operation.described);
         self.call(from).map(|call| call.comm)
     }
 
-    /// The call by whose place in order an operation finds its message: what began it, or the probe that took the message
-    /// out of the queue.
+    /// The call that decides an operation's place in the matching order: the one that began it, or
+    /// the probe that took the message out of the queue.
     pub fn posted(&self, operation: &Operation) -> u32 {
         let class = self.call(operation.described).map(|call| call.function.class());
         let kept = operation.probe().filter(|_| matches!(class, Some(Class::MatchedRecv(_))));
         kept.unwrap_or(operation.begun)
     }
 
-    /// The bytes that a receive has received, as far as the trace tells; else what it has room for.
+    /// The bytes received, if the trace says so, else the size of the buffer.
     pub fn received(&self, row: u32, operation: &Operation) -> u64 {
         let told = self.lengths.binary_search_by_key(&row, |&(row, _)| row).ok();
         let told = told.and_then(|place| self.lengths.get(place)).map(|&(_, bytes)| bytes);
@@ -224,19 +228,19 @@ impl<'a> Operations<'a> {
         &self.kept
     }
 
-    /// Whom a probe has found.
+    /// The source and tag a probe found.
     pub fn found_by(&self, probe: &Call) -> Matched {
         resolve::whom(probe, self.details(probe))
     }
 
-    /// The operation that received what a probe had found, if it was begun by the next call of the probe's thread.
+    /// The operation that received what a probe found, if the next call of the probe's thread began it.
     pub fn received_after(&self, probe: u32) -> Option<u32> {
         let place = self.probed.binary_search_by_key(&probe, |&(probe, _)| probe).ok()?;
         self.probed.get(place).map(|&(_, row)| row)
     }
 }
 
-/// What was asked for, with what was matched in the place of wildcards and of what was not told.
+/// What was requested, with wildcards and unrecorded values replaced by what was matched.
 fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
     let Some(matched) = matched else { return asked };
     let is_open = |value: i32| matches!(value, special::ANY | special::NONE);

@@ -10,9 +10,10 @@
 //! 7.def ──► LocalDefinitions     MPI_IRECV from 2, 42    ─► who sent, for an earlier MPI_Irecv
 //! 7.evt ──► LocationCalls      LEAVE MPI_Waitall         ═► Call { Waitall, requests [0, 1] }
 //! ```
-//! Threads of a rank are merged, times are corrected by the measured offsets of the clocks (`local.rs`) and counted in
-//! picoseconds from the earliest event. What the records do not tell, and what is guessed instead, is said in
-//! `rank.rs` and in the notes of the trace. The parsers take bytes; only this file and `write.rs` open files.
+//! Threads of a rank are merged, times are corrected by the measured offsets of the clocks
+//! (`local.rs`) and counted in picoseconds from the earliest event. `rank.rs` and the notes of the
+//! trace say what the records do not tell and what is guessed instead. The parsers take bytes; only
+//! this file and `write.rs` open files.
 //!
 //! The facts about the format come from libotf2 (its headers, its sources, and what it writes), those about its use from
 //! Score-P and TAU.
@@ -91,14 +92,14 @@ struct Archive {
     anchor: Anchor,
     definitions: Definitions,
     definitions_path: PathBuf,
-    /// Where the files of the locations are.
+    /// The folder with the files of the locations.
     folder: PathBuf,
 }
 
-/// What the files of one rank hold.
+/// The contents of one rank's files.
 struct RankParts {
     threads: Vec<LocationCalls>,
-    /// The definitions of the thread that stands for the rank.
+    /// The definitions of the thread that represents the rank.
     clock: LocalDefinitions,
 }
 
@@ -142,7 +143,7 @@ impl Archive {
         Ok(parts)
     }
 
-    /// A location whose numbers and clock are those of all needs no file.
+    /// Reads the local definitions. A location without a file of its own uses the global numbers and clock.
     fn local_definitions(&self, location: u64) -> Result<LocalDefinitions, Otf2Error> {
         let path = self.folder.join(format!("{location}.def"));
         match fs::read(&path) {
@@ -192,7 +193,7 @@ fn load(path: &Path) -> Result<Vec<u8>, Otf2Error> {
     fs::read(path).map_err(|source| Otf2Error::Io { path: path.into(), source })
 }
 
-/// What the offsets of a rank's clock say.
+/// Converts the measured offsets of a rank's clock.
 fn clock(local: &LocalDefinitions, per_second: u64) -> Clock {
     let (Some(first), Some(last)) = (local.offsets.first(), local.offsets.last()) else {
         return Clock::default();
@@ -200,7 +201,7 @@ fn clock(local: &LocalDefinitions, per_second: u64) -> Clock {
     let offset_ps = i128::from(first.ticks) * 1_000_000_000_000 / i128::from(per_second.max(1));
     let passed = last.time.saturating_sub(first.time);
     let drift = -(last.ticks as f64 - first.ticks as f64) / passed.max(1) as f64;
-    // A deviation of zero says that nothing was measured.
+    // A deviation of zero means that nothing was measured.
     let deviation = first.deviation.max(last.deviation);
     let error = (deviation > 0.0).then(|| Time((deviation * 1e12 / per_second.max(1) as f64) as u64));
     Clock { error, offset_ps: i64::try_from(offset_ps).unwrap_or_default(), drift_ppm: drift * 1e6 }

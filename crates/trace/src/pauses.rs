@@ -1,13 +1,13 @@
-//! Stretches of a run that the program has left out of its trace, by MPI_Pcontrol(0).
+//! Stretches of a run that the program left out of its trace with MPI_Pcontrol(0).
 //!
-//! What is recorded inside of one is only what the rest refers to: communicators and windows that come and go, persistent
-//! requests, and the completion of what was begun before.
+//! Inside a pause, only what the rest refers to is recorded: the creation and release of
+//! communicators and windows, persistent requests, and the completion of operations begun before.
 
 use crate::Class;
 use crate::trace::RankTrace;
 use straggler_model::Time;
 
-/// From MPI_Pcontrol(0) to the next positive level, or to the end of the run; in order.
+/// The pauses, in order: from MPI_Pcontrol(0) to the next positive level, or to the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pauses(Vec<(Time, Time)>);
 
@@ -36,13 +36,13 @@ impl Pauses {
         self.0.is_empty()
     }
 
-    /// Whether a call that begins then is inside of one.
+    /// Whether a call that begins at `enter` lies in a pause.
     pub fn contain(&self, enter: Time) -> bool {
         let after = self.0.partition_point(|&(since, _)| since <= enter);
         after > 0 && enter < self.0[after - 1].1
     }
 
-    /// How long they are within a stretch of the run.
+    /// The total length of the pauses between `start` and `end`.
     pub fn within(&self, start: Time, end: Time) -> Time {
         let inside = |&(since, until): &(Time, Time)| until.min(end).since(since.max(start));
         self.0.iter().map(inside).fold(Time::ZERO, |sum, time| sum + time)

@@ -1,8 +1,9 @@
-//! Perfetto's own format, which ui.perfetto.dev and its trace processor open: binary, a tenth of Chrome's JSON.
+//! Perfetto's own format, which ui.perfetto.dev and its trace processor open: binary, a tenth the
+//! size of Chrome's JSON.
 //!
-//! A rank is a process with a track a thread. A call is a slice that carries what is known of it; a message is a flow
-//! from the call that sends it to the moment at which it was there. Times are whole nanoseconds, since the format has
-//! no shorter ones. `perfetto/packets.rs` holds the few of the format's messages that are needed.
+//! A rank is a process with one track per thread. A call is a slice that carries its arguments; a
+//! message is a flow from the call that sends it to its arrival. Times are whole nanoseconds, the
+//! finest unit of the format. `perfetto/packets.rs` holds the few protobuf messages that are needed.
 
 mod packets;
 
@@ -46,7 +47,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The numbers of tracks: a process's, then its threads'. Process 0 means the idle one, so ranks count from 1 there.
+/// Track numbers: that of a process, then those of its threads. Process 0 means the idle process,
+/// so ranks count from 1 there.
 #[derive(Clone, Copy)]
 struct Tracks {
     rank: Rank,
@@ -75,7 +77,7 @@ impl Tracks {
     }
 }
 
-/// The messages that a call sends, and those that are there at its end, as numbers of flows and messages.
+/// The messages that a call sends, and those that have arrived at its end, as indices into `messages`.
 struct Flows<'a> {
     messages: &'a [Message],
     sent: HashMap<(Rank, u32), Vec<usize>>,
@@ -105,7 +107,8 @@ struct Slices<'a> {
 }
 
 impl Slices<'_> {
-    /// Slices lie inside of each other or side by side: one that would cross the end of the slice around it ends there.
+    /// Writes the calls as slices, nested or side by side. A slice that would cross the end of the
+    /// one around it is cut off there.
     fn write<W: Write>(&self, thread: u16, writer: &mut Writer<W>) -> io::Result<()> {
         let mut open: Vec<(Time, u32)> = Vec::new();
         let calls = (0..).zip(&self.of_rank.calls).filter(|(_, call)| call.thread == thread);
@@ -139,7 +142,7 @@ impl Slices<'_> {
         writer.event(call.enter, &event)
     }
 
-    /// What arrived is told at the end of the call that had it: a flow must not end before it has begun.
+    /// Arrivals are written at the end of the call that received them, since a flow must not end before it begins.
     fn end<W: Write>(&self, exit: Time, number: u32, writer: &mut Writer<W>) -> io::Result<()> {
         for &index in self.flows.received.get(&(self.rank, number)).into_iter().flatten() {
             let Some(Message { sent, .. }) = self.flows.messages.get(index) else { continue };
@@ -153,7 +156,7 @@ impl Slices<'_> {
         writer.event(exit, &self.event(EventKind::SliceEnd))
     }
 
-    /// A mark of the program is a moment.
+    /// Writes a mark of the program as an instant event.
     fn mark<W: Write>(&self, call: &Call, writer: &mut Writer<W>) -> io::Result<()> {
         let event = self.event(EventKind::Instant).named(&name(self.of_rank, call), "mark");
         writer.event(call.enter, &event)
@@ -208,7 +211,7 @@ fn word(special: i32) -> &'static str {
     }
 }
 
-/// Flow 0 means none.
+/// The flow of a message. Flow 0 means none.
 fn flow(message: usize) -> u64 {
     message as u64 + 1
 }

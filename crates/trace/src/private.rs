@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a new file, or over an old one, which keeps its mode.
+/// Writes a file. A new one is readable by its owner only; an existing one is overwritten and keeps its mode.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

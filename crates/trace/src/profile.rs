@@ -1,10 +1,10 @@
 //! Where the time of a traced run goes: by rank, by function, by communicator, between whom data moves, and when.
 //!
-//! As in mpiP, the run of a rank is what lies between its MPI_Init and its MPI_Finalize, and these two are not among
-//! the time spent in MPI. Nor is what a pause leaves out (`pauses.rs`). A call inside of another call counts, but its time is the outer one's. Bytes are those the
-//! calls name: of a collective, what the rank gives and gets as the call's arguments say it, not what an algorithm
-//! moves. What a persistent operation moves is counted where it is started. To and from nobody (MPI_PROC_NULL)
-//! nothing moves.
+//! As in mpiP, the run of a rank lies between its MPI_Init and its MPI_Finalize, and these two do not
+//! count as time in MPI. Nor does what a pause leaves out (`pauses.rs`). A call inside another call
+//! counts, but its time belongs to the outer one. Bytes are those the calls name: for a collective,
+//! what the rank gives and gets according to its arguments, not what an algorithm moves. A persistent
+//! operation counts where it is started. Messages to and from MPI_PROC_NULL move nothing.
 
 mod pattern;
 mod regions;
@@ -31,13 +31,13 @@ use straggler_model::{Rank, Time};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Profile {
     pub ranks: Vec<RankProfile>,
-    /// Of all ranks together, most time first.
+    /// Over all ranks, most time first.
     pub functions: Vec<(Function, Counts)>,
-    /// Calls with a communicator, most time first.
+    /// By communicator, most time first; calls without one are left out.
     pub communicators: Vec<(CommId, Counts)>,
-    /// What the program marked, most time first.
+    /// Regions that the program marked, most time first.
     pub regions: Vec<Region>,
-    /// Where the program calls from, most time first; empty where that was not recorded.
+    /// Call sites, most time first; empty if they were not recorded.
     pub sites: Vec<SiteProfile>,
     /// How long messages are, by kind and length.
     pub sizes: Vec<SizeClass>,
@@ -49,12 +49,12 @@ pub struct Profile {
 /// One rank of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RankProfile {
-    /// Between the end of its MPI_Init and the begin of its MPI_Finalize.
+    /// From the end of its MPI_Init to the beginning of its MPI_Finalize.
     pub start: Time,
     pub end: Time,
     /// How long recording was paused in between.
     pub paused: Time,
-    /// Time in MPI, of all threads together.
+    /// Time in MPI, summed over all threads.
     pub mpi: Time,
     pub threads: u32,
     pub calls: u64,
@@ -63,7 +63,7 @@ pub struct RankProfile {
     pub regions: BTreeMap<RegionName, RegionCounts>,
 }
 
-/// What is known of many calls.
+/// Totals over many calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub calls: u64,
@@ -74,7 +74,7 @@ pub struct Counts {
     pub received: u64,
 }
 
-/// What one rank sent to another.
+/// The messages one rank sent to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pair {
     pub from: Rank,
@@ -84,20 +84,20 @@ pub struct Pair {
 }
 
 impl RankProfile {
-    /// The time of the run without pauses, of all threads together.
+    /// The time of the run without pauses, summed over all threads.
     pub fn application(&self) -> Time {
         Time(
             self.end.since(self.start).since(self.paused).ps().saturating_mul(u64::from(self.threads.max(1))),
         )
     }
 
-    /// Which share of it was spent in MPI.
+    /// The share of [`RankProfile::application`] spent in MPI.
     pub fn mpi_share(&self) -> f64 {
         share(self.mpi, self.application())
     }
 }
 
-/// Which part of a time another one is; 0 of nothing.
+/// The share of `whole` that `part` makes up; 0 if `whole` is 0.
 pub fn share(part: Time, whole: Time) -> f64 {
     if whole == Time::ZERO { 0.0 } else { part.ps() as f64 / whole.ps() as f64 }
 }
@@ -111,7 +111,7 @@ impl Counts {
         self.received = self.received.saturating_add(other.received);
     }
 
-    /// The time of an average call.
+    /// The average time of a call.
     pub fn mean(&self) -> Time {
         Time(self.time.ps() / self.calls.max(1))
     }
@@ -145,7 +145,7 @@ impl Profile {
         }
     }
 
-    /// Time in MPI of all ranks, and the time of their run.
+    /// Time in MPI over all ranks, and the time of their runs.
     pub fn totals(&self) -> (Time, Time) {
         let add = |sum: Time, time: Time| sum + time;
         let mpi = self.ranks.iter().map(|rank| rank.mpi).fold(Time::ZERO, add);
@@ -153,7 +153,7 @@ impl Profile {
     }
 }
 
-/// Whether its time is time in MPI.
+/// Whether the time of a function counts as time in MPI.
 pub fn is_counted(function: Function) -> bool {
     !matches!(function.class(), Class::Init | Class::Finalize | Class::Mark)
 }
@@ -169,13 +169,13 @@ fn rank_profile(operations: &Operations<'_>, communicators: &mut BTreeMap<CommId
     let (start, end, pauses) = (start(of_rank), end(of_rank), Pauses::of(of_rank));
     let paused = pauses.within(start, end);
     let mut profile = RankProfile { start, end, paused, ..RankProfile::default() };
-    // Until when each thread is inside of a call.
+    // For each thread, the time until which it is inside a call.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     let mut marks = Marks::default();
     for acted in operations.walk() {
         let call = acted.call;
         let until = busy.entry(call.thread).or_default();
-        // What is recorded while the program wants no recording is there for the rest to refer to.
+        // Calls recorded during a pause are there only for others to refer to.
         let counts = match pauses.contain(call.enter) && call.function.class() != Class::Mark {
             true => Counts::default(),
             false => counts(operations, &acted, *until),
@@ -215,7 +215,7 @@ fn counts(operations: &Operations<'_>, acted: &Acted<'_, '_>, busy_until: Time) 
     let call = acted.call;
     let outside = call.exit.since(call.enter.max(busy_until));
     let (calls, time) = match acted.details.repeated {
-        // Polls of one loop lie side by side; each has its own time inside.
+        // Counted polls carry the time spent inside them; the interval also covers what lies between them.
         Some(repeated) => (repeated.calls, repeated.inside),
         None => (1, outside),
     };
@@ -223,7 +223,8 @@ fn counts(operations: &Operations<'_>, acted: &Acted<'_, '_>, busy_until: Time) 
     Counts { calls, time, longest: Time(time.ps() / calls.max(1)), sent, received }
 }
 
-/// The bytes a call moves. What is only prepared moves nothing; what begins moves what was prepared.
+/// The bytes a call moves. A call that only prepares moves nothing; the call that starts the
+/// operation moves its bytes.
 fn bytes(operations: &Operations<'_>, acted: &Acted<'_, '_>) -> (u64, u64) {
     let of_rank = operations.traced();
     match acted.call.function.class() {
@@ -251,8 +252,8 @@ fn received(operations: &Operations<'_>, (row, operation): (u32, &Operation)) ->
     operation.receives().then(|| operations.received(row, operation))
 }
 
-/// The bytes a call names, less those to and from nobody. The two halves of a sendrecv have a peer each. `received` are those
-/// that came, where that is known.
+/// The bytes a call names, without those to and from MPI_PROC_NULL. The two halves of a sendrecv
+/// each have a peer. `received` is the number of bytes that arrived, where known.
 fn moved(of_rank: &RankTrace, call: &Call, received: Option<u64>) -> (u64, u64) {
     let source = match call.function.class() {
         Class::Sendrecv(_) => {

@@ -1,12 +1,12 @@
-//! What few have: a pointer wide where it is not there.
+//! An optional value that takes the space of a pointer while it is absent.
 
 use std::ops::{Deref, DerefMut};
 
-/// Something that is mostly empty. Reading it gives the empty one where it is not there; writing to it puts it there.
+/// A value that is mostly absent. Reading an absent value gives the empty one; writing to it creates it.
 #[derive(Clone, Debug)]
 pub struct Seldom<T>(Option<Box<T>>);
 
-/// What a [`Seldom`] reads as where it is not there.
+/// The value as which an absent [`Seldom`] reads.
 pub trait Empty: 'static {
     const EMPTY: &'static Self;
 }
@@ -18,7 +18,7 @@ impl<T: 'static> Empty for Vec<T> {
 impl<T> Seldom<T> {
     pub const NOTHING: Seldom<T> = Seldom(None);
 
-    /// What is there, to be changed; unlike a plain write, this does not put anything there.
+    /// The value, if present; unlike a plain write, this does not create it.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
@@ -44,7 +44,7 @@ impl<T: Empty + Default> DerefMut for Seldom<T> {
     }
 }
 
-/// Whether it is there and empty, or not there, is the same.
+/// An absent value equals an empty one.
 impl<T: Empty + PartialEq> PartialEq for Seldom<T> {
     fn eq(&self, other: &Seldom<T>) -> bool {
         **self == **other

@@ -1,31 +1,31 @@
 //! Where a program calls MPI from: modules (the program and its libraries), and places in them.
 //!
-//! A place is the offset of a return address in its module, so that it does not depend on where the system has loaded the
-//! module, and is the same on all hosts. Names of functions, files and lines are in the module's debug information, which
-//! whoever shows them reads.
+//! A place is the offset of a return address in its module. It does not depend on where the system
+//! loaded the module, and is the same on all hosts. The names of functions, files and lines are in
+//! the module's debug information; the code that displays them reads it there.
 
 use std::collections::HashMap;
 
-/// The number of a place in [`CallSites::sites`].
+/// Index into [`CallSites::sites`].
 pub type SiteId = u32;
 
-/// Where the call was made is not known.
+/// Stands for an unknown place.
 pub const NO_SITE: SiteId = SiteId::MAX;
 
 /// A program or a library.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
     pub path: String,
-    /// What tells one build of it from all others; empty where the linker gave it none.
+    /// Identifies the build of the module; empty if the linker gave it none.
     pub build_id: Vec<u8>,
 }
 
-/// A place that calls.
+/// A place in the program that calls MPI.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CallSite {
-    /// Its place in [`CallSites::modules`].
+    /// Index into [`CallSites::modules`].
     pub module: u32,
-    /// The return address, in the module's own addresses.
+    /// The return address, relative to the module.
     pub offset: u64,
 }
 
@@ -47,8 +47,8 @@ impl CallSites {
     }
 }
 
-/// Puts the places of several ranks into one table. A module is the same on two hosts if it is the same build, whatever its
-/// path; without a build id, if its path is the same.
+/// Merges the places of several ranks into one table. Modules on two hosts are the same if they
+/// have the same build id, whatever their paths; without build ids, if they have the same path.
 #[derive(Debug, Default)]
 pub struct Unifier {
     found: CallSites,

@@ -41,7 +41,8 @@ pub struct Activity {
     pub rank: Rank,
     pub lane: Lane,
     pub kind: Kind,
-    /// The call of a traced run; none for computations, for what was simulated, and where it has no name.
+    /// The function called, in a traced run; `None` for computations, for simulated activities, and
+    /// for calls without a name.
     pub function: Option<Function>,
     pub start: Time,
     pub end: Time,
@@ -54,7 +55,8 @@ pub struct Activity {
     pub tag: Tag,
 }
 
-/// A message from the start of its send to the start of its reception.
+/// A message, from the start of its send to the start of its reception; in a traced run, to the end
+/// of the call that received it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrow {
     pub from: Rank,

@@ -1,7 +1,7 @@
 //! A traced run: what every rank called, whom with, and when.
 //!
-//! This is the one form in memory, whatever the format of the file. Times are on one clock, that of the run:
-//! its zero is the earliest moment of the trace.
+//! This is the only form in memory, whatever the format of the file. Times are on the clock of the
+//! run, whose zero is the earliest moment of the trace.
 
 use crate::call::{Call, CommId, Details, Moment};
 use crate::place::CallPlace;
@@ -10,7 +10,7 @@ use crate::{Class, Function};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
 
-/// The communicator of all processes, always the first.
+/// The communicator of all processes, which is always the first.
 pub const WORLD: CommId = CommId(0);
 
 /// A whole run.
@@ -22,7 +22,7 @@ pub struct Trace {
     pub communicators: Vec<Communicator>,
     /// Where the program calls from; empty where that was not recorded.
     pub call_sites: CallSites,
-    /// What the reader had to leave out, repair or guess, for people.
+    /// What the reader had to leave out, repair or guess, in words for the user.
     pub notes: Vec<String>,
 }
 
@@ -46,26 +46,27 @@ pub struct RankTrace {
     pub cores: Vec<u32>,
     /// In order of `enter`, of all threads together.
     pub calls: Vec<Call>,
-    /// Where each call was made, in [`Trace::call_sites`] or [`NO_SITE`]; empty where that was not recorded.
+    /// Where each call was made: an index into [`Trace::call_sites`], or [`NO_SITE`]. Empty if that
+    /// was not recorded.
     pub sites: Vec<SiteId>,
-    /// What [`Call::details`] points at. Only [marks](Marks) share one.
+    /// The details that [`Call::details`] points at. Only [marks](Marks) share theirs.
     pub details: Vec<Details>,
     pub clock: Clock,
-    /// Calls that were seen and not understood, by name.
+    /// Calls that were seen but not understood, counted by name.
     pub unknown: BTreeMap<String, u64>,
-    /// What it got of the processor; none where nothing recorded it.
+    /// Its share of the processor; `None` if it was not recorded.
     pub usage: Option<Usage>,
 }
 
-/// What a process got of the processor, from its MPI_Init to its MPI_Finalize.
+/// How much of the processor a process got, from its MPI_Init to its MPI_Finalize.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     pub wall: Time,
-    /// Of all its threads.
+    /// Processor time of all its threads.
     pub cpu: Time,
-    /// How often it had to leave a core to others.
+    /// How often it was preempted.
     pub preemptions: u64,
-    /// How long its main thread was ready to run and had no core; none where the system does not count it.
+    /// How long its main thread was ready to run but had no core; `None` if the system does not count it.
     pub waiting: Option<Time>,
 }
 
@@ -75,8 +76,9 @@ impl Usage {
         Usage { wall: time(wall), cpu: time(cpu), preemptions, waiting: waiting.map(time) }
     }
 
-    /// The share of the time in which other work had the core. Where the system does not say how long the process waited,
-    /// it is what it did not compute, provided that it was thrown off its core so often that this is why.
+    /// The share of the time in which other work had the core. If the system does not say how long
+    /// the process waited, this is the time in which it did not compute, provided that it was
+    /// preempted often enough to explain that.
     pub fn lost(&self) -> f64 {
         let share = |time: Time| time.seconds() / self.wall.seconds().max(f64::MIN_POSITIVE);
         match self.waiting {
@@ -89,15 +91,15 @@ impl Usage {
     }
 }
 
-/// In a second: a process that has its core alone is interrupted once or twice.
+/// Preemptions per second. A process that has a core to itself is interrupted once or twice.
 const MANY_PREEMPTIONS: f64 = 10.0;
 
-/// How this rank's clock was brought onto that of the run.
+/// How this rank's clock was aligned with that of the run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Clock {
-    /// How far the aligned times of this rank may be off, against rank 0; `None` when nothing is known.
+    /// How far the aligned times of this rank may be off from those of rank 0; `None` if unknown.
     pub error: Option<Time>,
-    /// What was added to the rank's own clock at the beginning, in picoseconds.
+    /// The offset added to the rank's own clock at the beginning, in picoseconds.
     pub offset_ps: i64,
     /// By how much its clock ran fast, in parts per million.
     pub drift_ppm: f64,
@@ -106,23 +108,23 @@ pub struct Clock {
 /// A communicator, by the world ranks of its members.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Communicator {
-    /// World rank of each rank of it.
+    /// The world ranks of its members, in the order of their ranks in it.
     pub members: Vec<Rank>,
-    /// World ranks of the second group, for one between two groups; else empty. Peers of a call are then ranks of the
-    /// group that the caller is not in. A process of another world is [`u32::MAX`].
+    /// World ranks of the second group of an intercommunicator; else empty. Peers of a call are then
+    /// ranks of the group that the caller is not in. A process of another world is [`u32::MAX`].
     pub remote: Vec<Rank>,
-    /// For each rank of it, its neighbours in a topology, in the order of neighbourhood collectives; empty where it
-    /// has none or they are not known.
+    /// For each rank of it, its neighbours in a topology, in the order of neighbourhood
+    /// collectives; empty if it has no topology or if the neighbours are unknown.
     pub neighbors: Vec<Neighbors>,
-    /// What it was made from; none for the world and for what the run began with.
+    /// The communicator it was made from; `None` for the world and for others that exist from the beginning.
     pub parent: Option<CommId>,
-    /// As the program named it, or how it was made; may be empty.
+    /// The name the program gave it, or how it was made; may be empty.
     pub name: String,
 }
 
-/// What the names of communicators begin with whose members are along the dimension in which copies of a run extend it: the
-/// data-parallel ranks of a training job. Their collectives grow with the copies, and parts of what they gather or scatter get
-/// smaller.
+/// Prefix of the names of communicators whose members lie along the dimension in which copies of a
+/// run extend it: the data-parallel ranks of a training job. Their collectives grow with the
+/// copies, and the parts they gather or scatter get smaller.
 pub const ALONG_COPIES: &str = "data parallel";
 
 /// The neighbours of one rank in a topology, as ranks of the communicator or
@@ -143,19 +145,20 @@ impl Communicator {
         self.members.iter().position(|&member| member == world).map(|rank| rank as u32)
     }
 
-    /// The world rank of `peer` in a call of process `me` of the world.
+    /// The world rank of `peer`, as named in a call by world rank `me`.
     pub fn world_rank(&self, me: Rank, peer: i32) -> Option<Rank> {
         let peer = usize::try_from(peer).ok()?;
         self.peers(me).get(peer).copied().filter(|&rank| rank != Rank::MAX)
     }
 
-    /// Those among whom process `me` of the world finds its peers: all members, or between two groups the other one.
+    /// The world ranks that peers in calls by world rank `me` refer to: all members, or the other
+    /// group of an intercommunicator.
     pub fn peers(&self, me: Rank) -> &[Rank] {
         let first = self.remote.is_empty() || !self.members.contains(&me);
         if first { &self.members } else { &self.remote }
     }
 
-    /// Whether it connects two groups.
+    /// Whether it is an intercommunicator.
     pub fn is_between_groups(&self) -> bool {
         !self.remote.is_empty()
     }
@@ -169,7 +172,7 @@ impl RankTrace {
 
     /// Where a call was made, by its number.
     pub fn site(&self, call: usize) -> Option<SiteId> {
-        // Whoever adds or removes calls leaves the list behind.
+        // Code that adds or removes calls leaves this list as it is.
         let known = self.sites.len() == self.calls.len();
         self.sites.get(call).copied().filter(|&site| known && site != NO_SITE)
     }
@@ -186,13 +189,14 @@ impl RankTrace {
     }
 }
 
-/// The details of marks. Most of what a program records may be marks of a few regions, so those of one name on a rank share
-/// their details; nobody changes them.
+/// Shares the details of marks. Marks of a few regions may make up most of a recording, so marks
+/// with the same name on a rank share their details, which are never changed.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(HashMap<String, u32>);
 
 impl Marks {
-    /// Puts the details of a call into those of its rank, or finds equal ones there. Gives [`Call::details`].
+    /// Adds the details of a call to those of its rank, or finds equal ones there. Returns the
+    /// value for [`Call::details`].
     pub fn place(&mut self, function: Function, details: Details, of_rank: &mut Vec<Details>) -> u32 {
         let next = of_rank.len() as u32;
         if function.class() == Class::Mark
@@ -225,7 +229,7 @@ impl Trace {
         self.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
     }
 
-    /// When, inside of a call, its message was sent or its collective was over, where the trace tells it apart.
+    /// When, inside a call, its message was sent or its collective completed, if the trace says so.
     pub fn moment(&self, place: CallPlace) -> Option<Time> {
         let rank = self.ranks.get(place.rank as usize)?;
         rank.details(rank.calls.get(place.call as usize)?)?.moment.map(Moment::time)

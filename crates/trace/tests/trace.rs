@@ -1,4 +1,4 @@
-//! Traces: their format, what is read from others and written for others, and what is found in them.
+//! Tests of traces: their format, import from and export to other formats, and what checks find in them.
 
 #[path = "trace/checks.rs"]
 mod checks;

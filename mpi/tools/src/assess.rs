@@ -29,18 +29,18 @@ use straggler_model::Time;
 use straggler_model::noise::recording::{Machine, Origin};
 use straggler_report::numbers::{counted, significant};
 
-/// From the agreement to the moment: threads are started and examine their cores meanwhile.
+/// Time from the agreement to the agreed moment. Meanwhile threads are started and examine their cores.
 const LEAD_SECONDS: f64 = 0.5;
 
-/// Detours that a core can record, and that all cores together keep.
+/// How many detours a core can record, and how many all cores together keep.
 const CAPACITY: usize = 1 << 18;
 const KEPT_OF_ALL: usize = 1 << 24;
 const FEWEST_KEPT: usize = 1000;
 
-/// A process that begins so much later than agreed is named.
+/// A process that begins this much later than agreed is reported.
 const LATE: Time = Time::from_ns(1_000_000);
 
-/// Between two looks of a process that has nothing to measure.
+/// Interval between two checks of a process that has nothing to measure.
 const NAP: Duration = Duration::from_millis(50);
 
 pub fn run(session: &Session, typed: AssessNodes, common: &Common) -> Result<ExitCode> {
@@ -55,7 +55,7 @@ pub fn run(session: &Session, typed: AssessNodes, common: &Common) -> Result<Exi
     Ok(ExitCode::from(session.largest_of(code, !session.is_first())))
 }
 
-/// The measurement of all processes, on rank 0.
+/// Runs the measurement of all processes and collects it on rank 0.
 fn measure_all(session: &Session, assessment: &Assessment) -> Result<Option<Measurement>> {
     let shares = who_measures_what(session)?;
     let own = shares.get(session.rank as usize).map_or(&[][..], Vec::as_slice);
@@ -68,7 +68,7 @@ fn measure_all(session: &Session, assessment: &Assessment) -> Result<Option<Meas
     ));
     let before = clocks::compare(session);
     let measured = measure(session, assessment, own, &before);
-    // Whoever is done sleeps until all are, and disturbs nobody who still measures.
+    // A process that is done sleeps until all are, so that it does not disturb those still measuring.
     session.any_of(false, true);
     let measured = agreed(session, measured)?;
     let after = clocks::compare(session);
@@ -97,7 +97,7 @@ fn who_measures_what(session: &Session) -> Result<Vec<Vec<u32>>> {
     Ok(shares(&processes))
 }
 
-/// What this process has measured, if all have; else the first error of any, on all.
+/// The own measurement if all processes succeeded, else the first error of any process, on all of them.
 fn agreed(session: &Session, own: Result<Measured>) -> Result<Measured> {
     if session.any(own.is_err()) {
         let faults = session.gather_all(&own.as_ref().err().map(|fault| format!("{fault:#}")))?;
@@ -109,7 +109,7 @@ fn agreed(session: &Session, own: Result<Measured>) -> Result<Measured> {
     own
 }
 
-/// Measures on the cores of this process, from the moment on that all agree on.
+/// Measures on the cores of this process, starting at the moment agreed on.
 fn measure(session: &Session, assessment: &Assessment, own: &[u32], clocks: &[Moment]) -> Result<Measured> {
     let observation = match own {
         [] => None,
@@ -157,10 +157,10 @@ fn measure(session: &Session, assessment: &Assessment, own: &[u32], clocks: &[Mo
     Ok(Measured { about, part })
 }
 
-/// The moment at which all begin, in ticks of this process's node.
+/// The moment at which all processes begin, in ticks of this node.
 fn appointment(session: &Session, clocks: &[Moment]) -> u64 {
     let rate = session.timer.ticks_per_second;
-    // Nobody agrees on a moment before all are there.
+    // The moment must not be chosen before all processes have arrived.
     session.world.barrier();
     let mut appointment = [timer::ticks(), rate.to_bits()];
     session.world.process_at_rank(0).broadcast_into(&mut appointment[..]);
@@ -171,7 +171,7 @@ fn appointment(session: &Session, clocks: &[Moment]) -> u64 {
     moment.node + (since * rate) as u64
 }
 
-/// A process without cores sleeps while the others measure.
+/// Sleeps while the others measure, for a process without cores of its own.
 fn wait(assessment: &Assessment) {
     let length = Duration::from_secs_f64(LEAD_SECONDS + assessment.length().seconds());
     let end = std::time::Instant::now() + length;
@@ -180,7 +180,7 @@ fn wait(assessment: &Assessment) {
     }
 }
 
-/// Reasons not to trust what this process measures.
+/// Reasons not to trust this process's measurement.
 fn doubts(session: &Session, machine: &Machine, cores: usize) -> Vec<String> {
     let host = session.processes[session.rank as usize].host.clone().unwrap_or_default();
     let timer = session

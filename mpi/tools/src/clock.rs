@@ -1,14 +1,15 @@
 //! One clock for all processes: that of rank 0.
 //!
-//! Processes of one node share the clock of their operating system. Others exchange times with rank 0: a message there and back
-//! bounds the difference by half the time that it takes (F. Cristian, "Probabilistic clock synchronization", 1989). This is done
-//! before and after a run, and the clock is a line through both.
+//! Processes on one node share the clock of their operating system. Other processes exchange times
+//! with rank 0: a message there and back bounds the difference by half its round-trip time (F.
+//! Cristian, "Probabilistic clock synchronization", 1989). This is done before and after a run, and
+//! the clock is a line through both readings.
 
 use crate::session::Session;
 use mpi::traits::*;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Exchanges of which the fastest counts.
+/// Number of exchanges, of which the fastest counts.
 const EXCHANGES: usize = 64;
 
 /// Nanoseconds on the clock of this node.
@@ -18,12 +19,12 @@ pub fn now_ns() -> i64 {
     now.tv_sec as i64 * 1_000_000_000 + now.tv_nsec as i64
 }
 
-/// What was read on two clocks at one moment.
+/// The readings of two clocks at one moment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reading {
     pub own_ns: i64,
     pub first_ns: i64,
-    /// How far this may be off.
+    /// Bound on the error of the comparison.
     pub error_ns: i64,
 }
 
@@ -66,11 +67,11 @@ fn exchange(session: &Session) -> Reading {
     fastest.unwrap_or(Reading { own_ns: 0, first_ns: 0, error_ns: 0 })
 }
 
-/// A clock between two readings.
+/// A clock interpolated between two readings.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clock {
     before: Reading,
-    /// By how much the clock of rank 0 is faster.
+    /// Nanoseconds of rank 0 per nanosecond of this node.
     rate: f64,
     pub error_ns: i64,
 }
@@ -82,7 +83,7 @@ impl Clock {
         Clock { before, rate, error_ns: before.error_ns.max(after.error_ns) }
     }
 
-    /// A time of this node on the clock of rank 0.
+    /// Converts a time of this node to the clock of rank 0.
     pub fn first_ns(&self, own_ns: i64) -> f64 {
         self.before.first_ns as f64 + (own_ns - self.before.own_ns) as f64 * self.rate
     }

@@ -1,9 +1,10 @@
 //! The processes of an MPI job as the members of a cluster that runs one simulation.
 //!
-//! Who sends to whom changes from one agreement to the next, and nobody knows who sends to it. So everybody sends in synchronous
-//! mode, takes whatever comes, and begins a nonblocking reduction once its own messages have been taken; when that ends,
-//! all messages before the agreement have arrived (T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable communication protocols for
-//! dynamic sparse data exchange", PPoPP 2010). The reduction also combines what the members say.
+//! Who sends to whom changes from one agreement to the next, and no member knows who sends to it.
+//! So every member sends in synchronous mode, takes whatever arrives, and begins a nonblocking
+//! reduction once its own messages have been received; when that completes, all messages before the
+//! agreement have arrived (T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable communication protocols
+//! for dynamic sparse data exchange", PPoPP 2010). The reduction also combines the members' values.
 
 use crate::session::Session;
 use crate::wire::{Fault, Letter};
@@ -20,7 +21,7 @@ use straggler_sim::cluster::{Cluster, SAID};
 
 /// The maximum number of bytes in a message.
 const LARGEST: usize = 1 << 30;
-/// The tags of a message that is whole, or the end of one, and of a piece that is not the last.
+/// Tags: of a complete message or the last piece of one, and of any other piece.
 const LAST: i32 = 1;
 const MORE: i32 = 2;
 
@@ -35,17 +36,18 @@ pub struct Job {
     hosts: Vec<String>,
 }
 
-/// What only the thread that initialised MPI uses.
+/// State used only by the thread that initialised MPI.
 struct Local {
-    /// Messages before even and odd agreements: a member may be one agreement ahead of another, and never two.
+    /// Communicators for messages before even and odd agreements: a member may be one agreement
+    /// ahead of another, but never two.
     worlds: [SimpleCommunicator; 2],
     agreements: Cell<usize>,
-    /// What is on its way, in the order in which it was begun.
+    /// Messages under way, in the order in which they were begun.
     sends: RefCell<VecDeque<Letter>>,
     receives: RefCell<VecDeque<Letter>>,
-    /// Pieces of messages that are not complete, by their source.
+    /// Pieces of incomplete messages, by source.
     pieces: RefCell<HashMap<u32, Vec<u8>>>,
-    /// What members tell each other apart from that.
+    /// For messages outside of agreements.
     talk: SimpleCommunicator,
 }
 
@@ -92,7 +94,8 @@ impl Local {
         begin(bytes, LAST);
     }
 
-    /// Begins to receive what has come, takes what is complete, and forgets what has been sent. Says whether there was anything.
+    /// Begins to receive messages that have arrived, hands over complete ones, and drops completed
+    /// sends. Returns whether there was anything to do.
     fn progress(&self, take: &mut dyn FnMut(u32, Vec<u8>)) -> bool {
         let (mut sends, mut receives) = (self.sends.borrow_mut(), self.receives.borrow_mut());
         let mut something = false;
@@ -100,7 +103,7 @@ impl Local {
             receives.push_back(letter);
             something = true;
         }
-        // The first ones only: what one member sends is taken in its order.
+        // Only from the front, so that messages of one member are taken in order.
         while let Some(letter) = receives.front_mut() {
             if !sound(letter.test()) {
                 break;
@@ -119,7 +122,7 @@ impl Local {
         something
     }
 
-    /// Takes a message, or puts a piece of one aside.
+    /// Hands over a message, or stores a piece of one.
     fn take(&self, letter: &mut Letter, take: &mut dyn FnMut(u32, Vec<u8>)) {
         let mut bytes = letter.take_bytes();
         let mut pieces = self.pieces.borrow_mut();
@@ -147,7 +150,7 @@ impl Local {
                 patience.after(self.progress(take));
             }
         });
-        // By now everything has come, and some of it may be on its way into memory.
+        // All messages have arrived, but some may still be on their way into memory.
         while !self.receives.borrow().is_empty() {
             patience.after(self.progress(take));
         }
@@ -156,7 +159,8 @@ impl Local {
     }
 }
 
-/// MPICH 4.0 compares large unsigned numbers as if they had a sign: they are reduced as signed ones of the same order.
+/// MPICH 4.0 compares large unsigned numbers as if they were signed, so they are reduced as signed
+/// numbers in the same order.
 fn signed(number: u64) -> i64 {
     (number ^ 1 << 63) as i64
 }
@@ -165,7 +169,7 @@ fn unsigned(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// What a call of MPI gives. A cluster cannot go on without its messages.
+/// The result of an MPI call. Aborts on failure, since a cluster cannot go on without its messages.
 fn sound<T>(result: Result<T, Fault>) -> T {
     result.unwrap_or_else(|Fault { call, text }| {
         eprintln!("error: {call}: {text}");
@@ -173,7 +177,7 @@ fn sound<T>(result: Result<T, Fault>) -> T {
     })
 }
 
-/// Lets others have the core where nothing happens for long.
+/// Yields the core when nothing happens for long.
 #[derive(Default)]
 struct Patience(u32);
 

@@ -1,4 +1,4 @@
-//! `straggler-mpi latency`: distributions of what messages and collectives take.
+//! `straggler-mpi latency`: distributions of the times of messages and collectives.
 
 mod collectives;
 mod pairs;
@@ -27,22 +27,22 @@ pub struct Members {
     pub ranks: Vec<u32>,
 }
 
-/// Something that is measured cycle by cycle, by all processes of the job together.
+/// A measurement that all processes of the job carry out together, cycle by cycle.
 trait Measured {
-    /// Runs trials without recording them, until everything is warm.
+    /// Runs trials without recording them, until caches and connections are warm.
     fn warm_up(&mut self, trials: u64) -> Result<()>;
     /// Runs this many trials.
     fn run(&mut self, trials: u64) -> Result<()>;
-    /// How many trials are run between two checks whether to stop.
+    /// Number of trials between two checks whether to stop.
     fn batch(&self) -> u64;
     fn end_cycle(&mut self);
-    /// Why going on would measure nothing.
+    /// The reason why continuing would measure nothing, if there is one.
     fn hopeless(&self) -> Option<String> {
         None
     }
-    /// What this process has recorded.
+    /// The series that this process has recorded.
     fn series(&mut self) -> Vec<Series>;
-    /// What people should know.
+    /// Notes for the user.
     fn notes(&self) -> Vec<String>;
 }
 
@@ -75,7 +75,7 @@ pub fn run(session: &Session, options: &LatencyOptions, common: &Common) -> Resu
     job.finish()
 }
 
-/// How far a whole measurement is.
+/// The state of a whole measurement.
 struct Job<'a> {
     session: &'a Session,
     options: &'a LatencyOptions,
@@ -84,13 +84,13 @@ struct Job<'a> {
     saved: Instant,
     told: Instant,
     stopped: bool,
-    /// Why going on would have measured nothing.
+    /// The reason why continuing would have measured nothing.
     hopeless: Option<String>,
-    /// What rank 0 has of all processes.
+    /// The results of all processes, on rank 0.
     total: Measurement,
 }
 
-/// Between two intermediate files, and between two lines of progress.
+/// Intervals between intermediate files and between lines of progress.
 const SAVE: Duration = Duration::from_secs(10);
 const TELL: Duration = Duration::from_secs(5);
 
@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// When the time is over that was allowed.
+    /// When the time limit is reached.
     fn deadline(&self) -> Option<Instant> {
         self.started.checked_add(Duration::from_secs(self.options.time_limit?))
     }
@@ -207,7 +207,7 @@ impl<'a> Job<'a> {
         self.save(&self.total.clone())
     }
 
-    /// The smallest that any process wants, so that all look at the same time.
+    /// The smallest batch that any process wants, so that all check at the same time.
     fn agreed_batch(&self, measured: Option<&dyn Measured>) -> u64 {
         let own = measured.map_or(u64::MAX, |measured| measured.batch());
         let mut least = 0u64;
@@ -215,7 +215,7 @@ impl<'a> Job<'a> {
         least.max(1)
     }
 
-    /// Adds what all processes have recorded to `total`, on rank 0.
+    /// Adds the recordings of all processes to `total`, on rank 0.
     fn collect(&self, measured: &mut Option<&mut dyn Measured>, total: &mut Measurement) -> Result<()> {
         let mut own = Measurement::default();
         for series in measured.as_mut().map(|measured| measured.series()).unwrap_or_default() {
@@ -247,7 +247,7 @@ impl<'a> Job<'a> {
         } else {
             Ok(())
         };
-        // All end together where one cannot go on.
+        // If one process cannot continue, all end together.
         if self.session.any(written.is_err()) {
             anyhow::bail!(written.err().unwrap_or_else(|| "rank 0 cannot write the file".into()));
         }
@@ -299,7 +299,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The file is written at the end, so that it is better known now if it cannot be.
+/// The file is written at the end; checks now whether that will be possible.
 fn refuse_missing_folder(session: &Session, path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let missing = session.is_first() && folder.is_some_and(|folder| !folder.is_dir());
@@ -309,7 +309,7 @@ fn refuse_missing_folder(session: &Session, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The MPI library, as it names itself.
+/// The name of the MPI library, as it states it.
 pub fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
     version.lines().next().unwrap_or_default().trim_end_matches(['\0', ',']).trim().to_owned()

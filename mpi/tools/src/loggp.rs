@@ -1,7 +1,8 @@
 //! `straggler-mpi loggp`: the parameters of LogGP between two processes.
 //!
-//! Rank 0 drives the measurement, and the first process on another node follows its commands (`probe.rs`); all others
-//! sleep until it is over. What is made of the times is `straggler_analysis::loggp`'s.
+//! Rank 0 drives the measurement, and the first process on another node follows its commands
+//! (`probe.rs`); all others sleep until it is over. `straggler_analysis::loggp` derives the
+//! parameters from the times.
 
 mod probe;
 mod summary;
@@ -23,13 +24,13 @@ use straggler_model::latency::Process;
 use straggler_model::replace::{refuse_missing_folder, replace_file};
 use straggler_model::units::Bytes;
 
-/// Messages beyond this have more bytes than MPI's counts can say.
+/// The largest message, since MPI's counts have 31 bits.
 const LARGEST: u64 = 1 << 30;
 
 /// Bytes of the largest short message.
 const SHORT: u64 = 64;
 
-/// Between two lines of progress.
+/// Interval between two lines of progress.
 const TELL: Duration = Duration::from_secs(5);
 
 pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result<ExitCode> {
@@ -37,7 +38,7 @@ pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result
     if options.largest.0 == 0 || options.largest.0 > LARGEST {
         bail!("--largest {}: messages have 1 B to {}", options.largest, Bytes(LARGEST));
     }
-    // Said before minutes are spent on it, by all processes together.
+    // All processes check this together, before minutes are spent on the measurement.
     let folder = if session.is_first() { refuse_missing_folder(&options.output) } else { Ok(()) };
     if session.any(folder.is_err()) {
         folder?;
@@ -51,7 +52,7 @@ pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result
         }
         _ => Ok(ExitCode::SUCCESS),
     };
-    // Whoever is idle waits here, and sleeps.
+    // Idle processes wait here, asleep.
     let is_idle = session.rank != 0 && session.rank != partner;
     if session.any_of(outcome.is_err(), is_idle) && outcome.is_ok() {
         bail!("rank 0 could not finish the measurement");
@@ -59,7 +60,8 @@ pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result
     outcome
 }
 
-/// The parameters for short messages, measured within milliseconds. All processes take part; rank 0 learns them, if there are any.
+/// The parameters for short messages, measured within milliseconds. All processes take part; only
+/// rank 0 gets the result.
 pub fn between_two(session: &Session, seed: u64) -> Result<Option<LogGp>> {
     let partner = partner(&session.processes)?;
     let settings = Settings { largest: SHORT, batches: 7, repetitions: 12, draws: 40, seed };
@@ -119,7 +121,7 @@ fn drive(session: &Session, options: &LogGpOptions, common: &Common, partner: u3
     Ok(if session.stopped() { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-/// What about the machine makes the result doubtful.
+/// Circumstances of the machine that make the result doubtful.
 fn circumstances(session: &Session, partner: u32) -> Vec<String> {
     let mut doubts = Vec::new();
     let core = |rank: u32| session.processes.get(rank as usize).map(|process| (process.node, process.core));
@@ -181,7 +183,7 @@ fn print(options: &LogGpOptions, common: &Common, measured: &LogGp, provenance: 
     writeln!(std::io::stdout(), "{text}").context("cannot print")
 }
 
-/// Says how far it is, and whether to go on.
+/// Reports progress, and decides whether to continue.
 struct Meter<'a> {
     session: &'a Session,
     quiet: bool,

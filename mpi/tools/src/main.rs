@@ -1,4 +1,4 @@
-//! `straggler-mpi`: what is measured by several processes of an MPI program.
+//! `straggler-mpi`: the commands that run as several processes of an MPI job.
 //!
 //! ```text
 //! Session (who runs where) ─┬─► latency: Plan ─► rounds of pairs, or collectives ─► Series of each process
@@ -11,8 +11,8 @@
 //!                           ├─► validate: collectives with injected detours ─► rank 0: the same, simulated, beside the measured
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
-//! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
-//! agreed on before anybody acts on it. Only rank 0 prints and writes.
+//! All processes run the same code and take the same decisions: what only one of them knows (a
+//! signal, the time left) is agreed on before any process acts on it. Only rank 0 prints and writes.
 
 mod args;
 mod assess;
@@ -35,7 +35,7 @@ use std::process::ExitCode;
 use straggler::on_cluster::Members;
 
 fn main() -> ExitCode {
-    // Every process of the job would print the same; MPI has not been asked yet who is the first.
+    // Every process of the job would print the same, and MPI cannot be asked yet which is the first.
     let first = session::is_first();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -1,5 +1,5 @@
-//! Divides what talks to each other with METIS (G. Karypis, V. Kumar, "A fast and high quality multilevel scheme for partitioning
-//! irregular graphs", SIAM J. Sci. Comput. 20(1), 1998).
+//! Partitions communicating processes with METIS (G. Karypis, V. Kumar, "A fast and high quality
+//! multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20(1), 1998).
 
 use metis::{Graph, Idx};
 use straggler::on_cluster::Traffic;
@@ -28,7 +28,7 @@ pub fn by_metis(traffic: &Traffic, parts: u32) -> Option<Vec<u32>> {
     found.into_iter().map(|part| u32::try_from(part).ok()).collect()
 }
 
-/// A part of a total as a number that METIS can add up: it computes with 32 bits.
+/// Scales a part of a total so that METIS can add the parts up with its 32-bit numbers.
 fn scaled(part: u64, total: u64) -> Idx {
     const MOST: u64 = 1 << 28;
     let scaled = if total <= MOST { part } else { (part as f64 / total as f64 * MOST as f64) as u64 };
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn what_talks_to_each_other_stays_together() {
-        // Two rings, of the even and of the odd ones, and one message between them.
+        // Two rings, of the even and of the odd processes, and one message between them.
         let ring = |first: u32| (0..8).map(move |step| (first + 2 * step, first + 2 * ((step + 1) % 8)));
         let pairs = ring(0).chain(ring(1)).map(|(one, other)| ((one.min(other), one.max(other)), 100));
         let traffic = Traffic { work: vec![10; 16], messages: pairs.chain([((0, 1), 1)]).collect() };

@@ -1,4 +1,4 @@
-//! `straggler-mpi replay`: a traced run with real messages.
+//! `straggler-mpi replay`: re-enacts a traced run with real messages.
 //!
 //! ```text
 //! TracedRun (of the trace with its hypothesis) ─► Part of this rank ─► Player ─► Wire (MPI)
@@ -6,8 +6,8 @@
 //!                                                                       ▼
 //!                                       Replayed: when each instruction was passed, and what was decided
 //! ```
-//! The recording is what a simulation replays, too; so the same computations, decisions and sizes are compared. What reads the
-//! trace, writes the new one and compares it is [`straggler::on_cluster::replay`].
+//! The simulation replays the same recording, so both have the same computations, decisions and
+//! sizes. [`straggler::on_cluster::replay`] reads the trace, writes the new one and compares the two.
 
 mod part;
 mod player;
@@ -28,10 +28,10 @@ use straggler_schedule::traced::TracedRun;
 use straggler_sim::programs::Replayed;
 use watch::Watch;
 
-/// All processes must have been told by then when the run begins.
+/// Time by which all processes must know when the run begins.
 const LEAD_NS: i64 = 20_000_000;
 
-/// The exit code of a run that would not come to its end.
+/// The exit code of a run that hangs.
 const STUCK: i32 = 4;
 
 impl Stage for Session {
@@ -80,7 +80,7 @@ impl Session {
         (start, start - reading.first_ns + reading.own_ns)
     }
 
-    /// Says where the run hangs, and ends it: the launcher ends the others.
+    /// Reports where the run hangs and ends it; the launcher then ends the other processes.
     fn watch(&self, recording: &TracedRun, patience: Time) -> Watch {
         let rank = self.rank;
         let origins: Vec<u32> = (0..recording.rank(rank).instructions().len() as u32)
@@ -97,7 +97,7 @@ impl Session {
     }
 }
 
-/// Times of this node become those of rank 0, since the run has begun.
+/// Converts times since the beginning of the run from this node's clock to that of rank 0.
 fn onto_first(replayed: &mut Replayed, clock: &Clock, start: i64, own_start: i64) {
     for time in replayed.entered.iter_mut().chain(&mut replayed.left).filter(|time| **time != Time::NEVER) {
         let own_ns = own_start + (time.ps() / 1000) as i64;

@@ -1,4 +1,4 @@
-//! The processes of a job: where each runs, and how they agree.
+//! The processes of a job: where each of them runs, and how they agree.
 
 use anyhow::Result;
 use mpi::collective::SystemOperation;
@@ -14,16 +14,16 @@ use straggler_measure::{cores, timer};
 use straggler_model::latency::Process;
 use straggler_model::noise::recording::Timer;
 
-/// What launchers tell the processes they start about their rank.
+/// Variables by which launchers tell processes their rank.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
-/// Whether this process is rank 0, before MPI is asked.
+/// Whether this process is rank 0, without asking MPI.
 pub fn is_first() -> bool {
     let told = RANKS.iter().find_map(|name| std::env::var(name).ok());
     told.is_none_or(|rank| rank == "0")
 }
 
-/// The switches above this node, where Slurm knows them.
+/// The switches above this node, if Slurm knows them.
 fn switch() -> Option<String> {
     let [address, pattern] =
         ["SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN"].map(|name| std::env::var(name).ok());
@@ -33,10 +33,10 @@ fn switch() -> Option<String> {
 /// The maximum number of bytes in a message.
 const CHUNK: usize = 1 << 28;
 
-/// How long a process sleeps that has nothing to do.
+/// How long an idle process sleeps between two checks.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Something went wrong on this process, and the others do not know: the job has to be ended.
+/// An error on this process that the others do not know of: the job must be ended.
 #[derive(Debug)]
 pub struct Alone(String);
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for Alone {
 
 impl std::error::Error for Alone {}
 
-/// Marks an error that other processes do not have.
+/// Marks an error as one that other processes do not have.
 pub fn alone(error: impl std::fmt::Display) -> anyhow::Error {
     Alone(error.to_string()).into()
 }
@@ -60,11 +60,11 @@ pub struct Session {
     pub rank: u32,
     pub size: u32,
     pub timer: Timer,
-    /// By rank.
+    /// Indexed by rank.
     pub processes: Vec<Process>,
-    /// Of each process, its number among those of its node.
+    /// For each process, its number among those of its node.
     pub local: Vec<u32>,
-    /// Whether some process may be moved from one core to another.
+    /// Whether some process may be moved between cores.
     pub unbound: bool,
 }
 
@@ -86,7 +86,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The first signal ends a measurement in order, the second the program.
+    /// The first signal ends a measurement in an orderly way, the second ends the program.
     pub fn listen(&self) -> Result<()> {
         let handler = || {
             if STOP.swap(true, Ordering::Relaxed) {
@@ -96,7 +96,7 @@ impl Session {
         ctrlc::set_handler(handler).map_err(|error| alone(format!("signals cannot be handled: {error}")))
     }
 
-    /// Nodes are counted in the order of their first processes.
+    /// Numbers the nodes in the order of their first processes.
     fn number_nodes(&mut self) {
         let mut nodes: BTreeMap<String, (u32, u32)> = BTreeMap::new();
         for process in &mut self.processes {
@@ -112,7 +112,7 @@ impl Session {
         self.processes.iter().filter_map(|process| process.node).max().map_or(1, |last| last + 1)
     }
 
-    /// The processes of the node that has most.
+    /// The largest number of processes on a node.
     pub fn most_on_a_node(&self) -> u32 {
         self.local.iter().max().map_or(1, |last| last + 1)
     }
@@ -126,20 +126,20 @@ impl Session {
         STOP.load(Ordering::Relaxed)
     }
 
-    /// Whether it is so for any process. All must ask.
+    /// Whether the condition holds on any process. All must call it.
     pub fn any(&self, own: bool) -> bool {
         let mut all = 0u8;
         self.world.all_reduce_into(&u8::from(own), &mut all, SystemOperation::max());
         all > 0
     }
 
-    /// The same; a process that is idle sleeps meanwhile instead of keeping a core busy. MPI wants all to begin it in
-    /// the same way.
+    /// Like [`Session::any`], but an idle process sleeps while it waits instead of keeping a core
+    /// busy. MPI requires all processes to use the same one of the two.
     pub fn any_of(&self, own: bool, idle: bool) -> bool {
         self.largest_of(u8::from(own), idle) > 0
     }
 
-    /// The largest of what all processes have. One that is idle sleeps until the others are there.
+    /// The largest value of all processes. An idle process sleeps until the others arrive.
     pub fn largest_of(&self, own: u8, idle: bool) -> u8 {
         let mut all = 0u8;
         mpi::request::scope(|scope| {
@@ -155,7 +155,7 @@ impl Session {
         all
     }
 
-    /// Gives every process what all of them have, by rank.
+    /// Gathers the values of all processes on every process, by rank.
     pub fn gather_all<T: serde::Serialize + serde::de::DeserializeOwned>(&self, own: &T) -> Result<Vec<T>> {
         let bytes = serde_json::to_vec(own)?;
         let mut lengths = vec![0i32; self.size as usize];
@@ -176,8 +176,8 @@ impl Session {
         starts.iter().zip(&lengths).map(part).collect()
     }
 
-    /// Merges what all processes have, up a tree to rank 0; the others have nothing left. Nobody holds more than the result
-    /// and one more.
+    /// Merges the values of all processes up a tree to rank 0; the others get `None`. No process
+    /// holds more than the result and one more value.
     pub fn merge<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         mut own: T,
@@ -201,8 +201,8 @@ impl Session {
         Ok(Some(own))
     }
 
-    /// What each process has, up a tree to rank 0, in the order of the ranks; the others get nothing. Nobody holds more than
-    /// what passes through it.
+    /// Collects the bytes of each process up a tree to rank 0, in the order of the ranks; the
+    /// others get `None`. No process holds more than what passes through it.
     pub fn collect(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
         let mut all = (own.len() as u64).to_le_bytes().to_vec();
         all.extend_from_slice(own);
@@ -220,7 +220,7 @@ impl Session {
         Some(pieces(&all))
     }
 
-    /// Sends any number of bytes; a message of MPI has at most 2^31.
+    /// Sends any number of bytes, in pieces: an MPI message has at most 2^31.
     fn send_bytes(&self, to: u32, bytes: &[u8]) {
         let to = self.world.process_at_rank(to as Rank);
         to.send(&(bytes.len() as u64));
@@ -237,7 +237,7 @@ impl Session {
         bytes
     }
 
-    /// Says something on stderr, once for all.
+    /// Prints a text to stderr, on rank 0 only.
     pub fn tell(&self, text: &str) {
         if self.is_first() {
             let _ = writeln!(std::io::stderr(), "{text}");
@@ -245,7 +245,7 @@ impl Session {
     }
 }
 
-/// Pieces that each have their length in front of them.
+/// Splits bytes into pieces, each of which is preceded by its length.
 fn pieces(mut all: &[u8]) -> Vec<Vec<u8>> {
     let mut pieces = Vec::new();
     while let Some((length, rest)) = all.split_first_chunk::<8>() {

@@ -1,4 +1,4 @@
-//! `straggler-mpi validate`: whether to believe the simulation on this machine.
+//! `straggler-mpi validate`: how well the simulation predicts runs on this machine.
 //!
 //! ```text
 //! for each case, again and again:
@@ -7,9 +7,9 @@
 //!                ▼             ▼                                                  ▼
 //!   rank 0:   the same two runs, simulated ───────────────────────────────────────────► predicted slowdown
 //! ```
-//! Parameters and the machine's own noise change from second to second, so both are measured beside every pair of runs. A prediction
-//! knows nothing of the runs it predicts but what was planned. The slowdown of a case is the median over its pairs, of the
-//! measured times and of the predicted ones.
+//! The network parameters and the machine's own noise change from second to second, so both are measured
+//! beside every pair of runs. A prediction uses nothing from the runs it predicts except their plan. The
+//! slowdown of a case is the median over its pairs, for the measured times and for the predicted ones.
 
 mod detours;
 mod predict;
@@ -33,10 +33,10 @@ use straggler_model::replace::refuse_missing_folder;
 use straggler_model::{Network, Time};
 use summary::{CaseAnswer, Pair, Validation};
 
-/// The number of collectives in the run that measures the time of one.
+/// Number of collectives in the trial run that measures the time of one.
 const TRIAL: u32 = 200;
 
-/// Messages of a run at most: all are simulated.
+/// Upper bound for the messages of a run, all of which are simulated.
 const MOST_MESSAGES: u64 = 1 << 20;
 
 pub fn run(session: &Session, options: &ValidateOptions, common: &Common) -> Result<ExitCode> {
@@ -69,7 +69,7 @@ fn fault(fault: Fault) -> anyhow::Error {
     alone(format!("{}: {}", fault.call, fault.text))
 }
 
-/// What cannot be validated is said before anything is measured, by all ranks alike.
+/// Refuses what cannot be validated before anything is measured, on all ranks alike.
 fn check(session: &Session, options: &ValidateOptions) -> Result<()> {
     if session.size < 2 {
         bail!(
@@ -109,7 +109,7 @@ fn ns(time: Time) -> i64 {
 }
 
 impl Validator<'_> {
-    /// Measures and predicts one case; nothing if the job was told to stop. What was found is known to rank 0.
+    /// Measures and predicts one case; `None` if the job was told to stop. Only rank 0 has the results.
     fn case(&self, number: u32) -> Result<Option<CaseAnswer>> {
         let count = self.count()?;
         let (mut pairs, mut doubts) = (Vec::new(), Vec::new());
@@ -136,14 +136,14 @@ impl Validator<'_> {
         Ok(Some(CaseAnswer::new(self.kind, self.work, self.length, count, pairs, doubts)))
     }
 
-    /// Where the detours of a rank lie: drawn anew for every pair.
+    /// The detours of a rank, drawn anew for every pair.
     fn plan(&self, number: u32, repetition: u32, rank: u32) -> Plan {
         let mut stream = Stream::new(self.seed, repetition, rank, number);
         let first = stream.below(self.options.period.ps().max(1));
         Plan { first_ns: ns(Time(first)), period_ns: ns(self.options.period), length_ns: ns(self.length) }
     }
 
-    /// How many collectives take about as long as a run should.
+    /// The number of collectives that take about as long as a run should.
     fn count(&self) -> Result<u32> {
         let quiet = Plan { first_ns: 0, period_ns: 1, length_ns: 0 };
         let found = self.measure(TRIAL, quiet)?;
@@ -153,7 +153,7 @@ impl Validator<'_> {
         Ok(u32::try_from(wanted).unwrap_or(u32::MAX).clamp(10, most.max(10) as u32))
     }
 
-    /// What happened to all ranks.
+    /// Runs the case once. Returns what happened on all ranks.
     fn measure(&self, count: u32, plan: Plan) -> Result<Vec<Found>> {
         let case = Case { kind: self.kind, work_ns: ns(self.work), count };
         let own = self.runner.run(case, plan).map_err(fault)?;
@@ -187,7 +187,7 @@ impl Validator<'_> {
     }
 }
 
-/// The runs of a pair, by rank.
+/// The two runs of a pair, by rank.
 struct Measured<'a> {
     quiet: &'a [Found],
     noisy: &'a [Found],

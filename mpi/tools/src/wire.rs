@@ -1,10 +1,13 @@
-//! The calls of MPI that replays, validations and clusters make: the crate `mpi` lacks some, and for others it cannot say when buffers are free.
+//! The MPI calls of replays, validations and clusters: the crate `mpi` lacks some of them, and for
+//! others it cannot say when buffers are free.
 //!
 //! All `unsafe` of this program is here. What makes it sound:
-//! - [`Wire::new`] takes a communicator of a running MPI, and only the thread that made a wire has it: it is not `Send`.
-//! - A call that returns before its buffers are free gives a [`Pending`], which owns what is received into and shares what is
-//!   sent. If one is dropped before it has completed, its buffers are never freed.
-//! - Counts are those of the buffers: [`Wire::send`] and the others take slices of the buffers they pass on.
+//! - [`Wire::new`] takes a communicator of an initialised MPI, and only the thread that made a wire
+//!   uses it: it is not `Send`.
+//! - A call that returns before its buffers are free returns a [`Pending`], which owns the receive
+//!   buffer and shares the send buffer. If it is dropped before the operation has completed, its
+//!   buffers are never freed.
+//! - Counts are those of the buffers: [`Wire::send`] and the others pass on slices of buffers.
 #![allow(unsafe_code)]
 
 mod collective;
@@ -20,7 +23,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::null_mut;
 use std::rc::Rc;
 
-/// A call of MPI that failed: which one, and what MPI says.
+/// A failed MPI call: which one, and MPI's message.
 #[derive(Debug)]
 pub struct Fault {
     pub call: &'static str,
@@ -29,12 +32,12 @@ pub struct Fault {
 
 pub type Result<T> = std::result::Result<T, Fault>;
 
-/// Room for messages, aligned for numbers of eight bytes.
+/// A message buffer, aligned for eight-byte numbers.
 pub type Room = Vec<u64>;
 
 /// A buffer of the given number of bytes.
 pub fn room(bytes: usize) -> Room {
-    // Not zero, so that the system hands out the pages now.
+    // Not zero, so that the system maps the pages now.
     vec![1; bytes.div_ceil(8).max(1)]
 }
 
@@ -50,10 +53,10 @@ pub enum SendMode {
 pub struct Pending {
     request: MPI_Request,
     complete: bool,
-    /// Freed when the operation has completed, else never.
+    /// Freed when the operation has completed, otherwise never.
     received: ManuallyDrop<Option<Room>>,
     sent: ManuallyDrop<Rc<Room>>,
-    /// Counts and places of blocks, which MPI may read until the operation has completed.
+    /// Counts and displacements of blocks, which MPI may read until the operation has completed.
     lists: ManuallyDrop<Vec<Vec<c_int>>>,
     /// The sender of a completed receive.
     pub source: Option<u32>,
@@ -81,7 +84,7 @@ impl Pending {
         self.source = u32::try_from(status.MPI_SOURCE).ok();
     }
 
-    /// The room it has received into, once it has completed.
+    /// The receive buffer, once the operation has completed.
     pub fn take_room(&mut self) -> Option<Room> {
         if self.complete { self.received.take() } else { None }
     }
@@ -90,7 +93,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if self.complete {
-            // SAFETY: each is dropped here and nowhere else, and MPI does not use them any more.
+            // SAFETY: each is dropped only here, and MPI no longer uses them.
             unsafe {
                 ManuallyDrop::drop(&mut self.received);
                 ManuallyDrop::drop(&mut self.sent);
@@ -100,42 +103,42 @@ impl Drop for Pending {
     }
 }
 
-/// The processes of the job and the groups of a run, by their communicators.
+/// The communicators of the job and of the groups of a run.
 #[derive(Debug)]
 pub struct Wire {
     world: MPI_Comm,
     groups: Vec<Option<MPI_Comm>>,
-    /// The data that is sent; it is never read.
+    /// The data that is sent; its contents do not matter.
     sent: Rc<Room>,
 }
 
-/// What a call has returned.
+/// Turns a return code of MPI into a result.
 fn check(call: &'static str, code: c_int) -> Result<()> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }
     let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length: c_int = 0;
-    // SAFETY: the text has the room that MPI asks for.
+    // SAFETY: the text has the size that MPI requires.
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     text.truncate(usize::try_from(length).unwrap_or(0));
     Err(Fault { call, text: String::from_utf8_lossy(&text).into_owned() })
 }
 
 fn nothing() -> MPI_Status {
-    // SAFETY: a status is numbers only, for which zeros are values.
+    // SAFETY: a status consists of numbers, for which zero is a valid value.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// What MPI calls a source.
+/// The source argument for MPI.
 fn source(from: Option<u32>) -> c_int {
     // SAFETY: a constant of MPI.
     from.map_or(unsafe { ffi::RSMPI_ANY_SOURCE }, |from| from as c_int)
 }
 
 impl Wire {
-    /// A wire with room to send so many bytes at once; it has a communicator of its own for each group. All processes make
-    /// theirs together.
+    /// Creates a wire that can send up to `largest` bytes at once, with a communicator for each
+    /// group. All processes must call it together.
     pub fn new(world: &SimpleCommunicator, groups: &[&[u32]], rank: u32, largest: usize) -> Result<Wire> {
         let mut own = world.as_raw();
         // SAFETY: the world lives, and the new handle is written by MPI. Errors are returned from here on.
@@ -152,10 +155,10 @@ impl Wire {
         Ok(wire)
     }
 
-    /// A communicator of the processes that belong to it.
+    /// Creates a communicator of the processes that have a place in it.
     fn split(&self, place: Option<usize>) -> Result<Option<MPI_Comm>> {
         let mut group = self.world;
-        // SAFETY: as above; who has no place gets no communicator.
+        // SAFETY: as above; a process without a place gets no communicator.
         unsafe {
             let colour = if place.is_some() { 0 } else { ffi::RSMPI_UNDEFINED };
             let key = place.unwrap_or(0) as c_int;
@@ -170,14 +173,14 @@ impl Wire {
         Ok(place.map(|_| group))
     }
 
-    /// The beginning of what is sent.
+    /// The address and count of the first `bytes` of the send buffer.
     fn outgoing(&self, bytes: usize) -> Result<(*const c_void, c_int)> {
         counted("a send", bytes, &self.sent).map(|count| (self.sent.as_ptr().cast(), count))
     }
 
     pub fn send(&self, mode: SendMode, bytes: usize, to: u32, tag: u32) -> Result<()> {
         let ((from, count), to, tag) = (self.outgoing(bytes)?, to as c_int, tag as c_int);
-        // SAFETY: as many bytes can be read as are sent.
+        // SAFETY: the buffer has as many bytes as are sent.
         unsafe {
             match mode {
                 SendMode::Standard => {
@@ -194,7 +197,7 @@ impl Wire {
         let ((from, count), to, tag) = (self.outgoing(bytes)?, to as c_int, tag as c_int);
         let mut pending = Pending::new(&self.sent, None);
         let request = &mut pending.request;
-        // SAFETY: the pending send shares what is sent until it has completed.
+        // SAFETY: the pending send shares the buffer until it has completed.
         unsafe {
             let kind = ffi::RSMPI_UINT8_T;
             match mode {
@@ -213,7 +216,7 @@ impl Wire {
     pub fn receive(&self, into: &mut Room, bytes: usize, from: Option<u32>, tag: u32) -> Result<Option<u32>> {
         let count = counted("a receive", bytes, into)?;
         let (to, mut status) = (into.as_mut_ptr().cast(), nothing());
-        // SAFETY: as many bytes can be written as there is room for.
+        // SAFETY: the buffer has room for as many bytes as are received.
         unsafe {
             let kind = ffi::RSMPI_UINT8_T;
             let code = ffi::MPI_Recv(to, count, kind, source(from), tag as c_int, self.world, &mut status);
@@ -233,7 +236,7 @@ impl Wire {
         let to = into.as_mut_ptr().cast();
         let mut pending = Pending::new(&self.sent, Some(into));
         let request = &mut pending.request;
-        // SAFETY: the pending receive owns the room, whose bytes stay where they are, until it has completed.
+        // SAFETY: the pending receive owns the buffer, whose bytes do not move, until it has completed.
         unsafe {
             let kind = ffi::RSMPI_UINT8_T;
             let code = ffi::MPI_Irecv(to, count, kind, source(from), tag as c_int, self.world, request);
@@ -253,7 +256,7 @@ fn counted_bytes(what: &'static str, bytes: usize) -> Result<c_int> {
 }
 
 impl Pending {
-    /// Whether it has completed by now.
+    /// Tests whether the operation has completed.
     pub fn test(&mut self) -> Result<bool> {
         if self.complete {
             return Ok(true);
@@ -269,7 +272,7 @@ impl Pending {
     }
 }
 
-/// What a call does with the requests it is given.
+/// What a call does with its requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
     WaitAll,
@@ -280,8 +283,8 @@ pub enum Ask {
     TestSome,
 }
 
-/// Waits or tests, and marks what has completed. Gives the places of those, in the order in which MPI names them. What has
-/// completed before must not be given.
+/// Waits or tests, and marks the operations that have completed. Returns their indices, in the
+/// order in which MPI reports them. Operations that completed earlier must not be passed.
 pub fn ask(ask: Ask, pending: &mut [&mut Pending]) -> Result<Vec<usize>> {
     if pending.is_empty() {
         return Ok(Vec::new());
@@ -332,7 +335,7 @@ fn asked(ask: Ask, requests: &mut [MPI_Request], statuses: &mut [MPI_Status]) ->
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // SAFETY: nobody else has these communicators. A fault changes nothing any more.
+        // SAFETY: nothing else uses these communicators. An error has no consequences any more.
         unsafe {
             self.groups.iter_mut().flatten().for_each(|group| {
                 ffi::MPI_Comm_free(group);
@@ -342,5 +345,5 @@ impl Drop for Wire {
     }
 }
 
-/// No address: for what MPI does not look at.
+/// A null address, for arguments that MPI does not read.
 const NOWHERE: *mut c_void = null_mut();

@@ -1,14 +1,14 @@
-//! The three ways in which MPI libraries lay out what programs see, found out at run time.
+//! The three binary interfaces of MPI libraries, detected at run time.
 //!
-//! Open MPI's handles are pointers, MPICH's are integers, and the standard's interface (MPI 5) has pointers with
-//! fixed values. In registers all of them pass as a machine word; arrays of handles, statuses and special values
-//! differ.
+//! Open MPI's handles are pointers, MPICH's are integers, and those of the standard's interface
+//! (MPI 5) are pointers with fixed values. In registers all of them pass as a machine word; arrays
+//! of handles, statuses and special values differ.
 
 use crate::symbols::{file_of, find, find_variable};
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-/// A handle of MPI in a machine word.
+/// An MPI handle in a machine word.
 pub type Handle = usize;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,13 +18,13 @@ pub enum Family {
     Standard,
 }
 
-/// What has to be known about a library.
+/// What the tracer needs to know about a library.
 #[derive(Debug)]
 pub struct Abi {
     pub family: Family,
     /// Bytes of a handle in an array.
     pub handle_bytes: usize,
-    /// Bytes of a status, and where source and tag are in it.
+    /// Bytes of a status, and the offsets of source and tag in it.
     pub status_bytes: usize,
     pub source_at: usize,
     pub tag_at: usize,
@@ -156,7 +156,7 @@ fn standard() -> Abi {
 }
 
 impl Abi {
-    /// A handle as it came in a register: the upper half of an integer handle means nothing.
+    /// Normalises a handle that came in a register: the upper half of an integer handle is undefined.
     #[inline(always)]
     pub fn handle(&self, word: usize) -> Handle {
         if self.handle_bytes == 4 { word as u32 as usize } else { word }
@@ -183,27 +183,27 @@ impl Abi {
     /// # Safety
     /// `status` points to a status.
     pub unsafe fn source_and_tag(&self, status: usize) -> (i32, i32) {
-        // SAFETY: both are integers inside of the status, at the places that the library's header gives them.
+        // SAFETY: both are integers inside the status, at the offsets given by the library's header.
         unsafe {
             let at = |offset: usize| ((status + offset) as *const i32).read();
             (at(self.source_at), at(self.tag_at))
         }
     }
 
-    /// The bytes of the message that a status is about; none where the layout does not tell.
+    /// The bytes of the message that a status describes; `None` if the layout is unknown.
     ///
     /// # Safety
     /// `status` points to a status that a receive has filled.
     #[inline]
     pub unsafe fn bytes(&self, status: usize) -> Option<u64> {
-        // SAFETY: these fields are inside of the status, at the places that the library's header gives them. Fortran's
-        // statuses are aligned to four bytes only.
+        // SAFETY: these fields are inside the status, at the offsets given by the library's header.
+        // Fortran's statuses are aligned to four bytes only.
         unsafe {
             match self.family {
                 Family::OpenMpi => Some(((status + 16) as *const u64).read_unaligned()),
                 Family::Mpich => {
                     let at = |offset: usize| u64::from(((status + offset) as *const u32).read());
-                    // The lowest bit of the second word says whether it was cancelled.
+                    // The lowest bit of the second word is the cancelled flag.
                     Some(at(4) >> 1 << 32 | at(0))
                 }
                 Family::Standard => None,
@@ -211,14 +211,14 @@ impl Abi {
         }
     }
 
-    /// The size of a predefined datatype, where its handle says it.
+    /// The size of a predefined datatype, if its handle encodes it.
     #[inline]
     pub fn size_in_handle(&self, datatype: Handle) -> Option<u64> {
         // MPICH: kind 1 in the top bits, the size in bits 8 to 15.
         (self.family == Family::Mpich && datatype >> 30 == 1).then_some(datatype as u64 >> 8 & 0xff)
     }
 
-    /// Whether something that is called a datatype can be one: places that a call does not look at may hold anything.
+    /// Whether a value can be a datatype: arguments that a call ignores may hold anything.
     pub fn may_be_datatype(&self, datatype: Handle) -> bool {
         match self.family {
             // Kind of object in bits 26 to 29, kind of handle above.
@@ -229,8 +229,8 @@ impl Abi {
     }
 }
 
-/// Addresses that stand for something in a Fortran program: objects of the library (or the program's copy of them),
-/// and variables of the library that hold such an address once Fortran was initialised.
+/// Addresses with a special meaning in a Fortran program: objects of the library (or the program's
+/// copy of them), and variables of the library that hold such an address once Fortran is initialised.
 struct Sentinels {
     objects: Vec<usize>,
     variables: Vec<usize>,
@@ -254,7 +254,7 @@ impl Sentinels {
     }
 }
 
-/// Whether a Fortran program passes this address for "no status".
+/// Whether a Fortran program passes this address for MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE.
 pub fn is_fortran_ignore(address: usize) -> bool {
     static IGNORE: OnceLock<Sentinels> = OnceLock::new();
     let objects = [
@@ -272,7 +272,7 @@ pub fn is_fortran_ignore(address: usize) -> bool {
     address == 0 || IGNORE.get_or_init(|| Sentinels::find(&objects, &variables)).has(address)
 }
 
-/// Whether a Fortran program passes this address for "in place".
+/// Whether a Fortran program passes this address for MPI_IN_PLACE.
 pub fn is_fortran_in_place(address: usize) -> bool {
     static IN_PLACE: OnceLock<Sentinels> = OnceLock::new();
     let objects = [c"mpi_fortran_in_place_", c"MPIR_F08_MPI_IN_PLACE"];

@@ -1,11 +1,11 @@
-//! Where the program calls from: return addresses become numbers, each described once in the stream.
+//! Call sites: return addresses become numbers, each described once in the stream.
 //!
-//! A thread remembers the numbers of the addresses it has seen. A new address is looked up in the process's table, and one
-//! that is new there is described by its module and its offset in it, in a block of its own that is written before any call
-//! that refers to it.
+//! A thread caches the numbers of the addresses it has seen. A new address is looked up in the
+//! process's table. If it is new there too, its module and its offset in it are described in a
+//! separate block, which is written before any call that refers to it.
 //!
-//! Where MPI's own Fortran library calls its C functions, the return address lies in that library. Then the stack is
-//! unwound to the program's frame, which takes about ten microseconds.
+//! If MPI's own Fortran library calls its C functions, the return address lies in that library.
+//! Then the stack is unwound to the program's frame, which takes about ten microseconds.
 
 use crate::modules::{self, Loaded};
 use crate::output;
@@ -19,7 +19,7 @@ use straggler_trace::sites::CallSite;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Places are recorded from now on.
+/// Turns the recording of call sites on.
 pub fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
@@ -28,13 +28,13 @@ pub fn are_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Stands for an address inside of the MPI library: the caller is further up the stack.
+/// Marks an address inside the MPI library: the caller is further up the stack.
 const BEHIND_LIBRARY: u32 = u32::MAX;
 
-/// The number of addresses that a thread remembers; a power of two.
+/// The number of addresses that a thread caches; a power of two.
 const REMEMBERED: usize = 256;
 
-/// The addresses that a thread has seen last, with their numbers.
+/// The addresses that a thread has seen most recently, with their numbers.
 #[derive(Debug)]
 pub struct Callers(Box<[(usize, u32); REMEMBERED]>);
 
@@ -45,10 +45,10 @@ impl Default for Callers {
 }
 
 impl Callers {
-    /// The stream's number of a place.
+    /// The stream's number of a call site.
     #[inline]
     pub fn number(&mut self, address: usize) -> u32 {
-        // Multiplied, as addresses of one function differ in few bits.
+        // Multiplied, since addresses in one function differ in few bits.
         let place = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - REMEMBERED.ilog2());
         let slot = &mut self.0[place];
         if slot.0 != address {
@@ -58,10 +58,10 @@ impl Callers {
     }
 }
 
-/// More places than this are not told apart: code that is made at run time may have any number.
+/// At most this many places are told apart, since code generated at run time may have any number.
 const MOST: usize = 1 << 16;
 
-/// The places of the process.
+/// The call sites of the process.
 #[derive(Debug, Default)]
 struct Table {
     numbers: ByHandle<u32>,
@@ -89,7 +89,7 @@ impl Table {
         number
     }
 
-    /// Gives a place its number and writes its description.
+    /// Assigns a number to a place and writes its description.
     fn describe(&mut self, address: usize) -> u32 {
         let mut pairs = Pairs::new();
         let known = self.modules.iter().position(|module| module.holds(address));
@@ -115,12 +115,12 @@ impl Table {
     }
 }
 
-/// The number of the first caller up the stack that belongs neither to MPI nor to this library.
+/// The number of the first caller up the stack outside of MPI and this library.
 #[cold]
 fn beyond_library() -> u32 {
     const FRAMES: usize = 24;
     let mut frames = [std::ptr::null_mut(); FRAMES];
-    // SAFETY: there is room for as many frames as are asked for.
+    // SAFETY: the array has room for as many frames as are requested.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as libc::c_int) };
     let frames = frames.into_iter().take(count.max(0) as usize).map(|frame| frame as usize);
     with(|table| {

@@ -1,11 +1,11 @@
-//! The counter that calls are timed with, and how it is tied to the operating system's clock.
+//! The counter that times calls, and its relation to the operating system's clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the processor's counter runs at one rate and can be used.
+/// Whether the processor's counter runs at a constant rate and can be used.
 static COUNTER: AtomicBool = AtomicBool::new(false);
 
-/// Looks whether the processor's counter can be used.
+/// Determines whether the processor's counter can be used.
 pub fn choose() {
     COUNTER.store(invariant(), Ordering::Relaxed);
 }
@@ -13,7 +13,7 @@ pub fn choose() {
 #[cfg(target_arch = "x86_64")]
 fn invariant() -> bool {
     use std::arch::x86_64::__cpuid;
-    // Leaf 0x80000007: bit 8 of EDX says that the counter does not change its rate.
+    // Leaf 0x80000007: bit 8 of EDX means that the counter has a constant rate.
     __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx >> 8 & 1 == 1
 }
 
@@ -27,14 +27,14 @@ fn invariant() -> bool {
     false
 }
 
-/// The counter, in ticks of unknown length; nanoseconds where there is none.
+/// The counter, in ticks of unknown length; nanoseconds if there is no usable counter.
 #[inline(always)]
 pub fn ticks() -> u64 {
     if !COUNTER.load(Ordering::Relaxed) {
         return nanoseconds();
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reading the counter has no conditions on x86-64.
+    // SAFETY: reading the counter has no preconditions on x86-64.
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
@@ -54,7 +54,7 @@ pub fn nanoseconds() -> u64 {
     clock(libc::CLOCK_MONOTONIC)
 }
 
-/// Since 1970.
+/// The system's real-time clock, since 1970.
 pub fn wall_nanoseconds() -> u64 {
     clock(libc::CLOCK_REALTIME)
 }
@@ -66,7 +66,7 @@ fn clock(which: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The counter and the clock at one moment: the closest of a few readings.
+/// The counter and the clock at the same moment: the closest of a few readings.
 pub fn anchor() -> (u64, u64) {
     let reading = |_| {
         let before = ticks();

@@ -1,8 +1,9 @@
-//! Collective calls, with the neighbourhood ones.
+//! Collective calls, including neighbourhood collectives.
 //!
-//! The blocking, nonblocking and prepared forms of an operation begin with the same arguments; the nonblocking form ends
-//! with a request, the prepared one with an info and a request. Arguments that mean nothing on a rank (those for the root
-//! on others, those of a buffer in place) may hold anything and are not looked at.
+//! The blocking, nonblocking and prepared forms of an operation begin with the same arguments; the
+//! nonblocking form ends with a request, the prepared one with an info and a request. Arguments
+//! that have no meaning on a rank (the root's on other ranks, those of a buffer in place) may hold
+//! anything and are not read.
 
 use crate::abi::Handle;
 use crate::language::Kind;
@@ -16,7 +17,7 @@ use straggler_trace::Class;
 use straggler_trace::call::special;
 use straggler_trace::format::attribute;
 
-/// A collective call that went well, for those who describe it.
+/// A successful collective call, to be described.
 struct Joined<'a, W: Words> {
     site: &'a Site<W>,
     scratch: &'a mut Scratch,
@@ -33,20 +34,22 @@ impl<W: Words> Joined<'_, W> {
         self.site.is_in_place(buffer)
     }
 
-    /// Notes the root and tells whether it is this rank. Between two groups, only one has a root, and it says so itself.
+    /// Records the root and returns whether it is this rank. On an intercommunicator only one group
+    /// has a root, which identifies itself by MPI_ROOT.
     fn is_root(&mut self, root: usize) -> bool {
         self.seen.peer = peer(self.site.int(root));
         self.seen.peer == special::ROOT || self.seen.peer == self.comm.rank as i32 && !self.comm.between
     }
 
-    /// Sizes in bytes of a list of counts, of `members` of them.
+    /// Sizes in bytes of a list of `members` counts.
     fn sizes(&self, counts: usize, datatype: usize, members: u32) -> Vec<u64> {
         let size = size_of_type(self.site.handle(Kind::Datatype, datatype));
         let counts = self.site.counts(counts, Length::Members(members));
         counts.map(|count| count.saturating_mul(size)).collect()
     }
 
-    /// The same where every element has its datatype. A datatype beside a count of 0 may be anything and is not asked for.
+    /// Like `sizes`, if every element has its own datatype. A datatype next to a count of 0 may be
+    /// anything and is not queried.
     fn typed_sizes(&self, counts: usize, datatypes: usize, members: u32) -> Vec<u64> {
         let counts = self.site.counts(counts, Length::Members(members));
         let datatypes = self.site.handles(Kind::Datatype, datatypes, Length::Members(members));
@@ -77,7 +80,7 @@ impl<W: Words> Joined<'_, W> {
     }
 }
 
-/// How many arguments follow those of the blocking form.
+/// The number of arguments after those of the blocking form.
 fn after(function: straggler_trace::Function) -> usize {
     match (function.makes_request(), is_persistent(function)) {
         (true, true) => 2,
@@ -86,7 +89,7 @@ fn after(function: straggler_trace::Function) -> usize {
     }
 }
 
-/// The communicator: the last argument but for what `after` counts.
+/// The communicator: the last argument, apart from those that `after` counts.
 fn communicator<W: Words>(site: &Site<W>) -> Handle {
     site.handle(Kind::Comm, W::LAST - after(site.function()))
 }
@@ -137,7 +140,7 @@ pub fn gather<W: Words>(site: Site<W>) -> c_int {
     })
 }
 
-/// Whether a rank gives something to a rooted collective: between groups, the root's side does not.
+/// Whether a rank contributes to a rooted collective: on an intercommunicator, the root's side does not.
 fn sends<W: Words>(joined: &Joined<'_, W>, root: bool) -> bool {
     joined.seen.peer != special::NOBODY && !(root && joined.comm.between)
 }
@@ -199,7 +202,7 @@ pub fn allgather<W: Words>(site: Site<W>) -> c_int {
     })
 }
 
-/// The same arguments, and what is sent goes to each.
+/// Same arguments as [`allgather`]; the bytes sent are those to each member.
 pub fn alltoall<W: Words>(site: Site<W>) -> c_int {
     allgather(site)
 }

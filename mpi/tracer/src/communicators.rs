@@ -1,4 +1,4 @@
-//! Calls that make and free communicators.
+//! Calls that create and free communicators.
 
 use crate::abi::abi;
 use crate::clock;
@@ -8,7 +8,7 @@ use crate::process;
 use crate::site::{Site, Words};
 use libc::c_int;
 
-/// A call on the communicator at argument `parent` that puts a new one at argument `new`.
+/// A call on the communicator at argument `parent` that stores a new one at argument `new`.
 fn make<W: Words>(site: Site<W>, parent: Option<usize>, new: usize) -> c_int {
     call(&site, |scratch, seen| {
         if good(seen) {
@@ -18,7 +18,7 @@ fn make<W: Words>(site: Site<W>, parent: Option<usize>, new: usize) -> c_int {
             let handle = site.handle_behind(Kind::Comm, new);
             let unfinished = site.function().makes_request();
             if handle != abi().comm_null && unfinished {
-                // Not to be asked anything before its request is over: it will be what its parent is.
+                // It must not be queried before its request completes, but it will be like its parent.
                 let parent = parent.map_or(0, |parent| site.handle(Kind::Comm, parent));
                 process::know_like(parent, handle, &mut scratch.attributes);
             } else if handle != abi().comm_null {
@@ -31,17 +31,17 @@ fn make<W: Words>(site: Site<W>, parent: Option<usize>, new: usize) -> c_int {
     })
 }
 
-/// The parent comes first, the new one last.
+/// The parent is the first argument, the new communicator the last.
 pub fn from_first<W: Words>(site: Site<W>) -> c_int {
     make(site, Some(0), W::LAST)
 }
 
-/// The same with a request behind.
+/// Like [`from_first`], followed by a request.
 pub fn later_from_first<W: Words>(site: Site<W>) -> c_int {
     make(site, Some(0), W::LAST - 1)
 }
 
-/// No parent; the new one is last.
+/// No parent; the new communicator is the last argument.
 pub fn from_none<W: Words>(site: Site<W>) -> c_int {
     make(site, None, W::LAST)
 }
@@ -51,11 +51,11 @@ pub fn meet<W: Words>(site: Site<W>) -> c_int {
     make(site, Some(3), 4)
 }
 
-/// (parent): the same every time.
+/// (parent): returns the same communicator every time.
 pub fn get_parent<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         if good(seen) {
-            // The null one where the program was not spawned.
+            // MPI_COMM_NULL if the program was not spawned.
             scratch.comm(site.handle_behind(Kind::Comm, 0));
         }
     })
@@ -64,7 +64,7 @@ pub fn get_parent<W: Words>(site: Site<W>) -> c_int {
 /// (comm)
 pub fn free<W: Words>(site: Site<W>) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
-    // It is forgotten before: another thread may get its handle before this call is back.
+    // Forgotten before the call: another thread may get its handle before this call returns.
     let handle = site.first_handle(Kind::Comm, 0);
     let known = process::forget(handle);
     let enter = clock::ticks();
@@ -80,7 +80,7 @@ pub fn free<W: Words>(site: Site<W>) -> c_int {
     code
 }
 
-/// (command, arguments, number, info, root, comm, new, codes), or one more in front
+/// (command, arguments, number, info, root, comm, new, codes), or one more at the front
 pub fn spawn<W: Words>(site: Site<W>) -> c_int {
     make(site, Some(W::LAST - 2), W::LAST - 1)
 }

@@ -1,7 +1,8 @@
 //! Waiting for requests and testing them.
 //!
-//! Completed requests are overwritten by the call, so their handles are copied before. Where there is a receive among them
-//! and the program wants no status, the call gets one of ours: it tells how long the message was, and who sent it.
+//! The call overwrites completed requests, so their handles are copied before. If a receive is
+//! among them and the program ignores the status, the call gets one of ours, which tells how long
+//! the message was and who sent it.
 
 use crate::abi::{Handle, abi};
 use crate::clock;
@@ -19,40 +20,41 @@ use straggler_trace::call::Matched;
 /// One request of a call's list.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
-    /// Its place in the program's list, and in ours, which leaves out null and inactive ones.
+    /// Its index in the program's list. Our list leaves out null and inactive requests.
     place: usize,
     handle: Handle,
     kept: Slot,
     open: Open,
-    /// Its place in the record's list, which leaves out what began while recording was paused; or [`UNLISTED`].
+    /// Its index in the record's list, which leaves out operations begun while recording was
+    /// paused; or [`UNLISTED`].
     listed: u32,
 }
 
 const UNLISTED: u32 = u32::MAX;
 
-/// Where a function has its arguments.
+/// The positions of a function's arguments.
 struct Places {
     requests: usize,
-    /// How many they are.
+    /// Number of requests.
     length: Length,
-    /// What says which have completed.
+    /// What tells which requests have completed.
     answer: Completes,
-    /// One status, or as many as there are requests.
+    /// One status, or one per request.
     status: usize,
     statuses: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Completes {
-    /// All, always.
+    /// All of them.
     All,
-    /// All, if the flag says so.
+    /// All of them, if the flag is set.
     AllIf(usize),
     /// The one at the index.
     One(usize),
-    /// The one at the index, if the flag says so.
+    /// The one at the index, if the flag is set.
     OneIf { index: usize, flag: usize },
-    /// So many, listed.
+    /// A number of them, which are listed.
     Some { count: usize, indices: usize },
 }
 
@@ -133,7 +135,7 @@ pub fn testsome<W: Words>(site: Site<W>) -> c_int {
 
 fn complete<W: Words>(mut site: Site<W>, places: &Places) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
-    // Taken out for as long as the call has their addresses.
+    // Taken out of the scratch for as long as the call holds their addresses.
     let mut given = std::mem::take(&mut guard.scratch().given);
     let mut room = std::mem::take(&mut guard.scratch().statuses);
     list(&site, places, &mut given);
@@ -152,7 +154,7 @@ fn complete<W: Words>(mut site: Site<W>, places: &Places) -> c_int {
     code
 }
 
-/// Which statuses the record needs: those of receives, and of what may be cancelled.
+/// Which statuses the record needs: those of receives and of requests that may have been cancelled.
 fn wanted<'a>(places: &Places, given: &[Given], room: &'a mut Vec<u64>) -> Wanted<'a> {
     if !given.iter().any(|given| given.open.receives() || given.open.cancelled) {
         Wanted::None
@@ -163,7 +165,7 @@ fn wanted<'a>(places: &Places, given: &[Given], room: &'a mut Vec<u64>) -> Wante
     }
 }
 
-/// The open requests given to a call.
+/// Collects the open requests passed to a call.
 fn list<W: Words>(site: &Site<W>, places: &Places, given: &mut Vec<Given>) {
     let null = abi().request_null;
     let handles = site.handles(Kind::Request, places.requests, places.length);
@@ -190,10 +192,10 @@ fn unknown_request(process: &mut Process, function: Function) {
     *process.unknown.entry(format!("request of unknown origin in {function}")).or_default() += 1;
 }
 
-/// A request that the call completed, and where its status is.
+/// A request that the call completed, with its status.
 #[derive(Clone, Copy)]
 struct Done<'a> {
-    /// The place in our list.
+    /// The index in our list.
     place: usize,
     status: Status<'a>,
 }
@@ -223,7 +225,7 @@ fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &m
             (!all || who.is_some() || cancelled).then_some((*listed, who, cancelled))
         })
         .collect();
-    // A choice that fell on what is not in the record's list is none among what is.
+    // If the completed request is not in the record's list, none of the listed ones was chosen.
     if !all && told.is_empty() {
         guard.scratch().requests.clear();
     }
@@ -244,7 +246,7 @@ fn finish<W: Words>(site: &Site<W>, places: &Places, guard: &mut Guard, seen: &m
     guard.record(seen);
 }
 
-/// A call that failed may have completed requests nevertheless, as one does whose message was longer than its room.
+/// A call that failed may still have completed requests, for example one whose message was longer than its buffer.
 #[cold]
 fn tell_gone<W: Words>(site: &Site<W>, places: &Places, scratch: &mut Scratch, seen: &Seen, given: &[Given]) {
     let all = matches!(places.answer, Completes::All | Completes::AllIf(_));
@@ -265,7 +267,7 @@ fn tell_gone<W: Words>(site: &Site<W>, places: &Places, scratch: &mut Scratch, s
     }
 }
 
-/// Which messages were shorter than the room for them.
+/// Records which messages were shorter than their buffers.
 fn tell_lengths<'a>(scratch: &mut Scratch, given: &[Given], done: impl Iterator<Item = Done<'a>>) {
     let shorter: SmallVec<[(u32, u64); 8]> = done
         .filter_map(|done| {
@@ -279,7 +281,7 @@ fn tell_lengths<'a>(scratch: &mut Scratch, given: &[Given], done: impl Iterator<
     }
 }
 
-/// The usual case, all or nothing completed and no status matters; tells whether it was that.
+/// Handles the usual case: all or none completed, and no status matters. Returns whether it applied.
 fn finish_plain<W: Words>(
     site: &Site<W>,
     places: &Places,
@@ -291,12 +293,12 @@ fn finish_plain<W: Words>(
     let done = match places.answer {
         Completes::All => true,
         Completes::AllIf(flag) => site.int_behind(flag) != 0,
-        // Nothing was open, so that nothing has to be told apart.
+        // No request was open, so there is nothing to tell apart.
         Completes::Some { count, .. } if given.is_empty() => site.int_behind(count) != 0,
         Completes::OneIf { flag, .. } if given.is_empty() => site.int_behind(flag) != 0,
         _ => return false,
     };
-    // A test of nothing is one more look of a loop in which something else is waited for.
+    // A test without open requests is another poll of a loop that waits for something else.
     if testing && (!done || given.is_empty()) {
         give_back(given, |_| false);
         guard.poll(seen);
@@ -314,7 +316,7 @@ fn finish_plain<W: Words>(
     true
 }
 
-/// All requests of a call that has completed them.
+/// All requests of a call that completed them.
 fn everything<'a, W: Words>(
     site: &'a Site<W>,
     places: &Places,
@@ -327,7 +329,7 @@ fn everything<'a, W: Words>(
     })
 }
 
-/// What completed, or none if nothing did.
+/// The requests that completed; `None` if none did.
 fn completed<'a, W: Words>(
     site: &'a Site<W>,
     places: &Places,
@@ -354,13 +356,14 @@ fn completed<'a, W: Words>(
     }
 }
 
-/// Whether a call that failed has completed a request nevertheless: then it is null now.
+/// Whether a call that failed still completed a request: it is then null.
 fn is_gone<W: Words>(site: &Site<W>, places: &Places, given: &Given) -> bool {
     let handles = site.handles(Kind::Request, places.requests, places.length);
     handles.get(given.place) == Some(abi().request_null)
 }
 
-/// The call is over: requests that it completed are forgotten, or inactive if they are persistent; others are open again.
+/// Ends the use of requests by a call: completed ones are forgotten, or become inactive if they are
+/// persistent; the others are open again.
 fn give_back(given: &[Given], is_done: impl Fn(usize) -> bool) {
     if given.is_empty() {
         return;

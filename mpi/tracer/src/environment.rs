@@ -1,4 +1,4 @@
-//! The beginning, the end, and marks of the program.
+//! Initialisation, finalisation, and marks of the program.
 
 use crate::process::{self, Phase};
 use crate::recording;
@@ -12,7 +12,7 @@ use straggler_trace::Function;
 use straggler_trace::format::attribute;
 use straggler_trace::format::read::Ending;
 
-/// Initialises MPI by `real` and begins to record.
+/// Initialises MPI with `real` and begins recording.
 fn initialise(function: Function, real: impl FnOnce() -> c_int) -> c_int {
     let Some(entered) = enter() else { return real() };
     clock::choose();
@@ -27,10 +27,10 @@ fn initialise(function: Function, real: impl FnOnce() -> c_int) -> c_int {
     code
 }
 
-/// Ends MPI by `real`, after a last exchange of times.
+/// Finalises MPI with `real`, after a last exchange of times.
 fn finalise(real: impl FnOnce() -> c_int) -> c_int {
     let enter = clock::ticks();
-    // Other ranks take part in the exchange whatever happened to this one's stream.
+    // Other ranks take part in the exchange, whatever happened to this rank's stream.
     recording::part();
     let Some(mut guard) = note::recorded() else { return real() };
     let code = real();
@@ -39,17 +39,17 @@ fn finalise(real: impl FnOnce() -> c_int) -> c_int {
     code
 }
 
-/// The library's function, called with words; 16 stands for an error where it is not there.
+/// Calls the library's function with words; returns error 16 if the function does not exist.
 macro_rules! real {
     ($name:literal ( $($arg:expr),* ) -> code) => {{
         static REAL: Symbol = Symbol::new(c_string(concat!($name, "\0")));
-        // SAFETY: the arguments are those the program gave.
+        // SAFETY: the arguments are the program's.
         REAL.get().map_or(16, |real| unsafe { crate::site::Invoke::invoke(&[$($arg as usize),*], real) })
     }};
     ($name:literal ( $($arg:expr),* ) -> $error:ident) => {{
         static REAL: Symbol = Symbol::new(c_string(concat!($name, "\0")));
         if let Some(real) = REAL.get() {
-            // SAFETY: the arguments are those the program gave; the return code goes where it says, or nowhere.
+            // SAFETY: the arguments are the program's; the return code goes where the program wants it, or nowhere.
             unsafe {
                 crate::site::Invoke::invoke_fortran(&[$($arg as usize),*], real, $error as usize);
                 if $error.is_null() { 0 } else { $error.read() }
@@ -105,7 +105,7 @@ extern "C" fn mpi_finalize_f08_(error: *mut c_int) {
     finalise(|| real!("mpi_finalize_f08_"() -> error));
 }
 
-/// What was recorded is written before the run is torn down.
+/// Writes what was recorded before the run is aborted.
 fn before_abort() {
     if let Some(mut guard) = note::recorded() {
         let now = clock::ticks();
@@ -141,7 +141,7 @@ fn mark(function: Function, text: &str) {
     }
 }
 
-/// Level 0 pauses the recording, and positive ones resume it. The mark says so where that changes something.
+/// Level 0 pauses the recording, a positive level resumes it. The mark records the change, if there is one.
 fn control(level: c_int) {
     let Some(mut guard) = note::recorded() else { return };
     let resumes = level > 0 && pausing::set(false);
@@ -158,13 +158,13 @@ fn control(level: c_int) {
     }
 }
 
-/// The standard gives MPI_Pcontrol further arguments that only the tool understands; there are none for this one, and no
-/// library does anything with them.
+/// The standard gives MPI_Pcontrol further arguments that only a tool interprets. This one has
+/// none, and no library uses them.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
     control(level);
     static REAL: Symbol = Symbol::new(c"PMPI_Pcontrol");
-    // SAFETY: it takes an integer and, maybe, more.
+    // SAFETY: the function takes an integer and variable arguments.
     REAL.get().map_or(0, |real| unsafe {
         let call: unsafe extern "C" fn(c_int, ...) -> c_int = std::mem::transmute(real);
         call(level)
@@ -186,7 +186,7 @@ unsafe extern "C" fn mpi_pcontrol_(level: *const c_int) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mpi_pcontrol_f08_(level: *const c_int) {
-    // SAFETY: Fortran passes a reference to an integer, with `use mpi_f08` too.
+    // SAFETY: Fortran passes a reference to an integer, also with `use mpi_f08`.
     unsafe { fortran_pcontrol(level) }
 }
 
@@ -199,7 +199,7 @@ unsafe extern "C" fn straggler_region_enter(name: *const c_char) {
 }
 
 /// # Safety
-/// As for entering.
+/// As for `straggler_region_enter`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_leave(name: *const c_char) {
     // SAFETY: the program passes null or a C string.
@@ -212,7 +212,7 @@ unsafe fn c_text(name: *const c_char) -> String {
     if name.is_null() {
         return String::new();
     }
-    // SAFETY: not null, so that it is a string that ends with a zero.
+    // SAFETY: not null, so it is a string that ends with a zero.
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
@@ -220,15 +220,15 @@ unsafe fn c_text(name: *const c_char) -> String {
 /// `name` points to `length` characters.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_enter_(name: *const u8, length: usize) {
-    // SAFETY: Fortran passes a CHARACTER and, behind it, its length.
+    // SAFETY: Fortran passes a CHARACTER and, after it, its length.
     mark(Function::RegionEnter, &unsafe { fortran_text(name, length) });
 }
 
 /// # Safety
-/// As for entering.
+/// As for `straggler_region_enter_`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_leave_(name: *const u8, length: usize) {
-    // SAFETY: Fortran passes a CHARACTER and, behind it, its length.
+    // SAFETY: Fortran passes a CHARACTER and, after it, its length.
     mark(Function::RegionLeave, &unsafe { fortran_text(name, length) });
 }
 
@@ -238,7 +238,7 @@ unsafe fn fortran_text(name: *const u8, length: usize) -> String {
     if name.is_null() || length > 1 << 20 {
         return String::new();
     }
-    // SAFETY: not null, so that there are `length` characters.
+    // SAFETY: not null, so there are `length` characters.
     let bytes = unsafe { std::slice::from_raw_parts(name, length) };
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

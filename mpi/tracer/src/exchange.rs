@@ -1,8 +1,8 @@
-//! The only communication this library adds: times are exchanged when MPI begins and when it ends.
+//! The only communication this library adds: an exchange of times when MPI begins and when it ends.
 //!
-//! Ranks form a binomial tree. Every rank but 0 asks the one above for its time, some rounds, and keeps the quickest: the
-//! answer was read between its own two readings. On the way down rank 0 also tells which run this is, and where
-//! its streams go.
+//! Ranks form a binomial tree. Every rank except 0 asks its parent for the time, in several rounds,
+//! and keeps the fastest: the answer was read between its own two readings. On the way down, rank 0
+//! also announces the id of the run and where its streams go.
 
 use crate::abi::{Handle, abi};
 use crate::site::pmpi;
@@ -16,11 +16,11 @@ use straggler_trace::format::write::Pairs;
 #[repr(C)]
 pub struct Run {
     pub id: [u8; 16],
-    /// Which of the runs under one command: its streams have their own folder from the second on.
+    /// The number of the run under one command: from the second on, its streams get their own folder.
     pub number: u64,
 }
 
-/// The best of some rounds, in ticks.
+/// The best of several rounds, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Best {
     partner: u32,
@@ -32,11 +32,11 @@ pub struct Best {
 
 const TAG: usize = 77;
 const MOST_ROUNDS: u64 = 16;
-/// Where a round takes long, because processes share cores, a few have to do.
+/// If a round takes long, because processes share cores, a few must suffice.
 const FEW_ROUNDS: u64 = 3;
 const ENOUGH_NS: u64 = 2_000_000;
 
-/// Goes through the tree. `run` is rank 0's on rank 0 and becomes the same on all ranks.
+/// Passes through the tree. `run` is set on rank 0 and becomes the same on all ranks.
 pub fn exchange(comm: Handle, rank: u32, size: u32, run: &mut Run) -> Option<Best> {
     let lowest = if rank == 0 { size.next_power_of_two() } else { rank & rank.wrapping_neg() };
     let best = (rank > 0).then(|| ask(comm, rank & (rank - 1), run));
@@ -50,7 +50,7 @@ pub fn exchange(comm: Handle, rank: u32, size: u32, run: &mut Run) -> Option<Bes
     best
 }
 
-/// Asks the rank above.
+/// Asks the parent.
 fn ask(comm: Handle, partner: u32, run: &mut Run) -> Best {
     receive(comm, partner, run);
     let begun = clock::nanoseconds();
@@ -73,7 +73,7 @@ fn ask(comm: Handle, partner: u32, run: &mut Run) -> Best {
     }
 }
 
-/// Answers a rank below for as long as it asks.
+/// Answers a child for as long as it asks.
 fn answer(comm: Handle, child: u32, run: &mut Run) {
     send(comm, child, run);
     let mut more = 1u64;
@@ -92,7 +92,7 @@ fn receive<T>(comm: Handle, from: u32, value: &mut T) {
     pmpi!(Recv(value as *mut T, size_of::<T>(), abi().byte, from, TAG, comm, abi().status_ignore));
 }
 
-/// Puts what was measured into the stream.
+/// Writes the measurement into the stream.
 pub fn note(best: &Best, at_end: bool) {
     let pairs = Pairs::new()
         .number(keys::WHEN, u64::from(at_end))

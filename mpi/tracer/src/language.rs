@@ -1,13 +1,13 @@
-//! Arguments as C and Fortran pass them, read alike.
+//! Reads arguments as C and Fortran pass them.
 //!
-//! A Fortran program passes everything by reference and handles as integers. Its calls go to the library's own
-//! Fortran functions, so that nothing has to be translated for the library; only what is recorded is read here.
+//! A Fortran program passes everything by reference, and handles as integers. Its calls go to the library's
+//! own Fortran functions, so nothing has to be translated for the library; only what is recorded is read here.
 
 use crate::abi::{Family, Handle, abi, is_fortran_ignore, is_fortran_in_place};
 use crate::symbols::Symbol;
 use libc::c_int;
 
-/// Kinds of handles that have their own translation.
+/// Kinds of handles, each of which has its own translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Comm,
@@ -20,9 +20,9 @@ pub enum Kind {
 /// How a language passes arguments.
 ///
 /// # Safety
-/// Every unsafe function takes a word as it came in, and reads it as what its name says. The word is one that the
-/// language passes for such an argument: in C the value itself, or the address of a list; in Fortran always an address,
-/// of an INTEGER or of several. A list has an element at `index`.
+/// Every unsafe function takes a word as it was passed, and reads it as what its name says. The word
+/// must be one that the language passes for such an argument: in C the value itself, or the address of a
+/// list; in Fortran always an address, of one INTEGER or of several. A list has an element at `index`.
 #[allow(clippy::missing_safety_doc, reason = "said for all of them")]
 pub trait Language {
     const FORTRAN: bool;
@@ -31,16 +31,16 @@ pub trait Language {
     unsafe fn count_at(array: usize, index: usize) -> u64;
     /// A handle passed as a value.
     unsafe fn handle(kind: Kind, word: usize) -> Handle;
-    /// A handle behind a pointer, at a place of an array.
+    /// A handle behind a pointer, at an index of an array.
     unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle;
     /// A handle behind a pointer, which may be null in a call that will fail.
     unsafe fn first_handle(kind: Kind, pointer: usize) -> Handle {
-        // SAFETY: the pointer is not null, so that there is a handle behind it: a list of one.
+        // SAFETY: the pointer is not null, so there is a handle behind it: a list of one.
         if pointer == 0 { 0 } else { unsafe { Self::handle_at(kind, pointer, 0) } }
     }
     fn is_in_place(word: usize) -> bool;
     fn ignores_status(word: usize) -> bool;
-    /// An index as C counts.
+    /// Converts an index to C's counting from 0.
     fn index(value: i32) -> i32;
 }
 
@@ -50,10 +50,10 @@ pub struct C;
 /// C with counts of type MPI_Count, in the functions whose names end in _c.
 #[derive(Debug)]
 pub struct LargeC;
-/// Fortran by mpif.h or `use mpi`.
+/// Fortran with mpif.h or `use mpi`.
 #[derive(Debug)]
 pub struct Fortran;
-/// Fortran by `use mpi_f08`. MPICH 4.0 counts its indices from 0 there.
+/// Fortran with `use mpi_f08`, where MPICH 4.0 counts indices from 0.
 #[derive(Debug)]
 pub struct Fortran08;
 
@@ -119,7 +119,7 @@ macro_rules! fortran_like {
                 unsafe { (array as *const i32).add(index).read() }.max(0) as u64
             }
             unsafe fn handle(kind: Kind, word: usize) -> Handle {
-                // SAFETY: Fortran's handles are INTEGERs, or of a type that holds nothing else.
+                // SAFETY: Fortran's handles are INTEGERs, or of a type that contains only one.
                 from_fortran(kind, unsafe { Self::int(word) })
             }
             unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle {
@@ -146,7 +146,7 @@ fn from_one(value: i32) -> i32 {
     if value > 0 { value - 1 } else { value }
 }
 
-/// The C handle of a Fortran one.
+/// Converts a Fortran handle to a C handle.
 pub fn from_fortran(kind: Kind, value: c_int) -> Handle {
     static TRANSLATIONS: [Symbol; 5] = [
         Symbol::new(c"PMPI_Comm_f2c"),
@@ -164,7 +164,7 @@ pub fn from_fortran(kind: Kind, value: c_int) -> Handle {
             let translate: extern "C" fn(c_int) -> usize = std::mem::transmute(at);
             abi().handle(translate(value))
         },
-        // The standard's interface has fixed values for what is predefined.
+        // The standard's interface has fixed values for predefined handles.
         None => value as u32 as usize,
     }
 }

@@ -1,7 +1,7 @@
-//! Functions for large counts, where the library has none.
+//! Functions for large counts, for libraries without them.
 //!
-//! Interpreters look at run time whether a library has `MPI_X_c`, and find ours. Where the library has only `MPI_X`, the call
-//! goes there: counts in registers fit as they are, lists of counts are copied.
+//! Interpreters check at run time whether a library has `MPI_X_c`, and find ours. If the library has
+//! only `MPI_X`, the call goes there: counts in registers fit as they are, lists of counts are copied.
 
 use crate::abi::{Handle, abi};
 use crate::site::pmpi;
@@ -15,7 +15,7 @@ pub struct Narrowed<A> {
 }
 
 impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
-    /// None if a count does not fit.
+    /// Returns `None` if a count does not fit.
     ///
     /// # Safety
     /// The arguments are those of a call of `function` with large counts.
@@ -30,16 +30,17 @@ impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
             _ => return Some(narrowed),
         };
         for &(buffer, list, sends) in lists(kind) {
-            // SAFETY: `args` has what `lists` says of this kind of operation: those are the arguments of `function`.
+            // SAFETY: these are the arguments of `function`, so `args` has what `lists` says about
+            // this kind of operation.
             unsafe { narrowed.list(kind, among_neighbors, buffer, list, sends)? };
         }
         Some(narrowed)
     }
 
-    /// Copies one list, unless it means nothing here.
+    /// Copies one list, unless it has no meaning on this rank.
     ///
     /// # Safety
-    /// `buffer` and `list` are places of a call of this kind with large counts, as `lists` has them.
+    /// `buffer` and `list` are the positions that `lists` gives for a call of this kind with large counts.
     unsafe fn list(
         &mut self,
         kind: Collective,
@@ -65,8 +66,8 @@ impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
         } else {
             members(comm)
         };
-        // SAFETY: the list means something on this rank and is not null; the standard gives it an MPI_Count for each
-        // member or neighbour, which `length` is.
+        // SAFETY: the list has a meaning on this rank and is not null; the standard requires an
+        // MPI_Count for each member or neighbour, of which there are `length`.
         let values = unsafe { std::slice::from_raw_parts(address as *const i64, length) };
         let copy: Vec<i32> = values.iter().map(|&value| i32::try_from(value).ok()).collect::<Option<_>>()?;
         self.args.as_mut()[list] = copy.as_ptr() as usize;
@@ -74,7 +75,7 @@ impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
         Some(())
     }
 
-    /// The library may read the lists until the operation is over.
+    /// Leaks the lists, since the library may read them until the operation is over.
     pub fn keep(self) {
         self.lists.into_iter().for_each(|list| {
             list.leak();
@@ -82,7 +83,7 @@ impl<A: Copy + AsRef<[usize]> + AsMut<[usize]>> Narrowed<A> {
     }
 }
 
-/// Which arguments are counts.
+/// The positions of arguments that are counts.
 fn counts(function: Function) -> &'static [usize] {
     match function.class() {
         Class::Send(..) | Class::Recv(_) | Class::MatchedRecv(_) => &[1],
@@ -106,7 +107,7 @@ fn counts(function: Function) -> &'static [usize] {
     }
 }
 
-/// Lists of an operation: the buffer they belong to, their place, whether they are about what is sent.
+/// The lists of an operation: the position of their buffer, their own position, whether they describe what is sent.
 fn lists(kind: Collective) -> &'static [(usize, usize, bool)] {
     match kind {
         Collective::Gatherv | Collective::Allgatherv => &[(3, 4, false), (3, 5, false)],

@@ -1,4 +1,4 @@
-//! The program and the libraries that are loaded: which of them holds an address, and which build it is.
+//! The loaded program and libraries: which of them contains an address, and its build id.
 
 use libc::{PT_LOAD, PT_NOTE, c_int, c_void, dl_phdr_info};
 use std::cell::Cell;
@@ -12,9 +12,9 @@ pub struct Loaded {
     pub module: Module,
     /// Whether it is part of the MPI library.
     pub is_mpi: bool,
-    /// Whether the stream has its description.
+    /// Whether its description has been written to the stream.
     pub described: Cell<bool>,
-    /// What is added to its own addresses.
+    /// The difference between addresses in memory and in the file.
     base: usize,
     segments: Vec<Range<usize>>,
 }
@@ -24,7 +24,7 @@ impl Loaded {
         self.segments.iter().any(|segment| segment.contains(&address))
     }
 
-    /// An address as the module's file has it.
+    /// An address as in the module's file.
     pub fn offset(&self, address: usize) -> u64 {
         address.wrapping_sub(self.base) as u64
     }
@@ -38,16 +38,16 @@ pub fn is_own(address: usize) -> bool {
     segments.iter().any(|segment| segment.contains(&address))
 }
 
-/// The module that holds an address.
+/// The module that contains an address.
 pub fn holding(address: usize) -> Option<Loaded> {
     struct Search {
         address: usize,
         found: Option<Loaded>,
     }
     unsafe extern "C" fn look(info: *mut dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-        // SAFETY: the linker hands out a valid entry; `search` is the one below.
+        // SAFETY: the linker passes a valid entry; `search` is the one below.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        // SAFETY: the entry describes a module that is loaded, for as long as this call lasts.
+        // SAFETY: the entry describes a module that stays loaded during this call.
         let segments = unsafe { segments(info, PT_LOAD) };
         if !segments.iter().any(|segment| segment.contains(&search.address)) {
             return 0;
@@ -62,7 +62,7 @@ pub fn holding(address: usize) -> Option<Loaded> {
     search.found
 }
 
-/// Where the segments of a kind lie in memory.
+/// The segments of a kind, as ranges in memory.
 ///
 /// # Safety
 /// `info` describes a loaded module.
@@ -70,7 +70,7 @@ unsafe fn segments(info: &dl_phdr_info, kind: u32) -> Vec<Range<usize>> {
     if info.dlpi_phdr.is_null() {
         return Vec::new();
     }
-    // SAFETY: a loaded module has as many headers as it says.
+    // SAFETY: a loaded module has as many headers as it states.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let place = |header: &libc::Elf64_Phdr| {
         let start = (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
@@ -105,8 +105,8 @@ fn is_inside(part: &Range<usize>, segments: &[Range<usize>]) -> bool {
     segments.iter().any(|segment| segment.start <= part.start && part.end <= segment.end)
 }
 
-/// The build id among the notes of a module: for each the lengths of name and description, a type, and both, padded to four
-/// bytes.
+/// Finds the build id among the notes of a module. Each note has the lengths of its name and
+/// description, a type, and both, padded to four bytes.
 fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const BUILD_ID: u32 = 3;
     let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));

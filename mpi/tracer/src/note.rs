@@ -1,4 +1,4 @@
-//! Recording a call: timed, run, described.
+//! Records a call: times it, runs it and describes it.
 
 use crate::language::Kind;
 use crate::process::{self, Phase};
@@ -11,7 +11,7 @@ use libc::c_int;
 use straggler_trace::call::special;
 use straggler_trace::{Class, Function, Start};
 
-/// The guard of a call that is to be recorded; none if it is inside of another, or nothing is recorded.
+/// The guard of a call that is to be recorded; `None` if it is inside another call, or if nothing is recorded.
 #[inline(always)]
 pub fn recorded() -> Option<Guard> {
     match process::phase() {
@@ -28,7 +28,7 @@ fn late() -> Option<Guard> {
     (process::phase() == Phase::Recording).then(|| entered.with_state())
 }
 
-/// Runs a call and records it as `describe` says.
+/// Runs a call and records it, described by `describe`.
 #[inline(always)]
 pub fn call<W: Words>(site: &Site<W>, describe: impl FnOnce(&mut Scratch, &mut Seen)) -> c_int {
     let Some(mut guard) = recorded() else {
@@ -42,7 +42,7 @@ pub fn call<W: Words>(site: &Site<W>, describe: impl FnOnce(&mut Scratch, &mut S
     code
 }
 
-/// Whether a function only prepares what is started later.
+/// Whether a function only prepares an operation that is started later.
 pub fn is_persistent(function: Function) -> bool {
     match function.class() {
         Class::Send(_, start) | Class::Recv(start) => start == Start::Persistent,
@@ -51,7 +51,7 @@ pub fn is_persistent(function: Function) -> bool {
     }
 }
 
-/// A peer as traces have it.
+/// Converts a peer to its value in traces.
 #[inline(always)]
 pub fn peer(rank: i32) -> i32 {
     let abi = abi();
@@ -79,7 +79,7 @@ pub fn tag(tag: i32) -> i32 {
     }
 }
 
-/// The size of a datatype; 0 for what is none, or has no size.
+/// The size of a datatype; 0 if it is not a datatype or has no size.
 #[inline]
 pub fn size_of_type(datatype: Handle) -> u64 {
     if !abi().may_be_datatype(datatype) {
@@ -93,19 +93,19 @@ pub fn size_of_type(datatype: Handle) -> u64 {
     if size >= 0 {
         return size as u64;
     }
-    // Larger than an int can say.
+    // The size exceeds an int.
     let mut size = 0i64;
     pmpi!(Type_size_x(datatype, &raw mut size));
     size.max(0) as u64
 }
 
-/// Whether a call went well: what it should have filled in is there.
+/// Whether a call succeeded, so that its outputs are set.
 #[inline(always)]
 pub fn good(seen: &Seen) -> bool {
     seen.error == 0
 }
 
-/// Whether a receive has taken a message: it went well, or the message was longer than there was room for.
+/// Whether a receive took a message: it succeeded, or the message was longer than its buffer.
 #[inline(always)]
 pub fn arrived(seen: &Seen) -> bool {
     good(seen) || is_truncated(seen.error)
@@ -122,15 +122,15 @@ fn is_truncated(code: i32) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct Making {
     pub persistent: bool,
-    /// The source or the tag of a receive is open.
+    /// Whether source or tag of a receive is a wildcard.
     pub wildcard: bool,
-    /// The bytes that a receive has room for, or [`Open::NO_ROOM`].
+    /// The buffer size of a receive in bytes, or [`Open::NO_ROOM`].
     pub room: u64,
     pub recorded: bool,
 }
 
 impl Making {
-    /// One that receives no message.
+    /// A request that receives no message.
     #[inline(always)]
     pub fn of(function: Function) -> Making {
         let recorded = !pausing::is_paused() || pausing::is_kept(function);
@@ -138,10 +138,10 @@ impl Making {
     }
 }
 
-/// Gives the request that a call has made, at argument `request`, its number.
+/// Numbers the request that a call made, at argument `request`.
 #[inline]
 pub fn made<W: Words>(seen: &mut Seen, site: &Site<W>, request: usize, making: Making) {
-    // A call that failed has made none, but its record stands for one.
+    // A call that failed has made no request, but its record stands for one.
     let handle = if good(seen) { site.handle_behind(Kind::Request, request) } else { abi().request_null };
     let number = process::with(|process| {
         let number = process.requests.number(1);

@@ -1,11 +1,11 @@
-//! Calls that are recorded with their times, and with their request if they make one.
+//! Calls recorded with their times, and with their request if they make one.
 
 use crate::clock;
 use crate::note::{Making, call, made, recorded};
 use crate::site::{Site, Words};
 use libc::c_int;
 
-/// Any function; a request is its last argument.
+/// Any function; if it makes a request, that is its last argument.
 pub fn timed<W: Words>(site: Site<W>) -> c_int {
     call(&site, |_, seen| {
         if site.function().makes_request() {
@@ -32,7 +32,7 @@ pub fn timed_strings<W: Words>(site: Site<W>, lengths: [usize; 2]) -> c_int {
     code
 }
 
-/// A question whose flag is argument `flag`: unsuccessful ones are counted.
+/// A poll whose flag is argument `flag`: unsuccessful ones are counted.
 fn asked<W: Words>(site: Site<W>, flag: usize) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     let enter = clock::ticks();

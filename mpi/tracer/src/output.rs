@@ -1,4 +1,4 @@
-//! Where the stream goes: one file a rank, block after block, each by one write.
+//! Writes the stream: one file per rank, block by block, each with one write.
 
 use crate::clock;
 use libc::{c_int, c_void};
@@ -16,26 +16,26 @@ use straggler_trace::format::write::{CallBlock, Pairs};
 struct Output {
     file: c_int,
     sequence: u32,
-    /// The process that opened it: a child of a fork must not write into its parent's stream.
+    /// The process that opened the file: a forked child must not write into its parent's stream.
     process: i32,
-    /// The bytes of all blocks so far.
+    /// The size of all blocks so far.
     written: i64,
-    /// A write has failed: what would follow half a block is of no use.
+    /// Whether a write has failed: nothing that followed half a block could be read.
     failed: bool,
 }
 
 static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
 
-/// Makes a new file; fails if it is there.
+/// Creates a new file; fails if it exists.
 pub fn create(path: &Path) -> std::io::Result<c_int> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a zero. Command lines and names of hosts are nobody else's business.
+    // SAFETY: the path ends with a zero. The mode keeps command lines and host names private.
     let file = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
     if file < 0 { Err(std::io::Error::last_os_error()) } else { Ok(file) }
 }
 
-/// Streams go into this file from now on.
+/// Directs the stream to this file from now on.
 pub fn begin(file: c_int) {
     // SAFETY: getpid takes nothing and cannot fail.
     let process = unsafe { libc::getpid() };
@@ -75,12 +75,12 @@ pub fn end() {
     }
 }
 
-/// Whether the stream is open, belongs to this process and is not being written to: a signal may have ended the process in
-/// the middle of a write, and waiting for that would be for ever.
+/// Whether the stream is open, belongs to this process and is not being written to. A signal may
+/// have ended the process in the middle of a write, and waiting for that would take forever.
 pub fn is_free() -> bool {
     // SAFETY: getpid takes nothing and cannot fail.
     let process = unsafe { libc::getpid() };
-    // Another thread may be at it for a moment.
+    // Another thread may be writing for a moment.
     let free = (0..10_000).find_map(|_| {
         std::hint::spin_loop();
         OUTPUT.try_lock().ok()
@@ -105,7 +105,7 @@ impl Output {
         Header { kind, sequence, thread, ticks, clock_ns, base: 0 }
     }
 
-    /// A full disk loses the rest of the trace, never the program.
+    /// Writes bytes. A full disk loses the rest of the trace, never the program.
     fn write(&mut self, bytes: &[u8]) {
         if self.failed {
             return;
@@ -116,11 +116,11 @@ impl Output {
         }
     }
 
-    /// The block that does not fit makes room for one that says why: without it the process would look killed.
+    /// Replaces the block that did not fit by one that says why: without it, the process would look killed.
     #[cold]
     fn end_early(&mut self, fault: &std::io::Error) {
         self.failed = true;
-        // Not `eprintln!`, which ends the program where stderr is on the same full disk.
+        // Not `eprintln!`, which panics if stderr is on the same full disk.
         let _ = writeln!(
             std::io::stderr(),
             "straggler: cannot write the stream any further ({fault}): later calls are not recorded"
@@ -133,7 +133,7 @@ impl Output {
         self.sequence = self.sequence.wrapping_sub(1);
         let code = fault.raw_os_error().and_then(|code| u64::try_from(code).ok()).unwrap_or_default();
         let block = Pairs::new().number(end_keys::FAULT, code).finish(&self.header(BlockKind::End, 0));
-        // If even that does not fit, the stream has no end.
+        // If even this does not fit, the stream has no end.
         let _ = write_all(self.file, &block);
     }
 }
@@ -154,7 +154,7 @@ fn write_all(file: c_int, mut rest: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A write beyond the limit of a file's size is an error, not the end of the process.
+/// Writes with SIGXFSZ blocked: a write beyond the limit of a file's size is an error, not the end of the process.
 fn write_quietly(file: c_int, bytes: &[u8]) -> isize {
     // SAFETY: the sets are ours, the slice is valid for its length; the mask is put back as it was.
     unsafe {
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
     }
 
-    /// As after a block of which only a part fitted onto the disk.
+    /// Like after a block that only partly fitted onto the disk.
     #[test]
     fn a_stream_that_cannot_be_written_says_why() {
         let path = scratch_file("full");

@@ -1,4 +1,4 @@
-//! Point-to-point calls. Positions of arguments are those of the C functions; Fortran's are the same.
+//! Point-to-point calls. Positions of arguments are those of the C functions, and the same in Fortran.
 
 use crate::abi::abi;
 use crate::clock;
@@ -22,18 +22,18 @@ pub fn send<W: Words>(site: Site<W>) -> c_int {
     })
 }
 
-/// What an envelope's count and datatype say.
+/// What the count and datatype of an envelope mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// What is sent.
     Out,
-    /// The room for what is received.
+    /// The size of the receive buffer.
     Room,
-    /// Nothing that matters: the status says what came.
+    /// Not used: the status tells what was received.
     Told,
 }
 
-/// Fills in what an envelope says. A call that failed may have any arguments, and its datatype is not asked.
+/// Records the fields of an envelope. A call that failed may have any arguments, so its datatype is not queried.
 #[inline(always)]
 fn message<W: Words>(
     scratch: &mut Scratch,
@@ -54,14 +54,14 @@ fn message<W: Words>(
     }
 }
 
-/// A receive that failed because the message was longer than its room has taken it nevertheless.
+/// Notes that a receive took its message although it failed because the message was longer than its buffer.
 fn tell_cut(scratch: &mut Scratch, seen: &Seen) {
     if !good(seen) && arrived(seen) {
         scratch.attributes.found();
     }
 }
 
-/// What a receive that has returned has received, by its status at argument `status`. One that was cut has filled its room.
+/// The bytes received, according to the status at argument `status`. A truncated message has filled its buffer.
 #[inline(always)]
 fn received<W: Words>(site: &Site<W>, seen: &Seen, status: usize, [count, datatype]: [usize; 2]) -> u64 {
     let told = if good(seen) { site.status(status, 0).bytes() } else { None };
@@ -160,7 +160,7 @@ pub fn improbe<W: Words>(site: Site<W>) -> c_int {
     look(site, Some(3), Some(4))
 }
 
-/// Looks for a message; the status is the last argument.
+/// Probes for a message; the status is the last argument.
 fn look<W: Words>(mut site: Site<W>, flag: Option<usize>, message: Option<usize>) -> c_int {
     let Some(mut guard) = recorded() else { return site.invoke() };
     site.with_statuses(W::LAST, Wanted::One, |site| {
@@ -181,7 +181,7 @@ fn look<W: Words>(mut site: Site<W>, flag: Option<usize>, message: Option<usize>
         if flag.is_some() {
             scratch.attributes.found();
         }
-        // Status and message are set where a message was found.
+        // Status and message are set if a message was found.
         scratch.attributes.matched(attribute::MATCHED, site.status(W::LAST, 0).matched());
         if let Some(message) = message {
             let handle = site.handle_behind(Kind::Message, message);
@@ -192,7 +192,7 @@ fn look<W: Words>(mut site: Site<W>, flag: Option<usize>, message: Option<usize>
     })
 }
 
-/// Numbers a message that a probe keeps.
+/// Assigns a number to a message that a probe keeps.
 fn keep(handle: crate::abi::Handle) -> u32 {
     process::with(|process| {
         let number = process.next_message;
@@ -204,7 +204,7 @@ fn keep(handle: crate::abi::Handle) -> u32 {
 
 /// (buffer, count, datatype, message, status or request)
 pub fn mrecv<W: Words>(mut site: Site<W>) -> c_int {
-    // Taken out before: another thread may get its handle before this call is back.
+    // Removed before the call: another thread may get its handle before this call returns.
     let handle = site.first_handle(Kind::Message, 3);
     let message = process::with(|process| process.messages.remove(&handle));
     let waits = !site.function().makes_request();
@@ -218,7 +218,7 @@ pub fn mrecv<W: Words>(mut site: Site<W>) -> c_int {
                 seen.peer = special::NOBODY;
             } else if let Some(kept) = message {
                 scratch.attributes.number(attribute::MESSAGE, u64::from(kept.number));
-                // A probe and its receive are recorded both or not at all.
+                // A probe and its receive are either both recorded or neither.
                 scratch.recorded = Some(kept.recorded);
                 if !arrived(seen) {
                     process::with(|process| process.messages.insert(handle, kept));

@@ -1,12 +1,13 @@
 //! MPI_Pcontrol(0) pauses the recording of the process, a positive level resumes it.
 //!
-//! The tables of the process go on: communicators, windows and requests are known whenever they were made. While paused, only
-//! what the rest of the trace refers to is recorded, so that every request in it is made and completed there:
-//! - what makes or frees communicators and windows, and what prepares persistent requests;
-//! - what completes, cancels or frees a request that was made before;
+//! The tables of the process stay up to date: communicators, windows and requests are known
+//! whenever they were made. During a pause, only what the rest of the trace refers to is recorded,
+//! so that every request in it is made and completed there:
+//! - calls that make or free communicators and windows, and that prepare persistent requests;
+//! - calls that complete, cancel or free a request made before;
 //! - a receive whose matching probe was recorded.
 //!
-//! What was begun while paused is left out of the lists of calls that complete it later.
+//! Operations begun during a pause are left out of the lists of calls that complete them later.
 
 use crate::note::is_persistent;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +20,12 @@ pub fn is_paused() -> bool {
     PAUSED.load(Ordering::Relaxed)
 }
 
-/// Pauses or resumes; gives whether it was paused.
+/// Pauses or resumes; returns whether it was paused before.
 pub fn set(paused: bool) -> bool {
     PAUSED.swap(paused, Ordering::Relaxed)
 }
 
-/// Whether calls of a function are recorded also while paused.
+/// Whether calls of a function are recorded even during a pause.
 pub fn is_kept(function: Function) -> bool {
     let windows = matches!(
         function,

@@ -1,4 +1,4 @@
-//! What the process remembers: communicators, requests, windows, messages, and whether it is being recorded.
+//! The tables of the process: communicators, requests, windows, messages, and whether it is being recorded.
 
 use crate::abi::{Handle, UNDEFINED, abi};
 use crate::requests::{ByHandle, Requests};
@@ -17,10 +17,10 @@ pub struct Comm {
     /// Its number on this rank.
     pub local: u32,
     pub rank: u32,
-    /// Of the group that peers are counted in: the other one, between two groups.
+    /// The size of the group in which peers are counted: on an intercommunicator, the other one.
     pub size: u32,
     pub own_size: u32,
-    /// Whether it connects two groups.
+    /// Whether it is an intercommunicator.
     pub between: bool,
 }
 
@@ -28,7 +28,7 @@ impl Comm {
     pub const NONE: Comm = Comm { local: local_comm::NONE, rank: 0, size: 0, own_size: 0, between: false };
 }
 
-/// A window and the communicator it was made on.
+/// A window and the communicator it was created on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     pub number: u32,
@@ -39,7 +39,7 @@ pub struct Window {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kept {
     pub number: u32,
-    /// Whether the trace has the probe.
+    /// Whether the probe is in the trace.
     pub recorded: bool,
 }
 
@@ -53,49 +53,49 @@ pub struct Process {
     pub next_message: u32,
     comms: ByHandle<Comm>,
     next_comm: u32,
-    /// What was seen and not understood.
+    /// Calls that were seen but not understood.
     pub unknown: BTreeMap<String, u64>,
 }
 
-/// The tables and their lock, which is only taken where threads may call at the same time.
+/// The tables and their lock, which is only taken if threads may call concurrently.
 struct Tables {
     lock: Mutex<()>,
     process: UnsafeCell<Option<Process>>,
 }
 
-// SAFETY: the tables are reached through `with` and `take_unknown` alone. There, either the lock is held, or MPI was
-// initialised below MPI_THREAD_MULTIPLE, where the program promises that its calls come one after the other.
+// SAFETY: the tables are reached only through `with` and `take_unknown`. There, either the lock is held, or
+// MPI was initialised below MPI_THREAD_MULTIPLE, where the program promises that its calls do not overlap.
 unsafe impl Sync for Tables {}
 
 static TABLES: Tables = Tables { lock: Mutex::new(()), process: UnsafeCell::new(None) };
 
 static CONCURRENT: AtomicBool = AtomicBool::new(true);
 
-/// Threads call one after the other from now on: the program has promised it.
+/// Stops taking the lock: the program has promised that its threads do not call concurrently.
 pub fn calls_come_one_by_one() {
     CONCURRENT.store(false, Ordering::Release);
 }
 
-/// Whether threads may call at the same time.
+/// Whether threads may call concurrently.
 #[inline(always)]
 fn is_concurrent() -> bool {
     CONCURRENT.load(Ordering::Relaxed)
 }
 
-/// Goes up whenever a communicator comes or goes: what threads remember of them is old then.
+/// Incremented whenever a communicator is made or freed, which invalidates what threads have cached.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Ticks in a second.
+/// Ticks per second.
 static RATE: AtomicU64 = AtomicU64::new(1_000_000_000);
 
-/// Where the recording is.
+/// The state of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Phase {
-    /// MPI is not there yet.
+    /// MPI is not initialised yet.
     Before = 0,
     Recording = 1,
-    /// The trace is closed, or none was asked for.
+    /// The trace is closed, or none was requested.
     Over = 2,
 }
 
@@ -127,11 +127,11 @@ pub fn generation() -> u32 {
     GENERATION.load(Ordering::Acquire)
 }
 
-/// Works on the tables of the process.
+/// Accesses the tables of the process.
 #[inline]
 pub fn with<R>(work: impl FnOnce(&mut Process) -> R) -> R {
     let _lock = is_concurrent().then(|| TABLES.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-    // SAFETY: nobody else is here, see `Tables`; `work` never comes back here.
+    // SAFETY: there is no other access, see `Tables`; `work` never calls this function.
     let process = unsafe { &mut *TABLES.process.get() };
     work(process.get_or_insert_with(Process::default))
 }
@@ -142,16 +142,16 @@ pub fn not_understood(what: String) {
     with(|process| *process.unknown.entry(what).or_default() += 1);
 }
 
-/// What was not understood; nothing if the tables are in use, as they may be when a signal ends the process.
+/// Takes what was not understood; empty if the tables are in use, as they may be when a signal ends the process.
 pub fn take_unknown() -> BTreeMap<String, u64> {
     let Ok(_lock) = TABLES.lock.try_lock() else { return BTreeMap::new() };
-    // SAFETY: the recording is over, so that only a call that was interrupted could be at the tables; it is at another
-    // part of them, since what is not understood is noted in one step.
+    // SAFETY: the recording is over, so only an interrupted call could be using the tables; it uses
+    // another part of them, since what is not understood is noted in one step.
     let process = unsafe { &mut *TABLES.process.get() };
     process.as_mut().map(|process| std::mem::take(&mut process.unknown)).unwrap_or_default()
 }
 
-/// The communicators every process has.
+/// Registers the communicators that every process has.
 pub fn know_world(rank: u32, size: u32) {
     with(|process| {
         let known = |local, rank, size| Comm { local, rank, size, own_size: size, between: false };
@@ -161,7 +161,7 @@ pub fn know_world(rank: u32, size: u32) {
     });
 }
 
-/// The communicator behind a handle. One that was never seen is described with the call that brings it up.
+/// The communicator of a handle. One that was never seen is described with the call that uses it first.
 pub fn comm(handle: Handle, attributes: &mut Attributes) -> Comm {
     if handle == abi().comm_null {
         return Comm::NONE;
@@ -170,12 +170,12 @@ pub fn comm(handle: Handle, attributes: &mut Attributes) -> Comm {
     known.unwrap_or_else(|| know(handle, attributes))
 }
 
-/// Gives a new communicator its number and describes it with the call that is being recorded.
+/// Assigns a number to a new communicator and describes it with the current call.
 pub fn know(handle: Handle, attributes: &mut Attributes) -> Comm {
     know_like(handle, handle, attributes)
 }
 
-/// The same for one that is like another, without asking it anything.
+/// Like [`know`], for a communicator that is like `model` and must not be queried itself.
 pub fn know_like(model: Handle, handle: Handle, attributes: &mut Attributes) -> Comm {
     let (members, remote, rank) = groups(model);
     let neighbors = if remote.is_empty() { topology::neighbors(model) } else { None };
@@ -198,14 +198,14 @@ pub fn remember(handle: Handle, comm: Comm) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// Forgets a communicator: its handle may be used again.
+/// Forgets a communicator: its handle may be reused.
 pub fn forget(handle: Handle) -> Option<Comm> {
     let known = with(|process| process.comms.remove(&handle));
     GENERATION.fetch_add(1, Ordering::Release);
     known
 }
 
-/// World ranks of the members, of the other side if there is one, and this process's own rank in it.
+/// World ranks of the members and of the remote group, if there is one, and this process's rank.
 fn groups(handle: Handle) -> (Vec<u32>, Vec<u32>, u32) {
     let (mut rank, mut between) = (0i32, 0i32);
     pmpi!(Comm_rank(handle, &raw mut rank));
@@ -221,7 +221,7 @@ fn groups(handle: Handle) -> (Vec<u32>, Vec<u32>, u32) {
     (members, remote, rank.max(0) as u32)
 }
 
-/// The world ranks of a group, which is given back.
+/// The world ranks of a group, which is freed.
 fn world_ranks(group: Handle) -> Vec<u32> {
     let group = abi().handle(group);
     let mut size = 0i32;

@@ -17,19 +17,19 @@ use straggler_trace::format::save::put_usage;
 use straggler_trace::format::write::Pairs;
 use straggler_trace::format::{end as end_keys, head};
 
-/// Where streams go; nothing is recorded without it.
+/// The folder for streams; nothing is recorded without it.
 const FOLDER: &str = "STRAGGLER_TRACE_DIR";
 
-/// Set where arguments of the program are not to be recorded.
+/// Set if the arguments of the program must not be recorded.
 const NO_COMMAND_LINE: &str = "STRAGGLER_NO_COMMAND_LINE";
 
-/// Set where it is to be recorded from where the program calls.
+/// Set if call sites are to be recorded.
 const CALL_SITES: &str = "STRAGGLER_CALL_SITES";
 
-/// The library's own communicator; 0 when there is none.
+/// The tracer's own communicator; 0 if there is none.
 static COMM: AtomicUsize = AtomicUsize::new(0);
 
-/// Begins when MPI has been initialised, by a call that all ranks make.
+/// Begins the recording once MPI has been initialised by a call that all ranks make.
 pub fn begin() {
     let Some(folder) = prepared() else { return };
     let (rank, size) = rank_and_size();
@@ -54,7 +54,7 @@ pub fn begin() {
     }
 }
 
-/// Begins in the middle, where the initialisation was not seen: without a word to other ranks.
+/// Begins late, if the initialisation was not seen, without any communication with other ranks.
 #[cold]
 pub fn begin_late() {
     let mut initialised = 0i32;
@@ -71,7 +71,7 @@ pub fn begin_late() {
     open(free, rank, size, &[], &folder);
 }
 
-/// Whether there is something to do: once, and only where a folder was named.
+/// Prepares the recording once, if a folder was given. Returns the folder.
 fn prepared() -> Option<PathBuf> {
     static ONCE: Mutex<bool> = Mutex::new(false);
     let mut done = ONCE.lock().ok()?;
@@ -104,7 +104,7 @@ fn random() -> [u8; 16] {
     bytes
 }
 
-/// Makes rank 0's stream, which claims the folder for this run: a command may start MPI more than once.
+/// Creates rank 0's stream, which claims the folder for this run: a command may start MPI more than once.
 fn claim(folder: &Path, number: &mut u64) -> Option<c_int> {
     let _ = std::fs::create_dir_all(folder);
     if let Ok(file) = output::create(&folder.join(file_name(0))) {
@@ -126,7 +126,7 @@ fn folder_of(folder: &Path, number: u64) -> PathBuf {
 
 fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
     let Some(file) = file else {
-        // A stderr that cannot be written must not end the program.
+        // A stderr that cannot be written to must not end the program.
         let _ = writeln!(
             std::io::stderr(),
             "straggler: rank {rank} is not recorded: cannot create a stream in {}",
@@ -174,8 +174,8 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
-/// The program with its arguments, as the kernel has them: each ends with a zero. Without arguments also without the folder
-/// it lies in.
+/// The program with its arguments, which the kernel separates by zeros. Without arguments, the
+/// folder of the program is left out too.
 fn program(command_line: &str, without_arguments: bool) -> String {
     if without_arguments {
         let path = command_line.split('\0').next().unwrap_or_default();
@@ -184,7 +184,7 @@ fn program(command_line: &str, without_arguments: bool) -> String {
     command_line.trim_end_matches('\0').replace('\0', " ")
 }
 
-/// The MPI library's own name, its first line.
+/// The first line of the MPI library's version text.
 fn library() -> String {
     let (mut text, mut length) = (vec![0u8; 1 << 15], 0i32);
     pmpi!(Get_library_version(text.as_mut_ptr(), &raw mut length));
@@ -208,7 +208,7 @@ fn cores() -> Vec<u64> {
     }
 }
 
-/// The exchange at the end, inside of MPI_Finalize.
+/// The exchange of times at the end, inside MPI_Finalize.
 pub fn part() {
     let comm = COMM.swap(0, Ordering::Relaxed);
     if comm == 0 {
@@ -223,7 +223,7 @@ pub fn part() {
     }
 }
 
-/// Writes what is left and closes the stream.
+/// Writes the rest and closes the stream.
 pub fn finish(how: Ending) {
     if process::phase() != Phase::Recording || !output::is_free() {
         return;
@@ -234,7 +234,7 @@ pub fn finish(how: Ending) {
         Ending::Finalized => 0,
         Ending::Exited => 1,
         Ending::Aborted => 2,
-        // Such a stream has its end already.
+        // Such a stream already has its end.
         Ending::Unwritable(_) => return output::end(),
     };
     let unknown = process::take_unknown();
@@ -248,7 +248,7 @@ pub fn finish(how: Ending) {
     output::end();
 }
 
-/// When the process ends without MPI_Finalize, what was recorded is still written.
+/// Writes what was recorded if the process ends without MPI_Finalize.
 extern "C" fn at_exit() {
     finish(Ending::Exited);
 }

@@ -1,14 +1,14 @@
-//! Which requests are open: from the library's handles to numbers of our own.
+//! The open requests: maps the library's handles to our own numbers.
 //!
-//! A handle is not unique: a library may hand out one for several operations that are over already, so each has
-//! its numbers in order of creation.
+//! A handle is not unique: a library may return the same one for several operations that are
+//! already complete. So each handle has a list of requests, in order of creation.
 
 use crate::abi::Handle;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use straggler_trace::RequestId;
 
-/// Spreads handles, which are addresses or small integers.
+/// A hasher that spreads handles, which are addresses or small integers.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spread(u64);
 
@@ -31,28 +31,28 @@ pub type ByHandle<T> = HashMap<Handle, T, BuildHasherDefault<Spread>>;
 /// One open request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Open {
-    /// Its number; of a persistent request that runs, that of this run.
+    /// Its number; for an active persistent request, that of the current start.
     pub number: RequestId,
     /// The number of the persistent request itself.
     pub persistent: Option<RequestId>,
-    /// Of a persistent request: it has been started and not completed.
+    /// Whether a persistent request has been started and not completed.
     pub active: bool,
-    /// The source or the tag is open: the status tells who it was.
+    /// Whether source or tag is a wildcard, so that the status tells who sent.
     pub wildcard: bool,
-    /// The program has asked to cancel it.
+    /// Whether the program has asked to cancel it.
     pub cancelled: bool,
-    /// A status has said that it was.
+    /// Whether an MPI_Status has reported that it was cancelled.
     pub was_cancelled: bool,
-    /// A call waits for it or tests it.
+    /// Whether a call is waiting for it or testing it.
     pub in_use: bool,
-    /// Whether the trace has the call that began it: not while recording is paused.
+    /// Whether the call that began it is in the trace; not if recording was paused.
     pub recorded: bool,
-    /// The bytes that a receive has room for, or [`Open::NO_ROOM`].
+    /// The buffer size of a receive in bytes, or [`Open::NO_ROOM`].
     pub room: u64,
 }
 
 impl Open {
-    /// It receives no message.
+    /// It does not receive a message.
     pub const NO_ROOM: u64 = u64::MAX;
 
     pub fn new(number: RequestId) -> Open {
@@ -78,15 +78,15 @@ impl Open {
 #[derive(Debug, Default)]
 struct SameHandle {
     open: VecDeque<Open>,
-    /// So many at the front are in use, at least.
+    /// At least this many at the front are in use.
     in_use: usize,
 }
 
-/// Where the requests of a handle are kept, for as long as one of them is open.
+/// Where the requests of a handle are stored, as long as one of them is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
 
-/// The number of handles without open requests that are kept, to avoid allocations.
+/// How many handles without open requests are kept, to avoid allocations.
 const KEPT: usize = 4096;
 
 /// All open requests of the process.
@@ -94,13 +94,13 @@ const KEPT: usize = 4096;
 pub struct Requests {
     by_handle: ByHandle<u32>,
     places: Vec<SameHandle>,
-    /// Places that no handle has.
+    /// Places that belong to no handle.
     free: Vec<u32>,
     next: RequestId,
 }
 
 impl Requests {
-    /// Numbers for `count` new requests.
+    /// Reserves numbers for `count` new requests.
     pub fn number(&mut self, count: u32) -> RequestId {
         let first = self.next;
         self.next = first.wrapping_add(count);
@@ -123,16 +123,17 @@ impl Requests {
         self.by_handle.get(&handle).map(|&place| Slot(place))
     }
 
-    /// The first request behind a handle that no call is waiting for or testing.
+    /// The first request of a handle that no call is waiting for or testing.
     pub fn find(&mut self, handle: Handle) -> Option<&mut Open> {
         let Slot(place) = self.place(handle)?;
         let same = &mut self.places[place as usize];
         same.open.iter_mut().skip(same.in_use).find(|open| !open.in_use)
     }
 
-    /// The same, for a call that waits for it or tests it: until the call is over, it is nobody else's. A library may hand
-    /// out the handle again, to another thread, before the call that completed it has returned here. A persistent request
-    /// that does not run is left where it is.
+    /// Like [`Requests::find`], for a call that waits for the request or tests it: until the call
+    /// is over, no other call gets it. A library may return the same handle again, to another
+    /// thread, before the call that completed the request has returned here. An inactive persistent
+    /// request is left where it is.
     #[inline]
     pub fn take(&mut self, handle: Handle) -> Option<(Slot, Open)> {
         let place = self.place(handle)?;
@@ -156,7 +157,7 @@ impl Requests {
         Some((same, nth))
     }
 
-    /// The call is over and the request is not, or it is a persistent one.
+    /// Ends the use of a request that is not complete, or that is persistent.
     pub fn give_back(&mut self, place: Slot, number: RequestId, still_active: bool) {
         if let Some((same, nth)) = self.by_number(place, number) {
             same.open[nth].in_use = false;
@@ -165,7 +166,7 @@ impl Requests {
         }
     }
 
-    /// Forgets a request that is over.
+    /// Forgets a completed request.
     #[inline]
     pub fn remove(&mut self, place: Slot, handle: Handle, number: RequestId) {
         let Some((same, nth)) = self.by_number(place, number) else { return };
@@ -175,14 +176,14 @@ impl Requests {
             same.open.remove(nth);
         }
         same.in_use -= usize::from(nth < same.in_use);
-        // Libraries use handles again: its place is kept, unless there are very many.
+        // Libraries reuse handles: its place is kept, unless there are very many.
         if same.open.is_empty() && self.by_handle.len() > KEPT {
             self.by_handle.remove(&handle);
             self.free.push(place.0);
         }
     }
 
-    /// Forgets the first request behind a handle that is nobody's.
+    /// Forgets a request of a handle, by its number.
     pub fn remove_found(&mut self, handle: Handle, number: RequestId) {
         if let Some(place) = self.place(handle) {
             self.remove(place, handle, number);
@@ -229,7 +230,7 @@ mod tests {
         assert!(requests.find(7).is_some_and(|open| !open.active));
     }
 
-    /// Against a list of what is open, with handles that come again and more of them than are remembered.
+    /// Compared with a list of open requests, with recurring handles and more of them than are kept.
     #[test]
     fn places_are_used_again() {
         let (mut requests, mut expected) =

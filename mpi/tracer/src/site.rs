@@ -1,8 +1,9 @@
-//! A call as it comes in: its arguments in machine words, and the real function behind it.
+//! An intercepted call: its arguments in machine words, and the real function behind it.
 //!
-//! [`Site::new`] and [`Site::large`] are the border: whoever makes a site promises that its words are the arguments of a
-//! call that the MPI standard allows. The words are private, and everything else about a call follows from that promise:
-//! running it, reading an argument (`reading.rs`), giving it a status of ours (`statuses.rs`).
+//! [`Site::new`] and [`Site::large`] are the boundary: their caller promises that the words are the
+//! arguments of a call that the MPI standard allows. The words are private, and everything else
+//! about a call rests on that promise: running it, reading an argument (`reading.rs`), giving it a
+//! status of ours (`statuses.rs`).
 
 mod reading;
 mod statuses;
@@ -18,15 +19,15 @@ use libc::{c_int, c_void};
 use std::marker::PhantomData;
 use straggler_trace::Function;
 
-/// What is returned where the library does not have the function at all: some error, as the call did nothing.
+/// Returned if the library does not have the function at all: some error, since the call did nothing.
 const NO_SUCH_FUNCTION: c_int = 16;
 
-/// How many arguments a call has, and how they are passed. Routines are written for any.
+/// How many arguments a call has, and how they are passed. Routines are generic over it.
 pub trait Words {
     type Language: Language;
     type Array: Invoke + Copy + AsRef<[usize]> + AsMut<[usize]>;
     const COUNT: usize;
-    /// The place of the last argument.
+    /// The position of the last argument.
     const LAST: usize;
 }
 
@@ -48,22 +49,23 @@ pub struct Site<W: Words> {
     function: Function,
     real: Option<*mut c_void>,
     args: W::Array,
-    /// Fortran's last argument, where the return code goes; may be null.
+    /// The address of Fortran's last argument, for the return code; may be null.
     error: usize,
-    /// `real` takes small counts, the arguments are large ones.
+    /// Whether `real` takes small counts while the arguments have large ones.
     narrow: bool,
-    /// Where the call returns to; 0 where that is not known.
+    /// The return address of the call; 0 if unknown.
     caller: usize,
 }
 
 impl<W: Words> Site<W> {
     /// # Safety
-    /// - `args` are what a program passed in a call of `function` in the language of `W`, which is still going on: words,
-    ///   each of which is what the standard says of the argument at its place. `error` is 0 in C; in Fortran it is the
-    ///   return code's address, or 0.
+    /// - `args` are the words that a program passed in a call of `function` in the language of `W`,
+    ///   which has not returned: each is what the standard says about the argument at its position.
+    ///   `error` is 0 in C; in Fortran it is the address of the return code, or 0.
     /// - `real` is the MPI library's function of that name and language.
-    /// - The routine that gets the site reads each place as what the standard has there: inputs at any time, outputs
-    ///   after the call has filled them. `table.rs` gives each function its routine, and each routine lists its places.
+    /// - The routine that gets the site reads each position as what the standard has there: inputs
+    ///   at any time, outputs after the call has set them. `table.rs` gives each function its
+    ///   routine, and each routine lists its positions.
     #[inline(always)]
     pub unsafe fn new(
         function: Function,
@@ -75,7 +77,7 @@ impl<W: Words> Site<W> {
         Site { function, real: real.get(), args, error, narrow: false, caller }
     }
 
-    /// A call with large counts, of `small` where the library has no `real`.
+    /// A call with large counts, which goes to `small` if the library has no `real`.
     ///
     /// # Safety
     /// As for [`Site::new`]; `small` is the function of the same name without `_c`.
@@ -97,7 +99,7 @@ impl<W: Words> Site<W> {
         self.function
     }
 
-    /// What is known of the call when it is over.
+    /// What is known about the call after it returned.
     #[inline(always)]
     pub fn seen(&self, enter: u64, exit: u64, code: c_int) -> Seen {
         Seen { caller: self.caller, ..Seen::new(self.function, enter, exit, code) }
@@ -108,13 +110,13 @@ impl<W: Words> Site<W> {
         self.real.is_some()
     }
 
-    /// The argument at a place.
+    /// The argument at a position.
     #[inline(always)]
     fn word(&self, at: usize) -> usize {
         self.args.as_ref()[at]
     }
 
-    /// Runs the call: the real function gets the arguments as they are now.
+    /// Runs the call: the real function gets the current arguments.
     #[inline(always)]
     pub fn invoke(&self) -> c_int {
         let Some(real) = self.real else {
@@ -133,22 +135,23 @@ impl<W: Words> Site<W> {
         }
     }
 
-    /// The same for a Fortran subroutine that may have strings: their hidden lengths come behind the arguments.
+    /// Like [`Site::invoke`], for a Fortran subroutine that may have strings: their hidden lengths
+    /// follow the arguments.
     #[inline(always)]
     pub fn invoke_strings(&self, lengths: [usize; 2]) -> c_int {
         let Some(real) = self.real else { return NO_SUCH_FUNCTION };
-        // SAFETY: `real` is the subroutine these arguments were passed to (`new`); it does not look at lengths that it
-        // does not have.
+        // SAFETY: `real` is the subroutine these arguments were passed to (`new`); it does not read
+        // lengths that it does not have.
         self.with_error(|error| unsafe { self.args.invoke_strings(real, error, lengths) })
     }
 
-    /// Runs a Fortran call. Where the program does not want the return code, the record does.
+    /// Runs a Fortran call. If the program does not want the return code, the record still needs it.
     #[inline(always)]
     fn with_error(&self, run: impl FnOnce(usize)) -> c_int {
         let mut own: c_int = 0;
         let error = if self.error == 0 { &raw mut own as usize } else { self.error };
         run(error);
-        // SAFETY: `own`, or the integer that the program wants the return code in (`new`).
+        // SAFETY: `own`, or the integer in which the program wants the return code (`new`).
         unsafe { (error as *const c_int).read() }
     }
 
@@ -170,13 +173,13 @@ impl<W: Words> Site<W> {
 /// `error` is null or points to an integer.
 unsafe fn tell_error(error: usize, code: c_int) {
     if error != 0 {
-        // SAFETY: not null, so that it points to an integer.
+        // SAFETY: not null, so it points to an integer.
         unsafe { (error as *mut c_int).write(code) };
     }
 }
 
-/// Calling a function through a pointer, with all arguments as machine words. On the platforms MPI runs on, integers and
-/// pointers both take a register or a slot of the stack, so that a word stands for either.
+/// Calls a function through a pointer, with all arguments as machine words. On the platforms MPI runs
+/// on, integers and pointers both take a register or a stack slot, so a word can stand for either.
 pub trait Invoke {
     /// # Safety
     /// `at` is a function with this many arguments that returns an integer.
@@ -184,7 +187,7 @@ pub trait Invoke {
     /// # Safety
     /// `at` is a Fortran subroutine with this many arguments, and one for the return code.
     unsafe fn invoke_fortran(&self, at: *mut c_void, error: usize);
-    /// The same with room for the hidden lengths of two strings.
+    /// Like `invoke_fortran`, with the hidden lengths of two strings.
     ///
     /// # Safety
     /// As above.
@@ -218,7 +221,7 @@ macro_rules! invoke {
             }
             #[inline(always)]
             unsafe fn invoke_strings(&self, at: *mut c_void, error: usize, lengths: [usize; 2]) {
-                // SAFETY: `at` is a subroutine with these arguments; it does not look at words behind its own.
+                // SAFETY: `at` is a subroutine with these arguments; it does not read words after its own.
                 unsafe {
                     let call: unsafe extern "C" fn($(word!($place),)* usize, usize, usize) = std::mem::transmute(at);
                     call($(self[$place],)* error, lengths[0], lengths[1]);
@@ -245,18 +248,19 @@ invoke! {
     13: 0 1 2 3 4 5 6 7 8 9 10 11 12;
 }
 
-/// Calls a function of the library itself, past all recording. Gives its return code, or none if it is not there.
+/// Calls a function of the library itself, bypassing the recording. Returns its return code, or
+/// `None` if it does not exist.
 macro_rules! pmpi {
     ($name:ident($($arg:expr),* $(,)?)) => {{
         static REAL: $crate::symbols::Symbol =
             $crate::symbols::Symbol::new($crate::site::c_string(concat!("PMPI_", stringify!($name), "\0")));
-        // SAFETY: the arguments are those the standard gives the function.
+        // SAFETY: the arguments are those that the standard specifies for the function.
         REAL.get().map(|real| unsafe { $crate::site::Invoke::invoke(&[$($arg as usize),*], real) })
     }};
 }
 pub(crate) use pmpi;
 
-/// A name as C writes it; the text ends with a zero.
+/// Converts a text that ends with a zero to a C string.
 pub const fn c_string(text: &'static str) -> &'static std::ffi::CStr {
     match std::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

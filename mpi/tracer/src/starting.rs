@@ -1,4 +1,4 @@
-//! Requests that are started, asked for their status, cancelled or given up.
+//! Requests that are started, queried, cancelled or freed.
 
 use crate::abi::Handle;
 use crate::clock;
@@ -19,13 +19,13 @@ pub fn startall<W: Words>(site: Site<W>) -> c_int {
     begin(site, Length::Argument(0), 1)
 }
 
-/// Persistent requests begin: each gets a number for this run.
+/// Starts persistent requests: each gets a number for this start.
 fn begin<W: Words>(site: Site<W>, length: Length, requests: usize) -> c_int {
     call(&site, |scratch, seen| {
         if !good(seen) {
             return;
         }
-        // A call that has succeeded leaves the handles of persistent requests as they were.
+        // A call that succeeded leaves the handles of persistent requests unchanged.
         let handles = site.handles(Kind::Request, requests, length);
         let recorded = !pausing::is_paused();
         let first = process::with(|process| {
@@ -52,7 +52,8 @@ fn begin<W: Words>(site: Site<W>, length: Length, requests: usize) -> c_int {
     })
 }
 
-/// (request, flag, status): the request stays. Of one that was to be cancelled, the status says whether it was.
+/// (request, flag, status): the request stays. For a request that was to be cancelled, the status
+/// tells whether it was.
 pub fn get_status<W: Words>(mut site: Site<W>) -> c_int {
     let handle = site.handle(Kind::Request, 0);
     let Some(mut guard) = recorded() else { return site.invoke() };

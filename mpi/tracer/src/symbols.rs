@@ -1,4 +1,4 @@
-//! Finding the real functions of the MPI library, whichever it is and however it came into the process.
+//! Finds the real functions of the MPI library, whichever it is and however it was loaded.
 
 use libc::{RTLD_LAZY, RTLD_NEXT, RTLD_NOLOAD, c_char, c_int, c_void, dl_phdr_info};
 use std::ffi::{CStr, CString};
@@ -15,7 +15,7 @@ impl Symbol {
         Symbol { name, at: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Where it is, if it is there.
+    /// The address of the symbol, if it exists.
     #[inline(always)]
     pub fn get(&self) -> Option<*mut c_void> {
         let at = self.at.load(Ordering::Relaxed);
@@ -25,7 +25,7 @@ impl Symbol {
     #[cold]
     fn look(&self) -> Option<*mut c_void> {
         let found = find(self.name);
-        // A library may still be loaded later, as interpreters do; only what is found stays.
+        // A library may still be loaded later, as interpreters do, so only a symbol that was found is cached.
         if let Some(found) = found {
             self.at.store(found, Ordering::Relaxed);
         }
@@ -33,10 +33,10 @@ impl Symbol {
     }
 }
 
-/// The symbol behind this library: in what the program is linked with, or else in anything that was loaded since
-/// (an interpreter's module brings its MPI library along, out of sight of the rest).
+/// Finds a symbol after this library: in what the program is linked with, or else in anything
+/// loaded since (an interpreter's module loads its MPI library privately).
 pub fn find(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the name ends with a zero; dlsym has no other demands.
+    // SAFETY: the name ends with a zero; dlsym has no other requirements.
     let next = unsafe { libc::dlsym(RTLD_NEXT, name.as_ptr()) };
     if !next.is_null() {
         return Some(next);
@@ -44,14 +44,14 @@ pub fn find(name: &CStr) -> Option<*mut c_void> {
     loaded_libraries().iter().find_map(|library| in_library(library, name))
 }
 
-/// A variable of the library. A program that names it may have its own copy, which is the one in use then.
+/// Finds a variable of the library. A program that refers to it may have its own copy, which is then the one in use.
 pub fn find_variable(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends with a zero.
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if first.is_null() { find(name) } else { Some(first) }
 }
 
-/// The file that holds an address.
+/// The file that contains an address.
 pub fn file_of(address: *const c_void) -> Option<String> {
     // SAFETY: dladdr fills the structure or returns 0; names it gives live as long as the library.
     unsafe {
@@ -64,7 +64,7 @@ pub fn file_of(address: *const c_void) -> Option<String> {
 }
 
 fn in_library(library: &CStr, name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: both are strings that end with a zero. The handle of a library that is used stays open.
+    // SAFETY: both are strings that end with a zero. The handle of a library in use stays open.
     unsafe {
         let handle = libc::dlopen(library.as_ptr(), RTLD_LAZY | RTLD_NOLOAD);
         if handle.is_null() {
@@ -81,7 +81,7 @@ fn in_library(library: &CStr, name: &CStr) -> Option<*mut c_void> {
 
 fn loaded_libraries() -> Vec<CString> {
     unsafe extern "C" fn note(info: *mut dl_phdr_info, _: usize, names: *mut c_void) -> c_int {
-        // SAFETY: the linker hands out valid entries; `names` is the vector below.
+        // SAFETY: the linker passes valid entries; `names` is the vector below.
         unsafe {
             let name: *const c_char = (*info).dlpi_name;
             if !name.is_null() && *name != 0 {

@@ -1,4 +1,4 @@
-//! Every function that is recorded: number of arguments, name, name in Fortran, and what records it.
+//! Every function that is recorded: number of arguments, name, name in Fortran, and the routine that records it.
 //!
 //! The numbers of arguments are those of the MPI standard's C functions; Fortran has one more, for the return code.
 
@@ -54,7 +54,7 @@ functions! {
     3 Parrived parrived other::arrived;
 }
 
-// Collectives, also among neighbours.
+// Collectives, including neighbourhood collectives.
 functions! {
     1 Barrier barrier collectives::barrier;
     2 Ibarrier ibarrier collectives::barrier;
@@ -181,7 +181,7 @@ functions! {
     7 Compare_and_swap compare_and_swap windows::compare_and_swap;
 }
 
-// The names of ports and commands are strings, which Fortran passes otherwise: only C is recorded in full.
+// Names of ports and commands are strings, which Fortran passes differently: only C is recorded in full.
 crate::wrap::with_arguments! { 5 c_function Comm_accept communicators::meet }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_accept comm_accept "_" }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_accept comm_accept "_f08_" }
@@ -195,7 +195,7 @@ crate::wrap::with_arguments! { 9 c_function Comm_spawn_multiple communicators::s
 crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_multiple "_" }
 crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_multiple "_f08_" }
 
-// With their times only.
+// Recorded with their times only.
 timed_functions! {
     3 Session_init session_init;
     1 Session_finalize session_finalize;

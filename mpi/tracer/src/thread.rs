@@ -5,7 +5,7 @@
 //!                                └─ record(), poll(): a turn at Calls, the block and the counted polls, which the
 //!                                   library's own thread also writes (turns.rs)
 //! ```
-//! [`Thread`] is only ever shared. A guard is the one way to its scratch, and there is one guard a thread at a time.
+//! A [`Thread`] is only ever shared. A guard is the only way to its scratch, and a thread has one guard at a time.
 
 mod calls;
 mod watch;
@@ -31,34 +31,35 @@ use straggler_trace::format::write::Attributes;
 /// The state of one thread.
 #[derive(Debug)]
 pub struct Thread {
-    /// What is recorded and not written yet.
+    /// Calls that are recorded but not written yet.
     calls: Turns<Calls>,
-    /// When it has to be written at the latest, in ticks; 0 while there is nothing.
+    /// When they must be written at the latest, in ticks; 0 if there are none.
     deadline: AtomicU64,
-    /// Only the guard of the thread that has this state opens it.
+    /// Accessed only through the guard of the thread that owns this state.
     scratch: UnsafeCell<Scratch>,
 }
 
-// SAFETY: `scratch` is reached through a guard only, which stays on the thread that has the state; everything else is made
-// to be shared. A state changes hands when its thread has ended, by the lock of `FREE`.
+// SAFETY: `scratch` is reached only through a guard, which stays on the thread that owns the state;
+// everything else is made for sharing. A state changes its owner only after the owner's thread has
+// ended, under the lock of `FREE`.
 unsafe impl Sync for Thread {}
 
-/// What is collected for the call that is being recorded, and lists that are kept to spare allocations.
+/// What is collected for the current call, and lists that are reused to avoid allocations.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub attributes: Attributes,
-    /// The requests given to the call.
+    /// The requests passed to the call.
     pub requests: Vec<RequestId>,
     pub given: Vec<Given>,
     pub statuses: Vec<u64>,
-    /// Whether the call is recorded, where that does not follow from whether recording is paused.
+    /// Whether the call is recorded, if that does not depend on whether recording is paused.
     pub recorded: Option<bool>,
-    /// The communicator last used, valid in a generation of the table.
+    /// The communicator used last, with the generation of the table in which it is valid.
     last_comm: Option<(Handle, u32, Comm)>,
 }
 
 impl Scratch {
-    /// The communicator behind a handle.
+    /// The communicator of a handle.
     #[inline]
     pub fn comm(&mut self, handle: Handle) -> Comm {
         let generation = process::generation();
@@ -73,7 +74,7 @@ impl Scratch {
         comm
     }
 
-    /// The call is recorded.
+    /// Clears the scratch after the call has been recorded.
     #[inline(always)]
     fn clear(&mut self) {
         if !self.attributes.is_empty() {
@@ -83,7 +84,7 @@ impl Scratch {
         self.recorded = None;
     }
 
-    /// Whether a call is in the trace: all of them, or what the rest refers to.
+    /// Whether a call goes into the trace: always, or during a pause if the rest refers to it.
     #[inline(always)]
     fn records(&self, seen: &Seen) -> bool {
         let refers = || !self.requests.is_empty() || self.attributes.describes_communicator();
@@ -94,11 +95,12 @@ impl Scratch {
     }
 }
 
-/// What lies in the thread's own memory; together, since finding it costs more than reading it.
+/// Thread-local data, in one place since finding it costs more than reading it.
 struct Own {
     thread: Cell<*const Thread>,
-    /// Where on the stack a recorded call was entered; 0 outside. What lies deeper is called by the library itself, not by
-    /// the program. What lies higher is a new call: the old one was left by an exception or a jump.
+    /// The stack address at which a recorded call was entered; 0 outside of calls. A deeper call is
+    /// made by the library itself, not by the program. A higher one is a new call: the old one was
+    /// left by an exception or a jump.
     inside: Cell<usize>,
 }
 
@@ -106,11 +108,11 @@ thread_local! {
     static OWN: Own = const { Own { thread: Cell::new(null()), inside: Cell::new(0) } };
 }
 
-/// Says that the thread is inside of a call until it is dropped.
+/// Marks the thread as inside a call until it is dropped.
 #[derive(Debug)]
 pub struct Entered(*const Own);
 
-/// The same, with the state of the thread.
+/// Like [`Entered`], with the state of the thread.
 #[derive(Debug)]
 pub struct Guard {
     thread: &'static Thread,
@@ -120,12 +122,12 @@ pub struct Guard {
 impl Drop for Entered {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: it holds a raw pointer, so it stays on its thread, whose memory outlives the call.
+        // SAFETY: it contains a raw pointer, so it stays on its thread, whose memory outlives the call.
         unsafe { (*self.0).inside.set(0) };
     }
 }
 
-/// Enters a call; none if this is a call inside of a call.
+/// Enters a call; `None` if the thread is already inside one.
 #[inline(always)]
 pub fn enter() -> Option<Entered> {
     let here = 0u8;
@@ -140,8 +142,8 @@ pub fn enter() -> Option<Entered> {
 }
 
 impl Entered {
-    /// Sees to it that the thread has its state before the call begins: it may be that of a thread that has ended, whose
-    /// calls then lie before this one.
+    /// Makes sure that the thread has a state before the call begins. It may be that of a thread
+    /// that has ended, whose calls then precede this one.
     #[inline(always)]
     pub fn with_state(self) -> Guard {
         // SAFETY: as in `drop`; a thread's state is never freed.
@@ -154,21 +156,22 @@ impl Entered {
 }
 
 impl Guard {
-    /// What is collected for the call.
+    /// The scratch of the current call.
     #[inline(always)]
     pub fn scratch(&mut self) -> &mut Scratch {
-        // SAFETY: there is one guard a thread at a time, since a thread enters a call once, and it is borrowed for as long
-        // as what is given here. Nobody else opens the cell.
+        // SAFETY: a thread has one guard at a time, since it enters a call once, and the guard is
+        // borrowed for as long as the returned reference. Nothing else opens the cell.
         unsafe { &mut *self.thread.scratch.get() }
     }
 
     #[inline(always)]
     fn turn(&self) -> Turn<'static, Calls> {
-        // SAFETY: only the thread that has the state has a guard of it, and each turn ends in the function that began it.
+        // SAFETY: only the thread that owns the state has a guard for it, and each turn ends in the
+        // function that began it.
         unsafe { self.thread.calls.begin() }
     }
 
-    /// Writes a call down, with the attributes and requests collected for it.
+    /// Records a call, with the attributes and requests collected for it.
     #[inline]
     pub fn record(&mut self, seen: &Seen) {
         if !self.scratch().records(seen) {
@@ -181,7 +184,7 @@ impl Guard {
         scratch.clear();
     }
 
-    /// Counts a call that found nothing.
+    /// Counts an unsuccessful poll.
     #[inline]
     pub fn poll(&mut self, seen: &Seen) {
         if pausing::is_paused() {
@@ -195,20 +198,20 @@ impl Guard {
     }
 }
 
-/// All threads there ever were. They are never freed: their calls may not be written yet.
+/// All threads that ever existed. They are never freed, since their calls may not be written yet.
 static THREADS: Mutex<Vec<&'static Thread>> = Mutex::new(Vec::new());
 
 /// The number of the next thread.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// States of threads that have ended, for others.
+/// States of threads that have ended, to be reused.
 static FREE: Mutex<Vec<&'static Thread>> = Mutex::new(Vec::new());
 
-/// The thread ends: what it recorded is written, and its state is for the next one.
+/// Called when a thread ends: writes what it recorded and releases its state for reuse.
 unsafe extern "C" fn thread_ends(state: *mut c_void) {
-    // SAFETY: the state that `first` has set for this thread; it is never freed.
+    // SAFETY: this is the state that `first` has set for this thread; it is never freed.
     let thread: &'static Thread = unsafe { &*state.cast::<Thread>() };
-    // SAFETY: the thread is inside of no call, and no other has its state yet.
+    // SAFETY: the thread is not inside a call, and no other thread has its state yet.
     let mut calls = unsafe { thread.calls.begin() };
     calls.write_out();
     drop(calls);
@@ -216,12 +219,12 @@ unsafe extern "C" fn thread_ends(state: *mut c_void) {
     FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(thread);
 }
 
-/// Asks to be told when the thread ends.
+/// Registers a callback for the end of the thread.
 fn tell_when_it_ends(state: &'static Thread) {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     let key = KEY.get_or_init(|| {
         let mut key = 0;
-        // SAFETY: the key is ours to fill.
+        // SAFETY: the key is our own variable.
         (unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0).then_some(key)
     });
     if let Some(key) = key {
@@ -234,7 +237,7 @@ fn tell_when_it_ends(state: &'static Thread) {
 fn first(own: &Own) -> &'static Thread {
     let ended = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
     let thread = ended.unwrap_or_else(made);
-    // SAFETY: no other thread has this state, and this one is at its first call.
+    // SAFETY: no other thread has this state, and this one is in its first call.
     unsafe { thread.calls.begin() }.belong_to(NEXT.fetch_add(1, Ordering::Relaxed));
     own.thread.set(thread);
     tell_when_it_ends(thread);
@@ -251,7 +254,7 @@ fn made() -> &'static Thread {
     thread
 }
 
-/// Whether more than one thread has called.
+/// Whether more than one thread has made calls.
 fn are_several() -> bool {
     NEXT.load(Ordering::Relaxed) > 1
 }

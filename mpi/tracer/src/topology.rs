@@ -24,7 +24,7 @@ pub fn neighbors(comm: Handle) -> Option<Neighbors> {
     Some(found)
 }
 
-/// In each dimension the one before and the one behind.
+/// The neighbours before and after in each dimension.
 fn grid(comm: Handle) -> Option<Neighbors> {
     let mut dimensions = 0i32;
     pmpi!(Cartdim_get(comm, &raw mut dimensions))?;

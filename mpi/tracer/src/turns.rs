@@ -1,11 +1,14 @@
-//! Whose turn it is to touch the state of a thread: its own, at every call, or somebody else's, now and then.
+//! Mutual exclusion for the state of a thread, which the thread itself accesses at every call, and
+//! other threads now and then.
 //!
-//! The thread itself must not pay for others who come every tenth of a second, so it only writes one flag and reads another,
-//! without a fence. Who comes from outside has the kernel run a fence on all processors instead (membarrier, Linux 4.14):
-//! after that, either the thread's flag is seen here, or the thread sees ours.
+//! The thread itself must not pay for others that come every tenth of a second, so it only writes
+//! one flag and reads another, without a fence. A thread from outside instead has the kernel run a
+//! fence on all processors (membarrier, Linux 4.14): after that, either it sees the thread's flag,
+//! or the thread sees its own.
 //!
-//! The state lies inside: nothing but a [`Turn`] gives a reference to it, and a turn ends when it is dropped. The folder
-//! `loom` beside this one builds this file with loom's atomics, which tries all orders in which two threads can meet.
+//! The state is private: only a [`Turn`] gives a reference to it, and a turn ends when it is
+//! dropped. The folder `loom` next to this one builds this file with loom's atomics, which tries
+//! all orders in which two threads can interleave.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -22,7 +25,7 @@ mod sync {
 
     pub struct Cell<T>(std::cell::UnsafeCell<T>);
 
-    /// A pointer to what a cell holds.
+    /// A pointer to the contents of a cell.
     pub struct Open<T>(*mut T);
 
     impl<T> Cell<T> {
@@ -52,7 +55,7 @@ mod sync {
 
     pub struct Cell<T>(loom::cell::UnsafeCell<T>);
 
-    /// While there is one, the checker takes any other for an error.
+    /// While it exists, the checker reports any other access as an error.
     pub struct Open<T>(loom::cell::MutPtr<T>);
 
     impl<T> Cell<T> {
@@ -72,35 +75,36 @@ mod sync {
     }
 }
 
-/// Whether the kernel runs fences for us. Without that every turn begins with one.
+/// Whether the kernel runs fences for us. Otherwise every turn begins with one.
 static FENCED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// Of `linux/membarrier.h`.
+/// From `linux/membarrier.h`.
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
 fn membarrier(command: libc::c_int) -> bool {
-    // SAFETY: the call touches no memory of the process.
+    // SAFETY: the call does not access memory of the process.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Asks the kernel for its help; before any thread is recorded.
+/// Registers with the kernel; must be called before any thread is recorded.
 #[cfg_attr(loom, allow(dead_code))]
 pub fn prepare() {
     FENCED.store(membarrier(REGISTER_PRIVATE_EXPEDITED), Ordering::SeqCst);
 }
 
-/// The state of one thread, for whose turn it is.
+/// The state of one thread, accessed by turns.
 pub struct Turns<T> {
-    /// The thread is at its state.
+    /// Whether the thread is accessing its state.
     busy: AtomicBool,
-    /// Somebody else is, or wants to be.
+    /// Whether another thread is accessing it, or wants to.
     wanted: AtomicBool,
     state: Cell<T>,
 }
 
-// SAFETY: the state is reached through a turn only. There is one at a time: the thread's own waits while `wanted` is set, one
-// from outside is given only where `busy` was seen unset after `wanted` was set. So threads hand the state to each other.
+// SAFETY: the state is reached only through a turn. There is one at a time: the thread's own waits
+// while `wanted` is set, and one from outside is granted only if `busy` was seen unset after
+// `wanted` was set. So threads hand the state to each other.
 unsafe impl<T: Send> Sync for Turns<T> {}
 
 impl<T> fmt::Debug for Turns<T> {
@@ -109,10 +113,10 @@ impl<T> fmt::Debug for Turns<T> {
     }
 }
 
-/// A turn: the state, until it is dropped.
+/// Access to the state until it is dropped.
 pub struct Turn<'a, T> {
     state: ManuallyDrop<Open<T>>,
-    /// What says that it is taken.
+    /// The flag that marks the state as taken.
     flag: &'a AtomicBool,
 }
 
@@ -127,7 +131,7 @@ impl<T> Deref for Turn<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: only this turn reaches the state until it is dropped, see `Turns`.
+        // SAFETY: only this turn accesses the state until it is dropped, see `Turns`.
         unsafe { &*self.state.at() }
     }
 }
@@ -135,7 +139,8 @@ impl<T> Deref for Turn<'_, T> {
 impl<T> DerefMut for Turn<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: only this turn reaches the state, see `Turns`, and it is borrowed for as long as what is given here.
+        // SAFETY: only this turn accesses the state, see `Turns`, and it is borrowed for as long as
+        // the returned reference.
         unsafe { &mut *self.state.at() }
     }
 }
@@ -143,7 +148,7 @@ impl<T> DerefMut for Turn<'_, T> {
 impl<T> Drop for Turn<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: dropped here and nowhere else; it must be gone before the flag lets others in.
+        // SAFETY: dropped only here; it must be gone before the flag lets others in.
         unsafe { ManuallyDrop::drop(&mut self.state) };
         self.flag.store(false, Ordering::Release);
     }
@@ -177,13 +182,13 @@ impl<T> Turns<T> {
         }
     }
 
-    /// Steps back until the other one is done, which is soon: it writes a block.
+    /// Waits until the other thread is done, which is soon: it writes a block.
     #[cold]
     fn wait(&self) {
         let mut yields = 0;
         while self.wanted.load(Ordering::Acquire) {
             self.busy.store(false, Ordering::Release);
-            // A thread of high priority would keep the other one from its core by yielding alone.
+            // By yielding alone, a thread of high priority could keep the other one from running.
             if yields < 100 || cfg!(loom) {
                 yield_now();
             } else {
@@ -194,7 +199,8 @@ impl<T> Turns<T> {
         }
     }
 
-    /// A turn from outside, if nobody else wants one and the thread is not at its state for `looks` looks.
+    /// Takes a turn from outside, if no other thread wants one and the thread leaves its state
+    /// within `looks` checks.
     pub fn take(&self, looks: u32) -> Option<Turn<'_, T>> {
         self.wanted.compare_exchange(false, true, Ordering::SeqCst, Ordering::Relaxed).ok()?;
         let fenced = if FENCED.load(Ordering::Relaxed) {
@@ -220,7 +226,7 @@ impl<T> Turns<T> {
 mod tests {
     use super::*;
 
-    /// Two values that are always equal when no thread is changing them.
+    /// Two values that are equal whenever no thread is changing them.
     type Both = [u64; 2];
 
     fn touch(both: &mut Both) {
@@ -270,8 +276,8 @@ mod tests {
         assert!(turns.take(1).is_some());
     }
 
-    /// All orders of a thread with two calls and another that comes once, up to four switches against their will. The
-    /// checker finds it where two turns overlap, and where what one has written is not seen by the next.
+    /// All interleavings of a thread with two calls and another that comes once, up to four preemptions.
+    /// The checker detects overlapping turns, and writes of one turn that the next does not see.
     #[cfg(loom)]
     #[test]
     fn turns_exclude_each_other() {

@@ -1,4 +1,4 @@
-//! What this process gets of the processor: time, how often it is thrown off its core, how long it waits for one.
+//! The processor usage of this process: time, preemptions, and time spent waiting for a core.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -15,16 +15,16 @@ struct Counters {
 /// When the recording began, and the counters then.
 static BEGAN: Mutex<Option<(Instant, Counters)>> = Mutex::new(None);
 
-/// Notes the counters.
+/// Stores the counters.
 pub fn begin() {
     if let Ok(mut began) = BEGAN.lock() {
         *began = Some((Instant::now(), Counters::now()));
     }
 }
 
-/// What has been counted since.
+/// The usage since then.
 pub fn since_the_beginning() -> Option<Usage> {
-    // A signal may have ended the process in the middle of it.
+    // A signal may have ended the process while the lock was held.
     let (began, before) = (*BEGAN.try_lock().ok()?)?;
     let now = Counters::now();
     let waiting = now.waiting.zip(before.waiting).map(|(now, before)| now.saturating_sub(before));
@@ -51,8 +51,8 @@ impl Counters {
     }
 }
 
-/// How long the main thread was ready without a core: the second number, behind the time that it had one. A kernel that does
-/// not count has zeros there.
+/// How long the main thread was ready to run but had no core: the second number, after the time it
+/// had one. A kernel that does not count this has zeros there.
 fn waiting(schedstat: &str) -> Option<u64> {
     let mut numbers = schedstat.split_ascii_whitespace();
     let ran: u64 = numbers.next()?.parse().ok()?;

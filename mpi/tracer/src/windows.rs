@@ -41,7 +41,7 @@ fn make<W: Words>(site: Site<W>, comm: usize) -> c_int {
     })
 }
 
-/// (base, size, unit, info, comm, window), or with the base behind the communicator
+/// (base, size, unit, info, comm, window), or with the base after the communicator
 pub fn create<W: Words>(site: Site<W>) -> c_int {
     make(site, 4)
 }
@@ -58,7 +58,7 @@ pub fn create_dynamic<W: Words>(site: Site<W>) -> c_int {
 
 /// (window), by reference
 pub fn free<W: Words>(site: Site<W>) -> c_int {
-    // Taken out before: another thread may get its handle before this call is back.
+    // Removed before the call: another thread may get its handle before this call returns.
     let handle = site.first_handle(Kind::Window, 0);
     let window = process::with(|process| process.windows.remove(&handle));
     call(&site, |scratch, seen| {
@@ -69,7 +69,7 @@ pub fn free<W: Words>(site: Site<W>) -> c_int {
     })
 }
 
-/// An epoch's call; the window is the last argument.
+/// A call of an epoch; the window is the last argument.
 pub fn epoch<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, W::LAST))))
 }
@@ -107,7 +107,7 @@ pub fn test<W: Words>(site: Site<W>) -> c_int {
     code
 }
 
-/// A transfer to or from `rank`; `request` says whether one comes last.
+/// A transfer to or from `rank`; a request is the last argument, if the function makes one.
 fn transfer<W: Words>(
     site: Site<W>,
     [rank, window]: [usize; 2],
@@ -132,7 +132,7 @@ pub fn put<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 7], Some([1, 2]), None)
 }
 
-/// The same arguments, the other way.
+/// Same arguments as `put`, in the other direction.
 pub fn get<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 7], None, Some([1, 2]))
 }
@@ -142,8 +142,8 @@ pub fn accumulate<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [3, 8], Some([1, 2]), None)
 }
 
-/// (origin, count, datatype, result, count, datatype, rank, displacement, count, datatype, operation, window
-/// [, request]); what comes back has a size even where nothing is sent.
+/// (origin, count, datatype, result, count, datatype, rank, displacement, count, datatype,
+/// operation, window [, request]); data comes back even if none is sent.
 pub fn get_accumulate<W: Words>(site: Site<W>) -> c_int {
     transfer(site, [6, 11], Some([8, 9]), Some([4, 5]))
 }

@@ -1,12 +1,13 @@
-//! Makes the functions that programs find instead of the library's.
+//! Generates the functions that programs find instead of the library's.
 //!
-//! For every function of a table: `MPI_X` for C, `mpi_x_` for Fortran (mpif.h and `use mpi`) and `mpi_x_f08_` for
-//! `use mpi_f08`; where the library has it, `MPI_X_c` for large counts. C functions call `PMPI_X`; Fortran functions
-//! call the library's function of the same name, so that nothing has to be translated for it. Where MPICH's `mpi_f08`
-//! passes buffers by descriptor, it calls `MPI_X` itself, and that is recorded.
+//! For every function of a table: `MPI_X` for C, `mpi_x_` for Fortran (mpif.h and `use mpi`) and
+//! `mpi_x_f08_` for `use mpi_f08`; for those with large counts, also `MPI_X_c`. C functions call
+//! `PMPI_X`; Fortran functions call the library's function of the same name, so nothing has to be
+//! translated for it. Where MPICH's `mpi_f08` passes buffers by descriptor, it calls `MPI_X`
+//! itself, and that call is recorded.
 
-/// Calls a macro with as many names as a function has arguments, three more for what Fortran passes behind them, and the
-/// names of all words that may come: those in registers, and those on the stack.
+/// Calls a macro with as many names as a function has arguments, three more for what Fortran passes
+/// after them, and the names of all words that may arrive: those in registers, and those on the stack.
 macro_rules! with_arguments {
     (0 $to:ident $($rest:tt)*) => {
         $to! { () (a b c) (a b c d e f) (g h i j k l m n o p) $($rest)* }
@@ -53,12 +54,13 @@ macro_rules! with_arguments {
 }
 pub(crate) use with_arguments;
 
-/// A function that programs find under a name, and that learns where it was called from.
+/// A function that programs find by its name, and that knows its caller.
 ///
-/// The symbol is four instructions that call the body with the stack as it is. On x86-64 six words come in registers; above
-/// them on the stack, the body finds a word that keeps the stack aligned, the return address of the program's call, and the
-/// rest of the program's words: so it takes all of these as arguments. It has more arguments than most callers pass, and reads
-/// only those that are there. Elsewhere the symbol is the body, which does not know its caller.
+/// The symbol is four instructions that call the body with the stack as it is. On x86-64 six words
+/// are passed in registers; above them on the stack, the body finds a word that keeps the stack
+/// aligned, the return address of the program's call, and the rest of the program's words: so it
+/// takes all of these as arguments. It has more arguments than most callers pass, and reads only
+/// those that exist. Elsewhere the symbol is the body, which does not know its caller.
 macro_rules! exported {
     ([$($name:tt)*] ($($register:ident)*) ($($stack:ident)*) $caller:ident $body:block) => {
         const _: () = {
@@ -164,7 +166,7 @@ macro_rules! fortran_function {
 }
 pub(crate) use fortran_function;
 
-/// Functions in all languages: number of arguments, name, name in Fortran, what records it.
+/// Functions in all languages: number of arguments, name, name in Fortran, and the routine that records them.
 macro_rules! functions {
     ($($count:tt $name:ident $lower:ident $routine:path;)*) => {$(
         $crate::wrap::with_arguments! { $count c_function $name $routine }
@@ -182,7 +184,7 @@ macro_rules! large_functions {
 }
 pub(crate) use large_functions;
 
-/// Functions that are recorded with their times only. Fortran passes lengths of strings behind the arguments.
+/// Functions that are recorded with their times only. Fortran passes lengths of strings after the arguments.
 macro_rules! timed_functions {
     ($($count:tt $name:ident $lower:ident;)*) => {$(
         $crate::wrap::with_arguments! { $count c_function $name $crate::other::timed }
@@ -204,7 +206,7 @@ macro_rules! fortran_timed {
                 );
                 let function = straggler_trace::Function::$name;
                 let args = [$($arg),*];
-                // SAFETY: these are the program's arguments of this function; its routine reads none but a request.
+                // SAFETY: these are the program's arguments of this function; its routine reads only a request.
                 let site = unsafe {
                     $crate::site::Site::<$crate::site::Passed<$crate::language::Fortran, _>>::new(function, &REAL, args, $error, caller)
                 };

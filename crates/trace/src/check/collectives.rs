@@ -33,7 +33,7 @@ pub(super) fn check(
     }
 }
 
-/// What a collective is for those who must agree on it.
+/// The properties of a collective on which its members must agree.
 type Signature = (Function, i32);
 
 struct Agreement<'a> {
@@ -45,7 +45,8 @@ struct Agreement<'a> {
 }
 
 impl Agreement<'_> {
-    /// A rank that calls something else is out of step from there on: only the first is told.
+    /// Reports ranks that call something else than the others. Such a rank is out of step from
+    /// there on, so only its first disagreement is reported.
     fn tell(&self, findings: &mut Vec<Finding>) {
         let longest = self.members.iter().map(|&rank| self.calls(rank).len()).max().unwrap_or(0);
         let mut out_of_step: BTreeSet<Rank> = BTreeSet::new();
@@ -56,7 +57,7 @@ impl Agreement<'_> {
                     votes.entry(signature).or_default().push(rank);
                 }
             }
-            // Most members are right; of two halves the one with the lowest rank.
+            // The majority counts as right; in a tie, the side with the lowest rank.
             let most =
                 votes.values().max_by_key(|ranks| (ranks.len(), std::cmp::Reverse(ranks.first().copied())));
             let Some(&right) = most.and_then(|ranks| ranks.first()) else { continue };
@@ -67,7 +68,8 @@ impl Agreement<'_> {
                 disagreed += 1;
             }
             let voted: usize = votes.values().map(Vec::len).sum();
-            // Nobody who called too little is out of step yet, so everybody has voted or is one of those.
+            // Ranks with too few calls are not out of step yet. If none are missing, every member
+            // has voted or is out of step.
             if voted + out_of_step.len() >= self.members.len() + disagreed {
                 continue;
             }
@@ -80,7 +82,7 @@ impl Agreement<'_> {
         }
     }
 
-    /// Where recording was paused, disagreement is no fault of the program: it is told once.
+    /// Reports disagreement once if recording was paused, since it is then no fault of the program.
     fn paused(&self, rank: Rank) -> Option<Finding> {
         let mut findings = Vec::new();
         self.tell(&mut findings);
@@ -102,7 +104,8 @@ impl Agreement<'_> {
     fn signature(&self, rank: Rank, number: usize) -> Option<Signature> {
         let call = self.calls(rank).get(number)?;
         let call = self.trace.ranks.get(rank as usize)?.calls.get(*call as usize)?;
-        // Between two groups, roots are named differently on both sides; what makes communicators has other peers.
+        // On intercommunicators the two sides name roots differently; calls that create
+        // communicators use the peer otherwise.
         let rooted =
             matches!(call.function.class(), Class::Collective(..)) && !self.of_comm.is_between_groups();
         let root = if rooted { call.peer } else { special::NONE };

@@ -26,7 +26,7 @@ pub(super) fn check(
         }
     }
     for received in &found.awaited {
-        // A receive that nothing has found completed is told with the requests.
+        // A receive that no call found completed is reported with the requests.
         if !cut.add(received.place.rank, received.from, missing) && received.done().is_some() {
             findings.push(awaited(trace, received));
         }
@@ -36,13 +36,13 @@ pub(super) fn check(
     cut.tell(findings);
 }
 
-/// Messages whose partner may be in a part of a stream that is not there, by the rank of that stream and whether it was
-/// paused.
+/// Number of messages whose partner may be in a missing part of a stream, by the rank of that
+/// stream and whether recording was paused there.
 #[derive(Default)]
 struct Cut(BTreeMap<(Rank, bool), usize>);
 
 impl Cut {
-    /// Whether calls are missing on either side; then it is counted.
+    /// Counts a message if calls are missing on either side; returns whether that is the case.
     fn add(&mut self, here: Rank, partner: Rank, missing: &Missing<'_>) -> bool {
         let of = |ranks: &BTreeSet<Rank>| [partner, here].into_iter().find(|rank| ranks.contains(rank));
         let whose = match (of(missing.incomplete), of(missing.paused)) {
@@ -94,7 +94,8 @@ fn awaited(trace: &Trace, received: &Received) -> Finding {
     Finding::error(received.place.rank, what)
 }
 
-/// A message that does not fit. Where the call that received it says so, too, it is the program's fault, not the trace's.
+/// Reports a message that does not fit into its buffer. If the receiving call failed too, this is
+/// the program's fault, not the trace's.
 fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
     let (sent, received) = (&message.sent, message.received());
     let room = received.room()?;
@@ -117,7 +118,7 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
     Some(Finding::error(received.place.rank, what))
 }
 
-/// Whether the call that found a message there returned an error.
+/// Whether the call that completed the receive returned an error.
 fn failed(trace: &Trace, received: &Received) -> bool {
     let rank = trace.ranks.get(received.place.rank as usize);
     let call = rank.and_then(|rank| rank.calls.get(received.done()? as usize));

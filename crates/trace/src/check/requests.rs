@@ -17,7 +17,7 @@ pub(super) fn check(
 ) {
     for (rank, of_rank) in (0..).zip(operations) {
         let name = |call: u32| named(trace, CallPlace { rank, call });
-        // They may have been made in the part that is missing.
+        // The calls that made them may be in the missing part.
         if !incomplete.contains(&rank) {
             for (call, request) in unknown(of_rank) {
                 let what = format!("{} names request {request}, which no call created", name(call));

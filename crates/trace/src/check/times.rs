@@ -1,4 +1,4 @@
-//! Times that cannot be.
+//! Times that are impossible.
 
 use super::{counted, named};
 use crate::format::assemble::{Finding, Severity};
@@ -28,15 +28,15 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
     findings.extend(early.iter().map(|(&(rank, threads), early)| early.tell(trace, rank, threads)));
 }
 
-/// Whether several threads of a rank call. Which of their messages MPI took first is not recorded, so that messages may be
-/// paired the wrong way round.
+/// Whether several threads of a rank make calls. The order in which MPI matched their messages is
+/// not recorded, so messages may be paired wrongly.
 fn has_threads(rank: &RankTrace) -> bool {
     rank.calls.iter().any(|call| Some(call.thread) != rank.calls.first().map(|first| first.thread))
 }
 
-/// The calls that end before they begin, or begin inside of another call of their thread and end outside of it.
-/// A call inside of another is none of them: what a library calls in MPI_Finalize lies there. Nor are polls that were
-/// counted: different ones of a loop lie side by side.
+/// The calls that end before they begin, begin before an earlier entry, or begin inside another
+/// call of their thread and end after it. Calls nested in another are fine: libraries make some
+/// inside MPI_Finalize. Counted polls are left out, since those of one loop overlap.
 fn backwards(of_rank: &RankTrace) -> Vec<u32> {
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     let mut last = Time::ZERO;
@@ -56,7 +56,7 @@ fn backwards(of_rank: &RankTrace) -> Vec<u32> {
     found
 }
 
-/// By how much a message is received before it is sent, beyond what the clocks are said to be off.
+/// How long before its sending a message is received, if that exceeds the stated clock errors.
 fn arrives_early(trace: &Trace, message: &Message) -> Option<Time> {
     let (from, to) = (message.sent.place.rank, message.sent.to);
     let receiver = trace.ranks.get(to as usize)?;
@@ -85,8 +85,8 @@ impl Early {
         }
     }
 
-    /// Where the clocks are said to be good, they are not; where nothing is said, or threads may have been taken for each
-    /// other, it is a guess.
+    /// An error if both clocks have a stated error, which must then be wrong. A warning if one has
+    /// none, or if messages of several threads may have been confused.
     fn tell(&self, trace: &Trace, rank: Rank, threads: bool) -> Finding {
         let Some((by, message)) = self.worst else { return Finding::warning(rank, "") };
         let (sent, received) = (message.sent, message.received());

@@ -1,5 +1,5 @@
-//! Timelines that [`write`](super::write) wrote, read back line by line: a file of a gigabyte needs only the
-//! memory of its timeline. Traces of other programs have other events and are refused.
+//! Reads back timelines that [`write`](super::write) wrote, line by line, so that a file of a gigabyte
+//! needs only the memory of its timeline. Traces of other programs have other events and are refused.
 
 use super::lane_of;
 use crate::Function;
@@ -16,7 +16,7 @@ use straggler_model::{Rank, Time};
 pub const BEGINNING: &[u8] = b"{\"displayTimeUnit\":\"ns\",\"otherData\":";
 const BEFORE_EVENTS: &str = ",\"traceEvents\":[";
 
-/// Why a file is no timeline.
+/// Why a file is not a timeline.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("cannot be read: {0}")]
@@ -91,7 +91,7 @@ fn no_text(fault: io::Error) -> ReadError {
 #[derive(Default)]
 struct Reading {
     timeline: Timeline,
-    /// The beginning of a message whose end is the next event.
+    /// The start of a message, whose end is the next event.
     sent: Option<(u32, u8, Time)>,
     functions: BTreeMap<&'static str, Function>,
 }
@@ -133,7 +133,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Noise follows the activity at whose end it lies.
+    /// Adds noise to the activity at whose end it lies, which is the one just read.
     fn noise(&mut self, rank: u32, lane: Lane, end: Time, noise: Time) -> Result<(), String> {
         match self.timeline.activities.last_mut() {
             Some(last) if (last.rank, last.lane, last.end) == (rank, lane, end) => {
@@ -165,7 +165,7 @@ impl Reading {
     }
 }
 
-/// Microseconds with up to six decimals, as exact as they are written.
+/// Reads microseconds with up to six decimals, exactly.
 fn time(value: Option<&RawValue>, name: &str) -> Result<Time, String> {
     let text = value.map(RawValue::get).ok_or_else(|| format!("`{name}` is missing"))?;
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! The streams of a run become one trace: on one clock, with one number for each communicator.
+//! Assembles the streams of a run into one trace, on one clock and with one number for each communicator.
 
 use super::clocks::{Conversion, align};
 use super::local_comm;
@@ -14,7 +14,7 @@ use straggler_model::Time;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Finding {
     pub rank: Option<u32>,
-    /// The byte of the rank's stream.
+    /// Byte offset in the rank's stream.
     pub offset: Option<u64>,
     pub severity: Severity,
     pub what: String,
@@ -22,13 +22,13 @@ pub struct Finding {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// The trace is not what was run.
+    /// The trace does not show what was run.
     Error,
     /// Something is less exact than it could be.
     Warning,
 }
 
-/// How a stream may have ended, but for MPI_Finalize.
+/// How a stream may have ended other than by MPI_Finalize.
 const ENDINGS: [&str; 3] = [
     "the process ended without MPI_Finalize",
     "the run was ended by MPI_Abort",
@@ -41,12 +41,12 @@ impl Finding {
         Finding { rank: rank.into(), offset: None, severity: Severity::Error, what: what.into() }
     }
 
-    /// Whether it says that a process did not end as it should.
+    /// Whether it reports that a process did not end properly.
     pub fn is_about_the_end(&self) -> bool {
         ENDINGS.contains(&self.what.as_str())
     }
 
-    /// Whether it says that a rank left nothing.
+    /// Whether it reports that a rank has no stream.
     pub fn is_about_a_missing_stream(&self) -> bool {
         self.what == NO_STREAM
     }
@@ -56,13 +56,13 @@ impl Finding {
     }
 }
 
-/// Said of a rank that is missing.
+/// The finding for a missing rank.
 const NO_STREAM: &str = "there is no stream of this rank";
 
-/// So many ranks that are missing are named; more are counted.
+/// At most this many missing ranks are named; the others are counted.
 pub const MOST_MISSING: usize = 64;
 
-/// Puts the streams of one run together. Missing ranks are empty. What is wrong is told, not refused.
+/// Assembles the streams of one run. Missing ranks are left empty; problems are reported, not refused.
 pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
     let mut findings = problems(&streams);
     let (mut places, size) = by_rank(streams, &mut findings);
@@ -86,7 +86,7 @@ pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
     (trace, findings)
 }
 
-/// What reading the streams brought up.
+/// The problems found while reading the streams.
 fn problems(streams: &[Stream]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for stream in streams {
@@ -110,26 +110,26 @@ fn problems(streams: &[Stream]) -> Vec<Finding> {
     findings
 }
 
-/// A disk that is full, or a limit of the user's.
+/// Reports a full disk or an exceeded limit of the user.
 fn unwritable(rank: Option<u32>, code: i32) -> Finding {
     let why = std::io::Error::from_raw_os_error(code);
     let what = format!("writing the stream failed ({why}); later calls are missing");
     Finding::error(rank, what)
 }
 
-/// For each stream that is there, ranks up to this many are believed in: a damaged head may claim any number.
+/// At most this many ranks per existing stream are accepted, since a damaged head may claim any number.
 const RANKS_PER_STREAM: usize = 4096;
 
-/// The streams in order of rank. Two of one rank, ranks of another run and missing ones are named.
+/// The streams in order of rank. Duplicate ranks, streams of another run and missing ranks are reported.
 fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Stream>>, u32) {
-    // The run that most streams belong to is the run.
+    // The run is the one that most streams belong to.
     let mut votes: BTreeMap<(Vec<u8>, u32), usize> = BTreeMap::new();
     for stream in streams.iter().filter(|stream| stream.head.size > 0) {
         *votes.entry((stream.head.run.clone(), stream.head.size)).or_default() += 1;
     }
     let most = votes.iter().max_by_key(|&(_, &count)| count).map(|(key, _)| key.clone());
     let Some((run, size)) = most else { return (Vec::new(), 0) };
-    // What is wrong with these has been told.
+    // Problems of these have already been reported.
     let unreadable: BTreeSet<u32> = streams.iter().filter_map(|stream| stream.named).collect();
     let most = streams.len().saturating_mul(RANKS_PER_STREAM);
     let (claimed, size) = (size, size.min(u32::try_from(most).unwrap_or(u32::MAX)));
@@ -237,7 +237,7 @@ fn rank_trace(
     }
 }
 
-/// Where each call was made, in the run's numbers. A place whose description is lost is not known.
+/// Where each call was made, in the numbers of the run. A place without a description counts as unknown.
 fn unified_sites(stream: &Stream, unifier: &mut Unifier) -> Vec<SiteId> {
     let mut known: HashMap<u32, SiteId> = HashMap::new();
     let mut unify = |&local: &u32| {
@@ -248,10 +248,11 @@ fn unified_sites(stream: &Stream, unifier: &mut Unifier) -> Vec<SiteId> {
     stream.sites.iter().map(&mut unify).collect()
 }
 
-/// What tells communicators apart: what they were made from, by which call, as which of its kind, and of whom.
+/// Identifies a communicator: its parent, the creating call, its index among those, and its two groups.
 type Identity = (CommId, &'static str, u32, Vec<u32>, Vec<u32>);
 
-/// Gives the communicators of all ranks common numbers. For each rank, its own numbers → the common ones.
+/// Gives the communicators of all ranks common numbers. Returns the communicators and, for each
+/// rank, the map from its own numbers to the common ones.
 fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMap<u32, CommId>>) {
     let mut table = vec![Communicator::world(size)];
     let mut numbers: Vec<HashMap<u32, CommId>> = Vec::with_capacity(places.len());
@@ -260,7 +261,7 @@ fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMa
         table.push(Communicator { members: vec![rank], name: "self".into(), ..Communicator::default() });
     }
     let mut known: HashMap<Identity, CommId> = HashMap::new();
-    // A communicator is made after its parent on every rank, so the parent has its number already.
+    // On every rank a communicator is made after its parent, so the parent already has its number.
     for (rank, stream) in places.iter().enumerate() {
         let mut together: HashMap<(CommId, Vec<u32>, Vec<u32>), u32> = HashMap::new();
         for made in stream.iter().flat_map(|stream| &stream.made) {
@@ -284,7 +285,7 @@ fn identify(
     numbers: &HashMap<u32, CommId>,
     together: &mut HashMap<(CommId, Vec<u32>, Vec<u32>), u32>,
 ) -> Identity {
-    // Both sides of a communicator between two groups see the same pair of groups.
+    // Both sides of an intercommunicator see the same pair of groups.
     let (mut members, mut remote) = (made.members.clone(), made.remote.clone());
     if !remote.is_empty() && remote < members {
         std::mem::swap(&mut members, &mut remote);
@@ -295,7 +296,8 @@ fn identify(
     if by_all && !joins_groups {
         return (parent, made.function.name(), made.index, members, remote);
     }
-    // Not all members of the parent took part, or the parents differ: its members count what they made together.
+    // Not all members of the parent took part, or the sides have different parents: the new members
+    // count what they made together.
     let parent = if joins_groups { NO_COMM } else { parent };
     let count = together.entry((parent, members.clone(), remote.clone())).or_default();
     *count += 1;

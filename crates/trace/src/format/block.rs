@@ -1,8 +1,8 @@
-//! Blocks: what a stream is made of.
+//! Blocks, the units of a stream.
 //!
-//! A block says how long it is, which number it has in its stream, and carries a checksum of itself, so that a
-//! stream is readable up to the last block that was written whole. It also ties the counter that calls are
-//! timed with to the clock of the operating system, at the moment it was written.
+//! A block states its length and its number in the stream and carries a checksum, so that a stream
+//! is readable up to the last block that was written completely. It also relates the counter that
+//! times calls to the clock of the operating system, at the moment it was written.
 
 use super::VERSION;
 
@@ -16,13 +16,13 @@ pub const HEADER: usize = 48;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum BlockKind {
-    /// Who wrote the stream; the first block.
+    /// Describes who wrote the stream; the first block.
     Head = 0,
     /// Calls of one thread.
     Calls = 1,
     /// Times exchanged with another rank.
     Clock = 2,
-    /// The program ended in order; what was seen and not understood.
+    /// Marks an orderly end of the program, and lists functions that were called but not understood.
     End = 3,
     /// Calls of one thread, each with the place it was made from. Since version 2.
     CallsWithSites = 4,
@@ -31,7 +31,8 @@ pub enum BlockKind {
 }
 
 impl BlockKind {
-    /// The version that a reader needs for it: programs that know the first one still read what has no places of calls.
+    /// The version that a reader needs for this kind. Programs that know only version 1 can still
+    /// read streams without call sites.
     fn version(self) -> u16 {
         match self {
             BlockKind::CallsWithSites | BlockKind::Sites => VERSION,
@@ -45,7 +46,7 @@ impl BlockKind {
     }
 }
 
-/// The fields of a block's header, but for length and checksum.
+/// The fields of a block's header except length and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     pub kind: BlockKind,
@@ -88,12 +89,12 @@ pub struct Block<'a> {
 /// Why there is no block at a place of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoBlock {
-    /// Fewer bytes than the block says it has: it was not written to its end.
+    /// Fewer bytes than the block claims: it was not written completely.
     Cut {
         wanted: u64,
         there: u64,
     },
-    /// Something else lies here.
+    /// The bytes are not a block.
     Magic,
     Checksum,
     /// Written by a newer program.
@@ -146,7 +147,7 @@ pub fn take(bytes: &[u8]) -> Result<(Block<'_>, usize), NoBlock> {
     Ok((Block { version, header, payload }, HEADER + length))
 }
 
-/// Where the next thing that looks like a block begins, at `from` or later.
+/// Finds the next possible beginning of a block, at `from` or later.
 pub fn next_magic(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
     rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|at| from + at)

@@ -1,9 +1,10 @@
 //! One clock for all ranks.
 //!
-//! Calls are timed with the processor's counter. Every block ties it to the operating system's clock, so a
-//! rank's ticks become its nanoseconds. Ranks under one operating system share that clock; others are tied to
-//! it by the exchanges of times at the beginning and at the end, along a tree with rank 0 at its root: a message there and back
-//! between two readings of the partner's clock bounds the difference by half its time.
+//! Calls are timed with the processor's counter. Every block relates it to the operating system's
+//! clock, so a rank's ticks become its nanoseconds. Ranks under one operating system share that
+//! clock. Other ranks are aligned by exchanging times at the beginning and at the end, along a tree
+//! with rank 0 at its root: a message to the partner, which reads its clock, and back bounds the
+//! difference by half its round-trip time.
 
 use super::read::{Exchange, Stream};
 use crate::trace::Clock;
@@ -23,7 +24,7 @@ impl Conversion {
         self.start_ps + ticks.wrapping_sub(self.from) as i64 as f64 * self.tick_ps
     }
 
-    /// A length in ticks.
+    /// Converts a length in ticks.
     pub fn length(&self, ticks: u64) -> Time {
         Time((ticks as f64 * self.tick_ps).round() as u64)
     }
@@ -36,12 +37,12 @@ struct Own {
     /// Nanoseconds at `from`, counted from the reference of the run.
     start_ns: f64,
     tick_ns: f64,
-    /// How far anchors lie from the line, in nanoseconds.
+    /// The largest distance of an anchor from the line, in nanoseconds.
     residual_ns: f64,
 }
 
 impl Own {
-    /// A line through the first and the last anchor. Times are counted from `reference_ns`, so that they stay small.
+    /// Fits a line through the first and the last anchor. Times count from `reference_ns`, which keeps them small.
     fn of(stream: &Stream, reference_ns: u64) -> Own {
         let first = stream.anchors.first().copied().unwrap_or_default();
         let last = stream.anchors.last().copied().unwrap_or(first);
@@ -49,7 +50,7 @@ impl Own {
         let ns = last.1.wrapping_sub(first.1) as i64 as f64;
         let stated = stream.head.tick_ps / 1000.0;
         let stated = if stated.is_finite() && stated > 0.0 { stated } else { 1.0 };
-        // Anchors a millisecond apart tell the rate better than the first measurement did.
+        // Anchors that are a millisecond apart give a better rate than the first measurement.
         let tick_ns = if ticks > 0.0 && ns > 1e6 { ns / ticks } else { stated };
         let start_ns = first.1.wrapping_sub(reference_ns) as i64 as f64;
         let mut own = Own { from: first.0, start_ns, tick_ns, residual_ns: 0.0 };
@@ -66,7 +67,7 @@ impl Own {
     }
 }
 
-/// From a rank's nanoseconds to the run's: `offset + rate · ns`.
+/// Converts a rank's nanoseconds to the run's: `offset + rate · ns`.
 #[derive(Clone, Copy, Debug)]
 struct Map {
     offset: f64,
@@ -82,7 +83,7 @@ impl Map {
     }
 }
 
-/// The conversions of all ranks; `streams` are in order of rank and may have holes.
+/// The conversions of all ranks; `streams` are in order of rank and may have gaps.
 pub fn align(streams: &[Option<Stream>]) -> Vec<Option<Conversion>> {
     let reference =
         streams.iter().flatten().find_map(|stream| stream.anchors.first()).map_or(0, |anchor| anchor.1);
@@ -90,7 +91,7 @@ pub fn align(streams: &[Option<Stream>]) -> Vec<Option<Conversion>> {
         streams.iter().map(|stream| stream.as_ref().map(|stream| Own::of(stream, reference))).collect();
     let mut maps: Vec<Option<Map>> = vec![None; streams.len()];
     let home = streams.iter().flatten().next().map(|stream| stream.head.boot.clone()).unwrap_or_default();
-    // A partner in the tree has a smaller rank, so one pass settles all.
+    // A partner in the tree has a smaller rank, so one pass is enough.
     for rank in 0..streams.len() {
         let Some(stream) = &streams[rank] else { continue };
         let shares_clock = !home.is_empty() && stream.head.boot == home;
@@ -114,7 +115,7 @@ fn join(own: Own, map: Map) -> Conversion {
     }
 }
 
-/// The map of a rank on another machine, through its partner's.
+/// The map of a rank on another machine, by way of its partner's map.
 fn by_exchange(rank: usize, streams: &[Option<Stream>], own: &[Option<Own>], maps: &[Option<Map>]) -> Map {
     let unknown = Map { error_ns: None, ..Map::SAME };
     let (Some(stream), Some(mine)) = (&streams[rank], own[rank]) else { return unknown };
@@ -127,7 +128,7 @@ fn by_exchange(rank: usize, streams: &[Option<Stream>], own: &[Option<Own>], map
     Map { offset: first.run - rate * first.mine, rate, error_ns }
 }
 
-/// One moment on two clocks.
+/// One moment as two clocks show it.
 #[derive(Clone, Copy)]
 struct Point {
     mine: f64,

@@ -1,4 +1,4 @@
-//! Where the streams of a run lie: a folder with a file a rank, or one file with all of them.
+//! Finds the streams of a run: a folder with one file per rank, or one file with all of them.
 
 use super::assemble::{Finding, assemble};
 use super::read::{Fault, Problem, Stream, read};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the name of a stream's file ends with.
+/// The extension of stream files.
 pub const EXTENSION: &str = "trace";
 
 /// The file of a rank's stream in its folder.
@@ -17,7 +17,7 @@ pub fn file_name(rank: u32) -> String {
     format!("rank-{rank:06}.{EXTENSION}")
 }
 
-/// The rank that [`file_name`] was made of.
+/// The inverse of [`file_name`].
 fn rank_named(path: &Path) -> Option<u32> {
     path.file_stem()?.to_str()?.strip_prefix("rank-")?.parse().ok()
 }
@@ -45,7 +45,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
     move |source| OpenError::Io { path, source }
 }
 
-/// Whether a path is a trace of ours: a stream, or a folder with some.
+/// Whether a path is a trace in this format: a stream, or a folder with streams.
 pub fn is_trace(path: &Path) -> bool {
     if path.is_dir() { files(path).is_ok() } else { begins_like_a_stream(path) }
 }
@@ -72,7 +72,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     if !streams.is_empty() {
         return Ok(streams);
     }
-    // A command that started MPI more than once leaves a folder a run.
+    // A command that started MPI more than once leaves one folder per run.
     let runs: Vec<PathBuf> = entries.into_iter().filter(|path| path.join(file_name(0)).is_file()).collect();
     match runs.as_slice() {
         [] => Err(OpenError::Empty { path: path.to_owned() }),
@@ -83,7 +83,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
 
 type FileStreams = Result<Vec<Stream>, OpenError>;
 
-/// The streams of a file; one after the other, if there are several.
+/// Reads the streams of a file, one or several in a row.
 pub fn read_file(path: &Path) -> Result<Vec<Stream>, OpenError> {
     let bytes = fs::read(path).map_err(io_error(path))?;
     let mut streams = Vec::new();
@@ -101,7 +101,7 @@ pub fn read_file(path: &Path) -> Result<Vec<Stream>, OpenError> {
     Ok(streams)
 }
 
-/// All streams of a run, read side by side.
+/// Reads all streams of a run, in parallel.
 pub fn read_streams(path: &Path) -> Result<Vec<Stream>, OpenError> {
     let files = files(path)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
@@ -130,7 +130,7 @@ pub fn read_streams(path: &Path) -> Result<Vec<Stream>, OpenError> {
     Ok(streams)
 }
 
-/// A whole trace, with everything that is wrong with it.
+/// Reads a whole trace. Returns it with everything that is wrong with it.
 pub fn open(path: &Path) -> Result<(Trace, Vec<Finding>), OpenError> {
     let streams = read_streams(path)?;
     if streams.iter().all(|stream| stream.head.size == 0) {

@@ -1,4 +1,4 @@
-//! Streams of one run that lie in several places, as on the disks of its nodes, brought together byte by byte.
+//! Brings together streams of one run that lie in several places, such as the disks of its nodes, byte by byte.
 
 use super::read::{Stream, read};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// A file with streams.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What to call it.
+    /// The name used in messages.
     pub name: String,
     pub bytes: Vec<u8>,
 }
@@ -20,7 +20,7 @@ pub struct Merged<'a> {
 }
 
 impl Merged<'_> {
-    /// Ranks without a stream. Of a damaged head that claims billions of them, a million.
+    /// Ranks without a stream; at most a million, since a damaged head may claim billions.
     pub fn missing(&self) -> Vec<u32> {
         (0..self.processes).filter(|rank| !self.streams.contains_key(rank)).take(1 << 20).collect()
     }
@@ -41,7 +41,7 @@ pub enum MergeError {
     Nothing,
 }
 
-/// Finds the streams of all parts. They must be of one run, one a rank.
+/// Finds the streams of all parts. They must belong to one run and to different ranks.
 pub fn merge(parts: &[Part]) -> Result<Merged<'_>, MergeError> {
     let mut merged = Merged { processes: 0, streams: BTreeMap::new() };
     let mut first: Option<(&Part, Stream)> = None;

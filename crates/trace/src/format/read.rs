@@ -1,4 +1,4 @@
-//! Reading one stream: as far as it goes, with everything that is wrong with it.
+//! Reads one stream as far as it is intact, and reports everything that is wrong with it.
 
 mod calls;
 
@@ -21,7 +21,7 @@ pub struct Stream {
     pub calls: Vec<Call>,
     /// Where each call was made, in the stream's own numbers; empty where that was not recorded.
     pub sites: Vec<u32>,
-    /// What these numbers stand for.
+    /// Describes the places behind these numbers.
     pub described: Described,
     pub details: Vec<Details>,
     pub(super) marks: Marks,
@@ -34,7 +34,7 @@ pub struct Stream {
     pub ending: Option<Ending>,
     pub usage: Option<Usage>,
     pub problems: Vec<Problem>,
-    /// The rank by the name of its file, where the stream itself does not tell.
+    /// The rank according to the file name, if the stream itself does not tell.
     pub named: Option<u32>,
     /// Bytes of all blocks that were read.
     pub bytes: u64,
@@ -50,7 +50,7 @@ pub struct Head {
     pub rank: u32,
     pub size: u32,
     pub host: String,
-    /// What tells one start of an operating system from all others; ranks that share it share its clock.
+    /// Identifies one boot of an operating system; ranks that share it share its clock.
     pub boot: String,
     pub process: u64,
     pub program: String,
@@ -59,12 +59,12 @@ pub struct Head {
     pub tick_ps: f64,
     pub cores: Vec<u32>,
     pub thread_level: Option<u64>,
-    /// When it began, in nanoseconds since 1970; 0 when not known.
+    /// When the run began, in nanoseconds since 1970; 0 if unknown.
     pub started_ns: u64,
-    /// Given where the stream's communicators have the run's numbers already.
+    /// Present if the stream's communicators already have the numbers of the run.
     pub communicators: Option<Vec<Communicator>>,
     pub notes: Vec<String>,
-    /// Where the trace came from, if it was converted.
+    /// The original format, if the trace was converted.
     pub format: String,
     /// The stream's codes for functions.
     functions: Vec<Entry>,
@@ -77,14 +77,15 @@ struct Entry {
     name: String,
 }
 
-/// A communicator as the rank that got it describes it.
+/// A communicator as described by a rank that is in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// The rank's number for it, and for what it was made from.
+    /// The rank's numbers for it and for its parent.
     pub local: u32,
     pub parent: u32,
     pub function: Function,
-    /// How many communicators had been made from the same parent, by calls that all of its members take part in.
+    /// How many communicators were made from the same parent before, counting separately the calls
+    /// that all of its members take part in and the others.
     pub index: u32,
     pub members: Vec<u32>,
     pub remote: Vec<u32>,
@@ -102,36 +103,36 @@ pub struct Exchange {
     pub rounds: u64,
 }
 
-/// How a stream ended in order.
+/// How the recording of a stream ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     Finalized,
     /// The process ended without finalizing.
     Exited,
     Aborted,
-    /// The stream could not be written any further, by the system's error number.
+    /// The stream could not be written any further; holds the system's error number.
     Unwritable(i32),
 }
 
 /// Something wrong with a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The byte of the stream.
+    /// Byte offset in the stream.
     pub offset: u64,
     pub what: Fault,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The last block is not whole: the program was killed while it wrote, or the file was cut.
+    /// The last block is incomplete: the program was killed while writing, or the file was cut.
     Cut {
         wanted: u64,
         there: u64,
     },
     NotATrace,
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// Bytes between two blocks that are none.
+    /// Bytes between two blocks that are not a block.
     Garbage {
         bytes: u64,
     },
@@ -182,8 +183,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Reads a stream from `bytes`, whose first byte is `offset` bytes into its file. It ends where the next one begins.
-/// Returns also how many bytes it took.
+/// Reads a stream from `bytes`, whose first byte is `offset` bytes into its file, up to where the
+/// next stream begins. Also returns the number of bytes read.
 pub fn read(bytes: &[u8], offset: u64) -> (Stream, usize) {
     let mut reader = Reader { stream: Stream::default(), expected: None };
     let mut at = 0;
@@ -219,7 +220,7 @@ pub fn read(bytes: &[u8], offset: u64) -> (Stream, usize) {
 
 struct Reader {
     stream: Stream,
-    /// The number the next block should have.
+    /// The expected number of the next block.
     expected: Option<u32>,
 }
 
@@ -228,7 +229,7 @@ impl Reader {
         self.stream.problems.push(Problem { offset, what });
     }
 
-    /// Notes why there is no block at `at`, and finds the next.
+    /// Reports why there is no block at `at`, and finds the next one.
     fn skip(&mut self, why: NoBlock, bytes: &[u8], at: usize, offset: u64) -> Option<usize> {
         let place = offset + at as u64;
         let next = next_magic(bytes, at + 1);

@@ -1,4 +1,5 @@
-//! A trace in memory as streams again: one tick is a picosecond, and communicators keep the run's numbers.
+//! Converts a trace in memory back to streams: one tick is a picosecond, and communicators keep the
+//! numbers of the run.
 
 use super::block::{BlockKind, Header};
 use super::directory::file_name;
@@ -37,7 +38,7 @@ pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
     out.bytes
 }
 
-/// Adds what a process got of the processor.
+/// Adds the processor usage of a process.
 pub fn put_usage(pairs: Pairs, usage: &Usage) -> Pairs {
     let nanoseconds = |time: Time| time.ps() / 1000;
     let pairs = pairs
@@ -50,17 +51,18 @@ pub fn put_usage(pairs: Pairs, usage: &Usage) -> Pairs {
     }
 }
 
-/// Writes a trace as a folder of streams. The folder must not be there or be empty; it gets its name when all is written.
+/// Writes a trace as a folder of streams. The folder must not exist or must be empty; it gets its
+/// final name when everything is written.
 pub fn save(trace: &Trace, folder: &Path) -> io::Result<()> {
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The library's error has the temporary name in it.
+    // The error of `tempfile` contains the temporary name.
     let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
     let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
     for rank in 0..trace.processes() {
         private::write(&unfinished.path().join(file_name(rank)), &stream(trace, rank))?;
     }
     std::fs::rename(unfinished.path(), folder)?;
-    // The folder has moved: nothing is left to be removed.
+    // The folder was moved, so there is nothing to remove.
     let _ = unfinished.keep();
     Ok(())
 }
@@ -150,11 +152,11 @@ impl Output {
     }
 }
 
-/// The places that a rank calls from, by their numbers in its stream: those of the run, from 1.
+/// The places that a rank calls from. In its stream they have the numbers of the run plus 1.
 struct Places(BTreeSet<SiteId>);
 
 impl Places {
-    /// None where places were not recorded.
+    /// Returns `None` if places were not recorded.
     fn of(trace: &Trace, of_rank: &RankTrace) -> Option<Places> {
         let used = (0..of_rank.sites.len()).filter_map(|call| of_rank.site(call));
         let used: BTreeSet<SiteId> = used.filter(|&site| trace.call_sites.get(site).is_some()).collect();
@@ -229,7 +231,7 @@ fn put_details(out: &mut Attributes, details: &Details) {
         out.sizes(attribute::RECEIVED_SIZES, details.received_sizes.iter().copied());
     }
     if let Some(comm) = details.new_comm {
-        // The table in the head has its members.
+        // The table in the head lists its members.
         out.put(attribute::NEW_COMM, |out| {
             put(out, u64::from(comm.0));
             put_members(out, &[]);

@@ -1,19 +1,19 @@
-//! Places that call, as a stream describes them: a module when one of its places comes up first, then the place.
+//! How a stream describes call sites: a module when one of its places first occurs, then the place.
 
 use super::varint::{Cursor, Cut, put};
 use super::write::Pairs;
 use crate::sites::{CallSite, Module};
 use std::collections::HashMap;
 
-/// Keys of a block about places that call.
+/// Keys of a block that describes call sites.
 pub mod key {
-    /// The stream's number of a module, the length of its build id, the build id, its path.
+    /// The stream's number for the module, the length of its build id, the build id, its path.
     pub const MODULE: u64 = 1;
-    /// The stream's number of a place (from 1), that of its module, the offset.
+    /// The stream's number for the place (from 1), the number of its module, the offset.
     pub const SITE: u64 = 2;
 }
 
-/// A place without a description: the call was not made by the program, or its place is not known.
+/// A place without a description: the program did not make the call, or the place is unknown.
 pub const NONE: u32 = 0;
 
 pub fn put_module(pairs: Pairs, number: u32, module: &Module) -> Pairs {
@@ -33,7 +33,7 @@ pub fn put_site(pairs: Pairs, number: u32, site: CallSite) -> Pairs {
     })
 }
 
-/// What a stream has described, by its own numbers.
+/// What a stream has described, by the stream's own numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Described {
     modules: HashMap<u32, Module>,

@@ -1,4 +1,4 @@
-//! Integers in as few bytes as they need: seven bits a byte, the lowest first.
+//! Integers in as few bytes as they need: seven bits per byte, the lowest first.
 
 /// Appends `value`.
 #[inline]
@@ -16,7 +16,7 @@ pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, zigzag(value));
 }
 
-/// Small numbers of either sign as small numbers.
+/// Maps small numbers of either sign to small numbers.
 #[inline]
 pub const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
@@ -27,7 +27,7 @@ pub const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Appends a list of numbers: runs of equal ones cost a pair.
+/// Appends a list of numbers, in which a run of equal ones costs one pair.
 pub fn put_list(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = u64>) {
     put(out, values.len() as u64);
     let mut run: Option<(u64, u64)> = None;
@@ -57,7 +57,7 @@ pub struct Cursor<'a> {
     at: usize,
 }
 
-/// The bytes ended, or a number had too many.
+/// The bytes ended too early, or a number was too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut;
 
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes read.
     pub fn position(&self) -> usize {
         self.at
     }
@@ -102,12 +102,12 @@ impl<'a> Cursor<'a> {
         self.number().map(unzigzag)
     }
 
-    /// A number that has to fit.
+    /// Reads a number and checks that it fits.
     pub fn fitting<T: TryFrom<u64>>(&mut self) -> Result<T, Cut> {
         T::try_from(self.number()?).map_err(|_| Cut)
     }
 
-    /// A number of either sign that has to fit.
+    /// Reads a number of either sign and checks that it fits.
     pub fn fitting_signed<T: TryFrom<i64>>(&mut self) -> Result<T, Cut> {
         T::try_from(self.signed()?).map_err(|_| Cut)
     }
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         Ok(slice)
     }
 
-    /// A list of [`put_list`], of at most `most` numbers.
+    /// Reads a list written by [`put_list`], of at most `most` numbers.
     pub fn list(&mut self, most: u64) -> Result<Vec<u64>, Cut> {
         let count = self.number()?;
         if count > most {

@@ -6,19 +6,19 @@ use super::{attribute, field, local_comm, sites};
 use crate::call::{Matched, RequestId, special};
 use crate::{Function, Neighbors};
 
-/// A call as the recorder sees it, in ticks and in its own numbers of communicators.
+/// A call as the recorder sees it, in ticks and with its own numbers for communicators.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub function: Function,
     pub enter: u64,
     pub exit: u64,
-    /// [`local_comm::NONE`] for none.
+    /// [`local_comm::NONE`] if there is none.
     pub comm: u32,
     pub peer: i32,
     pub tag: i32,
     pub sent: u64,
     pub received: u64,
-    /// The first request that the call made, and how many.
+    /// The first request that the call made, and the number of requests it made.
     pub made: Option<(RequestId, u32)>,
     pub requests: &'a [RequestId],
     pub error: i32,
@@ -47,7 +47,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What the last call of a function had: the next one of it is likely to have the same.
+/// The fields of the last call of a function, which the next call is likely to repeat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     pub comm: u32,
@@ -72,15 +72,15 @@ pub struct CallBlock {
     /// The tick the next record counts from.
     time: u64,
     base: u64,
-    /// The number of the next request, if this thread makes it.
+    /// The number that the next request gets if this thread makes it.
     next_request: RequestId,
-    /// How long the block is without records.
+    /// The length of the block without records.
     empty: usize,
     with_sites: bool,
 }
 
 impl CallBlock {
-    /// Blocks are closed when they have about this many bytes.
+    /// The approximate size at which blocks are closed.
     pub const FULL: usize = 1 << 16;
 
     pub fn new() -> CallBlock {
@@ -99,12 +99,12 @@ impl CallBlock {
         block
     }
 
-    /// The same for calls whose places are recorded.
+    /// Creates a block that also records the calls' places.
     pub fn with_sites() -> CallBlock {
         CallBlock { with_sites: true, ..CallBlock::new() }
     }
 
-    /// Which kind of block it becomes.
+    /// The kind of block it becomes.
     pub fn kind(&self) -> BlockKind {
         if self.with_sites { BlockKind::CallsWithSites } else { BlockKind::Calls }
     }
@@ -119,7 +119,7 @@ impl CallBlock {
         (self.time, self.base, self.next_request) = (base, base, next_request);
     }
 
-    /// Whether nothing was recorded since the block began.
+    /// Whether nothing has been recorded since the block began.
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == self.empty
     }
@@ -207,7 +207,8 @@ fn differing(record: &Record<'_>, last: &Last) -> u8 {
         | bit(record.received != last.received, field::RECEIVED)
 }
 
-/// Appends the beginning of a record, for which room is made at once: a vector would look at its room for every byte.
+/// Appends the beginning of a record. Space is reserved once, since a vector would check its
+/// capacity for every byte.
 #[inline(always)]
 fn append(out: &mut Vec<u8>, write: impl FnOnce(&mut Start<'_>)) {
     let before = out.len();
@@ -221,15 +222,15 @@ fn append(out: &mut Vec<u8>, write: impl FnOnce(&mut Start<'_>)) {
     out.truncate(before + length);
 }
 
-/// The beginning of a record, which every call has.
+/// The beginning of a record, which is the same for every call.
 struct Start<'a> {
     bytes: &'a mut [u8; Start::ROOM],
     length: usize,
 }
 
 impl Start<'_> {
-    /// Two bytes, two numbers of ten bytes for the times, four of five and two of ten for the place and what differs, and a
-    /// power of two so that places need no other check.
+    /// Two bytes; two numbers of up to ten bytes for the times; four of up to five and two of up to ten for
+    /// the call site and the fields that differ. A power of two, so that the index needs no other check.
     const ROOM: usize = 64;
 
     #[inline(always)]
@@ -267,7 +268,7 @@ impl Start<'_> {
     }
 }
 
-/// Requests as runs of consecutive numbers, each told by its distance from where the last ended.
+/// Writes requests as runs of consecutive numbers, each as its distance from the end of the previous run.
 fn put_requests(out: &mut Vec<u8>, requests: &[RequestId], next_request: RequestId) {
     put(out, requests.len() as u64);
     let mut expected = next_request;
@@ -298,7 +299,7 @@ fn put_attribute(out: &mut Vec<u8>, key: u64, payload: impl FnOnce(&mut Vec<u8>)
     }
 }
 
-/// What a block without calls is made of: pairs of a key and a value, after room for the header.
+/// The contents of a block without calls: pairs of a key and a value, after space for the header.
 #[derive(Debug)]
 pub struct Pairs(Vec<u8>);
 
@@ -322,13 +323,13 @@ impl Pairs {
         self
     }
 
-    /// A value that the function appends.
+    /// Adds a value that the function appends.
     pub fn value(mut self, key: u64, value: impl FnOnce(&mut Vec<u8>)) -> Pairs {
         put_attribute(&mut self.0, key, value);
         self
     }
 
-    /// Names with a number each.
+    /// Adds names with a number each.
     pub fn names<'n>(mut self, key: u64, names: impl ExactSizeIterator<Item = (u64, &'n str)>) -> Pairs {
         put_attribute(&mut self.0, key, |out| {
             put(out, names.len() as u64);
@@ -341,7 +342,7 @@ impl Pairs {
         self
     }
 
-    /// The dictionary of functions: codes are the numbers of this version, so that another finds them by name.
+    /// Adds the dictionary of functions. Codes are the numbers of this version; other versions look the names up.
     pub fn functions(self) -> Pairs {
         let entries =
             Function::ALL.iter().map(|&function| (u64::from(function.makes_request()), function.name()));
@@ -360,7 +361,7 @@ impl Default for Pairs {
     }
 }
 
-/// Attributes of one call, encoded as they come. Kept and cleared, so that nothing is allocated a call.
+/// The encoded attributes of one call. Reused for every call, so that calls do not allocate.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
     count: u32,
@@ -368,12 +369,12 @@ pub struct Attributes {
     describes_communicator: bool,
 }
 
-/// The communicator a call made, in the words of the rank.
+/// The communicator that a call made, as seen by the rank.
 #[derive(Clone, Copy, Debug)]
 pub struct NewComm<'a> {
     /// The rank's own number for it.
     pub local: u32,
-    /// World ranks of its members; one that is not in this world is [`u32::MAX`].
+    /// World ranks of its members; [`u32::MAX`] for one that is not in this world.
     pub members: &'a [u32],
     pub remote: &'a [u32],
     pub neighbors: Option<&'a Neighbors>,
@@ -390,7 +391,7 @@ impl Attributes {
         self.describes_communicator = false;
     }
 
-    /// Whether a communicator is among them, which later calls refer to.
+    /// Whether a communicator is among them; later calls refer to it.
     pub fn describes_communicator(&self) -> bool {
         self.describes_communicator
     }
@@ -399,7 +400,7 @@ impl Attributes {
         self.count == 0
     }
 
-    /// An attribute of any key; the payload is appended by the function.
+    /// Adds an attribute with any key; the function appends its payload.
     pub fn put(&mut self, key: u64, payload: impl FnOnce(&mut Vec<u8>)) {
         put_attribute(&mut self.bytes, key, payload);
         self.count += 1;
@@ -416,7 +417,8 @@ impl Attributes {
         });
     }
 
-    /// What completed: the place in the list of requests, who was matched, whether it was cancelled.
+    /// Adds the completed requests: their index in the list of requests, whom they matched, whether
+    /// they were cancelled.
     pub fn completed(&mut self, completed: impl ExactSizeIterator<Item = (u32, Option<Matched>, bool)>) {
         self.put(attribute::COMPLETED, |out| {
             put(out, completed.len() as u64);
@@ -438,7 +440,7 @@ impl Attributes {
         });
     }
 
-    /// How long the messages of completed receives were: the place in the list of requests, bytes.
+    /// Adds the lengths of messages of completed receives: the index in the list of requests, and the bytes.
     pub fn lengths(&mut self, lengths: impl ExactSizeIterator<Item = (u32, u64)>) {
         self.put(attribute::LENGTHS, |out| {
             put(out, lengths.len() as u64);
@@ -481,7 +483,7 @@ pub(super) fn put_neighbors(out: &mut Vec<u8>, neighbors: &Neighbors) {
     }
 }
 
-/// World ranks as differences from one to the next: regular groups are few runs.
+/// Writes world ranks as differences from one to the next, so that regular groups become few runs.
 pub(super) fn put_members(out: &mut Vec<u8>, members: &[u32]) {
     let before = std::iter::once(0).chain(members.iter().copied());
     let steps = members.iter().zip(before).map(|(&rank, before)| zigzag(i64::from(rank) - i64::from(before)));

@@ -1,19 +1,19 @@
 //! Text traces of liballprof, the tracer of the LogGOPSim tool chain.
 //!
-//! A file a rank, a line a call: `MPI_Send:start:arguments…:end`, times in microseconds. The tracer writes every
-//! argument in the order of the C function: numbers as they are; pointers as addresses; datatypes as `id,size,extent`;
-//! communicators as `id,rank,size`; lists of counts as an address and, in later versions, a field of numbers. Comments
-//! carry the host and how far the clock of rank 0 was ahead, after MPI_Init and before MPI_Finalize: in microseconds,
-//! though later versions label it as seconds (`liballprof/gencode.py`, `template.c` and `sync.c` of
-//! spcl/LogGOPSim).
+//! One file per rank, one line per call: `MPI_Send:start:arguments…:end`, times in microseconds. The
+//! tracer writes every argument in the order of the C function: numbers as they are; pointers as
+//! addresses; datatypes as `id,size,extent`; communicators as `id,rank,size`; lists of counts as an
+//! address and, in later versions, a field of numbers. Comments carry the host and how far the clock
+//! of rank 0 was ahead, after MPI_Init and before MPI_Finalize: in microseconds, though later versions
+//! label it as seconds (`liballprof/gencode.py`, `template.c` and `sync.c` of spcl/LogGOPSim).
 //!
 //! What this means for the reader:
-//! - Requests are known by the address of their variable (`log.rs`). What the library wrote back (flags, indices,
-//!   statuses) is not in the trace: who answered a wildcard stays unknown, and which test succeeded is told by what was done
-//!   with the request afterwards.
-//! - The id of a communicator is a handle or an address of this rank; ranks of one communicator are brought together by
-//!   its size and the order of first use (`communicators.rs`).
-//! - Times are exact: the text is read as decimal, corrected in whole picoseconds (`clock.rs`).
+//! - Requests are identified by the address of their variable (`log.rs`). What the library returned
+//!   (flags, indices, statuses) is not in the trace: the sender that a wildcard matched stays
+//!   unknown, and the later use of a request shows which test succeeded.
+//! - The id of a communicator is a handle or an address local to the rank; ranks of one
+//!   communicator are matched by its size and the order of first use (`communicators.rs`).
+//! - Times are exact: the text is read as decimal and corrected in whole picoseconds (`clock.rs`).
 
 mod clock;
 mod communicators;
@@ -29,7 +29,7 @@ use log::Log;
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 
-/// Whether a text begins like a file of liballprof: with its greeting, or with a call.
+/// Whether a text begins like a file of liballprof: with its banner, or with a call.
 pub fn looks_like(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -67,7 +67,7 @@ pub fn read(sources: &[Source]) -> Result<Trace, ImportError> {
     Ok(Trace { meta, ranks, communicators: unified.communicators, notes, ..Trace::default() })
 }
 
-/// MPICH's handle of the world; its wildcards have other numbers than Open MPI's.
+/// MPICH's handle of the world. Its wildcards have other numbers than Open MPI's.
 const MPICH_WORLD: u64 = 0x4400_0000;
 
 fn earliest(logs: &[Log], alignments: &[Alignment]) -> i128 {
@@ -76,7 +76,7 @@ fn earliest(logs: &[Log], alignments: &[Alignment]) -> i128 {
     all.min().unwrap_or(0)
 }
 
-/// Where a rank stands in the run.
+/// The position of a rank in the run.
 #[derive(Debug)]
 struct RankInRun<'a> {
     rank: Rank,
@@ -87,7 +87,7 @@ struct RankInRun<'a> {
     mpich: bool,
 }
 
-/// The rank of a log, its times, communicators and peers in their final terms.
+/// Converts a log to the rank's final times, communicators and peers.
 fn settled(log: Log, alignment: &Alignment, place: &RankInRun<'_>, totals: &mut Totals) -> RankTrace {
     let Log { mut rank, times, communicators, .. } = log;
     for (call, (enter, exit)) in rank.calls.iter_mut().zip(times) {
@@ -105,7 +105,7 @@ fn settled(log: Log, alignment: &Alignment, place: &RankInRun<'_>, totals: &mut 
     rank
 }
 
-/// Gives the constants of the MPI library among peers and tags their meaning.
+/// Translates the MPI library's constants among peers and tags.
 fn peers(call: &mut Call, details: Option<&mut Details>, mpich: bool, totals: &mut Totals) {
     call.peer = peer(call.peer, call.function.class(), mpich);
     if call.tag < 0 && call.tag != special::NONE {
@@ -127,8 +127,8 @@ fn is_open_receive(class: Class) -> bool {
     matches!(class, Class::Recv(_) | Class::Probe { .. })
 }
 
-/// Numbers below zero are constants of the MPI library: Open MPI has −1 for any source and −2 for nobody, MPICH the
-/// other way round. Nobody sends to anyone.
+/// Negative numbers are constants of the MPI library: Open MPI has −1 for any source and −2 for
+/// MPI_PROC_NULL, MPICH the other way round. Sends have no wildcard.
 fn peer(raw: i32, class: Class, mpich: bool) -> i32 {
     let receives = is_open_receive(class);
     match raw {
@@ -139,7 +139,7 @@ fn peer(raw: i32, class: Class, mpich: bool) -> i32 {
     }
 }
 
-/// What the notes say about all ranks together.
+/// Counts for the notes, over all ranks.
 #[derive(Debug, Default)]
 struct Totals {
     wildcards: u64,

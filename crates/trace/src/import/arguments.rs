@@ -1,7 +1,7 @@
-//! What a call was given, in terms all foreign formats share, and how it becomes a [`Call`].
+//! The arguments of a call in terms that all foreign formats share, and their conversion to a [`Call`].
 //!
-//! Formats write counts and datatypes; a [`Call`] has bytes. Of rooted collectives they write the root's arguments on all
-//! ranks, meaningful or not; a [`Call`] has only what this rank gives and gets.
+//! Formats write counts and datatypes; a [`Call`] has bytes. For rooted collectives they write the
+//! root's arguments on all ranks, meaningful or not; a [`Call`] has only what this rank gives and gets.
 
 use crate::call::{Call, Details, Matched, special};
 use crate::{Class, Collective, RankTrace};
@@ -40,7 +40,7 @@ impl Arguments {
     }
 }
 
-/// Leaves a collective only what the rank `own` of its communicator gives and gets.
+/// Reduces a collective to what rank `own` of its communicator gives and gets.
 pub(super) fn settle(call: &mut Call, details: Option<&mut Details>, own: u32) {
     let Class::Collective(kind, _) = call.function.class() else { return };
     let rare = details.and_then(|details| details.rare.get_mut());
@@ -75,12 +75,12 @@ pub(super) fn push(rank: &mut RankTrace, call: Call, details: Details) {
     }
 }
 
-/// The sum, at most the largest number.
+/// The sum, saturating.
 pub(super) fn sum(sizes: &[u64]) -> u64 {
     sizes.iter().fold(0, |total, &size| total.saturating_add(size))
 }
 
-/// So many elements of a size; a count below zero is none.
+/// The bytes of `count` elements; 0 if the count is negative.
 pub(super) fn bytes(count: i64, size: u64) -> u64 {
     u64::try_from(count).unwrap_or(0).saturating_mul(size)
 }

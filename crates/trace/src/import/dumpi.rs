@@ -1,9 +1,10 @@
-//! Traces of SST's DUMPI: a binary file a rank, and a text file `.meta` beside them.
+//! Traces of SST's DUMPI: one binary file per rank, and a text file `.meta` beside them.
 //!
-//! A record a call, with its times on entry and exit, all arguments, and the statuses the library gave back
-//! (`stream.rs`, `table.rs`): who answered a wildcard is known, and so is what completed. Datatypes are known by size
-//! (`types.rs`). Communicators are numbers of each rank, and are replayed from the calls that made them
-//! (`communicators.rs`). Clocks are those of the nodes; the format has nothing to align them with.
+//! There is one record per call, with its times of entry and exit, all arguments, and the statuses
+//! that the library returned (`stream.rs`, `table.rs`): these tell who sent to a wildcard and what
+//! completed. Datatypes are known by size (`types.rs`). Each rank numbers its communicators itself;
+//! they are replayed from the calls that made them (`communicators.rs`). The clocks are those of
+//! the nodes; the format has no data to align them.
 
 mod communicators;
 mod rank;
@@ -17,7 +18,7 @@ use rank::Stream;
 use std::collections::BTreeMap;
 use straggler_model::Time;
 
-/// Whether a file begins like one of DUMPI's.
+/// Whether a file begins like a DUMPI file.
 pub fn looks_like(head: &[u8]) -> bool {
     head.starts_with(&stream::MAGIC)
 }
@@ -28,7 +29,7 @@ pub fn is_meta(head: &[u8]) -> bool {
     ["numprocs=", "fileprefix="].iter().all(|key| text.lines().any(|line| line.trim_start().starts_with(key)))
 }
 
-/// Reads the files of all ranks, in order of the rank, and the description, if there is one.
+/// Reads the files of all ranks, in order of rank, and the description, if there is one.
 pub fn read(sources: &[Source], meta: Option<&Source>) -> Result<Trace, ImportError> {
     let more = meta.map(|meta| pairs(&meta.bytes)).unwrap_or_default();
     if let Some(ranks) = more.get("numprocs").and_then(|ranks| ranks.parse().ok())
@@ -67,7 +68,7 @@ fn pairs(text: &[u8]) -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.trim().to_string(), value.trim().to_string())).collect()
 }
 
-/// Times of all calls, from the earliest of the run on.
+/// Sets the times of all calls, counted from the earliest of the run.
 fn set_times(streams: &mut [Stream]) {
     let zero = streams.iter().flat_map(|stream| &stream.times).map(|[enter, _]| *enter).min().unwrap_or(0);
     let after = |moment: i64| {

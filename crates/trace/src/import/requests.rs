@@ -1,29 +1,29 @@
-//! The requests of one rank, found again by the handles a trace names them with.
+//! The requests of one rank, looked up by the handles that a trace uses.
 //!
-//! A handle is whatever the foreign trace writes: the number of a request, or the address of the variable it is kept
-//! in. It comes back: a library reuses the handle of a finished request, and some hand out one and the same handle
-//! for several that are already complete. So a handle stands for a list of open requests, and each time it is named in
-//! a list of a wait stands for another one of them.
+//! A handle is whatever the foreign trace writes: the number of a request, or the address of the
+//! variable that holds it. Handles recur: a library reuses the handle of a finished request, and
+//! some return the same handle for several that are already complete. So a handle stands for a list
+//! of open requests, and each occurrence of it in the list of a wait stands for another one of them.
 
 use crate::RequestId;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Which of several open requests with one handle is meant first.
+/// Which of several open requests with the same handle is meant first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meant {
-    /// Handles are numbers: they are interchangeable, the order is that of creation.
+    /// Handles are numbers: the requests are interchangeable and taken in order of creation.
     Oldest,
-    /// Handles are variables: the last value is the one that is left.
+    /// Handles are variables: the last value written is the one left.
     Newest,
 }
 
 /// A request that is neither complete nor freed.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Its number as a prepared operation, which can be begun again and again.
+    /// Its number as a prepared operation, which can be started repeatedly.
     prepared: Option<RequestId>,
-    /// Its number as an operation under way.
+    /// Its number as an active operation.
     active: Option<RequestId>,
 }
 
@@ -39,21 +39,21 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         Requests { meant, next: RequestId(0), open: HashMap::new() }
     }
 
-    /// A new operation under way.
+    /// Registers a new active operation.
     pub fn made(&mut self, handle: Handle) -> RequestId {
         let number = self.number();
         self.insert(handle, Slot { prepared: None, active: Some(number) });
         number
     }
 
-    /// A new prepared operation.
+    /// Registers a new prepared operation.
     pub fn prepared(&mut self, handle: Handle) -> RequestId {
         let number = self.number();
         self.insert(handle, Slot { prepared: Some(number), active: None });
         number
     }
 
-    /// Begins a prepared operation: its number, and that of what is now under way.
+    /// Starts a prepared operation. Returns its number and that of the active operation.
     pub fn begun(&mut self, handle: Handle) -> Option<(RequestId, RequestId)> {
         let next = self.next;
         let slots = self.open.get_mut(&handle)?;
@@ -63,7 +63,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         Some((prepared, self.number()))
     }
 
-    /// What is under way by each handle of a list; the same handle again is the next one of its list.
+    /// The active operation of each handle in a list; a repeated handle stands for the next one of its requests.
     pub fn listed(&self, handles: &[Handle]) -> Vec<Option<RequestId>> {
         let mut seen: HashMap<Handle, usize> = HashMap::new();
         let mut find = |handle: &Handle| {
@@ -74,7 +74,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         handles.iter().map(&mut find).collect()
     }
 
-    /// `request`, known by this handle, is complete: a prepared one can be begun again, others are gone.
+    /// Completes `request`, known by this handle: a prepared one can be started again, any other is removed.
     pub fn completed(&mut self, handle: Handle, request: RequestId) {
         let Some(slots) = self.open.get_mut(&handle) else { return };
         let Some(at) = slots.iter().position(|slot| slot.active == Some(request)) else { return };
@@ -89,7 +89,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         }
     }
 
-    /// The request given up by its handle.
+    /// Frees a request by its handle.
     pub fn freed(&mut self, handle: Handle) -> Option<RequestId> {
         let slots = self.open.get_mut(&handle)?;
         let slot = match self.meant {
@@ -103,7 +103,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         slot.active.or(slot.prepared)
     }
 
-    /// Everything under way, oldest first.
+    /// All active operations, oldest first.
     pub fn under_way(&self) -> Vec<(Handle, RequestId)> {
         let slots =
             self.open.iter().flat_map(|(handle, slots)| slots.iter().map(move |slot| (*handle, slot.active)));
@@ -112,7 +112,7 @@ impl<Handle: Copy + Eq + Hash> Requests<Handle> {
         all
     }
 
-    /// Prepared operations that are not under way, by their own numbers.
+    /// Prepared operations that are not active, by their own numbers.
     pub fn idle(&self) -> Vec<(Handle, RequestId)> {
         let slots =
             self.open.iter().flat_map(|(handle, slots)| slots.iter().map(move |slot| (*handle, slot)));

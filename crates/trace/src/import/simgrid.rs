@@ -1,10 +1,11 @@
 //! Time-independent traces of SimGrid's replay.
 //!
-//! A line an action: the rank, a name, its parameters. Computations are amounts of work in flops, calls have no
-//! times: here computations take their work over a flop rate, and calls none. All actions are on the world. The grammar is
-//! that of `smpi_replay.cpp` of SimGrid (`action.rs`); traces from before tags were written (`send dst size`, `wait`
-//! without parameters, mixed case) are recognised and read too. A trace is one file for all ranks, a file a
-//! rank, or an index: a text with the names of those files.
+//! Each line is an action: the rank, a name, its parameters. Computations are amounts of work in
+//! flops, and calls have no times. Here, computations take their work divided by a flop rate, and
+//! calls take no time. All actions are on the world. The grammar is that of `smpi_replay.cpp` of
+//! SimGrid (`action.rs`); traces from before tags were written (`send dst size`, `wait` without
+//! parameters, mixed case) are recognised and read too. A trace is one file for all ranks, one file
+//! per rank, or an index: a text with the names of those files.
 
 mod action;
 
@@ -18,7 +19,7 @@ use smallvec::smallvec;
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
 
-/// Whether a text begins with an action of a rank.
+/// Whether a text begins with an action.
 pub fn looks_like(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -26,7 +27,7 @@ pub fn looks_like(head: &[u8]) -> bool {
     words.next().is_some_and(|rank| rank.parse::<Rank>().is_ok()) && words.next().is_some_and(action::is_name)
 }
 
-/// The names of files an index lists.
+/// The file names that an index lists.
 pub fn index(source: &Source) -> Result<Vec<String>, ImportError> {
     let wrong = |what: &str| ImportError::File { file: source.name.clone(), what: what.into() };
     let text = str::from_utf8(&source.bytes).map_err(|_| wrong("neither actions nor a list of files"))?;
@@ -102,17 +103,17 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Source, destination and tag: all that a wait says about its request.
+/// Source, destination and tag, by which a wait identifies its request.
 type Key = (i32, i32, i32);
 
-/// One rank, action by action.
+/// The state of one rank while its actions are replayed.
 struct Replay {
     rank: Rank,
     ranks: u32,
     grammar: Grammar,
     flops_per_second: f64,
     clock: Time,
-    /// Bytes of an element where no datatype is given.
+    /// Bytes of an element if no datatype is given.
     unit: u64,
     requests: Requests<Key>,
     trace: RankTrace,
@@ -153,14 +154,14 @@ impl Replay {
             ActionKind::WaitAll => self.wait_all(),
             ActionKind::Collective(function) => {
                 self.push(function, action.arguments, Details::default());
-                // The work of a reduction is done behind it, as the replay does.
+                // The work of a reduction follows it, as in SimGrid's replay.
                 self.clock += self.time(action.flops / self.flops_per_second)?;
             }
         }
         Ok(())
     }
 
-    /// Seconds in whole picoseconds, rounded once for each computation.
+    /// Seconds in whole picoseconds; every computation is rounded separately.
     fn time(&self, seconds: f64) -> Result<Time, String> {
         let picoseconds = (seconds * 1e12).round();
         if !(0.0..9e18).contains(&picoseconds) {
@@ -197,11 +198,11 @@ impl Replay {
     fn wait(&mut self, function: Function, key: Option<Key>, totals: &mut Totals) {
         let found = match key {
             Some(key) => self.find(key),
-            // Before requests were named, a wait was for the last one.
+            // Without parameters, a wait is for the last request.
             None => self.requests.under_way().last().map(|(key, request)| (*key, *request)),
         };
         let Some((known, request)) = found else {
-            // The replay takes it for one that a test has completed.
+            // SimGrid's replay assumes that a test has completed it.
             totals.strange += 1;
             return;
         };
@@ -216,7 +217,7 @@ impl Replay {
         self.push(function, Arguments::default(), details);
     }
 
-    /// A request by what is said of it; a receive may have asked for anyone and any tag.
+    /// Finds a request by its key; a receive may have asked for any source and any tag.
     fn find(&self, (source, destination, tag): Key) -> Option<(Key, RequestId)> {
         let keys = [
             (source, destination, tag),

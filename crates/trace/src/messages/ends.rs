@@ -1,4 +1,4 @@
-//! The ends of messages that lie on one rank.
+//! The ends of messages on one rank.
 
 use super::{CallPlace, NO_ROOM, NONE, Received, Sent};
 use crate::call::{CommId, Matched, special};
@@ -10,12 +10,12 @@ use straggler_model::Rank;
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     pub rank: Rank,
-    /// Messages to other ranks and to itself, in the order in which they were posted.
+    /// Messages to other ranks and to itself, in the order of posting.
     pub sends: Vec<Sent>,
     pub receives: Vec<Received>,
-    /// Wildcard receives of which it is not known whom they matched, by their number and communicator.
+    /// Wildcard receives whose sender is unknown, by their number and communicator.
     pub unresolved: Vec<(u32, CommId)>,
-    /// Calls that name a peer which their communicator has not, with this peer.
+    /// Calls that name a peer outside their communicator, with that peer.
     pub strangers: Vec<(u32, i32)>,
     /// Matching probes whose message was never received, by their number.
     pub kept: Vec<u32>,
@@ -33,14 +33,14 @@ impl Ends {
         finding.finish()
     }
 
-    /// Only what `rank` sent.
+    /// Returns only what `rank` sent.
     pub fn sends_of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Vec<Sent> {
         let mut finding = Finding::new(trace, rank, operations);
         operations.rows().iter().for_each(|operation| finding.send(operation));
         finding.found.sends
     }
 
-    /// Only what `rank` received.
+    /// Returns only what `rank` received.
     pub fn receives_of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Vec<Received> {
         let mut finding = Finding::new(trace, rank, operations);
         (0..).zip(operations.rows()).for_each(|(row, operation)| finding.receive(row, operation));
@@ -48,7 +48,7 @@ impl Ends {
         finding.finish().receives
     }
 
-    /// The same for every rank of a trace.
+    /// Returns what every rank of a trace sent and received.
     pub fn of_ranks(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Ends> {
         (0..).zip(operations).map(|(rank, operations)| Ends::of(trace, rank, operations)).collect()
     }
@@ -58,11 +58,11 @@ struct Finding<'t, 'o> {
     trace: &'t Trace,
     operations: &'o Operations<'o>,
     found: Ends,
-    /// A message was kept by a probe before its receive.
+    /// Whether a probe kept a message, so that receives are out of order.
     out_of_order: bool,
 }
 
-/// Whether it came to a message.
+/// Whether the operation led to a message.
 fn happened(operation: &Operation) -> bool {
     !operation.failed && !operation.is_cancelled()
 }
@@ -98,7 +98,7 @@ impl<'t, 'o> Finding<'t, 'o> {
         };
         let posted = operations.posted(operation);
         self.out_of_order |= posted != operation.begun;
-        // Who names a peer that is not there: the call that has the arguments.
+        // The call that names the peer: the one that has the arguments.
         let by = if posted == operation.begun { operation.described } else { posted };
         let received = Received {
             place: self.place(operation.begun),
@@ -125,8 +125,8 @@ impl<'t, 'o> Finding<'t, 'o> {
         }
     }
 
-    /// Posts a receive, unless nobody is to send it; one whose sender is not known is only noted. Gives whether it was
-    /// one of these two.
+    /// Posts a receive, unless it is from MPI_PROC_NULL; one with an unknown sender is noted
+    /// instead. Returns whether it was posted or noted.
     fn post(&mut self, by: u32, source: Matched, received: Received) -> bool {
         if source.peer == special::NOBODY {
             return false;
@@ -144,8 +144,8 @@ impl<'t, 'o> Finding<'t, 'o> {
         CallPlace { rank: self.found.rank, call }
     }
 
-    /// The world rank of a peer; none for nobody, for processes of another world, where the call does not say, and
-    /// where there is no such rank.
+    /// The world rank of a peer. `None` for MPI_PROC_NULL, for processes of another world, if the
+    /// call names no peer, and if there is no such rank.
     fn peer(&mut self, number: u32, comm: CommId, peer: i32) -> Option<Rank> {
         if matches!(peer, special::NOBODY | special::NONE) {
             return None;
@@ -162,7 +162,8 @@ impl<'t, 'o> Finding<'t, 'o> {
         None
     }
 
-    /// A probe that keeps a message takes it out of the queue: its receive has the place of the probe.
+    /// Orders the receives. A probe that keeps a message takes it out of the queue, so the receive
+    /// of that message takes the probe's place.
     fn finish(self) -> Ends {
         let Finding { operations, mut found, out_of_order, .. } = self;
         if out_of_order {

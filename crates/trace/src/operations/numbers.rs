@@ -3,17 +3,17 @@
 use crate::call::RequestId;
 use std::collections::HashMap;
 
-/// A request.
+/// What the number of a request stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Slot {
-    /// This row.
+    /// The row with this number.
     Row(u32),
-    /// This persistent request.
+    /// The persistent request with this number.
     Prepared(u32),
 }
 
-/// Requests by their number. Numbers count up from 0 where a trace is right, so that a list has nearly all of them; a
-/// number far off, which only a damaged trace has, must not make the list long.
+/// Requests by their number. In an intact trace numbers count up from 0, so nearly all are in a list. A
+/// number far off, which only occurs in a damaged trace, goes into a map and does not lengthen the list.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     near: Vec<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Numbers {
 const EMPTY: u32 = u32::MAX;
 const PREPARED: u32 = 1 << 31;
 
-/// The list may double by one request, and always reaches this far.
+/// The list may double for one request, and may always reach this far.
 const REACH: usize = 1 << 12;
 
 impl Numbers {

@@ -16,12 +16,12 @@ pub(super) fn resolve(traced: &RankTrace) -> Operations<'_> {
     walk.finish()
 }
 
-/// Whom a call found or receives from, as far as it says itself.
+/// The source and tag that a call found or receives from, according to the call itself.
 pub(super) fn whom(call: &Call, details: &Details) -> Matched {
     resolved(Matched { peer: call.peer, tag: call.tag }, details.matched)
 }
 
-/// A persistent request: the call that prepared it, and the row it was begun as last.
+/// A persistent request: the call that prepared it, and the row of its last start.
 #[derive(Debug)]
 struct Prepared {
     by: u32,
@@ -32,13 +32,13 @@ struct Resolver<'a> {
     found: Operations<'a>,
     numbers: Numbers,
     prepared: Vec<Prepared>,
-    /// Probes that keep a message, by its number.
+    /// Matching probes, by the number of their message.
     kept: HashMap<u32, u32>,
-    /// All probes that keep a message, in order.
+    /// All matching probes, in order.
     keeping: Vec<u32>,
-    /// For each thread, its last call if that is a probe which has found something.
+    /// For each thread, its last call if that was a probe that found something.
     probes: Vec<u32>,
-    /// Rows that the call under way says were cancelled, in order.
+    /// Rows that the current call reports as cancelled, in order.
     cancelled: Vec<u32>,
 }
 
@@ -86,13 +86,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Takes what the last call of a thread was, if it was a probe.
+    /// Takes the last call of a thread, if it was a probe.
     fn last_probe(&mut self, thread: u16) -> Option<u32> {
         let last = self.probes.get_mut(usize::from(thread))?;
         Some(std::mem::replace(last, NONE)).filter(|&probe| probe != NONE)
     }
 
-    /// An operation that the call of this number describes itself.
+    /// An operation whose arguments are those of the call itself.
     fn described(&self, number: u32, call: &Call, kind: Kind) -> Operation {
         Operation {
             described: number,
@@ -112,7 +112,7 @@ impl<'a> Resolver<'a> {
         self.push(self.described(number, call, kind), start);
     }
 
-    /// Appends a row, or notes what is only prepared.
+    /// Appends a row, or registers an operation that is only prepared.
     fn push(&mut self, operation: Operation, start: Start) {
         let (row, request) = (self.found.rows.len() as u32, operation.request);
         let slot = match start {
@@ -135,7 +135,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A receive may take what a probe has found just before.
+    /// Adds a receive, which may take what a probe found just before.
     fn receive(&mut self, number: u32, call: &Call, start: Start, probe: Option<u32>) {
         let source = whom(call, self.found.details(call));
         let operation = Operation { source, ..self.described(number, call, Kind::Receive) };
@@ -151,7 +151,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A receive of the message that a probe has found.
+    /// Adds a receive of the message that a probe found.
     fn take_probed(&mut self, operation: Operation, start: Start, probe: u32, just_probed: bool) {
         if just_probed {
             self.found.probed.push((probe, self.found.rows.len() as u32));
@@ -159,7 +159,8 @@ impl<'a> Resolver<'a> {
         self.push(Operation { probe, just_probed, ..operation }, start);
     }
 
-    /// Receives what a probe has kept. Where the trace does not say which probe that was, the call may say who sent it.
+    /// Adds a receive of a message that a probe kept. If the trace does not say which probe, the
+    /// call may say who sent it.
     fn matched_receive(&mut self, number: u32, call: &Call, start: Start, last: Option<u32>) {
         let details = self.found.details(call);
         let operation = self.described(number, call, Kind::Receive);
@@ -194,7 +195,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Prepared operations begin: each makes a request of its own, or the trace goes on to name the persistent one.
+    /// Starts prepared operations. Each start makes a new request, or the trace keeps naming the persistent one.
     fn begin(&mut self, number: u32, call: &'a Call) {
         for (place, &persistent) in (0..).zip(&self.found.details(call).requests) {
             let made =
@@ -203,7 +204,7 @@ impl<'a> Resolver<'a> {
                 Some(Slot::Prepared(prepared)) => {
                     self.begin_one(number, prepared, made.unwrap_or(persistent), made)
                 }
-                // It is no persistent one, or none at all.
+                // The request is not persistent, or unknown.
                 known => {
                     let lost = self.described(number, call, Kind::Other);
                     if let Some(request) = made {
@@ -243,7 +244,7 @@ impl<'a> Resolver<'a> {
         Given::Operation(row)
     }
 
-    /// What a request stands for now.
+    /// What a request stands for at this point.
     fn look_up(&self, request: RequestId) -> Given {
         let is_open = |row: u32| self.found.get(row).is_some_and(|operation| operation.fate == Fate::Open);
         match self.numbers.get(request) {
@@ -286,7 +287,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Everything in the list is over, and of some of it the call says more.
+    /// Completes every request in the list; the call gives more details for some.
     fn complete_all(&mut self, number: u32, details: &Details) {
         self.note_cancelled(details);
         for completed in details.completed.iter().filter(|one| !one.cancelled) {
@@ -299,8 +300,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A request that is given up is nobody's any more. One that is to be cancelled still has to be completed, unless a
-    /// status has said already that it was.
+    /// Handles a free or a cancel. A freed request needs no completion. A cancelled one must still
+    /// be completed, unless this call already reports that it was cancelled.
     fn give_up(&mut self, number: u32, call: &'a Call) {
         let details = self.found.details(call);
         self.note_cancelled(details);
@@ -317,7 +318,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Which rows a call says were cancelled.
+    /// Collects the rows that a call reports as cancelled.
     fn note_cancelled(&mut self, details: &Details) {
         let mut rows = std::mem::take(&mut self.cancelled);
         rows.clear();
@@ -334,7 +335,7 @@ impl<'a> Resolver<'a> {
         matches!(given, Given::Operation(row) if self.cancelled.binary_search(&row).is_ok())
     }
 
-    /// Whom a wildcard has matched.
+    /// Records whom a wildcard matched.
     fn tell(&mut self, given: Given, matched: Option<Matched>) {
         let Given::Operation(row) = given else { return };
         if let Some(operation) = self.found.rows.get_mut(row as usize) {

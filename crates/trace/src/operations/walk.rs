@@ -1,4 +1,4 @@
-//! The calls of a rank, one after the other, with what each does.
+//! Visits the calls of a rank one by one, with what each does.
 
 use super::{Encoded, Given, Operation, Operations};
 use crate::call::{Call, Details};
@@ -10,32 +10,32 @@ pub struct Acted<'o, 'a> {
     pub number: u32,
     pub call: &'a Call,
     pub details: &'a Details,
-    /// The first of the rows that it has begun.
+    /// The first row that it began.
     pub first: u32,
-    /// What it has begun, in order.
+    /// The operations it began, in order.
     pub begun: &'o [Operation],
     given: &'o [Encoded],
     finished: &'o [Encoded],
 }
 
 impl<'o> Acted<'o, '_> {
-    /// What the requests of its list stand for, in the order of [`Details::requests`].
+    /// What the requests in its list stand for, in the order of [`Details::requests`].
     pub fn given(&self) -> impl ExactSizeIterator<Item = Given> + Clone + 'o {
         self.given.iter().map(|given| given.decode())
     }
 
-    /// What it has completed, in the order in which it says so: all requests of a list that it waited for as a whole, else
-    /// those it names. Nothing if it is a test that failed.
+    /// What it completed, in the order given by the call: all requests if it waits for its list as
+    /// a whole, else those it names. Empty for a test that failed.
     pub fn finished(&self) -> impl ExactSizeIterator<Item = Given> + Clone + 'o {
         self.finished.iter().map(|given| given.decode())
     }
 
-    /// Whether it has completed all that it was given.
+    /// Whether it completed everything it was given.
     pub fn finishes_all(&self) -> bool {
         Lists::of(self.call, self.details).finished == Finished::Given
     }
 
-    /// What it has begun, with the numbers of the rows.
+    /// The operations it began, with their row numbers.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &'o Operation)> + use<'o> {
         (self.first..).zip(self.begun)
     }
@@ -85,7 +85,8 @@ fn take<'o>(all: &'o [Encoded], from: &mut usize, count: usize) -> &'o [Encoded]
     taken
 }
 
-/// How much a call names and completes. Who writes the lists and who reads them agree by this.
+/// How many requests a call names and completes. The code that writes the lists and the code that
+/// reads them both rely on this.
 pub(super) struct Lists {
     pub(super) given: usize,
     pub(super) finished: Finished,
@@ -94,9 +95,9 @@ pub(super) struct Lists {
 /// What a call has completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finished {
-    /// All that it was given.
+    /// Everything it was given.
     Given,
-    /// So many, which it lists.
+    /// This many requests, which it lists.
     Told(usize),
 }
 
@@ -105,7 +106,7 @@ impl Lists {
         let (given, told) = (details.requests.len(), details.completed.len());
         let completes = |how: HowMany, found: bool| match how {
             _ if !found => Finished::Told(0),
-            // Formats that know no requests may still list what was completed.
+            // Formats without requests may still list what was completed.
             HowMany::One | HowMany::All if given > 0 => Finished::Given,
             _ => Finished::Told(told),
         };

@@ -1,9 +1,9 @@
-//! The anchor file: what an archive is made of. It is one chunk without numbers of events.
+//! The anchor file, which lists what an archive consists of. It is one chunk without event numbers.
 
 use super::bytes::Cursor;
 use super::error::Fault;
 
-/// Files of their own, without a container around them.
+/// Plain files, not inside a container.
 pub(super) const POSIX: u8 = 1;
 pub(super) const UNCOMPRESSED: u8 = 1;
 pub(super) const MAGIC: &str = "OTF2";
@@ -11,7 +11,7 @@ pub(super) const MAGIC: &str = "OTF2";
 /// What the anchor file says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Anchor {
-    /// Of the library that wrote the archive.
+    /// The version of the library that wrote the archive.
     pub(super) version: [u8; 3],
     pub(super) event_chunk: u64,
     pub(super) definition_chunk: u64,
@@ -32,7 +32,7 @@ impl Anchor {
         if cursor.text().ok().as_deref() != Some(MAGIC) {
             return Err(no_anchor());
         }
-        // Two bytes with the versions of the format itself, the same from libotf2 2.0 to 3.0.
+        // Two bytes with the version of the format itself, the same from libotf2 2.0 to 3.0.
         cursor.u8()?;
         cursor.u8()?;
         let version = [cursor.u8()?, cursor.u8()?, cursor.u8()?];

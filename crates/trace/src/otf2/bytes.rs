@@ -1,16 +1,17 @@
-//! Numbers and records as OTF2 lays them down in its files.
+//! Numbers and records as OTF2 stores them in its files.
 //!
-//! A file is a sequence of chunks of one size, the last one shorter. A chunk begins with a byte 3, the byte order of
-//! its writer, and the numbers of its first and last event. Records follow: a byte that says what it is, a byte with the
-//! length (255: the length is in the next eight), the body. Most integers are squeezed: a byte says how many bytes
-//! follow, 0 stands for zero and 255 for a value that is not defined. A chunk ends with bytes 0 up to its size, the file
-//! with a byte 2. Event files have timestamps between the records, nine bytes each, that hold for all that follows.
-//! (As libotf2 3.0 writes and reads them: OTF2_Buffer.c, OTF2_EvtReader.c.)
+//! A file is a sequence of chunks of one size, the last one shorter. A chunk begins with a byte 3,
+//! the byte order of its writer, and the numbers of its first and last event. Records follow: a byte
+//! with the kind of record, a byte with the length (255: the length is in the next eight), the body.
+//! Most integers are compressed: a byte says how many bytes follow, 0 stands for zero and 255 for an
+//! undefined value. A chunk is padded with bytes 0 to its size, and the file ends with a byte 2.
+//! Event files have timestamps between the records, nine bytes each, which hold for all records up
+//! to the next one. (As libotf2 3.0 writes and reads them: OTF2_Buffer.c, OTF2_EvtReader.c.)
 
 use super::error::Fault;
 
 pub(super) const END_OF_CHUNK: u8 = 0;
-/// Behind the end of a file.
+/// Follows the end of a file.
 pub(super) const END_OF_BUFFER: u8 = 1;
 pub(super) const END_OF_FILE: u8 = 2;
 pub(super) const CHUNK_HEADER: u8 = 3;
@@ -20,7 +21,7 @@ const BIG_ENDIAN: u8 = b'#';
 pub(super) const TIMESTAMP: u8 = 5;
 /// In files of events only.
 const ATTRIBUTES: u8 = 6;
-/// The length byte of long records, and the squeezed form of what is not defined.
+/// The length byte of long records, and the compressed form of an undefined value.
 pub(super) const LONG: u8 = 0xff;
 pub(super) const HEADER_SIZE: usize = 18;
 
@@ -34,7 +35,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A whole file, after its marker and byte order.
+    /// Opens a whole file, after its marker and byte order.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Cursor<'a>, Fault> {
         let mut cursor = Cursor { bytes, at: 0, end: bytes.len(), big_endian: false };
         cursor.header()?;
@@ -62,7 +63,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.end
     }
 
-    /// How many bytes are left, to bound what is allocated for them.
+    /// The number of bytes left, which bounds allocations.
     pub(super) fn left(&self) -> usize {
         self.end.saturating_sub(self.at)
     }
@@ -121,7 +122,7 @@ impl<'a> Cursor<'a> {
         Ok(self.squeezed(8)?.unwrap_or(u64::MAX))
     }
 
-    /// A text, which ends with a zero byte. What is not UTF-8 is replaced: names are for people.
+    /// Reads a text, which ends with a zero byte. Invalid UTF-8 is replaced, since names are only displayed.
     pub(super) fn text(&mut self) -> Result<String, Fault> {
         let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
         let length = rest.iter().position(|&byte| byte == 0);
@@ -131,7 +132,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// The next `length` bytes, on their own.
+    /// A cursor over the next `length` bytes.
     fn part(&mut self, length: u64) -> Result<Cursor<'a>, Fault> {
         let part = Cursor { ..*self };
         let length = usize::try_from(length).map_err(|_| self.fault("a record longer than the file"))?;
@@ -155,7 +156,7 @@ pub(super) struct Record<'a> {
 pub(super) struct Records<'a> {
     cursor: Cursor<'a>,
     chunk_size: usize,
-    /// Whether this is a file of events, with timestamps between the records.
+    /// Whether this is an event file, with timestamps between the records.
     timed: bool,
     time: Option<u64>,
 }
@@ -171,7 +172,7 @@ impl<'a> Records<'a> {
 
     fn open(bytes: &'a [u8], chunk_size: u64, timed: bool) -> Result<Records<'a>, Fault> {
         let cursor = Cursor { bytes, at: 0, end: 0, big_endian: false };
-        // A chunk larger than the file is the whole file.
+        // A chunk size larger than the file means the whole file.
         let chunk_size = usize::try_from(chunk_size).unwrap_or(usize::MAX).max(HEADER_SIZE + 1);
         let mut records = Records { cursor, chunk_size, timed, time: None };
         records.enter_chunk(0)?;
@@ -197,7 +198,7 @@ impl<'a> Records<'a> {
         self.enter_chunk(at)
     }
 
-    /// The next record, or nothing at the end of the file.
+    /// Reads the next record; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<Record<'a>>, Fault> {
         loop {
             if self.cursor.is_empty() {
@@ -240,7 +241,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Events of one squeezed integer, whose length byte is that of the integer; there are none after version 1.1.
+/// Whether an event consists of one compressed integer whose length byte serves as the record's. No
+/// such events were added after version 1.1.
 fn has_no_length(id: u8) -> bool {
     matches!(id, 12 | 13 | 16 | 17 | 20 | 21 | 24 | 28 | 29 | 30)
 }
@@ -249,7 +251,7 @@ fn has_no_length(id: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// The same event file in both orders of bytes: a timestamp, an attribute list, MPI_SEND to 258, and a long record.
+    /// The same event file in either byte order: a timestamp, an attribute list, MPI_SEND to 258, and a long record.
     fn file(big_endian: bool) -> Vec<u8> {
         let order = |mut bytes: Vec<u8>| {
             if big_endian {

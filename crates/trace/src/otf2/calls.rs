@@ -1,8 +1,9 @@
-//! From the events of one location to calls: what lies between entering and leaving a function of MPI belongs to that
-//! call.
+//! Turns the events of one location into calls: everything between entering and leaving an MPI
+//! function belongs to that call.
 //!
-//! Only the outermost function of MPI is a call; records of functions that it calls itself are its own. Records
-//! outside of any function (the archive was filtered, or its writer keeps no regions) make calls that take no time.
+//! Only the outermost MPI function is a call; records of functions that it calls itself belong to
+//! it. Records outside any function (the archive was filtered, or its writer keeps no regions)
+//! become calls that take no time.
 
 use super::Options;
 use super::bytes::{Record, Records};
@@ -15,11 +16,11 @@ use super::volume;
 use crate::Function;
 use std::ops::Range;
 
-/// A call, in ticks of the clock of all.
+/// A call, in ticks of the common clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct RawCall {
     pub(super) function: Function,
-    /// The region, where there is one.
+    /// The region, if there is one.
     pub(super) region: Option<u32>,
     pub(super) enter: u64,
     pub(super) exit: u64,
@@ -32,17 +33,17 @@ pub(super) struct LocationCalls {
     /// In order of `enter`.
     pub(super) calls: Vec<RawCall>,
     facts: Vec<Event>,
-    /// The time of each.
+    /// The time of each fact.
     times: Vec<u64>,
     pub(super) first: Option<u64>,
     last: u64,
     /// The words of the command line.
     pub(super) program: Vec<u32>,
-    /// Records of MPI outside of any of its functions.
+    /// MPI records outside any MPI function.
     pub(super) orphans: u64,
-    /// Calls that had not ended with the file.
+    /// Calls that had not ended when the file ended.
     pub(super) open_at_end: u64,
-    /// Events that were earlier than the one before.
+    /// Events with an earlier time than the one before.
     pub(super) back_in_time: u64,
 }
 
@@ -52,7 +53,7 @@ impl LocationCalls {
         self.facts.get(call.facts.clone()).unwrap_or_default()
     }
 
-    /// When they were made.
+    /// The times of a call's records.
     pub(super) fn times(&self, call: &RawCall) -> &[u64] {
         self.times.get(call.facts.clone()).unwrap_or_default()
     }
@@ -90,7 +91,7 @@ impl LocationCalls {
         self.times.push(time);
     }
 
-    /// Time stands still where an event claims to be earlier than the one before it.
+    /// Returns the time of an event; one that claims to be earlier than the event before it gets that event's time.
     fn tick(&mut self, time: u64) -> u64 {
         self.back_in_time += u64::from(self.first.is_some() && time < self.last);
         self.first.get_or_insert(time);
@@ -102,9 +103,9 @@ impl LocationCalls {
 struct Reading<'a> {
     definitions: &'a Definitions,
     options: Options,
-    /// The regions that are open.
+    /// The open regions.
     stack: Vec<u32>,
-    /// The call that is open, and how many regions are open inside of it and around it.
+    /// The open call, and the depth of the stack with its own region on top.
     open: Option<(RawCall, usize)>,
     out: LocationCalls,
 }
@@ -193,7 +194,7 @@ impl Reading<'_> {
     }
 }
 
-/// The function that a record outside of any function must come from.
+/// The function that a record outside any function must come from.
 fn function_of(fact: Event) -> Option<Function> {
     match fact {
         Event::Send(_) => Some(Function::Send),

@@ -6,25 +6,25 @@ use super::ids::{definition, group};
 use crate::Function;
 use std::collections::{BTreeMap, HashMap};
 
-/// Names are cut here: many things may share one, and a small file shall not need much memory.
+/// Longer names are cut, so that a small file whose entries share a long one does not need much memory.
 const LONGEST_NAME: usize = 1000;
 
 /// A function or block of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Region {
     pub(super) name: String,
-    /// The function of MPI it is; [`Function::Unknown`] for one of MPI that we have no name for; none for the user's.
+    /// The MPI function it is; [`Function::Unknown`] for an MPI function without a name here; `None` for the user's.
     pub(super) function: Option<Function>,
 }
 
-/// A process, or whatever else holds locations.
+/// A process, or anything else that holds locations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LocationGroup {
     pub(super) kind: u8,
     pub(super) node: u32,
 }
 
-/// A thread, or whatever else has events of its own.
+/// A thread, or anything else that has events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Location {
     pub(super) kind: u8,
@@ -32,7 +32,7 @@ pub(super) struct Location {
     pub(super) group: u32,
 }
 
-/// A list of locations, or of places in such a list.
+/// A list of locations, or of indices into such a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Group {
     pub(super) kind: u8,
@@ -46,12 +46,12 @@ pub(super) struct Group {
 pub(super) struct Comm {
     pub(super) name: u32,
     pub(super) group: u32,
-    /// The other side, for one between two groups.
+    /// The second group of an intercommunicator.
     pub(super) remote: Option<u32>,
     pub(super) parent: u32,
 }
 
-/// What the file of global definitions holds, as far as we need it.
+/// The contents of the global definitions, as far as needed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Definitions {
     pub(super) ticks_per_second: u64,
@@ -82,7 +82,7 @@ impl Definitions {
         if all.ticks_per_second == 0 {
             return Err(Fault::new(0, "does not state the ticks per second of its clock"));
         }
-        // Only now are all names known.
+        // All names are known only now.
         for (region, name) in regions {
             let name = all.string(name).trim_end_matches("()").trim().to_owned();
             let function = function(&name);
@@ -91,7 +91,7 @@ impl Definitions {
         Ok(all)
     }
 
-    /// Takes up one record. Those of no interest, and what later versions put behind the known fields, are passed over.
+    /// Reads one record. Unused records, and fields that later versions append, are skipped.
     fn add(&mut self, id: u8, body: &mut Cursor<'_>) -> Result<(), Fault> {
         match id {
             definition::CLOCK => self.ticks_per_second = body.u64()?,
@@ -127,7 +127,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// A string by its number; empty when there is none.
+    /// Looks up a string; empty if there is none.
     pub(super) fn string(&self, number: u32) -> &str {
         self.strings.get(&number).map_or("", String::as_str)
     }
@@ -144,7 +144,7 @@ fn read_group(body: &mut Cursor<'_>) -> Result<Group, Fault> {
         let global_members = flags != u32::MAX && flags & group::GLOBAL_MEMBERS != 0;
         return Ok(Group { kind, paradigm, global_members, members });
     }
-    // Before version 1.2 the kind said that it was a group of MPI, and there was nothing behind the members.
+    // Before version 1.2 the kind said that it was an MPI group, and nothing followed the members.
     let kind = match old_kind {
         4 => group::COMM_GROUP,
         5 => group::COMM_SELF,
@@ -154,7 +154,7 @@ fn read_group(body: &mut Cursor<'_>) -> Result<Group, Fault> {
     Ok(Group { kind, paradigm: super::ids::PARADIGM_MPI, global_members: false, members })
 }
 
-/// The function of MPI with a region's name. TAU puts parentheses behind it, which are gone by now.
+/// The MPI function with the name of a region. Parentheses that TAU appends have been removed before.
 fn function(name: &str) -> Option<Function> {
     let is_mpi = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("MPI_"));
     is_mpi.then(|| Function::named(name).unwrap_or(Function::Unknown))

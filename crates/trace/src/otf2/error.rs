@@ -1,4 +1,4 @@
-//! What can be wrong with an archive, and with a trace that is to become one.
+//! What can be wrong with an archive, or with a trace to be written as one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub enum WriteError {
     TooLarge { what: String },
 }
 
-/// What is wrong at which byte of a file, before anybody knows which file it is.
+/// What is wrong at which byte, before the name of the file is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fault {
     pub(super) offset: u64,

@@ -24,7 +24,7 @@ pub(super) struct Collected {
     pub(super) received: u64,
 }
 
-/// An event; requests by the numbers of the archive.
+/// An event; requests have the numbers of the archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     Enter(u32),
@@ -45,12 +45,12 @@ pub(super) enum Event {
     CollectiveComplete(Collected, u64),
     CommCreate(u32),
     CommDestroy(u32),
-    /// Something that says nothing about communication.
+    /// An event that has nothing to do with communication.
     Other,
 }
 
 impl Event {
-    /// Reads the body of a record, with the numbers of all locations.
+    /// Reads the body of a record and translates local numbers to global ones.
     pub(super) fn read(id: u8, mut body: Cursor<'_>, local: &LocalDefinitions) -> Result<Event, Fault> {
         let body = &mut body;
         Ok(match id {
@@ -81,7 +81,7 @@ impl Event {
     }
 }
 
-/// The words of a command line, by the numbers of their names.
+/// The words of a command line, as numbers of strings.
 pub(super) fn command_line(mut body: Cursor<'_>, local: &LocalDefinitions) -> Result<Vec<u32>, Fault> {
     let name = body.u32()?;
     let arguments = body.u32()?;

@@ -1,5 +1,5 @@
-//! Numbers of records and of their kinds, as the headers of libotf2 3.0 (OTF2_Events.h, OTF2_Definitions.h,
-//! OTF2_GeneralDefinitions.h) and its files have them.
+//! Numbers of records and of their kinds, from the headers of libotf2 3.0 (OTF2_Events.h,
+//! OTF2_Definitions.h, OTF2_GeneralDefinitions.h) and from its files.
 
 /// Records of the global definitions.
 pub(super) mod definition {
@@ -24,7 +24,7 @@ pub(super) mod local {
     pub(in crate::otf2) const CLOCK_OFFSET: u8 = 6;
 }
 
-/// What a mapping table maps.
+/// The kinds of numbers that mapping tables map.
 pub(super) mod mapping {
     pub(in crate::otf2) const STRING: u8 = 0;
     pub(in crate::otf2) const REGION: u8 = 3;
@@ -60,29 +60,29 @@ pub(super) mod event {
 pub(super) mod group {
     /// The locations that communicate, in order of their rank.
     pub(in crate::otf2) const COMM_LOCATIONS: u8 = 4;
-    /// Some of them, by their place in the former.
+    /// A subset of them, by their index in that list.
     pub(in crate::otf2) const COMM_GROUP: u8 = 5;
-    /// Whoever asks, alone.
+    /// Each process on its own (MPI_COMM_SELF).
     pub(in crate::otf2) const COMM_SELF: u8 = 6;
-    /// The flag of groups whose members are locations and not places.
+    /// Flag of groups whose members are locations rather than indices.
     pub(in crate::otf2) const GLOBAL_MEMBERS: u32 = 1;
 }
 
-/// A member of a group that has no location: a process of another world (OTF2_UNDEFINED_UINT64).
+/// A group member without a location: a process of another world (OTF2_UNDEFINED_UINT64).
 pub(super) const FOREIGN: u64 = u64::MAX;
 
 pub(super) const PARADIGM_USER: u8 = 1;
 pub(super) const PARADIGM_MPI: u8 = 4;
-/// What the recording tool adds of its own.
+/// Regions that the recording tool adds itself.
 pub(super) const PARADIGM_MEASUREMENT: u8 = 6;
 pub(super) const PROCESS_GROUP: u8 = 1;
 pub(super) const CPU_THREAD: u8 = 1;
 
-/// Roots of collectives that are no rank.
+/// Roots of collectives that are not ranks.
 pub(super) mod root {
     pub(in crate::otf2) const NONE: u32 = u32::MAX;
-    /// As MPI_ROOT.
+    /// Like MPI_ROOT.
     pub(in crate::otf2) const SELF: u32 = u32::MAX - 1;
-    /// As MPI_PROC_NULL between two groups.
+    /// Like MPI_PROC_NULL as the root on an intercommunicator.
     pub(in crate::otf2) const THIS_GROUP: u32 = u32::MAX - 2;
 }

@@ -1,4 +1,4 @@
-//! The definitions of one location: how its numbers and its clock become those of all.
+//! The definitions of one location: how its numbers and its clock map to the global ones.
 
 use super::bytes::{Cursor, Record, Records};
 use super::error::Fault;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 const DENSE: u8 = 0;
 const SPARSE: u8 = 1;
 
-/// What was measured of a clock at one moment: what to add to it.
+/// A measured clock offset: what to add to the clock at one moment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Offset {
     pub(super) time: u64,
@@ -19,9 +19,9 @@ pub(super) struct Offset {
 /// The definitions of one location.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct LocalDefinitions {
-    /// By kind of number: the number of all that stands for one of this location. Others stand for themselves.
+    /// By kind of number: the global number for a local one. Numbers without an entry stay as they are.
     mappings: HashMap<u8, HashMap<u64, u64>>,
-    /// In order of time, all times different.
+    /// In order of time, without equal times.
     pub(super) offsets: Vec<Offset>,
 }
 
@@ -52,14 +52,15 @@ impl LocalDefinitions {
         Ok(())
     }
 
-    /// The number of all for a number of this location.
+    /// The global number for a number of this location.
     pub(super) fn map(&self, kind: u8, number: u32) -> u32 {
         let mapped = self.mappings.get(&kind).and_then(|table| table.get(&number.into()));
         mapped.map_or(number, |&mapped| u32::try_from(mapped).unwrap_or(u32::MAX))
     }
 
-    /// A time of this location on the clock of all: the offset is interpolated between two measurements, beyond them
-    /// extrapolated, and rounded to whole ticks, ties to even, all as libotf2 does. A single measurement is not used.
+    /// Converts a time of this location to the common clock: the offset is interpolated between two
+    /// measurements, extrapolated beyond them, and rounded to whole ticks, ties to even, all as in
+    /// libotf2. A single measurement is not used.
     pub(super) fn correct(&self, time: u64) -> Option<u64> {
         let after = self.offsets.partition_point(|offset| offset.time < time);
         let second = after.clamp(1, self.offsets.len().saturating_sub(1).max(1));

@@ -1,4 +1,4 @@
-//! Who the ranks are: the processes of an archive, their threads, and the communicators among them.
+//! Determines the ranks: the processes of an archive, their threads, and the communicators among them.
 
 use super::definitions::{Comm, Definitions, Group};
 use super::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PROCESS_GROUP, group};
@@ -7,14 +7,14 @@ use crate::{Communicator, WORLD};
 use std::collections::{HashMap, HashSet};
 use straggler_model::Rank;
 
-/// More members of communicators in all than any real run has: a small file cannot ask for much memory.
+/// More communicator members in total than any real run has, so that a small file cannot ask for much memory.
 const MOST_MEMBERS: usize = 1 << 28;
 
 /// One rank.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Process {
     pub(super) host: String,
-    /// Its threads that have events; the first is the one that stands for the rank.
+    /// Its threads that have events; the first represents the rank.
     pub(super) locations: Vec<u64>,
 }
 
@@ -45,7 +45,7 @@ fn process(
     Ok(Process { host, locations })
 }
 
-/// The location that stands for each rank: the list that MPI's groups are made of, or the first thread of each process.
+/// The location that represents each rank: the list that MPI groups refer to, or the first thread of each process.
 fn masters(definitions: &Definitions) -> Result<Vec<u64>, String> {
     let is_world = |group: &&Group| group.kind == group::COMM_LOCATIONS && group.paradigm == PARADIGM_MPI;
     if let Some(world) = definitions.groups.values().find(is_world) {
@@ -76,14 +76,14 @@ pub(super) struct Communicators {
     pub(super) all: Vec<Communicator>,
     entries: HashMap<u32, Entry>,
     own: HashMap<(u32, Rank), CommId>,
-    /// Names of those that each process has of its own.
+    /// Names of communicators of which each process has its own.
     own_names: HashMap<u32, String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     One(CommId),
-    /// Each process has its own.
+    /// Each process has its own (MPI_COMM_SELF).
     Own,
 }
 
@@ -138,7 +138,7 @@ impl Communicators {
         }
     }
 
-    /// The communicator that a rank means by a number of the archive.
+    /// The communicator that a rank means by a number in the archive.
     pub(super) fn resolve(&mut self, number: u32, rank: Rank) -> Option<CommId> {
         match *self.entries.get(&number)? {
             Entry::One(comm) => Some(comm),
@@ -155,10 +155,10 @@ fn is_identity(members: &[Rank]) -> bool {
     members.iter().enumerate().all(|(place, &member)| place == member as usize)
 }
 
-/// The members here, and those on the other side where there is one.
+/// The members of the local group, and of the remote group if there is one.
 type Sides = (Vec<Rank>, Vec<Rank>);
 
-/// Members of groups as ranks.
+/// Converts members of groups to ranks.
 struct Members<'a> {
     definitions: &'a Definitions,
     processes: usize,
@@ -172,7 +172,7 @@ impl<'a> Members<'a> {
         Members { definitions, processes: processes.len(), rank_of }
     }
 
-    /// Nothing for one that each process has of its own.
+    /// Returns `None` for a communicator of which each process has its own.
     fn sides(&self, comm: &Comm) -> Result<Option<Sides>, String> {
         let Some(here) = self.of(comm.group)? else {
             return Ok(None);

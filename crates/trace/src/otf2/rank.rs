@@ -1,17 +1,19 @@
-//! The calls of one rank: its threads merged, requests numbered, and what the end of an operation tells put into the call
-//! that began it.
+//! The calls of one rank: merges its threads, numbers its requests, and puts what the end of an
+//! operation tells into the call that began it.
 //!
-//! OTF2 says who sent only where a receive ends, and which communicator only where a nonblocking collective ends. A wait
-//! lists the requests it has records of. Whether a receive was a wildcard is not recorded: its peer is who it was.
+//! OTF2 names the sender only where a receive ends, and the communicator only where a nonblocking
+//! collective ends. A wait lists the requests it has records of. Wildcards are not recorded: the
+//! peer of a receive is always the actual sender.
 //!
-//! MPI_Start has the records of a nonblocking call, but nothing says which prepared request it begins; so it becomes
-//! that nonblocking call, one for each request.
+//! MPI_Start has the records of a nonblocking call, but no record says which prepared request it
+//! starts; so it becomes that nonblocking call, one for each request.
 //!
-//! MPI_Isendrecv has two requests in an archive, one for each half, and one here. A receive that ends in MPI_Finalize was
-//! given up or forgotten before: it has a sender, but nobody waited for it.
+//! MPI_Isendrecv has two requests in an archive, one for each half, and one here. A receive that
+//! ends in MPI_Finalize was freed or forgotten before: it has a sender, but nothing waited for it.
 //!
-//! TAU writes neither requests nor who waits for them: a send lies in MPI_Isend, a receive in the wait that ended it.
-//! Then receives end in the order of their beginning, and a wait without a receive is for sends.
+//! TAU records neither requests nor who waits for them: a send lies in MPI_Isend, a receive in the
+//! wait that ended it. Receives are then taken to end in the order in which they began, and a wait
+//! without a receive to be for sends.
 
 use super::calls::{LocationCalls, RawCall};
 use super::definitions::Definitions;
@@ -26,10 +28,10 @@ use crate::{
 use std::collections::{HashMap, HashSet, VecDeque};
 use straggler_model::{Rank, Time};
 
-/// Who is on the other side of a message to or from MPI_PROC_NULL.
+/// The partner in a message to or from MPI_PROC_NULL.
 const NOBODY: Matched = Matched { peer: special::NOBODY, tag: special::NONE };
 
-/// The clock of the run: its earliest tick, and how many there are in a second.
+/// The clock of the run: its earliest tick, and the number of ticks per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticks {
     pub(super) zero: u64,
@@ -37,7 +39,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Whole picoseconds since the beginning, rounded down; nothing when they are too many.
+    /// Whole picoseconds since the beginning, rounded down; `None` if there are too many.
     pub(super) fn time(self, ticks: u64) -> Option<Time> {
         let ticks = u128::from(ticks.saturating_sub(self.zero));
         let ps = ticks * 1_000_000_000_000 / u128::from(self.per_second.max(1));
@@ -45,7 +47,7 @@ impl Ticks {
     }
 }
 
-/// What the writer of an archive records at all.
+/// Which kinds of records the writer of an archive uses at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Habits {
     pub(super) messages: bool,
@@ -68,20 +70,20 @@ impl Habits {
     }
 }
 
-/// What was guessed, repaired or left out, in numbers.
+/// Counts of what was guessed, repaired or left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Doubts {
-    /// Records of requests that nothing had begun.
+    /// Records of requests that no call had begun.
     pub(super) unknown_requests: u64,
-    /// Collectives of which only the time is known.
+    /// Collectives whose time is all that is known.
     pub(super) bare_collectives: u64,
-    /// Requests that were matched by their order.
+    /// Requests that were matched by order.
     pub(super) guessed_requests: u64,
-    /// Prepared operations shown as nonblocking ones.
+    /// Prepared operations represented as nonblocking ones.
     pub(super) started: u64,
 }
 
-/// Makes the calls of one rank.
+/// Builds the calls of one rank.
 pub(super) struct Building<'a> {
     pub(super) rank: Rank,
     pub(super) ticks: Ticks,
@@ -90,7 +92,7 @@ pub(super) struct Building<'a> {
     pub(super) communicators: &'a mut Communicators,
     pub(super) out: RankTrace,
     pub(super) doubts: Doubts,
-    /// By the archive's numbers.
+    /// Keyed by the archive's numbers.
     requests: HashMap<u64, RequestId>,
     /// The call that made each request.
     makers: Vec<usize>,
@@ -105,7 +107,7 @@ struct Draft {
     details: Details,
     has_message: bool,
     tested: bool,
-    /// Requests of which one half was seen.
+    /// Requests with one half seen so far.
     halves: HashSet<RequestId>,
 }
 
@@ -140,7 +142,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Takes up the calls of all threads, in order of time.
+    /// Adds the calls of all threads, in order of time.
     pub(super) fn threads(&mut self, threads: &[LocationCalls]) -> Result<(), String> {
         let numbered = threads.iter().enumerate();
         let all = numbered.flat_map(|(thread, location)| location.calls.iter().map(move |raw| (thread, raw)));
@@ -150,7 +152,7 @@ impl<'a> Building<'a> {
             let Some(location) = threads.get(thread) else { continue };
             self.call(thread, raw, location.facts(raw), location.times(raw))?;
         }
-        // A started operation may lie behind the beginning of another thread's call.
+        // Operations that MPI_Startall starts may begin later than the next call of another thread.
         self.out.calls.sort_by_key(|call| call.enter);
         Ok(())
     }
@@ -175,7 +177,8 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    /// When the operation of a call was sent or over, if that is not when the call began or ended.
+    /// When the message of a call was sent or its collective completed, if that is not the
+    /// beginning or end of the call.
     fn moment(&self, call: &Call, facts: &[Event], times: &[u64]) -> Option<Time> {
         let is_send = |fact: &Event| matches!(fact, Event::Send(_) | Event::Isend(..));
         let mut told = facts.iter().zip(times).rev();
@@ -185,7 +188,7 @@ impl<'a> Building<'a> {
         self.ticks.time(ticks).filter(|&time| time != usual)
     }
 
-    /// Prepared operations that are begun, as the nonblocking ones they are like. The first takes the time of the call.
+    /// Adds started operations as the corresponding nonblocking ones. The first takes the time of the call.
     fn started(&mut self, call: Call, facts: &[Event]) -> Result<(), String> {
         let mut enter = call.enter;
         for &fact in facts {
@@ -200,7 +203,7 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    /// What has no function of its own keeps its name as text.
+    /// Keeps the name of a region without a function of its own as text.
     fn name(&mut self, draft: &mut Draft, region: Option<u32>) {
         let name = region.and_then(|region| self.definitions.regions.get(&region)).map(|region| &region.name);
         match (draft.call.function, name) {
@@ -227,7 +230,7 @@ impl<'a> Building<'a> {
             Event::IrecvRequest(number) | Event::CollectiveRequest(number) => {
                 draft.has_message = true;
                 if let Class::Sendrecv(_) = draft.call.function.class() {
-                    // Who it will be, the end of the request tells.
+                    // The end of the request tells the source.
                     draft.details.receive = Some(NOBODY);
                 }
                 self.request(draft, Some(number));
@@ -249,7 +252,7 @@ impl<'a> Building<'a> {
             Event::CommCreate(number) if draft.call.function.class() != Class::Init => {
                 let comm = self.comm(number)?;
                 draft.details.rare.new_comm = Some(comm);
-                // Where not all members call, no collective says what the communicator was made from.
+                // If not all members call, no collective record says what the communicator was made from.
                 let parent = self.communicators.all.get(comm.index()).and_then(|comm| comm.parent);
                 draft.call.comm = parent.unwrap_or(draft.call.comm);
             }
@@ -329,7 +332,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Notes the end of a request; returns the call that made it.
+    /// Records the end of a request; returns the call that made it.
     fn completed(&mut self, draft: &mut Draft, number: u64, cancelled: bool) -> Option<usize> {
         let Some(&request) = self.requests.get(&number) else {
             self.doubts.unknown_requests += 1;
@@ -339,7 +342,7 @@ impl<'a> Building<'a> {
         self.makers.get(request.index()).copied()
     }
 
-    /// Whether a request was met before in this call, as one request for two messages is.
+    /// Whether a request already occurred in this call, as one request for two messages does.
     fn is_second_half(&self, draft: &mut Draft, request: RequestId) -> bool {
         let maker = self.makers.get(request.index()).and_then(|&maker| self.out.calls.get(maker));
         let is_half = maker.is_some_and(|call| matches!(call.function.class(), Class::Sendrecv(_)));
@@ -421,7 +424,7 @@ impl<'a> Building<'a> {
         } else if self.habits.messages {
             self.without_requests(&mut draft, class);
         }
-        // What is only prepared has its records where it is begun.
+        // A prepared operation has its records where it is started.
         let is_collective = matches!(class, Class::Collective(_, start) | Class::Neighbor(_, start) if start != Start::Persistent);
         let is_bare = draft.call.comm == NO_COMM && draft.call.request == Call::NO_REQUEST;
         self.doubts.bare_collectives += u64::from(is_collective && is_bare);
@@ -440,7 +443,7 @@ impl<'a> Building<'a> {
         self.out.push(draft.call);
     }
 
-    /// Score-P writes nothing for messages to and from MPI_PROC_NULL.
+    /// Fills in MPI_PROC_NULL, for which Score-P writes no records.
     fn silent_partner(&mut self, draft: &mut Draft, class: Class) {
         let is_null = match class {
             Class::Send(_, Start::Persistent) | Class::Recv(Start::Persistent) => false,
@@ -456,7 +459,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Requests by their order, for archives that have none.
+    /// Matches requests by their order, for archives that record none.
     fn without_requests(&mut self, draft: &mut Draft, class: Class) {
         match class {
             Class::Send(_, Start::Nonblocking) => {
@@ -483,7 +486,7 @@ impl<'a> Building<'a> {
     }
 }
 
-/// The nonblocking function that a record in MPI_Start stands for. Which collective it is, its end will tell.
+/// The nonblocking function that a record in MPI_Start stands for. For a collective, its end tells which.
 fn begun(fact: Event) -> Option<Function> {
     match fact {
         Event::Isend(..) => Some(Function::Isend),

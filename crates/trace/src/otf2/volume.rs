@@ -1,9 +1,9 @@
-//! Collectives of OTF2: their numbers, and what their numbers of bytes mean.
+//! OTF2's collectives: their numbers, and the meaning of their byte counts.
 //!
-//! The format leaves open what the bytes of a collective are. Score-P counts what the data would be if every process sent
-//! its part to every other, itself included: an allreduce of 8 bytes among 10 processes has sent and received 80
-//! (scorep_mpi_coll_inc.c). A trace has the bytes of one part. With MPI_IN_PLACE Score-P leaves out the process
-//! itself; that is recognised where the number is no multiple of the processes.
+//! The format does not define the bytes of a collective. Score-P counts as if every process sent its part
+//! to every other, itself included: an allreduce of 8 bytes among 10 processes has sent and received 80
+//! (scorep_mpi_coll_inc.c). A trace has the bytes of one part. With MPI_IN_PLACE Score-P leaves out the
+//! process itself; that is recognised if the number is not a multiple of the number of processes.
 
 use crate::{Class, Collective, Function, Start};
 
@@ -49,7 +49,7 @@ fn function(number: u8, start: Start) -> Option<Function> {
     Function::ALL.iter().copied().find(|function| function.class() == wanted)
 }
 
-/// How often a process's part is counted in what it sent, and in what it received.
+/// How often a process's part is counted in the bytes sent and received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Factors {
     pub(super) sent: u64,
@@ -57,7 +57,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// For the process with rank `me` of `size`. Where the parts differ in size, they are counted as they are.
+    /// The factors for rank `me` of `size`. Parts of different sizes are counted as they are.
     pub(super) fn of(operation: Collective, size: u64, me: u64) -> Factors {
         let (sent, received) = match operation {
             Collective::Barrier
@@ -77,7 +77,8 @@ impl Factors {
         Factors { sent, received }
     }
 
-    /// The bytes of one part, sent and received. The first and the last of an exclusive scan show only one of them.
+    /// The bytes of one part, sent and received. The first and the last process of an exclusive
+    /// scan have only one of the two.
     pub(super) fn parts(self, sent: u64, received: u64) -> (u64, u64) {
         let (sent, received) = (part(sent, self.sent), part(received, self.received));
         (sent.or(received).unwrap_or_default(), received.or(sent).unwrap_or_default())
@@ -110,7 +111,7 @@ mod tests {
                 }
             }
         }
-        // In place: the other nine of ten.
+        // In place: nine of ten processes count.
         assert_eq!(Factors::of(Collective::Allreduce, 10, 0).parts(9 * 8, 9 * 8), (8, 8));
     }
 

@@ -1,13 +1,14 @@
-//! Archives of OTF2, from traces, as libotf2 3.0 would write them.
+//! Writes traces as OTF2 archives, as libotf2 3.0 would.
 //!
-//! A tick is a picosecond. Every thread is a location; the first of a rank has the rank's number, the others have that of
-//! the thread above it, as Score-P numbers them. An archive that is there already is replaced; it is never there by half:
-//! all is written into a folder of its own and then moved, the anchor last.
+//! A tick is a picosecond. Every thread is a location; the first of a rank has the rank's number,
+//! the others have the thread's number in the upper 32 bits, as Score-P numbers them. An existing
+//! archive is replaced. An archive is never half written: everything goes into a folder of its own
+//! and is then moved, the anchor last.
 //!
-//! Every message is told on both of its sides, with the bytes that were sent. What OTF2 has no place for is lost: sizes
-//! that differ from rank to rank, topologies, epochs, repeated tests, what probes found, return codes, whom a cancelled
-//! receive was to be from, how much room there was for a message, and which prepared request MPI_Start begins. Bytes of
-//! collectives are counted as Score-P counts them ([`super::volume`]).
+//! Every message is recorded on both of its sides, with the bytes that were sent. What OTF2 cannot
+//! express is lost: sizes that differ from rank to rank, topologies, epochs, repeated tests, what probes
+//! found, return codes, the source of a cancelled receive, buffer sizes, and which prepared request
+//! MPI_Start starts. Bytes of collectives are counted as Score-P counts them ([`super::volume`]).
 
 mod definitions;
 mod encoder;
@@ -29,10 +30,10 @@ use std::fs;
 use std::path::Path;
 use straggler_model::Rank;
 
-/// The version of libotf2 whose files ours are like.
+/// The version of libotf2 whose files these resemble.
 const VERSION: [u8; 3] = [3, 0, 2];
 
-/// Writes a trace as the archive `name` in a directory, which is made if it is not there.
+/// Writes a trace as the archive `name` in a directory, which is created if necessary.
 pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteError> {
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
         return Err(WriteError::Name(name.into()));
@@ -69,7 +70,7 @@ pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteErr
     install(work.path(), directory, name)
 }
 
-/// An archive takes the place of an older one, never of anything else: a folder of its name may be the trace itself.
+/// Refuses to replace anything but an older archive: a folder of that name may be the trace itself.
 fn refuse_what_is_there(directory: &Path, name: &str) -> Result<(), WriteError> {
     let folder = directory.join(name);
     let is_ours = |entry: fs::DirEntry| {
@@ -82,7 +83,7 @@ fn refuse_what_is_there(directory: &Path, name: &str) -> Result<(), WriteError> 
     if replaceable { Ok(()) } else { Err(WriteError::Exists(folder)) }
 }
 
-/// The threads of a rank; the first always, as somebody must stand for the rank.
+/// The threads of a rank. The first is always included, since it represents the rank.
 fn threads(rank: &crate::RankTrace) -> BTreeSet<u16> {
     rank.calls.iter().map(|call| call.thread).chain([0]).collect()
 }
@@ -110,7 +111,7 @@ fn anchor(trace: &Trace, locations: &[LocationSummary], written: &definitions::W
     out.text(concat!("straggler ", env!("CARGO_PKG_VERSION")));
     out.text(&trace.meta.program);
     out.full_u32(0);
-    // A number that tells archives apart: ours are told apart by what they define.
+    // A number that identifies the archive; here, a hash of its definitions.
     out.full_u64(fingerprint(&written.bytes));
     // Snapshots and thumbnails.
     out.full_u32(0);
@@ -125,7 +126,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Moves a finished archive to its place. What was there loses its anchor first and gets the new one last.
+/// Moves a finished archive into place. An existing one loses its anchor first and gets the new one last.
 fn install(work: &Path, directory: &Path, name: &str) -> Result<(), WriteError> {
     let anchor = format!("{name}.otf2");
     let old = work.join("old");

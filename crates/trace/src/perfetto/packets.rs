@@ -1,8 +1,8 @@
-//! The messages of Perfetto's format that a trace needs, by the numbers of their fields in its public definition
-//! (`protos/perfetto/trace` of github.com/google/perfetto: trace.proto, trace_packet.proto,
-//! track_event/track_event.proto, track_descriptor.proto and debug_annotation.proto), in the wire format of protocol
-//! buffers: a field is its number and kind, then a varint, eight bytes, or a length and so many bytes. A dozen fields
-//! need no library for that.
+//! The messages of Perfetto's format that a trace needs, by the numbers of their fields in its public
+//! definition (`protos/perfetto/trace` of github.com/google/perfetto: trace.proto, trace_packet.proto,
+//! track_event/track_event.proto, track_descriptor.proto and debug_annotation.proto), in the wire
+//! format of protocol buffers: a field is its number and kind, then a varint, eight bytes, or a length
+//! and that many bytes. A dozen fields do not justify a library.
 
 use crate::format::varint::put;
 
@@ -42,13 +42,13 @@ impl Fields {
         self.bytes(field, &value.0)
     }
 
-    /// A packet as an entry of the outermost message, which is thereby never held as a whole.
+    /// The packet as an entry of the outermost message, which is thus never held as a whole.
     pub fn as_packet(&self) -> Vec<u8> {
         Fields::default().message(1, self).0
     }
 }
 
-/// Everything is one sequence of packets.
+/// All packets belong to one sequence.
 const SEQUENCE: u64 = 1;
 
 /// A packet that describes a track.
@@ -76,7 +76,7 @@ pub(super) enum EventKind {
     Instant = 3,
 }
 
-/// Something on a track.
+/// An event on a track.
 #[derive(Clone, Debug)]
 pub(super) struct Event(Fields);
 
@@ -89,7 +89,7 @@ impl Event {
         Event(self.0.text(22, category).text(23, name))
     }
 
-    /// Values that are shown with it.
+    /// Adds values that are shown with the event.
     pub fn with(self, annotations: &[(&str, Value)]) -> Event {
         Event(annotations.iter().fold(self.0, |fields, (name, value)| {
             let annotation = Fields::default().text(10, name);
@@ -103,17 +103,17 @@ impl Event {
         }))
     }
 
-    /// Flows that begin here.
+    /// Adds flows that begin here.
     pub fn begins(self, flows: impl Iterator<Item = u64>) -> Event {
         Event(flows.fold(self.0, |fields, flow| fields.fixed(47, flow)))
     }
 
-    /// A flow that ends here.
+    /// Adds a flow that ends here.
     pub fn ends(self, flow: u64) -> Event {
         Event(self.0.fixed(48, flow))
     }
 
-    /// Its packet, at so many nanoseconds.
+    /// The packet of the event, at a time in nanoseconds.
     pub fn at(&self, ns: u64) -> Fields {
         Fields::default().number(8, ns).number(10, SEQUENCE).message(11, &self.0)
     }

@@ -1,5 +1,5 @@
-//! When a run communicates, over its normalised time: what Figure 8(a) of Hoefler, Schneider and Lumsdaine,
-//! "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation" (2010), shows.
+//! When a run communicates, over its normalised time, as in Figure 8(a) of Hoefler, Schneider and Lumsdaine,
+//! "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation" (2010).
 
 use super::RankProfile;
 use crate::Function;
@@ -9,10 +9,10 @@ use crate::messages::Ends;
 use crate::trace::Trace;
 use straggler_model::Time;
 
-/// When there were collectives and messages.
+/// The times of collectives and messages.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Pattern {
-    /// One for each collective operation, however many ranks take part, in order of time.
+    /// One per collective operation, however many ranks take part, in order of time.
     pub dots: Vec<Dot>,
     /// How many messages were sent in each of [`Pattern::BINS`] equal parts of the run.
     pub messages: Vec<u64>,
@@ -21,7 +21,7 @@ pub struct Pattern {
 /// A collective operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dot {
-    /// When the last rank came to it, from 0 at the begin of the run to 1 at its end.
+    /// When the last rank entered it, from 0 at the beginning of the run to 1 at its end.
     pub at: f64,
     pub function: Function,
     pub comm: CommId,
@@ -51,7 +51,7 @@ impl Pattern {
     }
 }
 
-/// From the first rank that begins to the last that ends.
+/// The run, from the first rank that begins to the last that ends.
 struct Run {
     start: Time,
     length: Time,

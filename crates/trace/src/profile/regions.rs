@@ -1,15 +1,16 @@
-//! The regions a program names, and what happens in them.
+//! The regions that a program marks, and what happens in them.
 //!
-//! A region lies on one thread of one rank, from the mark that enters it to the one that leaves it under the same name;
-//! what is nested in it belongs to it too. A region entered again inside of itself is entered twice, but its time runs
-//! once. Regions need not nest cleanly: each is followed by its name alone.
+//! A region lies on one thread of one rank, from the mark that enters it to the one that leaves it under
+//! the same name, and includes everything nested in it. A region entered again inside itself counts as
+//! two entries, but its time runs once. Regions need not nest cleanly: each is tracked by its name alone.
 //!
-//! MPI leaves to the tool what a level of MPI_Pcontrol means, except that 0 turns profiling off (MPI 4.1, section 15.2.4).
-//! Here a positive level begins a region that lasts until the next MPI_Pcontrol of the thread, or to the end of the run;
-//! 0 and negative levels begin none. So the 1 and 0 of mpiP, and the 1 and −1 of IPM, bound the same region.
+//! MPI leaves the meaning of MPI_Pcontrol's levels to the tool, except that 0 turns profiling off
+//! (MPI 4.1, section 15.2.4). Here a positive level begins a region that lasts until the next
+//! MPI_Pcontrol of the thread, or to the end of the run; 0 and negative levels begin none. So the 1
+//! and 0 of mpiP, and the 1 and −1 of IPM, delimit the same region.
 //!
-//! Nothing here looks at a call more than once: each thread adds up its calls, and a region is the difference of two
-//! sums. So deep nesting costs no more than none.
+//! Each call is visited once: every thread keeps running sums over its calls, and a region is the
+//! difference of two sums. So deep nesting costs nothing extra.
 
 use super::{Counts, is_counted};
 use crate::Function;
@@ -19,30 +20,30 @@ use std::collections::BTreeMap;
 use std::fmt;
 use straggler_model::{Rank, Time};
 
-/// What a region is called.
+/// The name of a region.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum RegionName {
-    /// As the program names it.
+    /// A name given by the program.
     Named(String),
-    /// The level of an MPI_Pcontrol, or `?` where the trace does not say it.
+    /// The level of an MPI_Pcontrol, or `?` if the trace does not tell.
     Level(String),
 }
 
-/// What happens in a region, of all its entries together.
+/// Totals over all entries of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RegionCounts {
     pub entries: u64,
-    /// From entering to leaving, of all threads together.
+    /// From entering to leaving, summed over all threads.
     pub time: Time,
-    /// How much of it is spent in MPI.
+    /// The part of it spent in MPI.
     pub mpi: Time,
-    /// Calls of MPI, without MPI_Init, MPI_Finalize and marks.
+    /// MPI calls, without MPI_Init, MPI_Finalize and marks.
     pub calls: u64,
     pub sent: u64,
     pub received: u64,
-    /// Entries that are never left; they last to the end of the run.
+    /// Entries that were never left; they last to the end of the run.
     pub unclosed: u64,
-    /// Leaves of what was not entered; they count for nothing else.
+    /// Leaves without an entry; they count for nothing else.
     pub unopened: u64,
 }
 
@@ -51,7 +52,7 @@ pub struct RegionCounts {
 pub struct Region {
     pub name: RegionName,
     pub total: RegionCounts,
-    /// Ranks that have it, in order.
+    /// Ranks that enter it, in order.
     pub ranks: Vec<(Rank, RegionCounts)>,
 }
 
@@ -84,7 +85,7 @@ impl RegionCounts {
 }
 
 impl Region {
-    /// The rank that spends most time in it, the first of several.
+    /// The rank that spends most time in it; the lowest in a tie.
     pub fn slowest(&self) -> Option<(Rank, Time)> {
         let times = self.ranks.iter().map(|(rank, counts)| (*rank, counts.time));
         times.max_by_key(|&(rank, time)| (time, std::cmp::Reverse(rank)))
@@ -112,7 +113,7 @@ impl Region {
     }
 }
 
-/// Follows the marks of one rank.
+/// Tracks the marks of one rank.
 #[derive(Default)]
 pub(super) struct Marks {
     threads: BTreeMap<u16, Thread>,
@@ -121,7 +122,7 @@ pub(super) struct Marks {
 
 #[derive(Default)]
 struct Thread {
-    /// Of all calls so far.
+    /// Over all calls so far.
     sums: Sums,
     open: BTreeMap<RegionName, Open>,
     /// The region of the last MPI_Pcontrol.
@@ -130,13 +131,13 @@ struct Thread {
 
 /// A region that was entered.
 struct Open {
-    /// How often it is open, inside of itself.
+    /// How many entries are open, one inside the other.
     depth: u64,
     since: Time,
     before: Sums,
 }
 
-/// Wide enough that no trace fills them, so that differences are exact.
+/// Running sums, wide enough not to overflow, so that differences are exact.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     time: u128,
@@ -146,7 +147,7 @@ struct Sums {
 }
 
 impl Marks {
-    /// The next call of the rank, and what it counts for.
+    /// Adds the next call of the rank with its counts.
     pub(super) fn see(&mut self, of_rank: &RankTrace, call: &Call, counts: &Counts) {
         let thread = self.threads.entry(call.thread).or_default();
         let text = || of_rank.details(call).and_then(|details| details.text.clone());
@@ -165,7 +166,7 @@ impl Marks {
         }
     }
 
-    /// What is still open ends with the run.
+    /// Closes the regions still open at the end of the run.
     pub(super) fn finish(mut self, end: Time) -> BTreeMap<RegionName, RegionCounts> {
         for thread in self.threads.into_values() {
             for (name, open) in thread.open {
@@ -216,7 +217,7 @@ fn level(thread: &mut Thread, found: &mut Found, text: Option<String>, call: &Ca
 }
 
 impl Open {
-    /// What happened since it was entered.
+    /// The totals since it was entered.
     fn until(&self, end: Time, now: &Sums) -> RegionCounts {
         let narrow = |now: u128, before: u128| u64::try_from(now.saturating_sub(before)).unwrap_or(u64::MAX);
         RegionCounts {

@@ -1,4 +1,4 @@
-//! The places that a program calls from, as mpiP lists them.
+//! The call sites of a program, as mpiP lists them.
 
 use super::{Counts, RankProfile};
 use crate::Function;
@@ -14,7 +14,7 @@ pub struct SiteProfile {
     pub counts: Counts,
     /// The time of each rank that calls from here.
     pub ranks: Vec<(Rank, Time)>,
-    /// The standard deviation of these times by their mean; 0 where all are the same.
+    /// The standard deviation of these times divided by their mean; 0 if all are equal.
     pub variation: f64,
 }
 
@@ -22,7 +22,7 @@ pub struct SiteProfile {
 type OfRanks = (Counts, Vec<(Rank, Time)>);
 
 impl SiteProfile {
-    /// Most time first.
+    /// The call sites of all ranks, most time first.
     pub(super) fn of(ranks: &[RankProfile]) -> Vec<SiteProfile> {
         let mut found: BTreeMap<(SiteId, Function), OfRanks> = BTreeMap::new();
         for (rank, profile) in (0..).zip(ranks) {
@@ -41,7 +41,7 @@ impl SiteProfile {
         list
     }
 
-    /// The rank that spends most time here; the lowest of equal ones.
+    /// The rank that spends most time here; the lowest in a tie.
     pub fn slowest(&self) -> Option<(Rank, Time)> {
         self.ranks.iter().copied().rev().max_by_key(|&(_, time)| time)
     }

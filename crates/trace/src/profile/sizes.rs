@@ -1,4 +1,4 @@
-//! How long messages are: by kind of traffic, in steps of a power of two.
+//! The lengths of messages, by kind of traffic, in powers of two.
 
 use crate::messages::Ends;
 use crate::operations::{Kind, Operations};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct SizeClass {
     /// `point-to-point`, the blocking form of a collective, or a function of one-sided communication.
     pub kind: &'static str,
-    /// Lengths in bytes, both ends included; 0 stands alone.
+    /// Lengths in bytes, both inclusive; 0 has a class of its own.
     pub least: u64,
     pub most: u64,
     pub messages: u64,
@@ -20,8 +20,8 @@ pub struct SizeClass {
 pub const POINT_TO_POINT: &str = "point-to-point";
 
 impl SizeClass {
-    /// Of messages, what was sent; of a collective, for every rank that takes part, what its arguments name: the larger of
-    /// what it gives and what it gets.
+    /// Counts messages by the bytes sent, and collectives once for every rank that takes part, by
+    /// the larger of what it gives and what it gets according to its arguments.
     pub(super) fn of(operations: &[Operations<'_>], ends: &[Ends]) -> Vec<SizeClass> {
         let mut found: BTreeMap<(&'static str, u32), (u64, u64)> = BTreeMap::new();
         let mut add = |kind: &'static str, bytes: u64| {
@@ -51,7 +51,7 @@ impl SizeClass {
     }
 }
 
-/// The name under which all forms of a collective are counted; a barrier carries nothing.
+/// The name under which all forms of a collective are counted; `None` for barriers, which carry no data.
 fn blocking_form(function: Function) -> Option<&'static str> {
     let blocking = match function.class() {
         Class::Collective(Collective::Barrier, _) => return None,
@@ -62,7 +62,7 @@ fn blocking_form(function: Function) -> Option<&'static str> {
     Function::ALL.iter().find(|function| function.class() == blocking).map(|function| function.name())
 }
 
-/// 0 for nothing, then one for each number of binary digits.
+/// 0 for no bytes, else the number of binary digits.
 fn bucket(bytes: u64) -> u32 {
     u64::BITS - bytes.leading_zeros()
 }

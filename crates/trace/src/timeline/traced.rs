@@ -22,7 +22,7 @@ impl Timeline {
     }
 }
 
-/// When this many calls have started; None if there are not more.
+/// The time at which `most` calls have started; `None` if there are no more.
 fn cut(trace: &Trace, most: usize) -> Option<Time> {
     let mut enters: Vec<Time> =
         trace.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.enter)).collect();
@@ -34,12 +34,12 @@ fn cut(trace: &Trace, most: usize) -> Option<Time> {
 
 fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Vec<Activity> {
     let mut found = Vec::new();
-    // Until when each thread is inside of a call; it computes only after its first.
+    // Until when each thread is inside a call. It computes only after its first call.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     for call in of_rank.calls.iter().filter(|call| call.enter <= until) {
         let Some(kind) = kind(call.function) else { continue };
         let free = busy.get(&call.thread).copied();
-        // A call inside of another is part of it.
+        // A call inside another is part of it.
         if free.is_some_and(|free| call.exit <= free) {
             continue;
         }
@@ -69,7 +69,7 @@ fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Ve
     found
 }
 
-/// What a call of a function is; none for marks.
+/// The kind of activity of a function; `None` for marks.
 pub(crate) fn kind(function: Function) -> Option<Kind> {
     Some(match function.class() {
         Class::Send(..) | Class::Sendrecv(_) | Class::Begin => Kind::Send,
@@ -91,7 +91,7 @@ fn tag(tag: i32) -> Tag {
     Tag::try_from(tag).unwrap_or(0)
 }
 
-/// From the begin of its send to the end of the call that had it; none if nothing found it completed.
+/// From the beginning of the send to the end of the call that completed the receive; `None` if no call did.
 fn arrow(trace: &Trace, message: &Message) -> Option<Arrow> {
     let call_of = |rank: Rank, call: u32| trace.ranks.get(rank as usize)?.calls.get(call as usize);
     let (sent, received) = (&message.sent, message.received());

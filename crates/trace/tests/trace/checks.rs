@@ -1,4 +1,4 @@
-//! What a check finds when something is wrong with a trace, one thing at a time.
+//! What a check finds when one thing at a time is wrong with a trace.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -63,7 +63,7 @@ fn a_message_that_nobody_receives_and_one_that_nobody_sends() {
     assert_found(&trace, Severity::Error, 2, &text);
     // Later messages with the old tag move up, so the last receive has no partner.
     assert_found(&trace, Severity::Error, 1, "MPI_Irecv receives a message with tag 2 from rank 2");
-    // Three of them are longer than the receives they meet, and all are there before they are sent.
+    // Three of them are longer than their receives, and all arrive before they are sent.
     assert_eq!(found(&trace).len(), 1 + 1 + 3 + 1, "{:#?}", found(&trace));
 }
 
@@ -79,7 +79,7 @@ fn too_little_room() {
     );
 }
 
-/// As a library without room for a message does: the call fails, the message is gone.
+/// As in a library whose receive has too small a buffer: the call fails, and the message is gone.
 #[test]
 fn a_message_that_was_cut_is_received() {
     let message = |function, sent, received, peer| Call {
@@ -108,7 +108,7 @@ fn a_message_that_was_cut_is_received() {
         "has room for 8 bytes, but call 0, MPI_Send of rank 0 sends 16",
     );
     assert_eq!(found(&trace).len(), 1);
-    // Any other error means that there was no receive.
+    // Any other error means that nothing was received.
     trace.ranks[1].details[0].found = false;
     assert_found(&trace, Severity::Error, 0, "which never receives them");
 }
@@ -179,7 +179,7 @@ fn times_that_cannot_be() {
             (call.enter + Time::from_ns(1_000_000), call.exit + Time::from_ns(1_000_000));
     }
     assert_found(&trace, Severity::Error, 1, "before they are sent, by up to");
-    // With threads, the messages may only have been taken for each other.
+    // With threads, the messages may only have been confused.
     let mut threaded = trace.clone();
     threaded.ranks[0].calls.last_mut().unwrap().thread = 1;
     assert_found(
@@ -188,7 +188,7 @@ fn times_that_cannot_be() {
         1,
         "the order in which MPI matched their messages is not recorded",
     );
-    // An error that is stated is allowed for.
+    // A stated clock error is allowed for.
     trace.ranks[0].clock.error = Some(Time::from_ns(1_000_000));
     assert_eq!(found(&trace), []);
 }
@@ -204,7 +204,7 @@ fn what_misses_a_partner_for_a_known_reason_is_summed_up() {
     assert!(findings[0].what.starts_with("27 messages have no partner"), "{findings:#?}");
 }
 
-/// Kept messages go to whom they were kept for, whatever comes in between.
+/// A kept message goes to the receive of its probe, whatever comes in between.
 #[test]
 fn matching_probes_keep_their_message() {
     let at = |ns: u64| Time::from_ns(ns);
@@ -242,7 +242,7 @@ fn matching_probes_keep_their_message() {
     assert_found(&trace, Severity::Warning, 1, "call 0, MPI_Mprobe matches a message that is never received");
 }
 
-/// Peers of a communicator between two groups are ranks of the other group.
+/// Peers on an intercommunicator are ranks of the other group.
 #[test]
 fn messages_between_groups() {
     let between = Communicator { members: vec![0, 1], remote: vec![2], ..Communicator::default() };
@@ -270,7 +270,7 @@ struct Exchange {
     nonblocking: bool,
     any_source: bool,
     any_tag: bool,
-    /// Which of the messages that may come next the receiver takes.
+    /// Which of the next possible messages the receiver takes.
     choice: usize,
 }
 

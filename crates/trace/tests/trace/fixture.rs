@@ -1,11 +1,11 @@
-//! Traces that are computed and lie in the project.
+//! Computed traces that are stored in the repository.
 
 use std::path::Path;
 use straggler_trace::format::{directory, save};
 use straggler_trace::trace::Trace;
 
-/// The files are what the trace is written as, and read back they are the trace. With STRAGGLER_WRITE_FIXTURES they are
-/// written first.
+/// Checks that the files equal what the trace is written as, and read back as the trace. With
+/// STRAGGLER_WRITE_FIXTURES they are written first.
 pub fn assert_written(folder: &Path, made: &Trace) {
     let ranks = 0..made.ranks.len() as u32;
     if std::env::var_os("STRAGGLER_WRITE_FIXTURES").is_some() {

@@ -1,4 +1,4 @@
-//! The format of traces: what is written comes back, and what is broken is named.
+//! The format of traces: what is written is read back, and damage is reported.
 
 use proptest::prelude::*;
 use straggler_model::Time;
@@ -42,7 +42,7 @@ fn details() -> impl Strategy<Value = Details> {
         let (found, matched, receive, repeated, new_comm, window, text, error, recording) = singles;
         let lengths = lengths.into_iter().filter_map(|(place, bytes)| Some((*requests.get(place)?, bytes)));
         let completed = completed.into_iter().filter_map(|(place, matched, cancelled)| {
-            // The first of equal requests: a list has each once.
+            // The first of equal requests, since a list has each once.
             let request = *requests.get(place)?;
             Some(Completed { request, matched, cancelled })
         });
@@ -52,7 +52,7 @@ fn details() -> impl Strategy<Value = Details> {
             found,
             matched,
             receive,
-            // Our own format does not tell it from the call.
+            // This format does not record moments.
             moment: None,
             rare: Rare {
                 repeated: repeated.map(|(calls, inside)| Repeated { calls, inside: Time(u64::from(inside)) }),
@@ -143,7 +143,8 @@ fn trace() -> impl Strategy<Value = Trace> {
     })
 }
 
-/// Details lie in the order of the stream, which goes by thread: compared by what they say.
+/// The calls with their details. Details lie in the order of the stream, which goes by thread, so
+/// they are compared by content.
 fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
     let of_rank = |rank: &RankTrace| {
         let calls = rank.calls.iter().map(|call| (Call { details: 0, ..*call }, rank.details(call).cloned()));
@@ -154,7 +155,7 @@ fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
     trace.ranks.iter().map(of_rank).collect()
 }
 
-/// Gives each call of a trace a place, or none; some ranks have none at all.
+/// Gives each call of a trace a place, or none; some ranks get none at all.
 fn place_calls(trace: &mut Trace, places: &[(usize, u64)], without: usize) {
     let module = |name: &str, build_id: &[u8]| Module { path: name.into(), build_id: build_id.into() };
     let modules =
@@ -170,7 +171,7 @@ fn place_calls(trace: &mut Trace, places: &[(usize, u64)], without: usize) {
     trace.call_sites = unifier.finish();
 }
 
-/// Where each call was made, in an order that does not depend on numbers; calls by thread, as `told` has them.
+/// Where each call was made, independent of how places are numbered; calls by thread, as in `told`.
 fn places(trace: &Trace) -> Vec<Vec<Option<(String, u64)>>> {
     let of_rank = |rank: &RankTrace| {
         let of_call = |(number, call): (usize, &Call)| {
@@ -343,12 +344,12 @@ fn halo_exchanges_take_few_bytes() {
         time += 1_000_000_000;
     }
     let trace = Trace { ranks: vec![rank], communicators: vec![Communicator::world(1)], ..Trace::default() };
-    // Picoseconds are ten bits more than a recorder's ticks.
+    // Picoseconds take ten bits more than a recorder's ticks.
     let bytes = stream(&trace, 0).len() as f64 / trace.calls() as f64;
     assert!(bytes < 11.0, "{bytes} bytes a call");
 }
 
-/// A damaged head must not cost memory or time for ranks that nobody has.
+/// A damaged head must not cost memory or time for ranks that do not exist.
 #[test]
 fn ranks_that_are_claimed_and_not_there_are_bounded() {
     let (mut stream, _) = read(&stream(&small(1), 0), 0);
@@ -388,7 +389,7 @@ fn a_full_disk_is_no_killed_process() {
     assert!(!findings[0].is_about_the_end());
 }
 
-/// Programs that know version 1 read what has no places of calls.
+/// Programs that know only version 1 can read streams without call sites.
 #[test]
 fn only_places_of_calls_need_version_2() {
     let versions = |trace: &Trace| {

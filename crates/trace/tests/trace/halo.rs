@@ -1,7 +1,7 @@
-//! `fixtures/traces/halo`: a small trace that examples and tests look at. No program ran: every time in it is computed
-//! here, and it says so in its notes.
+//! `fixtures/traces/halo`: a small trace for examples and tests. No program ran: every time in it
+//! is computed here, as its notes say.
 //!
-//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace halo` writes it anew.
+//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace halo` rewrites it.
 
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -51,7 +51,7 @@ impl Run {
         Run { trace, now: [0; 4], request: [0; 4] }
     }
 
-    /// A call of `ns` that begins now.
+    /// A call of length `ns` that begins now.
     fn call(&mut self, rank: u32, function: Function, ns: u64) -> Call {
         let start = self.now[rank as usize];
         self.call_until(rank, function, start + ns)
@@ -85,7 +85,7 @@ impl Run {
         Call { comm: WORLD, peer, tag, sent, received, request: RequestId(request), ..call }
     }
 
-    /// All members come, then all leave.
+    /// All members enter, then all leave.
     fn collective(
         &mut self,
         members: &[u32],
@@ -131,7 +131,7 @@ impl Run {
         }
     }
 
-    /// Rank 0 takes one message of everybody, in the order in which they come.
+    /// Rank 0 receives one message from every other rank, in the order of arrival.
     fn collect(&mut self) {
         let mut arrivals: Vec<(u64, u32)> = Vec::new();
         for rank in 1..RANKS {
@@ -149,7 +149,7 @@ impl Run {
         }
     }
 
-    /// A persistent pair from rank 2 to rank 3, twice; rank 3 asks again and again before it waits.
+    /// A persistent pair from rank 2 to rank 3, twice; rank 3 polls before it waits.
     fn persistent(&mut self) {
         let send = self.message(2, Function::Send_init, 3, 5, 4096, 200);
         let receive = self.message(3, Function::Recv_init, 2, 5, 4096, 200);
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// Ranks 0 and 1 swap; rank 1 sends to nobody as well, and cancels a receive.
+    /// Ranks 0 and 1 exchange messages; rank 1 also sends to MPI_PROC_NULL and cancels a receive.
     fn others(&mut self) {
         let end = self.now[0].max(self.now[1]) + LATENCY;
         for (rank, peer) in [(0, 1), (1, 0)] {

@@ -23,8 +23,8 @@ const fn us(thousandths: u64) -> Time {
     Time(thousandths * 1_000)
 }
 
-/// Rank 1's clock shows 900 µs when rank 0's shows 1000, and 1000 when it shows 1102: its moment t is 1000 + 1.02
-/// (t − 900) of the run, and the run begins at 1000.
+/// Rank 1's clock shows 900 µs when rank 0's shows 1000, and 1000 when it shows 1102: its time t is
+/// 1000 + 1.02 (t − 900) on the clock of the run, and the run begins at 1000.
 #[test]
 fn clocks_are_aligned_exactly() {
     let trace = exchange();
@@ -168,7 +168,7 @@ proptest! {
         let bytes = &mut sources[rank].bytes;
         for (at, byte) in edits {
             let at = at.index(bytes.len());
-            // Digits and separators reach further than any byte.
+            // Digits and separators get further into the parser than arbitrary bytes.
             bytes[at] = if byte < 128 { b"0123456789:,.-\n#"[usize::from(byte % 16)] } else { byte };
         }
         if cut.index(4) == 0 {

@@ -1,7 +1,7 @@
-//! Traces of DUMPI: files written here, byte by byte, from what the format says, and damaged ones.
+//! Traces of DUMPI: files written here byte by byte from the description of the format, and damaged ones.
 //!
-//! The encoder knows nothing of the reader's tables: the numbers of the functions and the order of the fields stand in
-//! the tests themselves.
+//! The encoder does not use the reader's tables: the tests contain the numbers of the functions and
+//! the order of the fields.
 
 use proptest::prelude::*;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Bytes {
     }
 }
 
-/// The file of one rank; a call takes 10 µs, every 100 µs one.
+/// The file of one rank. Calls begin every 100 µs and take 10 µs.
 struct File {
     body: Bytes,
     calls: i32,
@@ -140,7 +140,7 @@ fn messages_times_and_requests_are_read() {
         (receive.peer, receive.tag, receive.received, receive.comm),
         (special::ANY, special::ANY, 80, WORLD)
     );
-    // The second of the clock is over between the two.
+    // The clock's second changes between the two.
     assert_eq!((receive.enter, receive.exit), (Time::from_ns(100_000), Time::from_ns(110_000)));
     let (send, _) = call(&trace, 0, 2);
     assert_eq!((send.peer, send.tag, send.sent, send.request), (1, 7, 40, RequestId(1)));
@@ -154,7 +154,7 @@ fn messages_times_and_requests_are_read() {
     assert_eq!(trace.length(), Time::from_ns(410_000));
 }
 
-/// The same run as files; written anew where `UPDATE_FIXTURES` is set.
+/// The same run as files; rewritten if `UPDATE_FIXTURES` is set.
 #[test]
 fn any_file_of_the_trace_stands_for_it() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/dumpi");
@@ -175,7 +175,7 @@ fn any_file_of_the_trace_stands_for_it() {
     }
 }
 
-/// Rank 1's two requests have one handle; its wildcard's status was not asked for.
+/// Rank 1's two requests have the same handle; the status of its wildcard was ignored.
 #[test]
 fn one_handle_for_two_requests() {
     let trace = read(exchange()).unwrap();
@@ -285,7 +285,7 @@ fn collectives_and_both_halves_of_an_exchange() {
     assert_eq!(details.matched, Some(Matched { peer: 1, tag: 4 }));
 }
 
-/// Test (14) twice, Waitany (16), Waitsome (20), of persistent receives (30) begun (32) together.
+/// Test (14) twice, Waitany (16), Waitsome (20), on persistent receives (30) started (32) together.
 #[test]
 fn tests_waits_and_prepared_requests() {
     let init = |file: File, request| {
@@ -332,7 +332,7 @@ fn what_is_wrong_is_named_with_rank_and_offset() {
     assert!(matches!(dumpi::read(&two, Some(&meta)), Err(ImportError::MissingRank { rank: 2, ranks: 3 })));
 }
 
-/// Rank 1 never makes the communicator rank 0 waits for.
+/// Rank 1 never makes the communicator that rank 0 waits for.
 #[test]
 fn a_communicator_not_made_by_all_is_noted() {
     let dup = File::new().call(84, |bytes| bytes.h(WORLD_COMM).h(4)).call(52, |bytes| bytes.h(4));

@@ -1,4 +1,4 @@
-//! What calls do, worked out by hand.
+//! What calls do, checked against cases worked out by hand.
 
 use straggler_model::Time;
 use straggler_trace::call::special;
@@ -42,7 +42,7 @@ fn waits_complete_what_they_say() {
             plain(Function::Testall, 0),
             Details { found: false, ..naming(&[RequestId(0), RequestId(1), RequestId(2)]) },
         ),
-        // In the order in which they were completed, not in that of the list.
+        // In the order of completion, not of the list.
         (
             plain(Function::Waitsome, 0),
             Details {
@@ -50,7 +50,7 @@ fn waits_complete_what_they_say() {
                 ..naming(&[RequestId(0), RequestId(1), RequestId(2)])
             },
         ),
-        // One is over, one was cancelled, one was never made, and one is named twice.
+        // One is complete, one was cancelled, one was never made, and one is named twice.
         (
             plain(Function::Waitall, 0),
             Details {
@@ -87,7 +87,7 @@ fn persistent_requests_are_begun_again_and_again() {
                 ..naming(&[RequestId(2), RequestId(3)])
             },
         ),
-        // Some traces name the persistent request in the place of the one that was begun, or give no new number.
+        // Some traces name the persistent request instead of the started one, or give no new number.
         (call(Function::Start, 0, RequestId(5)), naming(&[RequestId(0)])),
         (plain(Function::Wait, 0), naming(&[RequestId(0)])),
         (plain(Function::Start, 0), naming(&[RequestId(0)])),
@@ -123,10 +123,10 @@ fn receives_take_what_probes_found() {
         (plain(Function::Recv, 5), Details::default()),
         (plain(Function::Mprobe, special::ANY), found(Some(8))),
         (plain(Function::Mprobe, special::ANY), found(Some(9))),
-        // The message of the probe before the last.
+        // The message of the probe before the last one.
         (nobody, kept(8)),
         (plain(Function::Iprobe, special::ANY), found(None)),
-        // From somebody else.
+        // From another rank.
         (plain(Function::Recv, 6), Details::default()),
     ]);
     let operations = Operations::of(&calls);

@@ -1,4 +1,4 @@
-//! Archives of OTF2: one that libotf2 wrote, ours read back, ours as otf2-print sees them, and damaged ones.
+//! OTF2 archives: one that libotf2 wrote, ours read back, ours as otf2-print sees them, and damaged ones.
 
 #[path = "otf2/damage.rs"]
 mod damage;

@@ -1,4 +1,4 @@
-//! What is written for Perfetto, read back by a decoder of protocol buffers that knows nothing of the writer.
+//! What is written for Perfetto, read back by a protobuf decoder that shares no code with the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

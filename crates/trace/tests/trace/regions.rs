@@ -1,7 +1,7 @@
-//! `fixtures/traces/regions`: a small trace of a program that marks its regions. No program ran: every time in it is
-//! computed here, and it says so in its notes.
+//! `fixtures/traces/regions`: a small trace of a program that marks its regions. No program ran:
+//! every time in it is computed here, as its notes say.
 //!
-//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace regions` writes it anew.
+//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace regions` rewrites it.
 
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -62,7 +62,7 @@ impl Rank {
         self.trace.push(call);
     }
 
-    /// Both ranks swap their borders.
+    /// Both ranks exchange their borders.
     fn swap(&mut self, ns: u64) {
         let peer = 1 - self.number as i32;
         let call = Call { peer, tag: 1, ..self.call(Function::Sendrecv, ns, 8192) };
@@ -70,7 +70,7 @@ impl Rank {
         self.trace.push_with(call, Details { receive, ..Details::default() });
     }
 
-    /// Rank 1 has more to compute, so rank 0 waits for it; both reach all ends at the same times.
+    /// Rank 1 computes longer, so rank 0 waits for it; both reach the end of each region at the same time.
     fn run(mut self) -> RankTrace {
         let (compute, wait) = if self.number == 0 { (60_000, 45_000) } else { (90_000, 15_000) };
         self.push(Function::Init, 100_000, 0);
@@ -159,7 +159,7 @@ fn marks_of_one_name_share_their_details() {
     assert_eq!(place(Function::RegionLeave, Details::named("solve")), first);
     let other = place(Function::RegionEnter, Details::named("smooth"));
     assert_ne!(other, first);
-    // What is no mark may be changed later, and a mark that says more is another.
+    // Details of other calls may be changed later, and a mark with further details is different.
     assert_ne!(place(Function::Unknown, Details::named("solve")), first);
     assert_ne!(place(Function::RegionEnter, Details { found: true, ..Details::named("solve") }), first);
     assert_eq!(place(Function::RegionEnter, Details::named("solve")), first);

@@ -1,15 +1,15 @@
-//! The clocks of all nodes, held against that of rank 0.
+//! Compares the clocks of all nodes with that of rank 0.
 //!
-//! The first process of each node answers with its ticks; of many round trips the fastest counts, which is off by half of
-//! it at most. This is done before and after the measurement, and a straight line through both takes account of clocks that
-//! run at different rates. Processes of one node read the same clock.
+//! The first process of each node answers with its ticks. Of many round trips the fastest counts, whose
+//! error is at most half its time. This is done before and after the measurement, and a line through
+//! both accounts for clocks that run at different rates. Processes on one node read the same clock.
 
 use crate::session::Session;
 use mpi::traits::*;
 use straggler_measure::timer;
 use straggler_model::Time;
 
-/// Round trips with each node.
+/// Number of round trips with each node.
 const ROUND_TRIPS: u32 = 200;
 
 /// The ticks of a node and of rank 0 at one moment.
@@ -17,7 +17,7 @@ const ROUND_TRIPS: u32 = 200;
 pub struct Moment {
     pub node: u64,
     pub first: u64,
-    /// How far they may be off, in ticks of rank 0.
+    /// Bound on the error, in ticks of rank 0.
     pub error: u64,
 }
 
@@ -77,15 +77,15 @@ fn answer(session: &Session) {
     }
 }
 
-/// From the ticks of a node to time on the clock of rank 0.
+/// Converts the ticks of a node to time on the clock of rank 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Line {
     before: Moment,
-    /// Ticks of rank 0 in a tick of the node.
+    /// Ticks of rank 0 per tick of the node.
     slope: f64,
-    /// Ticks of rank 0 in a second.
+    /// Ticks of rank 0 per second.
     ticks_per_second: f64,
-    /// Where time begins, in ticks of rank 0.
+    /// The zero of time, in ticks of rank 0.
     zero: u64,
 }
 
@@ -96,19 +96,19 @@ impl Line {
         Line { before, slope, ticks_per_second, zero }
     }
 
-    /// A moment of the node; nothing is before the beginning.
+    /// Converts a moment of the node; moments before the zero become 0.
     pub fn time(&self, ticks: u64) -> Time {
         let first = signed(self.before.first, self.zero) + signed(ticks, self.before.node) * self.slope;
         Time((first.max(0.0) * 1e12 / self.ticks_per_second).round() as u64)
     }
 
-    /// Seconds of rank 0 in a second of a process of the node, whose timer was found to make so many ticks in one.
+    /// Seconds of rank 0 per second of a process on the node, whose timer was measured at `ticks_per_second`.
     pub fn rate(&self, ticks_per_second: f64) -> f64 {
         self.slope * ticks_per_second / self.ticks_per_second
     }
 }
 
-/// How far the clocks of two nodes may be apart: each by its own error.
+/// Bound on the difference between the clocks of two nodes: each contributes its own error.
 pub fn error(before: &[Moment], after: &[Moment], ticks_per_second: f64) -> Time {
     let errors = before.iter().zip(after).map(|(before, after)| before.error.max(after.error));
     let worst = errors.max().unwrap_or(0) as f64;

@@ -1,5 +1,5 @@
-//! What one process has measured, as it goes to rank 0: its description as JSON, and the recording in the format of noise
-//! files.
+//! What one process sends to rank 0 after measuring: its description as JSON, and the recording in
+//! the format of noise files.
 
 use super::clocks::Line;
 use anyhow::{Context, Result, bail};
@@ -8,11 +8,11 @@ use straggler_analysis::nodes::{CoreClock, Part};
 use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 
-/// A part whose clock is still that of its node.
+/// A measured part, still on the clock of its node.
 #[derive(Debug, Default)]
 pub struct Measured {
     pub about: About,
-    /// Its places are not known yet.
+    /// Its places in the job are not known yet.
     pub part: Part,
 }
 
@@ -59,7 +59,7 @@ impl Measured {
         Ok(Measured { about, part })
     }
 
-    /// The part on the common clock.
+    /// Converts the part to the common clock.
     pub fn placed(mut self, line: &Line) -> Part {
         let (began_ps, rate) =
             (line.time(self.about.start_ticks).ps(), line.rate(self.about.ticks_per_second));

@@ -1,4 +1,4 @@
-//! Which process measures which cores: every core that some process may use, once.
+//! Assigns cores to processes: every core that some process may use is measured once.
 
 /// The node of a process, and the cores it may use.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -7,8 +7,9 @@ pub struct Allowed {
     pub cores: Vec<u32>,
 }
 
-/// The cores of each process, by rank. A core goes to the process that may use it and has the fewest yet; of several, to the one
-/// with the fewest to choose from. Where processes share a core, one of them measures it and the others wait.
+/// The cores of each process, by rank. A core goes to the process, among those that may use it,
+/// that has the fewest so far; in a tie, to the one with the fewest to choose from. If processes
+/// share a core, one of them measures it and the others wait.
 pub fn shares(processes: &[Allowed]) -> Vec<Vec<u32>> {
     let mut shares = vec![Vec::new(); processes.len()];
     let nodes = processes.iter().map(|process| process.node).max().map_or(0, |last| last + 1);

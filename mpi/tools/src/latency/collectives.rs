@@ -1,9 +1,11 @@
-//! Collectives, begun by all processes at one moment.
+//! Collectives that all processes begin at the same moment.
 //!
-//! The clocks of all processes are compared with that of the first, by the fastest of many round trips, at the beginning of
-//! each cycle. The first sets a time for each trial; everybody waits for it and then calls. A trial that somebody came late for
-//! is not counted. What counts is the time from the moment that was set to the end of each process's call, and to the last
-//! of these. Nothing is taken off for the timer: the moment is set, and only the end is read.
+//! The clocks of all processes are compared with that of the first, using the fastest of many round
+//! trips, at the beginning of each cycle and when a comparison has become too old. The first
+//! process sets a time for each trial; all wait for it and then call. A trial is not counted if a
+//! process was late for it. Recorded are the time from the set moment to the end of each process's
+//! call, and to the last of these ends. No timer cost is subtracted: the beginning is a set moment,
+//! and only the end is read.
 
 use super::plan::Configuration;
 use super::{Measured, Members};
@@ -20,21 +22,21 @@ use straggler_model::latency::{Bins, Kind, Labels, Series, TimerCost};
 
 pub struct Together<'a> {
     session: &'a Session,
-    /// When the measurement has to end.
+    /// When the measurement must end.
     deadline: Option<Instant>,
     members: &'a Members,
     kernel: Kernel,
     configuration: Configuration,
     clock: Clock,
-    /// What is added to the first one's time to get this process's, in ps.
+    /// The offset added to the first process's time to get this process's, in ps.
     offset: i64,
-    /// How far that may be off: half of the fastest round trip, and what it has changed by from one comparison to the next.
+    /// Bound on the offset's error: half of the fastest round trip, plus the change from one comparison to the next.
     error: u64,
     compared: Instant,
-    /// From one trial to the next, in ps.
+    /// Time from one trial to the next, in ps.
     window: u64,
     per_rank: Recorder,
-    /// Of all processes, on the first.
+    /// The times of all processes together, on the first one.
     all: Option<Recorder>,
     trials: u64,
     late: u64,
@@ -56,16 +58,17 @@ impl Clock {
     }
 }
 
-/// Round trips by which two clocks are compared.
+/// Number of round trips by which two clocks are compared.
 const ROUND_TRIPS: u32 = 200;
-/// The maximum number of trials per appointment, and their approximate length: then it is checked whether to stop.
+/// The maximum number of trials per appointment and their approximate total length; then there is a
+/// check whether to stop.
 const BATCH: u64 = 64;
 const BATCH_PS: u64 = 200_000_000_000;
-/// If none of this many trials counted, none will.
+/// If none of this many trials counted, the measurement is given up.
 const HOPELESS: u64 = 4 * BATCH;
-/// How long the calls before the first trial take, about.
+/// Approximate time of the calls before the first trial.
 const WARM_UP_PS: u64 = 1_000_000_000_000;
-/// With more ranks than this, the file would be mostly distributions of single ranks.
+/// With more ranks than this, the file would mostly consist of distributions of single ranks.
 const MOST_RANKS: usize = 128;
 /// The minimum and the maximum time between the appointment and the first trial.
 const LEAD_PS: u64 = 200_000_000;
@@ -128,7 +131,7 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// Compares the clocks of all with the first one's.
+    /// Compares the clocks of all processes with that of the first.
     fn compare_clocks(&mut self) {
         let comm = &self.members.comm;
         let me = comm.rank();
@@ -166,7 +169,7 @@ impl<'a> Together<'a> {
         self.compared = Instant::now();
     }
 
-    /// The longest of a few calls, of all processes.
+    /// The longest of a few calls, over all processes.
     fn longest_call(&mut self, trials: u64) -> u64 {
         let mut longest = 0;
         for _ in 0..trials {
@@ -180,8 +183,8 @@ impl<'a> Together<'a> {
         of_all
     }
 
-    /// Leaves more time between trials where processes come late, and less where calls take much less than that. Everybody
-    /// knows the same times, so all change alike.
+    /// Lengthens the time between trials if processes are late, and shortens it if calls take much
+    /// less. All processes see the same times, so all adapt alike.
     fn adapt(&mut self, longest: &[u64], late: u64) {
         let mut sorted = longest.to_vec();
         sorted.sort_unstable();
@@ -193,18 +196,18 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// Whether the measurement has to end; the first process decides for all.
+    /// Whether the measurement must end; the first process decides for all.
     fn is_over(&self) -> bool {
         self.session.stopped() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Trials with the next appointment: everybody has the same window.
+    /// Number of trials in the next appointment; the same on all processes, since the window is.
     fn at_once(&self) -> u64 {
         (BATCH_PS / self.window.max(1)).clamp(1, BATCH)
     }
 
-    /// Calls at the moments that were set. Gives how long each took, or that this process was late; nothing where the
-    /// measurement has to end.
+    /// Makes the calls at the times set. Returns how long each took, or that this process was late;
+    /// empty if the measurement must end.
     fn keep_appointments(&mut self, trials: u64) -> Vec<u64> {
         let mut start = match self.members.comm.rank() {
             0 if self.is_over() => END,
@@ -213,7 +216,7 @@ impl<'a> Together<'a> {
             _ => 0,
         };
         self.members.comm.process_at_rank(0).broadcast_into(&mut start);
-        // Clocks drift apart: the first says when they have to be compared again.
+        // Clocks drift apart: the first process decides when to compare them again.
         if start == COMPARE_AGAIN {
             self.compare_clocks();
             return self.keep_appointments(trials);
@@ -239,7 +242,7 @@ impl<'a> Together<'a> {
 }
 
 impl Together<'_> {
-    /// Counts the trials that everybody was there for.
+    /// Records the trials for which no process was late.
     fn record(&mut self, own: &[u64]) {
         let mut longest = vec![0u64; own.len()];
         self.members.comm.all_reduce_into(own, &mut longest[..], SystemOperation::max());
@@ -254,19 +257,19 @@ impl Together<'_> {
         self.adapt(&longest, late);
     }
 
-    /// What a recorder has, as it is: nothing was taken off, and clocks may be apart.
+    /// Labels a series as recorded: no timer cost was subtracted, and clocks may differ.
     fn as_recorded(&self, series: Series) -> Series {
         let timer = TimerCost { subtracted: None, ..series.timer };
         Series { timer, clock_error: Some(Time(self.error)), ..series }
     }
 }
 
-/// How long a comparison of clocks is trusted.
+/// How long a comparison of clocks stays valid.
 const TRUSTED: Duration = Duration::from_secs(1);
 const COMPARE_AGAIN: u64 = u64::MAX;
 const END: u64 = u64::MAX - 1;
 
-/// Larger than any time: the process was not there.
+/// Marks a trial for which a process was late; larger than any time.
 const LATE: u64 = u64::MAX;
 
 impl Measured for Together<'_> {
@@ -315,7 +318,7 @@ impl Measured for Together<'_> {
         self.compare_clocks();
     }
 
-    /// Times of all ranks together, and of each one alone where there are not too many.
+    /// The times of all ranks together, and those of each rank unless there are too many.
     fn series(&mut self) -> Vec<Series> {
         let together = self.per_rank.so_far();
         let together = self.as_recorded(together);
@@ -354,5 +357,5 @@ impl Measured for Together<'_> {
 }
 
 const SHORTEST_WINDOW_PS: u64 = 5_000_000;
-/// A tenth of a second: a process that is later than this does not catch up.
+/// A tenth of a second. A process that is later than this does not catch up.
 const LONGEST_WINDOW_PS: u64 = 100_000_000_000;

@@ -1,7 +1,7 @@
-//! Messages between pairs: every process goes through its peers, one round after the other, again and again.
+//! Messages between pairs: every process goes through its peers round by round, many times.
 //!
-//! A batch of passes is timed into a plain list. Then both ends of each pair tell each other their times: each records what it
-//! saw, and the lower of the two what they saw on average, trial by trial.
+//! A batch of passes is timed into a plain list. Then the two ends of each pair exchange their times:
+//! each records what it measured, and the lower one also records the mean of both, trial by trial.
 
 use super::plan::Configuration;
 use super::{Measured, Members};
@@ -23,7 +23,7 @@ pub struct Pairs<'a> {
     kernel: Kernel,
     clock: Recorder,
     peers: Vec<Peer>,
-    /// All pairs that are alike, at full resolution.
+    /// Recorders of pairs that are alike, at full resolution.
     classes: BTreeMap<Labels, Recorder>,
     sent: Vec<u8>,
     received: Vec<u8>,
@@ -32,13 +32,13 @@ pub struct Pairs<'a> {
 
 /// One peer of this process.
 struct Peer {
-    /// In the communicator.
+    /// Its rank in the communicator.
     rank: Rank,
-    /// Whether this process is the lower of the two.
+    /// Whether this process has the lower rank of the two.
     leads: bool,
-    /// Of the batch that runs, in ps.
+    /// Times of the current batch, in ps.
     times: Vec<u64>,
-    /// What this end sees, and of the lower end: what both see.
+    /// What this end measures, and, on the lower end, the mean of both.
     own: Distribution,
     both: Option<Distribution>,
 }
@@ -47,20 +47,21 @@ struct Peer {
 struct Distribution {
     cycle: Histogram,
     series: Series,
-    /// Times of the batch, for the class.
+    /// The class of pairs that this one belongs to.
     class: Labels,
 }
 
-/// With more processes a file of all pairs would have gigabytes.
+/// With more processes, a file with all pairs would take gigabytes.
 const MOST_WITH_PAIRS: usize = 128;
 
-/// With more processes, each keeps this many minima per class: all of them would grow as the square of the number of processes.
+/// With more processes, each keeps this many minima per class, since their total grows as the
+/// square of the number of processes.
 const MOST_MINIMA: usize = 64;
 
-/// Stands for a time below what is taken off for the timer.
+/// Stands for a time below the subtracted cost of the timer.
 const UNDERFLOW: u64 = u64::MAX;
 
-/// Of two times, where one below the timer's cost counts as 0.
+/// The mean of two times, where a time below the timer's cost counts as 0.
 fn mean(own: u64, theirs: u64) -> u64 {
     match (own, theirs) {
         (UNDERFLOW, UNDERFLOW) => UNDERFLOW,
@@ -69,7 +70,7 @@ fn mean(own: u64, theirs: u64) -> u64 {
     }
 }
 
-/// Times of one batch, of all peers together.
+/// Number of times in a batch, over all peers.
 const BATCH: usize = 1 << 17;
 
 impl<'a> Pairs<'a> {
@@ -112,7 +113,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Goes through all peers this often, and keeps the times.
+    /// Goes through all peers `trials` times and keeps the times.
     fn pass(&mut self, trials: usize) {
         let Pairs { clock, peers, kernel, members, sent, received, .. } = self;
         peers.iter_mut().for_each(|peer| peer.times.clear());
@@ -245,7 +246,7 @@ impl Measured for Pairs<'_> {
 
     fn end_cycle(&mut self) {
         for one in self.peers.iter_mut().flat_map(Peer::distributions_mut) {
-            // The two have the same bins.
+            // Both histograms have the same bins.
             let _ = one.series.add_cycle(&one.cycle, self.cycle_started_ns);
             one.cycle.clear();
         }
@@ -254,7 +255,7 @@ impl Measured for Pairs<'_> {
         self.cycle_started_ns = now_ns();
     }
 
-    /// Classes, with the minima of their pairs, and the pairs themselves unless there are too many.
+    /// The classes with the minima of their pairs, and the pairs themselves unless there are too many.
     fn series(&mut self) -> Vec<Series> {
         let of_class = |(labels, class): (&Labels, &mut Recorder)| {
             (labels.clone(), Series { minima: Vec::new(), ..class.so_far() })
@@ -301,7 +302,7 @@ impl Measured for Pairs<'_> {
     }
 }
 
-/// Coarser for many pairs, so that a process needs megabytes and not gigabytes.
+/// The bins of one pair, coarser if there are many pairs, so that a process needs megabytes and not gigabytes.
 fn bins_of_pair(pairs: u32) -> Bins {
     let octave_bits = match pairs {
         0..=64 => return Bins::default(),
@@ -311,7 +312,7 @@ fn bins_of_pair(pairs: u32) -> Bins {
     Bins::HighDynamicRange { octave_bits }
 }
 
-/// What two processes have in common. Those that may be moved have only their node.
+/// What two processes share. For processes that may be moved between cores, only their node is known.
 fn class(one: &Process, other: &Process, unbound: bool) -> &'static str {
     let differ =
         |of: fn(&Process) -> Option<u32>| matches!((of(one), of(other)), (Some(a), Some(b)) if a != b);

@@ -1,4 +1,4 @@
-//! What is measured, one configuration after the other.
+//! The configurations to measure, one after the other.
 
 use crate::args::{Kernel, LatencyOptions};
 use crate::session::Session;
@@ -16,7 +16,8 @@ pub struct Configuration {
     pub size: u64,
     pub per_node: u32,
     pub peers: u32,
-    /// As many nodes as the smallest switch has, taken in turn from so many switches; nothing for all nodes.
+    /// Number of switches over which nodes are spread, as many nodes as the smallest switch has;
+    /// `None` for all nodes.
     pub switches: Option<u32>,
 }
 
@@ -33,7 +34,7 @@ impl fmt::Display for Configuration {
     }
 }
 
-/// The world ranks that communicate when so many of each node do, on so many switches.
+/// The world ranks that communicate, given the number of processes per node and of switches.
 pub fn active(session: &Session, per_node: u32, switches: Option<u32>) -> Vec<u32> {
     let nodes = switches.map(|switches| spread_nodes(&session.processes, switches));
     let takes_part = |(process, &local): (&Process, &u32)| {
@@ -44,7 +45,7 @@ pub fn active(session: &Session, per_node: u32, switches: Option<u32>) -> Vec<u3
     session.processes.iter().zip(&session.local).filter_map(takes_part).collect()
 }
 
-/// The nodes of each switch; nothing where the switch of some process is not known.
+/// The nodes of each switch; `None` if the switch of some process is unknown.
 fn by_switch(processes: &[Process]) -> Option<Vec<BTreeSet<u32>>> {
     let mut switches: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for process in processes {
@@ -53,7 +54,8 @@ fn by_switch(processes: &[Process]) -> Option<Vec<BTreeSet<u32>>> {
     Some(switches.into_values().collect())
 }
 
-/// As many nodes as the smallest switch has, in turn from the first `switches`: where they are differs, not how many there are.
+/// As many nodes as the smallest switch has, taken in turn from the first `switches` ones: only
+/// their placement differs, not their number.
 fn spread_nodes(processes: &[Process], switches: u32) -> BTreeSet<u32> {
     let all = by_switch(processes).unwrap_or_default();
     let count = all.iter().map(BTreeSet::len).min().unwrap_or(0);
@@ -62,17 +64,17 @@ fn spread_nodes(processes: &[Process], switches: u32) -> BTreeSet<u32> {
     in_turn.take(count).copied().collect()
 }
 
-/// What a sweep varies: 1, 2, 4, … switches where several are known and have several nodes, and all of the job.
+/// The placements of a sweep: 1, 2, 4, … switches, if several with several nodes are known, and then the whole job.
 fn placements(processes: &[Process]) -> Vec<Option<u32>> {
     let switches = by_switch(processes).unwrap_or_default();
     let least = switches.iter().map(BTreeSet::len).min().unwrap_or(0);
-    // More switches than nodes are taken from change nothing.
+    // Spreading over more switches than there are nodes to take changes nothing.
     let most = switches.len().min(least) as u32;
     let varied = if most < 2 { Vec::new() } else { doubled(most) };
     varied.into_iter().map(Some).chain([None]).collect()
 }
 
-/// All configurations that are asked for and that there are processes for.
+/// All requested configurations for which there are enough processes.
 pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec<Configuration>> {
     if session.size < 2 {
         bail!(
@@ -124,7 +126,7 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
                 let most = counted(u64::from(active - 1), "peer", "peers");
                 bail!("--peers {peers}: with {active} communicating processes each has at most {most}");
             }
-            // A barrier has no bytes, so that its sizes are all the same.
+            // A barrier has no bytes, so all sizes would be the same.
             let sizes = if options.kernel == Kernel::Barrier { &[Bytes(0)][..] } else { &options.sizes };
             all.extend(sizes.iter().map(|size| Configuration { size: size.0, per_node, peers, switches }));
         }

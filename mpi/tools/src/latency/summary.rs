@@ -6,7 +6,7 @@ use straggler_model::units::Bytes;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped};
 
-/// Distributions of many pairs, or of all processes: those of single pairs and ranks are in the file.
+/// The series over many pairs or all processes; those of single pairs and ranks are only in the file.
 fn shown(measurement: &Measurement) -> impl Iterator<Item = &Series> {
     measurement.series.iter().filter(|series| series.labels.pair.is_none() && series.labels.rank.is_none())
 }
@@ -37,7 +37,7 @@ pub fn text(measurement: &Measurement, path: &Path) -> String {
     lines.join("\n")
 }
 
-/// Of the last configuration, which is the largest.
+/// Summarises the largest configuration.
 fn sentence(measurement: &Measurement) -> Option<String> {
     let main = |series: &&Series| !matches!(series.labels.kind, Kind::OneSided | Kind::PerRank);
     let series = shown(measurement).filter(main).max_by_key(|series| {
@@ -85,7 +85,7 @@ fn row(series: &Series) -> Vec<String> {
     cells
 }
 
-/// A quantile that there are enough trials for.
+/// A quantile, if there are enough trials for it.
 fn quantile(trials: &Histogram, share: f64) -> String {
     let beyond = trials.count() as f64 * (1.0 - share);
     match trials.quantile(share) {
@@ -100,7 +100,7 @@ fn quantile(trials: &Histogram, share: f64) -> String {
 pub fn json(measurement: &Measurement, path: &Path) -> serde_json::Value {
     let series: Vec<_> = shown(measurement)
         .map(|series| {
-            // Outside the bins a quantile is not known.
+            // A quantile outside the bins is unknown.
             let known = |share: f64| series.trials.outside(share).is_none();
             let at = |share| {
                 series.trials.quantile(share).filter(|_| known(share)).map(|bounds| bounds.middle().ps())

@@ -6,7 +6,7 @@
 //!                                    ◄── ready (one byte)
 //!   the experiment, timed here       ◄─► its other side
 //! ```
-//! "Ready" leaves the network quiet and the other process about to do its part.
+//! "Ready" means that the network is quiet and the other process is about to do its part.
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Process;
@@ -16,14 +16,14 @@ use straggler_measure::timer::{Clock, Native};
 use straggler_model::Time;
 use straggler_model::noise::recording::Timer;
 
-/// Tags: no experiment can take a command for its message.
+/// Tags, so that no experiment mistakes a command for its message.
 const COMMAND: i32 = 1;
 const READY: i32 = 2;
 const MESSAGE: i32 = 3;
-/// What nobody sends.
+/// A tag that is never sent.
 const NOTHING: i32 = 4;
 
-/// What the other process is told to do: the first word of a command.
+/// Commands for the other process: the first word of a command message.
 const STOP: u64 = 0;
 const ROUND_TRIP: u64 = 1;
 const RECEIVE_LATE: u64 = 2;
@@ -51,7 +51,7 @@ impl Stopwatch {
         self.clock.fenced()
     }
 
-    /// The time between two readings, without what the second cost.
+    /// The time between two readings, less the cost of the second.
     fn between(&self, start: u64, end: u64) -> Time {
         let ps = end.saturating_sub(start) as f64 * self.ps_per_tick;
         Time((ps as u64).saturating_sub(self.cost_ps))
@@ -62,7 +62,7 @@ impl Stopwatch {
         self.compute_with(time, std::hint::spin_loop);
     }
 
-    /// The same, and does something again and again.
+    /// Keeps the processor busy by calling `work` repeatedly.
     fn compute_with(&mut self, time: Time, mut work: impl FnMut()) {
         if time == Time::ZERO {
             return;
@@ -92,13 +92,13 @@ impl<'a> Driver<'a> {
         self.other.receive_into_with_tag(&mut [0u8][..], READY);
     }
 
-    /// Ends the other's loop.
+    /// Tells the other process to stop.
     pub fn stop(&self) {
         self.other.send_with_tag(&[STOP, 0, 0, 0][..], COMMAND);
     }
 }
 
-/// Written once, so that its pages are there before the first message.
+/// A buffer that is written once, so that its pages exist before the first message.
 fn buffer(largest: u64) -> Vec<u8> {
     vec![1; largest as usize]
 }
@@ -147,7 +147,7 @@ impl Probe for Driver<'_> {
     }
 }
 
-/// The other side: does what it is told until it is told to stop.
+/// The other process's side: follows commands until it is told to stop.
 pub fn follow(driver: &Process<'_>, timer: &Timer, largest: u64) {
     let mut watch = Stopwatch::new(timer);
     let mut buffer = buffer(largest);

@@ -48,7 +48,7 @@ fn sentence(measured: &LogGp, provenance: &Provenance) -> String {
     format!("One byte takes {one_byte} from {ends}, {}, and {waits}.", further(measured))
 }
 
-/// G, and the sizes it holds for where there are several lines.
+/// G, and the sizes for which it holds if there are several protocols.
 fn further(measured: &LogGp) -> String {
     let rate = rate(measured.gap_per_byte.ps);
     let own = measured.protocols.iter().find(|protocol| protocol.per_byte.ps == measured.gap_per_byte.ps);

@@ -1,4 +1,4 @@
-//! The part of one process in a run: how large its messages are, and how much memory they need at once.
+//! The part of one process in a run: the sizes of its messages, and the memory they need at once.
 
 use super::rooms::Rooms;
 use super::share::Share;
@@ -11,9 +11,9 @@ use straggler_schedule::traced::{Instruction, TracedRank, TracedRun};
 pub struct Part<'a> {
     pub recording: &'a TracedRun,
     pub recorded: &'a TracedRank,
-    /// For each instruction that receives, the largest message that it may get.
+    /// The largest message that each receiving instruction may get.
     pub incoming: HashMap<u32, usize>,
-    /// The most bytes that are sent at once.
+    /// The largest number of bytes sent at once.
     pub largest: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Bytes that an instruction has to have room for.
+    /// The buffer size that an instruction needs.
     pub fn room_of(&self, number: u32) -> usize {
         match self.recorded.instructions().get(number as usize) {
             Some(&Instruction::Collective { call, member, .. }) => {
@@ -46,7 +46,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// All the rooms that the traced run had in use at once.
+    /// All buffers that the traced run had in use at once.
     pub fn rooms(&self) -> Rooms {
         let mut rooms = Rooms::default();
         let mut used: HashMap<u32, Room> = HashMap::new();
@@ -78,8 +78,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// How long the messages are that a rank receives. Those of one sender and tag come in the order in which they were sent; who
-/// takes what comes needs room for the longest.
+/// The lengths of the messages that a rank receives. Those with the same sender and tag arrive in
+/// the order of sending; a wildcard receive needs room for the longest.
 fn incoming(recording: &TracedRun, rank: u32) -> HashMap<u32, usize> {
     let mut sent: HashMap<(u32, u32), VecDeque<usize>> = HashMap::new();
     let mut longest: HashMap<u32, usize> = HashMap::new();
@@ -104,7 +104,7 @@ fn incoming(recording: &TracedRun, rank: u32) -> HashMap<u32, usize> {
     let mut found = HashMap::new();
     for (number, instruction) in instructions() {
         if let Instruction::Recv { from, tag, .. } = *instruction {
-            // A receive from anyone may take what a later one would have got.
+            // A wildcard receive may take the message of a later receive.
             let bytes = match from {
                 _ if from_anyone.contains(&tag) => longest.get(&tag).copied(),
                 from => sent.get_mut(&(from, tag)).and_then(VecDeque::pop_front),

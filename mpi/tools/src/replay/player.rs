@@ -1,6 +1,6 @@
-//! A process that goes through the instructions of a traced rank with real messages.
+//! Executes the instructions of a traced rank with real messages.
 //!
-//! It decides for itself what MPI leaves open, by the rules of the simulation: see [`Decider`].
+//! Where MPI leaves a choice, it decides by the rules of the simulation: see [`Decider`].
 
 use super::part::Part;
 use super::rooms::Rooms;
@@ -16,7 +16,7 @@ use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{Asked, How, Instruction};
 use straggler_sim::programs::{Changed, Decider, Poll, PollAnswer, PollKind, Replayed};
 
-/// A sleep may end that much too late; the rest of the time is spent busily.
+/// A sleep may end this much too late, so the last part of a wait is spent busily.
 const LATE_NS: i64 = 200_000;
 
 pub struct Player<'a> {
@@ -28,11 +28,11 @@ pub struct Player<'a> {
     /// When the run begins, on the clock of this node.
     start_ns: i64,
     decider: Decider,
-    /// What has begun and was not waited for, by instruction.
+    /// Operations that have begun and were not waited for, by instruction.
     under_way: HashMap<u32, Pending>,
-    /// Tests that are asked during the computation that follows.
+    /// Tests to be made during the computation that follows.
     asks: Vec<(u32, Time)>,
-    /// When the last instruction was passed.
+    /// When the last instruction was completed.
     last: Time,
     replayed: Replayed,
 }
@@ -60,7 +60,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Goes through all instructions, beginning at the start. Times are those of this node since then.
+    /// Executes all instructions, beginning at the start time. Times are those of this node since then.
     pub fn play(mut self) -> Result<Replayed> {
         self.compute_until(Time::ZERO);
         for (number, instruction) in (0..).zip(self.part.recorded.instructions()) {
@@ -115,7 +115,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Spends the time until a moment of the run.
+    /// Computes until a moment of the run.
     fn compute_until(&self, end: Time) {
         let end = self.start_ns + i64::try_from(end.ps() / 1000).unwrap_or(i64::MAX);
         let left = end - now_ns();
@@ -165,9 +165,9 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Waits for, or asks about, those of these instructions that have not completed. Gives those that have now.
+    /// Waits for or tests the incomplete ones of these instructions. Returns those that have completed now.
     fn ask_for(&mut self, ask: Ask, instructions: &[u32]) -> Result<Vec<u32>> {
-        // In the order of the program's list: MPI prefers what comes first in it.
+        // In the order of the program's list, since MPI prefers earlier entries.
         let open = instructions.iter().filter(|&&number| !self.is_complete(number));
         let numbers: Vec<u32> = open.copied().collect();
         let mut pending: Vec<Pending> =
@@ -248,7 +248,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Asks what failed in the traced run: during a computation that ends then, each at its place, or now.
+    /// Makes the tests that failed in the traced run: each at its place in a computation that ends
+    /// at `end`, or all now.
     fn ask_all(&mut self, end: Option<Time>) -> Result<()> {
         for (number, after) in std::mem::take(&mut self.asks) {
             if let Some(end) = end {
@@ -280,14 +281,14 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The program has done with an operation that has completed.
+    /// Releases a completed operation that the program no longer needs.
     fn forget(&mut self, number: u32) {
         let Some(mut pending) = self.under_way.remove(&number) else { return };
         self.note_source(number, pending.source);
         pending.take_room().into_iter().for_each(|room| self.rooms.give_back(room));
     }
 
-    /// Whether a receive from anyone took another message than in the traced run.
+    /// Notes if a wildcard receive took another message than in the traced run.
     fn note_source(&mut self, number: u32, source: Option<u32>) {
         let wild = self.part.recorded.wild();
         let Ok(place) = wild.binary_search_by_key(&number, |wild| wild.instruction) else { return };

@@ -1,9 +1,9 @@
-//! Memory to receive into, taken before the run begins: a program that is re-enacted had its buffers, too.
+//! Receive buffers, allocated before the run begins, since the traced program had its buffers too.
 
 use crate::wire::{Room, room};
 use std::collections::HashMap;
 
-/// Free rooms, by the power of two of their bytes.
+/// Free buffers, by the power of two of their size.
 #[derive(Debug, Default)]
 pub struct Rooms(HashMap<u32, Vec<Room>>);
 

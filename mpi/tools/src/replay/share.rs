@@ -1,4 +1,4 @@
-//! What one member gives to a collective and gets from it.
+//! What one member contributes to a collective and receives from it.
 
 use straggler_schedule::collectives::Operation;
 use straggler_schedule::traced::{BlockSizes, TracedRun};
@@ -6,12 +6,12 @@ use straggler_schedule::traced::{BlockSizes, TracedRun};
 /// A collective as one member sees it; sizes in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Which group of the recording.
+    /// The group in the recording.
     pub group: u32,
     pub operation: Operation,
     pub root: u32,
     pub is_root: bool,
-    /// One block, or one for each member.
+    /// One block, or one per member.
     pub gives: Vec<u64>,
     pub gets: Vec<u64>,
 }
@@ -35,7 +35,8 @@ impl Share {
         self.gets.iter().sum::<u64>() as usize
     }
 
-    /// Reductions are sums of doubles where the sizes allow it, as in most programs. What decides this is the same for all members.
+    /// The size of an element. Reductions are sums of doubles if the sizes allow it, as in most
+    /// programs. The decision is the same for all members.
     pub fn unit(&self) -> u64 {
         let reduces = matches!(
             self.operation,
@@ -50,7 +51,7 @@ impl Share {
     }
 }
 
-/// What a member gives and gets.
+/// The blocks that a member gives and gets.
 fn exchanged(
     operation: Operation,
     sizes: &BlockSizes,
@@ -82,7 +83,7 @@ fn exchanged(
     }
 }
 
-/// The blocks of all members; where they differ from pair to pair, those that `member` sends.
+/// The blocks of all members; if they differ from pair to pair, those that `member` sends.
 fn listed(sizes: &BlockSizes, members: usize, member: usize) -> Vec<u64> {
     let mut list = match sizes {
         BlockSizes::Uniform(bytes) => vec![*bytes; members],

@@ -1,27 +1,27 @@
-//! Ends a job in which a call waits for good.
+//! Ends a job in which a call waits forever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often is looked.
+/// Interval between two checks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a process is waiting in. A thread of its own looks at it, which never calls MPI.
+/// The instruction that a process is in. A separate thread, which never calls MPI, checks it.
 #[derive(Debug)]
 pub struct Watch {
-    /// The instruction and how many there were before, or 0 when it is in none.
+    /// The number of the instruction plus 1, or 0 outside of any.
     place: Arc<AtomicU64>,
 }
 
 impl Watch {
-    /// Calls `give_up` with the instruction in which the process has been longer than its patience.
+    /// Calls `give_up` with the instruction in which the process has been for longer than `patience`.
     pub fn begin(patience: Duration, give_up: impl FnOnce(u32) + Send + 'static) -> Watch {
         let place = Arc::new(AtomicU64::new(0));
         let seen = Arc::downgrade(&place);
         std::thread::spawn(move || {
             let (mut last, mut since) = (0, Instant::now());
-            // The run is over when nobody writes any more.
+            // The run is over when the watch has been dropped.
             while let Some(place) = seen.upgrade() {
                 let now = place.load(Ordering::Relaxed);
                 drop(place);

@@ -1,32 +1,34 @@
-//! Detours that are put into a process, and those that the machine adds.
+//! Detours injected into a process, and those that the machine adds.
 //!
-//! The process looks at the clock wherever it works or waits. When the time of a detour has come, it does nothing until that is over.
-//! When much time has passed since it last looked, something else had its core: a detour of the machine.
+//! The process reads the clock wherever it works or waits. When a detour is due, it does nothing
+//! until the detour is over. When much time has passed since the last reading, something else had
+//! the core: a detour of the machine.
 
 use crate::clock::now_ns;
 use straggler_model::Time;
 use straggler_model::noise::{Detours, DetoursError};
 
-/// Between two looks there is at most one call of MPI, which takes less.
+/// Gaps between two readings beyond this are detours of the machine. At most one MPI call lies
+/// between two readings, which takes less.
 const OWN_NS: i64 = 5_000;
 
-/// Where a rank has its detours, in nanoseconds since the run began.
+/// The planned detours of a rank, in nanoseconds since the run began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
     pub first_ns: i64,
     pub period_ns: i64,
-    /// 0 for none.
+    /// 0 for no detours.
     pub length_ns: i64,
 }
 
-/// What disturbs a run.
+/// A run with its detours.
 #[derive(Debug)]
 pub struct Disturbed {
     start_ns: i64,
     next_ns: i64,
     plan: Plan,
     last_ns: i64,
-    /// When each detour of the machine began and ended, since the run began.
+    /// Beginning and end of each detour of the machine, since the run began.
     own: Vec<(i64, i64)>,
 }
 
@@ -39,15 +41,15 @@ impl Disturbed {
             std::hint::spin_loop();
             last_ns = now_ns();
         }
-        // Room for what is found, so that nothing is moved during the run.
+        // Enough capacity to avoid reallocation during the run.
         let own = Vec::with_capacity(1 << 16);
         let mut run = Disturbed { start_ns, next_ns, plan, last_ns, own };
-        // Whoever comes late was kept from beginning.
+        // A late start counts as a detour of the machine.
         run.note(start_ns, last_ns);
         run
     }
 
-    /// Looks at the clock, and has the detours that are due. Gives the time that was lost.
+    /// Reads the clock and executes the detours that are due. Returns the time lost.
     #[inline]
     pub fn look(&mut self) -> i64 {
         let mut now = now_ns();
@@ -61,7 +63,7 @@ impl Disturbed {
             while now < end {
                 now = now_ns();
             }
-            // Nothing if the machine had taken the time of the detour and more.
+            // Nothing if the machine took the time of the detour and more.
             self.note(end.max(from), now);
             lost += now - from;
             self.next_ns += self.plan.period_ns;
@@ -70,14 +72,14 @@ impl Disturbed {
         lost
     }
 
-    /// Keeps what the machine took, if it is more than a look takes.
+    /// Records time taken by the machine, if it exceeds the usual gap between two readings.
     fn note(&mut self, from: i64, to: i64) {
         if to - from > OWN_NS {
             self.own.push((from - self.start_ns, to - self.start_ns));
         }
     }
 
-    /// Keeps the core busy for so long, without what is lost.
+    /// Works for this long, not counting the time lost.
     pub fn work(&mut self, time_ns: i64) {
         let mut end = self.last_ns + time_ns;
         while self.last_ns < end {
@@ -85,25 +87,25 @@ impl Disturbed {
         }
     }
 
-    /// Looks at the clock until so much of the run has passed.
+    /// Works until this much of the run has passed.
     pub fn work_until(&mut self, length_ns: i64) {
         while self.last_ns < self.start_ns + length_ns {
             self.look();
         }
     }
 
-    /// How long the run has taken, and what the machine did to it.
+    /// The length of the run, and the detours of the machine in it.
     pub fn finish(mut self) -> Found {
         self.look();
         Found { took_ns: self.last_ns - self.start_ns, own: self.own }
     }
 }
 
-/// What happened to one rank.
+/// The outcome of a run on one rank.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Found {
     pub took_ns: i64,
-    /// The detours of the machine, by beginning: when they began and ended.
+    /// Beginning and end of each detour of the machine, in order.
     pub own: Vec<(i64, i64)>,
 }
 
@@ -112,13 +114,13 @@ fn time(ns: i64) -> Time {
 }
 
 impl Found {
-    /// The share of the time that the machine took.
+    /// The share of the time taken by the machine.
     pub fn share(&self) -> f64 {
         let own: i64 = self.own.iter().map(|(from, to)| to - from).sum();
         own as f64 / self.took_ns.max(1) as f64
     }
 
-    /// What the machine did, as noise that comes again when its time is over.
+    /// The machine's detours as noise that repeats with the length of the run.
     pub fn noise(&self) -> Result<Detours, DetoursError> {
         let detours: Vec<(Time, Time)> =
             self.own.iter().map(|&(from, to)| (time(from), time(to - from))).collect();
@@ -127,7 +129,7 @@ impl Found {
 }
 
 impl Plan {
-    /// The detours as noise.
+    /// The planned detours as noise.
     pub fn noise(&self) -> Result<Detours, DetoursError> {
         Detours::new(&[(time(self.first_ns), time(self.length_ns))], Some(time(self.period_ns)))
     }
@@ -143,7 +145,7 @@ mod tests {
         let mut run = Disturbed::begin(plan, now_ns() + 1_000_000);
         run.work(2_000_000);
         let found = run.finish();
-        // 2 ms of work with 0.3 ms lost from 0.2 and 1.2 ms on, and whatever the machine did.
+        // 2 ms of work with 0.3 ms lost from 0.2 and 1.2 ms on, and whatever the machine added.
         assert!(found.took_ns >= 2_600_000, "{found:?}");
         assert!(found.own.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{found:?}");
     }

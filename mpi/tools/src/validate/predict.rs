@@ -9,7 +9,7 @@ use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_sim::{Control, Simulation, Workload};
 
-/// A workload that is simulated with what disturbed its real runs.
+/// A workload that is simulated with the disturbances of its real runs.
 pub struct Predictor {
     workload: Workload,
     network: Network,
@@ -20,7 +20,7 @@ impl Predictor {
         Predictor { workload: Workload::Graph(Arc::new(graph(kind, size, work, count))), network }
     }
 
-    /// How long the run takes with what the machine does to each rank, and with detours by these plans if there are any.
+    /// The simulated time of the run with the machine's detours on each rank, and with detours by `plans`, if any.
     pub fn predict(&self, own: &[Found], plans: &[Plan]) -> Result<Time> {
         let mut sources = Vec::new();
         let mut add = |rank: u32, noise: Detours| {
@@ -35,7 +35,7 @@ impl Predictor {
         for (rank, plan) in (0..).zip(plans) {
             add(rank, plan.noise()?);
         }
-        // A detour also prolongs what is disturbed by another.
+        // A detour also prolongs another one that it interrupts.
         let injection = Injection::new(sources, Phases::Given([].into()), true)?;
         let mut simulation = Simulation::new(&self.network);
         simulation.noise = Some(&injection);
@@ -73,12 +73,12 @@ mod tests {
         let predictor = Predictor::new(Kind::Barrier, 2, Time::from_ns(10_000), 3, network());
         let quiet = predictor.predict(&[own(&[]), own(&[])], &[]).unwrap();
         assert_eq!(quiet, Time::from_ns(3 * 11_500));
-        // A detour in the work of one delays both; one that both have at once costs as much as one.
+        // A detour during the work of one rank delays both; if both have one at once, it costs as much as one.
         let one = predictor.predict(&[own(&[(2_000, 7_000)]), own(&[])], &[]).unwrap();
         assert_eq!(one, quiet + Time::from_ns(5_000));
         let both = predictor.predict(&[own(&[(2_000, 7_000)]), own(&[(3_000, 8_000)])], &[]).unwrap();
         assert_eq!(both, one);
-        // One that is planned costs the same as one that the machine makes.
+        // A planned detour costs the same as one of the machine.
         let plan = |first_ns, length_ns| Plan { first_ns, period_ns: 1_000_000, length_ns };
         let planned = predictor.predict(&[own(&[]), own(&[])], &[plan(2_000, 5_000)]).unwrap();
         assert_eq!(planned, one);

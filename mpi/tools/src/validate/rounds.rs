@@ -12,9 +12,9 @@ pub const BYTES: usize = 8;
 pub enum Kind {
     /// Dissemination.
     Barrier,
-    /// Recursive doubling; beyond a power of two, ranks hand their part to another one first.
+    /// Recursive doubling; ranks beyond a power of two first hand their part to another one.
     Allreduce,
-    /// A binomial tree; every rank is the root in turn, so that none runs ahead.
+    /// A binomial tree; the root changes with every broadcast, so that no rank runs ahead.
     Bcast,
 }
 
@@ -30,14 +30,14 @@ impl Kind {
     }
 }
 
-/// A message that is sent, then one that is received; the next round comes when both are over.
+/// A message sent, then one received; the next round begins when both are complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Round {
     pub to: Option<u32>,
     pub from: Option<u32>,
 }
 
-/// The rounds of one rank in the collective of this number.
+/// The rounds of one rank in collective `number`.
 pub fn rounds(kind: Kind, rank: u32, size: u32, number: u32) -> Vec<Round> {
     match kind {
         Kind::Barrier => {
@@ -70,14 +70,14 @@ fn doubling(rank: u32, size: u32) -> Vec<Round> {
 fn binomial(rank: u32, size: u32, root: u32) -> Vec<Round> {
     let own = (rank + size - root) % size;
     let at = |place: u32| (place + root) % size;
-    // The lowest bit says who sends to it; the root has none.
+    // The lowest set bit tells which rank sends to this one; the root has none.
     let lowest = if own == 0 { size.next_power_of_two() } else { own & own.wrapping_neg() };
     let receive = (own != 0).then(|| Round { to: None, from: Some(at(own - lowest)) });
     let steps = (0..32).rev().map(|bit| 1u32 << bit).filter(|&step| step < lowest && own + step < size);
     receive.into_iter().chain(steps.map(|step| Round { to: Some(at(own + step)), from: None })).collect()
 }
 
-/// As many collectives, each after some work, as the simulation takes them.
+/// The schedule of `count` collectives, each after some work, for the simulation.
 pub fn graph(kind: Kind, size: u32, work: Time, count: u32) -> Graph {
     let mut graph = GraphBuilder::default();
     for rank in 0..size {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use std::collections::{BTreeSet, VecDeque};
 
-    /// Runs the rounds of all ranks with messages that carry what their senders know.
+    /// Executes the rounds of all ranks with messages that carry everything their senders know.
     fn knowledge(kind: Kind, size: u32, number: u32) -> Vec<BTreeSet<u32>> {
         let rounds: Vec<Vec<Round>> = (0..size).map(|rank| super::rounds(kind, rank, size, number)).collect();
         let mut known: Vec<BTreeSet<u32>> = (0..size).map(|rank| [rank].into()).collect();

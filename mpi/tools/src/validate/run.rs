@@ -7,17 +7,17 @@ use crate::session::Session;
 use crate::wire::{Pending, Result, Room, SendMode, Wire, room};
 use mpi::traits::*;
 
-/// All ranks must have been told by then when a run begins.
+/// Time by which all ranks must know when a run begins.
 const LEAD_NS: i64 = 2_000_000;
 
 pub struct CaseRunner<'a> {
     session: &'a Session,
     wire: Wire,
-    /// The clock of this node against that of rank 0.
+    /// This node's clock compared with that of rank 0.
     clock: Reading,
 }
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub kind: Kind,
@@ -31,10 +31,10 @@ impl<'a> CaseRunner<'a> {
         Ok(CaseRunner { session, wire, clock: Reading::take(session) })
     }
 
-    /// Runs a case on all ranks, which begin at the same moment. Gives what happened to this one.
+    /// Runs a case on all ranks, which begin at the same moment. Returns the outcome on this one.
     pub fn run(&self, case: Case, plan: Plan) -> Result<Found> {
         let (rank, size) = (self.session.rank, self.session.size);
-        // Only a broadcast changes with its number.
+        // Only the rounds of a broadcast depend on its number.
         let all: Vec<Vec<Round>> = (0..size).map(|number| rounds(case.kind, rank, size, number)).collect();
         let mut buffer = Some(room(BYTES));
         let mut run = Disturbed::begin(plan, self.agree_on_start());
@@ -49,7 +49,7 @@ impl<'a> CaseRunner<'a> {
         Ok(run.finish())
     }
 
-    /// What the machine does to a rank that only works, for so long.
+    /// Records the machine's detours on a rank that only works, for `length_ns`.
     pub fn watch(&self, length_ns: i64) -> Found {
         let mut run =
             Disturbed::begin(Plan { first_ns: 0, period_ns: 1, length_ns: 0 }, self.agree_on_start());

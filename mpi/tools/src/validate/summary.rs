@@ -20,9 +20,10 @@ pub struct Pair {
     pub noisy_seconds: f64,
     pub predicted_quiet_seconds: f64,
     pub predicted_noisy_seconds: f64,
-    /// The share of the time that the machine took from the rank it took most from, before the runs: the prediction has it.
+    /// The share of the time that the machine took from the most disturbed rank before the runs,
+    /// which the prediction knows.
     pub own_noise: f64,
-    /// The same in the runs themselves, which the prediction does not know.
+    /// The same share in the runs themselves, which the prediction does not know.
     pub own_noise_in_runs: f64,
     pub latency_seconds: f64,
     pub send_overhead_seconds: f64,
@@ -33,7 +34,7 @@ pub struct Pair {
 const UNDISTURBED: f64 = 0.02;
 
 impl Pair {
-    /// This looks at the machine only, never at how well the pair was predicted.
+    /// Whether the machine was quiet. Never considers how well the pair was predicted.
     fn is_undisturbed(&self) -> bool {
         self.own_noise.max(self.own_noise_in_runs) <= UNDISTURBED
     }
@@ -45,9 +46,9 @@ pub struct CaseAnswer {
     pub work_seconds: f64,
     pub detour_seconds: f64,
     pub collectives: u32,
-    /// Medians over all pairs; none where no pair could be predicted.
+    /// Medians over all pairs; `None` if no pair could be predicted.
     pub all: Option<Compared>,
-    /// Over the undisturbed pairs: the machine took hardly any time before the runs and during them.
+    /// Medians over the undisturbed pairs, in which the machine took hardly any time before and during the runs.
     pub undisturbed: Option<Compared>,
     pub pairs: Vec<Pair>,
     pub doubts: Vec<String>,
@@ -86,7 +87,7 @@ impl Compared {
     }
 }
 
-/// The middle one; of an even number, the mean of the two.
+/// The median; the mean of the two middle values if their number is even.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let count = values.len();
@@ -115,7 +116,7 @@ impl CaseAnswer {
         }
     }
 
-    /// While it is measured.
+    /// One line of progress.
     pub fn line(&self) -> String {
         let found = self.all.map_or("not predicted".to_owned(), |all| {
             format!("slowdown {:.3}, predicted {:.3}", all.slowdown, all.predicted_slowdown)
@@ -125,7 +126,7 @@ impl CaseAnswer {
     }
 }
 
-/// The median error of the cases with and without work between the collectives, without signs.
+/// The median absolute error of the cases with and without work between the collectives.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Medians {
     pub back_to_back: Option<f64>,
@@ -164,7 +165,7 @@ pub struct Validation {
     pub period_seconds: f64,
     pub repetitions: usize,
     pub median_errors: Medians,
-    /// Of the undisturbed pairs of runs.
+    /// Over the undisturbed pairs only.
     pub median_errors_undisturbed: Medians,
     pub cases: Vec<CaseAnswer>,
     pub warnings: Vec<String>,
@@ -270,7 +271,7 @@ impl Validation {
     }
 }
 
-/// Why the numbers may be worse than the model is.
+/// Reasons why the errors may be larger than those of the model.
 fn warnings(session: &Session, cases: &[CaseAnswer]) -> Vec<String> {
     let mut found = Vec::new();
     let busiest = cases.iter().filter_map(|case| case.all);

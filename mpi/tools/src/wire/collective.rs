@@ -6,7 +6,7 @@ use mpi::ffi::{self, MPI_Comm, MPI_Datatype, MPI_Op};
 use std::ffi::{c_int, c_void};
 use straggler_schedule::collectives::Operation;
 
-/// Counts of a list and where each block begins.
+/// The counts of a list of blocks, and where each block begins.
 #[derive(Debug)]
 struct Blocks {
     counts: Vec<c_int>,
@@ -14,7 +14,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Blocks of so many bytes, counted in units.
+    /// Converts block sizes in bytes to counts of units.
     fn of(sizes: &[u64], unit: u64) -> Blocks {
         let counts: Vec<c_int> = sizes.iter().map(|&bytes| (bytes / unit) as c_int).collect();
         let places = counts.iter().scan(0, |sum, &count| Some(std::mem::replace(sum, *sum + count)));
@@ -26,7 +26,7 @@ impl Blocks {
     }
 }
 
-/// What a call of MPI is given. All of it lives until the operation has completed.
+/// The arguments of an MPI call, all of which live until the operation has completed.
 struct Given<'a> {
     from: *const c_void,
     to: *mut c_void,
@@ -37,7 +37,7 @@ struct Given<'a> {
     comm: MPI_Comm,
 }
 
-/// Calls the blocking function, or the other one if there is a request to fill.
+/// Calls the blocking function, or the nonblocking one if there is a request to fill.
 macro_rules! call {
     ($request:expr, $blocking:ident, $begin:ident, $($argument:expr),* $(,)?) => {
         match $request {
@@ -60,8 +60,8 @@ impl Wire {
         let (gives, gets) = (Blocks::of(&share.gives, share.unit()), Blocks::of(&share.gets, share.unit()));
         let given = self.given(share, &mut into, &gives, &gets)?;
         let mut pending = Pending::new(&self.sent, Some(into));
-        // SAFETY: the pending operation owns the room and the lists, whose contents stay where they are when the vectors
-        // themselves move, until it has completed.
+        // SAFETY: the pending operation owns the room and the lists until it has completed; their
+        // contents do not move when the vectors themselves do.
         unsafe { make(share, &given, Some(&mut pending.request))? };
         pending.lists.extend([gives.counts, gives.places, gets.counts, gets.places]);
         Ok(pending)
@@ -104,7 +104,7 @@ unsafe fn make(share: &Share, given: &Given<'_>, request: Option<&mut ffi::MPI_R
     let (sends, send_places) = (gives.counts.as_ptr(), gives.places.as_ptr());
     let (receives, receive_places) = (gets.counts.as_ptr(), gets.places.as_ptr());
     let (give, get) = (gives.first(), gets.first());
-    // Of what goes to the root, others get nothing.
+    // Only the root receives.
     let at_root = if share.is_root { to } else { NOWHERE };
     // SAFETY: see above.
     unsafe {

@@ -1,4 +1,4 @@
-//! Messages whose buffers belong to them while they are on their way, however long that takes.
+//! Messages that own their buffers while they are under way, however long that takes.
 
 use super::{check, nothing};
 use mpi::ffi::{self, MPI_Message, MPI_Request};
@@ -7,13 +7,13 @@ use mpi::topology::SimpleCommunicator;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
-/// Bytes that are being sent or received. If one is dropped before it has completed, its bytes are never freed.
+/// A message being sent or received. If it is dropped before it has completed, its bytes are never freed.
 #[derive(Debug)]
 pub struct Letter {
     request: MPI_Request,
     complete: bool,
     bytes: ManuallyDrop<Vec<u8>>,
-    /// How many bytes come; those of a message that is sent are there from the start.
+    /// Number of bytes to receive; 0 for a message that is sent.
     expected: usize,
     /// The sender, or the receiver.
     pub peer: u32,
@@ -27,7 +27,7 @@ impl Letter {
         Letter { request, complete: false, bytes: ManuallyDrop::new(bytes), expected, peer, tag }
     }
 
-    /// Begins to send bytes; it completes when the receiver has begun to receive them.
+    /// Begins to send bytes; completes when the receiver has begun to receive them.
     pub fn send(world: &SimpleCommunicator, bytes: Vec<u8>, to: u32, tag: i32) -> super::Result<Letter> {
         let count = super::counted_bytes("a send", bytes.len())?;
         let mut letter = Letter::new(bytes, 0, to, tag);
@@ -41,7 +41,7 @@ impl Letter {
         Ok(letter)
     }
 
-    /// Begins to receive a message that has come, if there is one.
+    /// Begins to receive a message that has arrived, if there is one.
     pub fn arriving(world: &SimpleCommunicator) -> super::Result<Option<Letter>> {
         let (mut flag, mut status, mut count): (c_int, _, c_int) = (0, nothing(), 0);
         // SAFETY: handles and numbers are written by MPI before they are read.
@@ -58,14 +58,14 @@ impl Letter {
             let peer = u32::try_from(status.MPI_SOURCE).unwrap_or(0);
             let mut letter = Letter::new(Vec::with_capacity(expected), expected, peer, status.MPI_TAG);
             let into = letter.bytes.as_mut_ptr().cast();
-            // The letter owns the bytes, of which there are as many as come, until the receive has completed.
+            // The letter owns the bytes, exactly as many as arrive, until the receive has completed.
             let code = ffi::MPI_Imrecv(into, count, ffi::RSMPI_UINT8_T, &mut message, &mut letter.request);
             check("MPI_Imrecv", code)?;
             Ok(Some(letter))
         }
     }
 
-    /// Whether it has completed by now.
+    /// Tests whether the operation has completed.
     pub fn test(&mut self) -> super::Result<bool> {
         if self.complete {
             return Ok(true);
@@ -76,14 +76,14 @@ impl Letter {
         if flag != 0 {
             self.complete = true;
             if self.expected > 0 {
-                // SAFETY: there is room for as many, and MPI has written all of them.
+                // SAFETY: the buffer has this capacity, and MPI has written all of these bytes.
                 unsafe { self.bytes.set_len(self.expected) };
             }
         }
         Ok(self.complete)
     }
 
-    /// What was received; nothing before it has completed.
+    /// The bytes received; empty before the operation has completed.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         if self.complete { std::mem::take(&mut *self.bytes) } else { Vec::new() }
     }
@@ -92,7 +92,7 @@ impl Letter {
 impl Drop for Letter {
     fn drop(&mut self) {
         if self.complete {
-            // SAFETY: dropped here and nowhere else, and MPI does not use them any more.
+            // SAFETY: dropped only here, and MPI no longer uses them.
             unsafe { ManuallyDrop::drop(&mut self.bytes) };
         }
     }

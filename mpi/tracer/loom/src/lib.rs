@@ -1,4 +1,4 @@
-//! `RUSTFLAGS="--cfg loom" cargo test`: whether two threads can be at one state at the same time.
+//! `RUSTFLAGS="--cfg loom" cargo test`: checks that two threads never access one state at the same time.
 #![cfg(all(loom, test))]
 
 #[path = "../../src/turns.rs"]

@@ -1,7 +1,7 @@
-//! What the arguments of a call say. Places are counted from 0, as in C; Fortran has the same order.
+//! Reads the arguments of a call. Positions count from 0, as in C; Fortran has the same order.
 //!
-//! Every block here rests on the promise of [`Site::new`](super::Site::new): the word at a place is what the standard says
-//! of that argument, and the routine that asks names the right place.
+//! Every unsafe block here relies on the promise of [`Site::new`](super::Site::new): the word at a position
+//! is what the standard says about that argument, and the calling routine names the right position.
 
 use super::{Site, Words};
 use crate::abi::Handle;
@@ -10,11 +10,11 @@ use crate::note::size_of_type;
 use libc::c_int;
 use std::marker::PhantomData;
 
-/// How long the standard makes a list.
+/// The length of a list according to the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Length {
     One,
-    /// As long as the integer argument at this place says.
+    /// The value of the integer argument at this position.
     Argument(usize),
     /// One element for each member of a group, or for each neighbour.
     Members(u32),
@@ -28,14 +28,14 @@ impl<W: Words> Site<W> {
         unsafe { W::Language::int(self.word(at)) }
     }
 
-    /// An integer that the call has set, such as a flag or an index: a reference in every language.
+    /// An integer that the call has set, such as a flag or an index: passed by reference in every language.
     #[inline(always)]
     pub fn int_behind(&self, at: usize) -> i32 {
         // SAFETY: the address of an integer, which the call has accepted and set.
         unsafe { (self.word(at) as *const c_int).read() }
     }
 
-    /// Integers that the call has set, as many as it has put at `number`.
+    /// Integers that the call has set, as many as it has stored at `number`.
     #[inline(always)]
     pub fn ints_behind(&self, at: usize, number: usize) -> impl Iterator<Item = i32> {
         let list = self.word(at) as *const c_int;
@@ -43,7 +43,7 @@ impl<W: Words> Site<W> {
         (0..self.int_behind(number).max(0) as usize).map(move |nth| unsafe { list.add(nth).read() })
     }
 
-    /// Bytes of as many elements of a datatype as a count says.
+    /// The bytes of `count` elements of a datatype.
     #[inline]
     pub fn bytes(&self, count: usize, datatype: usize) -> u64 {
         // SAFETY: a count of the call: a value in C, a reference in Fortran.
@@ -59,14 +59,14 @@ impl<W: Words> Site<W> {
         (0..self.length(length)).map(move |index| unsafe { W::Language::count_at(list, index) })
     }
 
-    /// A handle passed as such.
+    /// A handle passed by value.
     #[inline(always)]
     pub fn handle(&self, kind: Kind, at: usize) -> Handle {
         // SAFETY: a handle of the call: a value in C, a reference in Fortran.
         unsafe { W::Language::handle(kind, self.word(at)) }
     }
 
-    /// A handle passed by reference, before the call: 0 where a call that will fail got no address.
+    /// A handle passed by reference, read before the call; 0 if a call that will fail passed a null address.
     #[inline(always)]
     pub fn first_handle(&self, kind: Kind, at: usize) -> Handle {
         // SAFETY: the address of a handle, or 0.
@@ -80,7 +80,7 @@ impl<W: Words> Site<W> {
         unsafe { W::Language::handle_at(kind, self.word(at), 0) }
     }
 
-    /// A list of handles. One without an address is empty.
+    /// A list of handles; empty if its address is null.
     #[inline(always)]
     pub fn handles(&self, kind: Kind, at: usize, length: Length) -> Handles<'_, W::Language> {
         let array = self.word(at);
@@ -103,7 +103,7 @@ impl<W: Words> Site<W> {
     }
 }
 
-/// A list of handles among the arguments of a call, read when asked: the call may change them.
+/// A list of handles among the arguments of a call, read on demand, since the call may change them.
 #[derive(Debug)]
 pub struct Handles<'a, L> {
     kind: Kind,
@@ -119,13 +119,13 @@ impl<'a, L: Language> Handles<'a, L> {
         (index < self.length).then(|| unsafe { L::handle_at(self.kind, self.array, index) })
     }
 
-    /// The place of the first that is not `null`.
+    /// The index of the first handle that is not `null`.
     #[inline(always)]
     pub fn first_but(&self, null: Handle) -> Option<usize> {
         (0..self.length).find(|&index| self.get(index) != Some(null))
     }
 
-    /// Those from `first` on, with their places.
+    /// The handles from `first` on, with their indices.
     #[inline(always)]
     pub fn from(&self, first: usize) -> impl Iterator<Item = (usize, Handle)> + use<'a, L> {
         let (kind, array) = (self.kind, self.array);

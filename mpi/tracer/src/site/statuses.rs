@@ -1,4 +1,4 @@
-//! Statuses: the program's, or ours where it wants none and the record needs one.
+//! Statuses: the program's, or ours if it ignores one that the record needs.
 
 use super::{Length, Site, Words, pmpi};
 use crate::abi::{Handle, LONGEST_STATUS, UNDEFINED, abi};
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use straggler_trace::call::Matched;
 
-/// A status of our own, not filled: it is read only after a call that fills it.
+/// A status of our own, uninitialised: it is read only after a call has filled it.
 #[repr(C, align(8))]
 struct Own(MaybeUninit<[u8; LONGEST_STATUS]>);
 
@@ -29,7 +29,7 @@ impl Own {
 pub enum Wanted<'a> {
     None,
     One,
-    /// A list; ours lies in `room`.
+    /// A list; ours is stored in `room`.
     List {
         length: Length,
         room: &'a mut Vec<u64>,
@@ -44,7 +44,7 @@ pub struct Status<'a> {
 }
 
 impl Status<'_> {
-    /// Who sent the message.
+    /// The source and tag of the message.
     #[inline(always)]
     pub fn matched(self) -> Matched {
         // SAFETY: the address of a status that MPI has filled, see `Site::status`.
@@ -52,7 +52,7 @@ impl Status<'_> {
         Matched { peer: peer(source), tag: tag(its_tag) }
     }
 
-    /// How long the message was; none where it is too long for the library to say.
+    /// The length of the message; `None` if it is too long for the library to express.
     #[inline]
     pub fn bytes(self) -> Option<u64> {
         // SAFETY: as above.
@@ -73,8 +73,8 @@ impl Status<'_> {
 }
 
 impl<W: Words> Site<W> {
-    /// Lets `work` run the call with statuses of ours at `at`, where the program ignores what is wanted. They are gone
-    /// when it returns, and so is their address.
+    /// Lets `work` run the call, with statuses of ours at `at` if the program ignores those that
+    /// are wanted. They and their address are gone when it returns.
     #[inline(always)]
     pub fn with_statuses<R>(&mut self, at: usize, wanted: Wanted<'_>, work: impl FnOnce(&Self) -> R) -> R {
         let (theirs, mut own) = (self.word(at), Own::new());
@@ -93,14 +93,15 @@ impl<W: Words> Site<W> {
         result
     }
 
-    /// A status that the call has filled: the program's, or that of `with_statuses`. `index` is 0 where there is one.
+    /// A status that the call has filled: the program's, or that of `with_statuses`. `index` is 0
+    /// if there is only one.
     #[inline(always)]
     pub fn status(&self, at: usize, index: usize) -> Status<'_> {
         Status { at: self.word(at) + index * abi().status_bytes, call: PhantomData }
     }
 }
 
-/// Whether an open request was cancelled, which nobody can ask once it is freed.
+/// Whether an open request was cancelled, which cannot be queried once it is freed.
 #[cold]
 pub fn is_cancelled(handle: Handle) -> bool {
     let (mut flag, mut own) = (0i32, Own::new());

@@ -9,7 +9,7 @@ use straggler_trace::format::local_comm;
 use straggler_trace::format::write::{Attributes, CallBlock, Record};
 use straggler_trace::{Class, Function, RequestId};
 
-/// What is known of a call when it is over.
+/// What is known about a call after it returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen {
     pub function: Function,
@@ -22,7 +22,7 @@ pub struct Seen {
     pub received: u64,
     pub made: Option<(RequestId, u32)>,
     pub error: i32,
-    /// Where the call returns to; 0 where that is not known.
+    /// The return address of the call; 0 if unknown.
     pub caller: usize,
 }
 
@@ -53,19 +53,19 @@ struct Poll {
     inside: u64,
 }
 
-/// The maximum number of different calls in a polling loop that is counted.
+/// The maximum number of different calls in a polling loop that are counted.
 const MOST_POLLS: usize = 16;
 
-/// A block is written at the latest after this many nanoseconds, if there is a call then.
+/// A block is written once it has waited this many nanoseconds, at the next call or by the watching thread.
 pub(super) const LONGEST_NS: u64 = 100_000_000;
 
-/// What a thread has recorded and not written yet.
+/// What a thread has recorded but not written yet.
 #[derive(Debug)]
 pub(super) struct Calls {
     number: u32,
     block: CallBlock,
     polls: Vec<Poll>,
-    /// Where calls come from, if that is recorded.
+    /// Call sites, if they are recorded.
     callers: Option<Callers>,
 }
 
@@ -77,7 +77,7 @@ impl Calls {
         Calls { number: 0, block, polls: Vec::new(), callers }
     }
 
-    /// Calls from now on are those of this thread.
+    /// Assigns the calls from now on to this thread.
     pub(super) fn belong_to(&mut self, number: u32) {
         self.number = number;
     }
@@ -96,13 +96,13 @@ impl Calls {
         let site = self.callers.as_mut().map_or(0, |callers| callers.number(seen.caller));
         write(&mut self.block, seen, requests, attributes, site);
         if is_foundation(seen.function) {
-            // Without these the rest means little.
+            // Written at once: without these calls, the rest is of little use.
             self.write_block();
         }
         self.after(seen.exit, deadline);
     }
 
-    /// Counts a call that found nothing.
+    /// Counts an unsuccessful poll.
     #[inline]
     pub(super) fn poll(&mut self, seen: &Seen, requests: &[RequestId], deadline: &AtomicU64) {
         let same = |poll: &&mut Poll| {
@@ -126,7 +126,7 @@ impl Calls {
         self.polls.push(Poll { seen: *seen, requests: requests.to_vec(), calls: 1, inside });
     }
 
-    /// Writes everything: the thread ends, or the process.
+    /// Writes everything, since the thread or the process ends.
     pub(super) fn write_out(&mut self) {
         self.write_polls();
         self.write_block();
@@ -136,14 +136,14 @@ impl Calls {
         output::write_calls(&mut self.block, self.number);
     }
 
-    /// Writes down what was counted.
+    /// Records the counted polls.
     fn write_polls(&mut self) {
         for poll in self.polls.drain(..) {
             write_poll(&mut self.block, &mut self.callers, &poll);
         }
     }
 
-    /// Writes the block when it is full, or has waited for long.
+    /// Writes the block if it is full or has waited for long.
     #[inline(always)]
     fn after(&mut self, now: u64, deadline: &AtomicU64) {
         if self.block.is_full() || now > deadline.load(Ordering::Relaxed) {
@@ -160,8 +160,8 @@ impl Calls {
     }
 }
 
-/// Calls that others refer to: the first one, and where several threads call, those that make the communicators which blocks of
-/// other threads name.
+/// Whether others refer to a call: the first one, and, if several threads make calls, those that
+/// create communicators named in the blocks of other threads.
 #[inline]
 fn is_foundation(function: Function) -> bool {
     match function.class() {
@@ -180,7 +180,7 @@ fn write_poll(block: &mut CallBlock, callers: &mut Option<Callers>, poll: &Poll)
     write(block, &poll.seen, &poll.requests, &counted, site);
 }
 
-/// Lists are short: comparing them here is quicker than calling a function for it.
+/// Lists are short: comparing them inline is faster than calling a function.
 #[inline(always)]
 fn same_requests(a: &[RequestId], b: &[RequestId]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)

@@ -1,4 +1,4 @@
-//! Records back into calls.
+//! Decodes records into calls.
 
 use super::super::block::{Block, BlockKind};
 use super::super::varint::{Cursor, Cut, unzigzag};
@@ -15,7 +15,7 @@ use straggler_model::Time;
 /// Where in the payload a record is malformed, and which part of it.
 type Malformed = (usize, &'static str);
 
-/// No list in a trace has more entries than this: it bounds what a damaged length can allocate.
+/// Upper bound for the length of any list, which limits what a damaged length can allocate.
 const MOST: u64 = 1 << 26;
 
 struct Record {
@@ -49,12 +49,12 @@ pub(super) fn read_block(block: &Block<'_>, stream: &mut Stream) -> Result<(), M
     Ok(())
 }
 
-/// Brings the calls into the order of time and finds out, for each communicator, what it was made from and as
-/// which: that is how ranks agree on their communicators.
+/// Sorts the calls by time and determines, for each communicator, its parent and its index among
+/// those made from it: that is how ranks agree on their communicators.
 pub(super) fn link(stream: &mut Stream) {
     sort(stream);
     let mut children: BTreeMap<(CommId, bool), u32> = BTreeMap::new();
-    // Programs make communicators by the hundred thousand. A number that comes twice stands for the first.
+    // Programs may make hundreds of thousands of communicators. A number that occurs twice stands for the first.
     let mut places: HashMap<u32, usize> = HashMap::new();
     for (place, made) in stream.made.iter().enumerate() {
         places.entry(made.local).or_insert(place);
@@ -74,7 +74,7 @@ pub(super) fn link(stream: &mut Stream) {
     }
 }
 
-/// Brings the calls, and where they were made, into the order of time.
+/// Sorts the calls and their places by time.
 fn sort(stream: &mut Stream) {
     if !stream.sites.is_empty() {
         stream.sites.resize(stream.calls.len(), sites::NONE);
@@ -191,7 +191,8 @@ fn requests(cursor: &mut Cursor<'_>, next_request: RequestId) -> Result<Requests
     Ok(found)
 }
 
-/// Reads attributes into `details`, communicators into `made`; gives the first request made, `expected` unless told.
+/// Reads attributes into `details` and communicators into `made`. Returns the first request made,
+/// which is `expected` unless an attribute says otherwise.
 fn attributes(
     cursor: &mut Cursor<'_>,
     details: &mut Details,
@@ -262,7 +263,7 @@ fn new_comm(cursor: &mut Cursor<'_>) -> Result<Made, Cut> {
     let local = cursor.fitting()?;
     let (members, remote) = (members(cursor)?, members(cursor)?);
     let neighbors = if cursor.is_empty() { None } else { Some(neighbors(cursor)?) };
-    // The call that follows says what it was made from.
+    // The parent is filled in from the call that follows.
     Ok(Made {
         local,
         parent: local_comm::NONE,
@@ -295,7 +296,7 @@ fn neighbors(cursor: &mut Cursor<'_>) -> Result<Neighbors, Cut> {
     Ok(Neighbors { sources: list()?, destinations: list()? })
 }
 
-/// The table of a stream whose communicators have the run's numbers.
+/// Reads the table of a stream whose communicators have the numbers of the run.
 pub(super) fn read_communicators(cursor: &mut Cursor<'_>) -> Result<Vec<Communicator>, Cut> {
     let count = cursor.number()?;
     let mut found = Vec::new();

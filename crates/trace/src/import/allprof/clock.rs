@@ -1,7 +1,7 @@
-//! Clocks of the ranks, brought onto that of rank 0.
+//! Aligns the clocks of the ranks with that of rank 0.
 //!
-//! After MPI_Init and before MPI_Finalize the tracer measured how far rank 0's clock was ahead of this one. Between the
-//! two the difference is taken to grow evenly.
+//! After MPI_Init and before MPI_Finalize the tracer measured how far rank 0's clock was ahead of
+//! this one. In between, the difference is assumed to grow linearly.
 
 use super::log::Log;
 use crate::Function;
@@ -9,11 +9,11 @@ use crate::Function;
 /// A straight line through two differences of clocks, or a constant, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Alignment {
-    /// When the first difference was measured, on the rank's own clock, and how long before the second.
+    /// When the first difference was measured, on the rank's own clock, and the time to the second measurement.
     from: i128,
     length: i128,
     first: i128,
-    /// By how much the second is larger.
+    /// The increase from the first difference to the second.
     growth: i128,
 }
 
@@ -26,7 +26,7 @@ impl Alignment {
         else {
             return constant;
         };
-        // A difference that grows as fast as time itself would turn the order of calls around.
+        // A difference that grows as fast as time itself would reverse the order of calls.
         let (length, growth) = (end - begin, last - first);
         if length <= 0 || growth.abs() >= length {
             return constant;
@@ -51,7 +51,7 @@ impl Alignment {
     }
 }
 
-/// The end of MPI_Init, or the beginning of MPI_Finalize: where the differences were measured.
+/// The moment at which a difference was measured: the end of MPI_Init or the beginning of MPI_Finalize.
 fn moment(log: &Log, function: Function) -> Option<i128> {
     let same = |called: Function| called.class() == function.class();
     let at = log.rank.calls.iter().position(|call| same(call.function))?;

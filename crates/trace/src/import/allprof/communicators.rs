@@ -1,10 +1,11 @@
-//! Communicators of all ranks, brought together.
+//! Matches the communicators of all ranks.
 //!
-//! A rank names a communicator by a number of its own, and says its size and its own rank in it. The world is the first
-//! one a rank uses that has all ranks. Of the others, the k-th a rank uses of a size belongs to the k-th of the
-//! same size on other ranks; where one use makes several communicators (the rows of a grid, say), their members are dealt
-//! out in order of the world rank, each to the first that still lacks its rank. That is right for rows and columns of grids
-//! and other splits that keep the order, and cannot be known in general: the notes say so.
+//! A rank names a communicator by a number of its own, together with its size and its own rank in it.
+//! The world is the first one a rank uses that has all ranks. Of the others, the k-th that a rank
+//! uses of a given size is matched with the k-th of that size on other ranks. If there are several
+//! such communicators (the rows of a grid, say), ranks are assigned in order of their world rank,
+//! each to the first one in which its local rank is still free. This is right for rows and columns of
+//! grids and other splits that keep the order, but cannot be known in general: the notes say so.
 
 use super::log::Log;
 use crate::import::ImportError;
@@ -19,13 +20,13 @@ pub(super) struct Unified {
     pub numbers: Vec<Vec<CommId>>,
 }
 
-/// A communicator under construction: who has which rank in it.
+/// A communicator under construction: the world rank of each of its ranks.
 type Members = BTreeMap<u32, Rank>;
 
 pub(super) fn unify(logs: &[Log], notes: &mut Vec<String>) -> Result<Unified, ImportError> {
     let ranks = logs.len() as u32;
     let mut unified = Unified { communicators: vec![Communicator::world(ranks)], numbers: vec![] };
-    // By size and how many of the size the rank used before: the communicators, each with its members.
+    // Communicators with their members, by size and by how many of that size the rank used before.
     let mut groups: BTreeMap<(u32, u32), Vec<Members>> = BTreeMap::new();
     let mut places: Vec<Vec<Option<(u32, u32, usize)>>> = Vec::with_capacity(logs.len());
     let mut strangers = 0;
@@ -73,7 +74,7 @@ fn check_sizes(log: &Log, ranks: u32) -> Result<(), ImportError> {
     }
 }
 
-/// The place of the world among the communicators of a rank, and whether it says the rank of the file's name.
+/// The index of the world among the communicators of a rank, and whether the rank in it agrees with the file name.
 fn world(log: &Log, rank: Rank, ranks: u32) -> (Option<usize>, bool) {
     let found = log.communicators.iter().enumerate().find(|(_, local)| local.size == ranks);
     (found.map(|(at, _)| at), found.is_none_or(|(_, local)| local.rank == rank))
@@ -91,7 +92,8 @@ fn join(several: &mut Vec<Members>, own: u32, world: Rank) -> usize {
     index
 }
 
-/// The communicator, and whether all of its members were seen; ranks that were not are taken from those left.
+/// The communicator, and whether all of its members were seen; missing members are filled with the
+/// lowest unused ranks.
 fn complete(members: &Members, size: u32, ranks: u32) -> (Communicator, bool) {
     let seen: BTreeSet<Rank> = members.values().copied().collect();
     let mut left = (0..ranks).filter(|rank| !seen.contains(rank));
@@ -156,7 +158,7 @@ mod tests {
         assert!(matches!(error, ImportError::MissingRank { rank: 1, ranks: 4 }), "{error}");
     }
 
-    /// As of a trace that was made by copying the file of rank 0.
+    /// Like a trace made by copying the file of rank 0.
     #[test]
     fn files_are_ranks_by_their_names() {
         let mut notes = vec![];

@@ -1,6 +1,6 @@
 //! Which field of a line is which argument.
 //!
-//! A layout is a letter a field, in the order of the C function:
+//! A layout has one letter per field, in the order of the C function:
 //!
 //! | letter | field |
 //! |---|---|
@@ -29,7 +29,7 @@ fn layout(function: Function) -> String {
     let (base, start) = match function.class() {
         Class::Send(_, start) => ("_ndptc", start),
         Class::Recv(Start::Blocking) => ("_NDptc_", Start::Blocking),
-        // A prepared receive has no argument for hints, other than a prepared collective.
+        // Unlike a prepared collective, a prepared receive has no info argument.
         Class::Recv(_) => ("_NDptc", Start::Nonblocking),
         Class::Collective(kind, start) => (collective(kind), start),
         Class::Neighbor(Collective::Allgather | Collective::Alltoall, start) => ("_nd_NDc", start),
@@ -97,7 +97,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Gives the fields their letters; lists of counts take two fields where they were written.
+/// Assigns letters to the fields; a list of counts takes two fields if the list itself was written.
 pub(super) fn assign<'a>(layout: &str, fields: &[&'a str], lists: bool) -> Result<Parts<'a>, String> {
     let mut parts = Parts::default();
     let mut fields = fields.iter();

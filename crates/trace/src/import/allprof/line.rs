@@ -1,6 +1,6 @@
 //! One line: its fields, exact decimals, triples and lists.
 
-/// A decimal number of microseconds in picoseconds, exact; digits beyond are rounded.
+/// Parses a decimal number of microseconds into picoseconds, exactly; further digits are rounded.
 pub(super) fn picoseconds(text: &str) -> Option<i128> {
     const PLACES: usize = 6;
     let (negative, digits) = match text.strip_prefix('-') {
@@ -21,13 +21,13 @@ pub(super) fn picoseconds(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// A time that may be left out as `-`.
+/// Parses a time, which may be omitted as `-`.
 pub(super) fn moment(text: &str) -> Option<Option<i128>> {
     if text == "-" { Some(None) } else { picoseconds(text).map(Some) }
 }
 
-/// Three numbers, as of a datatype or communicator. Only the last of a datatype may be nonsense: its extent is
-/// printed uninitialised by the Fortran binding.
+/// Parses three numbers, as of a datatype or communicator. Only the last one of a datatype may be
+/// invalid: the Fortran binding prints its extent uninitialised.
 pub(super) fn triple(text: &str) -> Option<[u64; 3]> {
     let mut parts = text.split(',');
     let mut next = || parts.next().and_then(number);
@@ -40,7 +40,7 @@ pub(super) fn list(text: &str) -> Option<Vec<i64>> {
     text.split(',').map(|part| part.trim().parse().ok()).collect()
 }
 
-/// A number, of handles also as the signed one of 32 bits that Fortran prints.
+/// Parses a number. Handles may also be negative, since Fortran prints them as signed 32-bit numbers.
 pub(super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| text.parse::<i64>().ok().map(|signed| signed as u64))
 }

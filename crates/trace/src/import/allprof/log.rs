@@ -1,9 +1,10 @@
 //! The file of one rank.
 //!
-//! A request is known by the address of its variable, arrays of requests by the address of the first and their number. A
-//! handle takes 8 bytes in Open MPI's C binding and 4 in MPICH's and in Fortran; an array is read with the step that
-//! finds more open requests. Programs that copy a request before they wait for it leave no trace of that: an array none
-//! of whose places is known stands for the oldest open requests.
+//! A request is identified by the address of its variable, an array of requests by the address of
+//! the first and their number. A handle takes 8 bytes in Open MPI's C binding and 4 in MPICH's and
+//! in Fortran; an array is read with the step that finds more open requests. If a program copies a
+//! request before it waits for it, the trace does not show that: an array in MPI_Waitall without
+//! any known request stands for the oldest open ones.
 
 use super::layout;
 use super::line::{list, moment, number, picoseconds, triple};
@@ -52,10 +53,10 @@ impl Guesses {
     }
 }
 
-/// What one file says, its times on the rank's own clock.
+/// The contents of one file, with times on the rank's own clock.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Communicators are places in `communicators`, times are zero.
+    /// Communicators are indices into `communicators`, and times are zero.
     pub rank: RankTrace,
     /// Enter and exit of each call, in picoseconds.
     pub times: Vec<(i128, i128)>,
@@ -65,7 +66,7 @@ pub(super) struct Log {
     pub guesses: Guesses,
 }
 
-/// What the fields of a line say.
+/// The fields of a line.
 #[derive(Debug, Default)]
 struct Given {
     arguments: Arguments,
@@ -79,9 +80,9 @@ struct Reader<'a> {
     log: Log,
     places: HashMap<Local, CommId>,
     requests: Requests<u64>,
-    /// Requests that were tested and are not known to be complete.
+    /// Requests that were tested and may not be complete.
     tested: HashSet<RequestId>,
-    /// The details of the call that named a request last.
+    /// The index of the details of the call that last named a request.
     last_use: HashMap<RequestId, u32>,
 }
 
@@ -148,7 +149,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Asking for size or rank is the first use of most communicators.
+    /// Registers the communicator of a call that asks for size or rank, which is the first use of
+    /// most communicators.
     fn first_communicator(&mut self, name: &str, given: &[&str]) -> Result<(), String> {
         if matches!(name, "MPI_Comm_size" | "MPI_Comm_rank")
             && let Some(first) = given.first()
@@ -193,7 +195,7 @@ impl Reader<'_> {
     }
 
     fn made(&mut self, function: Function, address: u64) -> RequestId {
-        // A variable that is used again after a test held a request that the test completed.
+        // If a variable is used again after a test, that test completed the request in it.
         if let [Some(before)] = self.requests.listed(&[address]).as_slice()
             && self.tested.remove(before)
         {
@@ -208,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a call does with the requests it names.
+    /// Records what a call does with the requests it names.
     fn requests_of(
         &mut self,
         call: &mut Call,
@@ -272,7 +274,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The requests under way in an array, in its order.
+    /// The active requests in an array, in its order.
     fn in_array(&mut self, base: u64, count: u64, guess: bool) -> Vec<(u64, RequestId)> {
         let open = self.requests.under_way();
         let [wide, narrow] = [8, 4].map(|step| within(&open, base, count, step));
@@ -292,7 +294,7 @@ impl Reader<'_> {
         found.into_iter().map(|(address, _)| address).collect()
     }
 
-    /// A test succeeded for those of its requests that no later call names.
+    /// Decides that a test succeeded for those of its requests that no later call names.
     fn judge_tests(&mut self) {
         for call in &self.log.rank.calls {
             let Class::Test(how) = call.function.class() else { continue };
@@ -315,8 +317,8 @@ impl Reader<'_> {
     }
 }
 
-/// Those of the requests whose variables lie in an array of so many with so many bytes each, in order of the address;
-/// of several in one variable the newest.
+/// The requests whose variables lie in an array of `count` entries of `step` bytes, in order of the
+/// address; of several in one variable, the newest.
 fn within(requests: &[(u64, RequestId)], base: u64, count: u64, step: u64) -> Vec<(u64, RequestId)> {
     let end = base.saturating_add(count.saturating_mul(step));
     let inside = |address: u64| (base..end).contains(&address) && (address - base).is_multiple_of(step);
@@ -366,7 +368,7 @@ fn assemble(function: Function, parts: &layout::Parts<'_>) -> Result<Given, Stri
     })
 }
 
-/// Microseconds, whatever unit the line names: `sync.c` multiplies by a million before it is printed.
+/// Parses microseconds, whatever unit the line names: `sync.c` multiplies by a million before printing.
 fn difference(value: &str) -> Result<i128, String> {
     let first = value.split_whitespace().next().unwrap_or_default();
     picoseconds(first).ok_or_else(|| format!("'{value}' is not a clock offset in microseconds"))

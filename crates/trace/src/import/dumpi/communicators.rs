@@ -1,8 +1,8 @@
 //! Groups and communicators, replayed from the calls that made them.
 //!
-//! A rank's numbers of communicators are its own and are used again. But the k-th time a rank makes a communicator from
-//! another one is the k-th time all its members do: so every rank is led through its calls up to such a moment and waits
-//! there for the others, and then all know who is in what was made.
+//! Each rank numbers its communicators itself and reuses the numbers. But the k-th time a rank makes a
+//! communicator from another one is the k-th time for all its members. So every rank is replayed up to
+//! such a call and waits there for the others; then the members of the new communicators are known.
 
 use super::rank::{Event, Stream};
 use super::stream::Record;
@@ -12,21 +12,21 @@ use crate::{Communicator, Function, WORLD};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::Rank;
 
-/// DUMPI's numbers of predefined communicators and groups.
+/// DUMPI's numbers for predefined communicators and groups.
 const NULL: i32 = 1;
 const DUMPI_WORLD: u32 = 2;
 const DUMPI_SELF: u32 = 3;
 const EMPTY_GROUP: i32 = 2;
 
-/// How far one rank has come.
+/// The progress of one rank's replay.
 #[derive(Debug, Default)]
 struct Progress {
     calls: usize,
     events: usize,
-    /// DUMPI's numbers of its communicators → those of the trace.
+    /// Maps DUMPI's numbers of communicators to those of the trace.
     numbers: HashMap<u32, CommId>,
     groups: HashMap<i32, Vec<Rank>>,
-    /// How many communicators were made from each.
+    /// How many communicators were made from each one.
     made: HashMap<CommId, u32>,
     waiting: bool,
 }
@@ -36,7 +36,7 @@ pub(super) struct Replay {
     pub communicators: Vec<Communicator>,
     dimensions: HashMap<CommId, Vec<u64>>,
     progress: Vec<Progress>,
-    /// Who has come to make a communicator: by what it is made from, and the how-many-eth it is.
+    /// The ranks that have arrived at making a communicator, by its parent and its index among those made from it.
     pending: HashMap<(CommId, u32), BTreeMap<Rank, Event>>,
     /// Calls on communicators whose members are unknown.
     pub lost_calls: u64,
@@ -63,7 +63,7 @@ pub(super) fn replay(streams: &mut [Stream]) -> Replay {
 }
 
 impl Replay {
-    /// Leads one rank as far as it gets alone; whether it came any further.
+    /// Replays one rank until it has to wait for others; returns whether it made progress.
     fn advance(&mut self, rank: Rank, streams: &mut [Stream]) -> bool {
         let mut moved = false;
         loop {
@@ -87,7 +87,7 @@ impl Replay {
         }
     }
 
-    /// Gives the calls of a rank up to one their communicators.
+    /// Translates the communicators in the calls of a rank, up to the call `until`.
     fn translate(&mut self, rank: Rank, stream: &mut Stream, until: usize) {
         let Some(progress) = self.progress.get_mut(rank as usize) else { return };
         let from = std::mem::replace(&mut progress.calls, until);
@@ -118,7 +118,7 @@ impl Replay {
         }
     }
 
-    /// A rank has come to make a communicator.
+    /// Handles the arrival of a rank at a call that makes a communicator.
     fn come(&mut self, rank: Rank, event: Event, streams: &mut [Stream]) {
         let Some(progress) = self.progress.get_mut(rank as usize) else { return };
         let parent =
@@ -178,7 +178,7 @@ impl Replay {
         }
     }
 
-    /// The members of all communicators that were made at once, and their shape if they are grids.
+    /// The members of all communicators that were made at once, and their dimensions if they are grids.
     fn lists(&mut self, parent: CommId, events: &BTreeMap<Rank, Event>) -> Vec<(Vec<Rank>, Vec<u64>)> {
         let members =
             self.communicators.get(parent.index()).map(|parent| parent.members.clone()).unwrap_or_default();
@@ -201,7 +201,7 @@ impl Replay {
         }
     }
 
-    /// Each rank gave a group; those that gave the same one are together.
+    /// Each rank passed a group; ranks with the same group form a communicator.
     fn created(&self, events: &BTreeMap<Rank, Event>) -> Vec<Vec<Rank>> {
         let mut lists: Vec<Vec<Rank>> = Vec::new();
         for (rank, event) in events {
@@ -236,7 +236,7 @@ impl Replay {
         parts.into_values().map(|members| (members, left.clone())).collect()
     }
 
-    /// A rank makes a group.
+    /// Handles a call that makes a group.
     fn group(&mut self, rank: Rank, record: &Record) {
         let communicators = &self.communicators;
         let Some(progress) = self.progress.get_mut(rank as usize) else { return };
@@ -287,7 +287,7 @@ fn lose(call: &mut Call, details: &mut Vec<Details>) {
     (call.comm, call.peer, call.tag) = (NO_COMM, special::NONE, special::NONE);
 }
 
-/// Whether the members of what a call makes can be told.
+/// Whether the members of the communicator that a call makes can be determined.
 fn understood(record: &Record) -> bool {
     matches!(
         record.name(),
@@ -348,7 +348,7 @@ fn grouped(name: &str, first: Vec<Rank>, second: Option<Vec<Rank>>, record: &Rec
     }
 }
 
-/// The numbers of ranges (first, last, step), of which there are at most so many.
+/// Expands ranges (first, last, step) to a list of at most `most` numbers.
 fn ranges(list: &[i32], most: usize) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for range in list.chunks_exact(3) {

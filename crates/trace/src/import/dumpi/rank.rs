@@ -1,4 +1,4 @@
-//! The file of one rank, as calls and as events that make groups and communicators.
+//! The file of one rank, as calls and as events that create groups and communicators.
 //!
 //! Communicators are still numbers of this rank; [`super::communicators`] replaces them.
 
@@ -13,19 +13,19 @@ use crate::{Class, Function, HowMany, RankTrace, RequestId, Start};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::Time;
 
-/// DUMPI's numbers of what is no request.
+/// DUMPI's numbers for invalid and null requests.
 const REQUEST_ERROR: i32 = 0;
 const REQUEST_NULL: i32 = 1;
 
-/// A call that makes a group or a communicator, with DUMPI's numbers.
+/// A call that creates a group or a communicator, with DUMPI's numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Event {
-    /// How many calls the rank made until then, this one included.
+    /// How many calls the rank had made, including this one.
     pub after: usize,
     pub record: Record,
 }
 
-/// What one file says.
+/// The contents of one file.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub header: Header,
@@ -37,7 +37,7 @@ pub(super) struct Stream {
     pub counts: Counts,
 }
 
-/// What the notes say.
+/// Counts for the notes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {
     pub truncated: u64,
@@ -53,12 +53,12 @@ struct Reader {
     functions: HashMap<u16, Function>,
     types: Types,
     requests: Requests<i32>,
-    /// Receives under way that take any source or tag, and the place of the call that made them.
+    /// Active wildcard receives, with the index of the call that made them.
     open: HashMap<RequestId, usize>,
     offsets: [i64; 2],
     laps: i64,
     last_second: i64,
-    /// Records by function.
+    /// Number of records by function.
     seen: HashMap<u16, u64>,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn read(source: &Source) -> Result<Stream, Wrong> {
         match Record::read(&mut cursor, version) {
             Ok(Some(record)) => reader.record(&record),
             Ok(None) => break,
-            // Without an index the program ended early, and so does the file.
+            // Without an index the program ended early, and the file is incomplete.
             Err(wrong) if index.is_none() && cursor.at > 16 && !wrong.what.starts_with("unknown") => {
                 reader.stream.counts.truncated = 1;
                 break;
@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    /// Calls the tracer counted and did not record.
+    /// Number of calls that the tracer counted but did not record.
     fn unrecorded(&self, called: &[i32]) -> u64 {
         let missing = |(code, &calls): (u16, &i32)| {
             u64::try_from(calls).unwrap_or(0).saturating_sub(self.seen.get(&code).copied().unwrap_or(0))
@@ -140,7 +140,7 @@ impl Reader {
         (0..).zip(called).map(missing).sum()
     }
 
-    /// Seconds have 16 bits and start again at zero after 18 hours.
+    /// The times of a record. Seconds have 16 bits and restart at zero after 18 hours.
     fn times(&mut self, record: &Record) -> [i64; 2] {
         let [processor, wall] = self.offsets;
         let (times, offset) = match (record.wall, record.processor) {
@@ -177,7 +177,7 @@ impl Reader {
         }
         self.matched(&mut call, &mut details, record);
         if matches!(function.class(), Class::NewComm { .. }) {
-            // The communicator it made is filled in later.
+            // The communicator it created is filled in later.
             self.stream.rank.push_with(call, details);
         } else {
             push(&mut self.stream.rank, call, details);
@@ -234,7 +234,7 @@ impl Reader {
         request
     }
 
-    /// What a call does with the requests it names.
+    /// Records what a call does with the requests it names.
     fn requests_of(&mut self, call: &mut Call, details: &mut Details, record: &Record) {
         let one = record.number(b'r').map(|handle| vec![handle]);
         let Some(handles) = one.or_else(|| record.list(b'R').map(<[i32]>::to_vec)) else { return };
@@ -300,8 +300,8 @@ impl Reader {
         completed
     }
 
-    /// Who answered a receive that took any source or tag; nobody did if the receive was from nobody, which some
-    /// libraries number as others do any source.
+    /// The sender that a wildcard receive matched. A receive from MPI_PROC_NULL matches none; some
+    /// libraries use the number for it that others use for any source.
     fn who(&mut self, status: Option<&Status>, call: Option<usize>) -> Option<Matched> {
         let Some(status) = status.filter(|status| !status.cancelled) else {
             self.stream.counts.unmatched += u64::from(status.is_none());
@@ -316,7 +316,7 @@ impl Reader {
         Some(Matched { peer: status.source, tag: status.tag.unwrap_or(asked) })
     }
 
-    /// Who a blocking call received from.
+    /// Records whom a blocking call received from.
     fn matched(&mut self, call: &mut Call, details: &mut Details, record: &Record) {
         let class = call.function.class();
         if let Class::Probe { blocking, .. } = class {
@@ -342,7 +342,7 @@ impl Reader {
     }
 }
 
-/// Which of the requests a call found completed, by their places.
+/// Which requests a call found completed, by their index.
 fn done(how: HowMany, record: &Record, requests: usize) -> Vec<usize> {
     match how {
         HowMany::One | HowMany::All => (0..requests).collect(),
@@ -358,7 +358,7 @@ fn done(how: HowMany, record: &Record, requests: usize) -> Vec<usize> {
     }
 }
 
-/// DUMPI writes −1 for any source; other numbers below zero are the MPI library's own for nobody.
+/// DUMPI writes −1 for any source; other negative numbers are the MPI library's own for MPI_PROC_NULL.
 fn peer(raw: i32, receives: bool) -> i32 {
     match raw {
         0.. => raw,
@@ -367,7 +367,7 @@ fn peer(raw: i32, receives: bool) -> i32 {
     }
 }
 
-/// Roots below zero are found between two groups only: −3 and −4 are MPICH's and Open MPI's root.
+/// Negative roots occur only on intercommunicators: −3 and −4 are MPI_ROOT in MPICH and Open MPI.
 fn root(raw: i32) -> i32 {
     match raw {
         0.. => raw,
@@ -380,7 +380,7 @@ fn tag(raw: i32) -> i32 {
     if raw < 0 { special::ANY } else { raw }
 }
 
-/// Adds up what was left out.
+/// Sums up the calls that were left out, by name.
 pub(super) fn unknown(streams: &[Stream]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for (name, count) in streams.iter().flat_map(|stream| &stream.rank.unknown) {

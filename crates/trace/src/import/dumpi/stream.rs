@@ -1,10 +1,10 @@
 //! The bytes of a DUMPI file: its index, its tables and its records.
 //!
-//! The file begins and its index begins with the same 8 bytes; the index is the end of the file, 8 numbers that say where
-//! the sizes of datatypes, addresses, labels, header, body, footer and notes of the program begin. The first three came
-//! one by one with later versions. The body is a list of records up to a mark of its end (`dumpi/common/io.c` and
-//! `iodefs.h` of sst-dumpi). A file without its index is one whose program did not get to MPI_Finalize; it is read up
-//! to its last full record.
+//! The file and its index begin with the same 8 bytes. The index is at the end of the file: up to 7
+//! numbers that say where the sizes of datatypes, addresses, labels, header, body, footer and notes of
+//! the program begin. The first three were added one by one in later versions. The body is a list of
+//! records up to an end mark (`dumpi/common/io.c` and `iodefs.h` of sst-dumpi). A file without an index
+//! comes from a program that did not reach MPI_Finalize; it is read up to its last complete record.
 
 use super::table::{END_OF_STREAM, FUNCTIONS, PROGRAM_FUNCTIONS};
 
@@ -17,7 +17,7 @@ pub(super) struct Wrong {
     pub what: String,
 }
 
-/// Reads big-endian numbers; never beyond the end.
+/// Reads big-endian numbers, never beyond the end.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
         self.number::<8>()
     }
 
-    /// The length of a list whose entries have at least `width` bytes; a negative one is that of none.
+    /// The length of a list whose entries have at least `width` bytes; a negative length counts as 0.
     pub fn length(&mut self, width: usize) -> Result<usize, Wrong> {
         let offset = self.at;
         let length = usize::try_from(self.i32()?).unwrap_or(0);
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where the parts of a file begin; zero if it has none.
+/// Where the parts of a file begin; 0 for a part that is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Index {
     pub sizes: usize,
@@ -103,7 +103,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// From the end of a file, if it has one.
+    /// Reads the index from the end of a file, if there is one.
     pub fn of(bytes: &[u8]) -> Option<Index> {
         // Later versions have more numbers before the four every version has.
         for numbers in (4..=7).rev() {
@@ -123,7 +123,7 @@ impl Index {
     }
 }
 
-/// What stands in the header.
+/// The contents of the header.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Header {
     pub version: [u8; 3],
@@ -142,7 +142,7 @@ pub(super) fn sizes(bytes: &[u8], at: usize) -> Result<Vec<i32>, Wrong> {
     Cursor::new(bytes, at).list(4)
 }
 
-/// How often each function was called, as the tracer counted: also what it was told not to record.
+/// How often each function was called according to the tracer, including calls it was told not to record.
 pub(super) fn calls(bytes: &[u8], at: usize) -> Result<Vec<i32>, Wrong> {
     const FOOTER: u64 = 0xf007_fee7;
     let mut cursor = Cursor::new(bytes, at);
@@ -152,7 +152,7 @@ pub(super) fn calls(bytes: &[u8], at: usize) -> Result<Vec<i32>, Wrong> {
     FUNCTIONS.iter().map(|_| cursor.i32()).collect()
 }
 
-/// Who sent what, as the library said.
+/// Source and tag of a message, as the library returned them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Status {
     pub source: i32,
@@ -166,7 +166,7 @@ pub(super) struct Record {
     pub code: u16,
     pub offset: usize,
     pub thread: u16,
-    /// Enter and exit, seconds and nanoseconds, by the clock on the wall and by that of the processor.
+    /// Enter and exit, in seconds and nanoseconds, as wall-clock time and as processor time.
     pub wall: Option<[(u16, i32); 2]>,
     pub processor: Option<[(u16, i32); 2]>,
     numbers: Vec<(u8, i32)>,
@@ -184,12 +184,12 @@ impl Record {
         self.lists.iter().find(|(found, _)| *found == letter).map(|(_, list)| list.as_slice())
     }
 
-    /// The function without `MPI_`.
+    /// The name of the function without `MPI_`.
     pub fn name(&self) -> &'static str {
         FUNCTIONS.get(usize::from(self.code)).map_or("?", |(name, _)| name)
     }
 
-    /// The next record of a body, or none at its end.
+    /// Reads the next record of a body; `None` at its end.
     pub fn read(cursor: &mut Cursor<'_>, version: [u8; 3]) -> Result<Option<Record>, Wrong> {
         let offset = cursor.at;
         let code = cursor.u16()?;
@@ -208,7 +208,7 @@ impl Record {
         Ok(Some(record))
     }
 
-    /// What all records begin with; whether this one has statuses.
+    /// Reads what all records begin with; returns whether this one has statuses.
     fn begin(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, Wrong> {
         let mask = cursor.u8()?;
         if mask & 1 << 6 != 0 {
@@ -304,7 +304,7 @@ impl Fields<'_, '_> {
         (0..length).try_for_each(|_| self.skip(letter))
     }
 
-    /// Lists of three numbers, one after the other.
+    /// Reads a list of triples of numbers.
     fn ranges(&mut self) -> Result<(), Wrong> {
         let length = self.cursor.length(4)?;
         let mut all = Vec::new();

@@ -1,9 +1,9 @@
 //! What a DUMPI record holds, function by function.
 //!
-//! A record begins with the number of its function, the place of its name in [`FUNCTIONS`]. What follows the times
-//! is told by the layout beside the name, one letter a field, all numbers big-endian. The order of the functions
-//! and of their fields is that of SST's `dumpi/common/funclabels.h` and `dumpiio.c` (sst-dumpi, all versions
-//! from 0.5 on).
+//! A record begins with the number of its function, which is its index in [`FUNCTIONS`]. The layout
+//! beside the name says what follows the times, one letter per field; all numbers are big-endian.
+//! The order of the functions and of their fields is that of SST's `dumpi/common/funclabels.h` and
+//! `dumpiio.c` (sst-dumpi, all versions from 0.5 on).
 //!
 //! | letters | width | meaning |
 //! |---|---|---|
@@ -33,9 +33,9 @@
 //! | `-` | 0 | nothing |
 //! | `!` | | the library has a number for it and never writes it |
 
-/// The record of no function: the end of the stream.
+/// The code that marks the end of the stream.
 pub(super) const END_OF_STREAM: u16 = 293;
-/// Functions of the program itself, entered and left: an address of 64 bits.
+/// Entering and leaving functions of the program itself: an address of 64 bits.
 pub(super) const PROGRAM_FUNCTIONS: [u16; 2] = [291, 292];
 
 /// Names without `MPI_`, and layouts.

@@ -1,7 +1,8 @@
-//! How large datatypes are.
+//! The sizes of datatypes.
 //!
-//! The file has a table of the sizes of all types the library knew at its end. Numbers of derived types are used
-//! again after they are freed, so what a constructor or MPI_Type_size says goes before the table.
+//! The file has a table of the sizes of all types the library knew at its end. Numbers of derived
+//! types are reused after they are freed, so sizes given by a constructor or by MPI_Type_size take
+//! precedence over the table.
 
 use super::stream::Record;
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use std::collections::HashMap;
 pub(super) struct Types {
     table: Vec<i32>,
     learnt: HashMap<i32, u64>,
-    /// Uses of types whose size nothing says.
+    /// Uses of types with unknown size.
     pub unknown: u64,
 }
 
@@ -35,7 +36,7 @@ impl Types {
         self.learnt.get(&datatype).copied().or_else(|| u64::try_from(listed()?).ok())
     }
 
-    /// Takes over what a record says about types.
+    /// Records what a call says about types.
     pub fn learn(&mut self, record: &Record) {
         let (given, made) = (record.number(b'o'), record.number(b'O'));
         if record.name() == "Type_size" {
@@ -76,7 +77,7 @@ impl Types {
                     lengths()?.zip(types).map(|(length, old)| Some(length.saturating_mul(self.known(*old)?)));
                 parts.try_fold(0, |total: u64, part| Some(total.saturating_add(part?)))
             }
-            // What one process holds of a distributed array depends on more than the record's lists.
+            // The part of a distributed array that one process holds depends on more than the record's lists.
             _ => None,
         }
     }

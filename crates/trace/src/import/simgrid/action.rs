@@ -1,4 +1,4 @@
-//! One action: its name and what its parameters mean.
+//! One action: its name and the meaning of its parameters.
 //!
 //! | action | parameters |
 //! |---|---|
@@ -25,15 +25,15 @@ use crate::call::special;
 use crate::import::arguments::Arguments;
 use straggler_model::Rank;
 
-/// Which grammar a trace is in.
+/// The grammar of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Grammar {
-    /// Messages without tags, waits without names.
+    /// Whether messages have no tags and waits name no request.
     pub old: bool,
 }
 
 impl Grammar {
-    /// Told by what only the old one has.
+    /// Detects the old grammar by forms that only it has.
     pub fn of<'a>(actions: impl Iterator<Item = &'a [&'a str]>) -> Grammar {
         let mut actions = actions;
         let old = actions.any(|words| match words {
@@ -55,10 +55,10 @@ pub(super) enum ActionKind {
     Compute,
     Sleep,
     Message(Function),
-    /// Also tests.
+    /// A wait or a test.
     Wait(Function),
     WaitAll,
-    /// And what else is one call without requests.
+    /// A collective, or any other single call without requests.
     Collective(Function),
 }
 
@@ -113,7 +113,7 @@ pub(super) fn is_name(word: &str) -> bool {
 }
 
 impl Action {
-    /// The action of a line, or none if it does nothing.
+    /// Parses the action of a line; `None` if it does nothing.
     pub fn of(words: &[&str], grammar: Grammar, ranks: Rank, unit: u64) -> Result<Option<Action>, String> {
         let [name, parameters @ ..] = words else { return Err("an action is missing".into()) };
         let lower = name.to_ascii_lowercase();
@@ -140,7 +140,7 @@ impl Action {
     }
 }
 
-/// What stands behind the name.
+/// The words after the name.
 #[derive(Debug)]
 struct Parameters<'a> {
     name: &'a str,
@@ -162,7 +162,7 @@ impl Parameters<'_> {
         if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(format!("'{word}' is not an amount")) }
     }
 
-    /// A number of elements, maybe written as a real one.
+    /// A number of elements, which may be written as a real number.
     fn count(&self, at: usize) -> Result<u64, String> {
         let word = self.word(at)?;
         match word.parse() {
@@ -176,7 +176,7 @@ impl Parameters<'_> {
         word.parse().map_err(|_| format!("'{word}' is neither a rank nor a tag"))
     }
 
-    /// SMPI's numbers for any source and nobody are −555 and −666.
+    /// Parses a rank. SMPI's numbers for any source and MPI_PROC_NULL are −555 and −666.
     fn rank(&self, at: usize) -> Result<i32, String> {
         match self.int(at)? {
             rank @ 0.. if (rank as usize) < self.ranks => Ok(rank),
@@ -186,7 +186,7 @@ impl Parameters<'_> {
         }
     }
 
-    /// SMPI's number for any tag is −444.
+    /// Parses a tag. SMPI's number for any tag is −444.
     fn tag(&self, at: usize) -> Result<i32, String> {
         Ok(match self.int(at)? {
             tag if tag < 0 => special::ANY,
@@ -194,7 +194,7 @@ impl Parameters<'_> {
         })
     }
 
-    /// The root, or the first rank.
+    /// The root, or rank 0 if none is given.
     fn root(&self, at: usize) -> Result<i32, String> {
         match self.all.get(at) {
             Some(_) => self.rank(at).map(|rank| rank.max(0)),
@@ -221,7 +221,7 @@ impl Parameters<'_> {
         Ok(Arguments { peer: Some(self.rank(0)?), tag: Some(tag), sent, received, ..Arguments::default() })
     }
 
-    /// The arguments of a collective, and the work done for it.
+    /// The arguments of a collective, and the work it does.
     fn collective(&self, function: Function) -> Result<(Arguments, f64), String> {
         let one =
             |root, bytes| Arguments { peer: root, sent: bytes, received: bytes, ..Arguments::default() };
@@ -264,7 +264,8 @@ impl Parameters<'_> {
                 ..Arguments::default()
             }),
             _ => {
-                // Displacements alone are as many as ranks; with one word less or two more, the first is the datatype.
+                // As many words as ranks are displacements alone. If there are more, or at most
+                // two, the first is the datatype.
                 let left = self.all.len().saturating_sub(behind);
                 let kind = if left > self.ranks || left <= 2 { self.size(behind)? } else { self.unit };
                 let (sent, received_sizes) = (self.count(0)?.saturating_mul(kind), self.counts(1, kind)?);
@@ -285,9 +286,9 @@ impl Parameters<'_> {
     }
 }
 
-/// Bytes of SMPI's datatypes by their numbers (`smpi_datatype.cpp`): double, int, char, short, long, float, byte, long
-/// long, the unsigned ones, long double, wide characters and booleans, those of fixed width, complex, addresses, pairs,
-/// Fortran's, bounds, packed, pointers.
+/// Sizes in bytes of SMPI's datatypes by their numbers (`smpi_datatype.cpp`): double, int, char,
+/// short, long, float, byte, long long, the unsigned ones, long double, wide characters and
+/// booleans, those of fixed width, complex, addresses, pairs, Fortran's, bounds, packed, pointers.
 #[rustfmt::skip]
 const SIZES: [u8; 55] = [
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,

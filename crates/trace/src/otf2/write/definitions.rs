@@ -1,4 +1,4 @@
-//! The file of global definitions. Strings come first, then what they name.
+//! The file of global definitions: strings first, then the definitions that use them.
 
 use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
 use super::regions::Owner;
@@ -10,7 +10,7 @@ use straggler_model::Rank;
 
 const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
 const UNDEFINED: u32 = u32::MAX;
-/// The flag of communicators whose making is in the events.
+/// Flag of communicators whose creation is recorded in the events.
 const CREATED: u32 = 1;
 /// What the parts of a node share (OTF2_SystemTreeDomain).
 const MACHINE: u8 = 0;
@@ -19,7 +19,7 @@ const COMM_NAME_TEMPLATE: u8 = 0;
 /// OTF2_TYPE_STRING.
 const TYPE_STRING: u8 = 11;
 
-/// What the definitions have to say of a location.
+/// What the definitions state about a location.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocationSummary {
     pub(super) location: u64,
@@ -41,7 +41,7 @@ pub(super) struct Names {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Region {
     shown: u32,
-    /// The whole name, where what is shown is only a part of it.
+    /// The full name, if only a part of it is shown.
     canonical: u32,
     owner: Owner,
 }
@@ -57,14 +57,14 @@ impl Names {
         number
     }
 
-    /// The region of a function of MPI, or of the user's.
+    /// The region of an MPI function, or of the user's.
     pub(super) fn region(&mut self, name: &str, owner: Owner) -> u32 {
         let name = self.string(name);
         self.define(Region { shown: name, canonical: name, owner })
     }
 
-    /// The region of the program. Scalasca looks for one that shows the name without its path and is called, in full, like
-    /// the command line; without it, it cannot read the archive.
+    /// The region of the program. Scalasca looks for a region that shows the program's name without
+    /// its path and whose full name is the command line; without one, it cannot read the archive.
     pub(super) fn program(&mut self, command_line: &str) -> u32 {
         let path = command_line.split(' ').next().unwrap_or_default();
         let shown = self.string(path.rsplit('/').next().unwrap_or_default());
@@ -86,7 +86,7 @@ impl Names {
     }
 }
 
-/// The file, and what the anchor says of it.
+/// The file, and what the anchor states about it.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
@@ -94,12 +94,12 @@ pub(super) struct Written {
     pub(super) chunk: usize,
 }
 
-/// The number that stands for each communicator, without gaps. Where a trace has one between two groups twice, once
-/// for each of its sides and one after the other, these share one.
+/// The number of each communicator in the archive, without gaps. If a trace has an intercommunicator
+/// twice, once for each side and one right after the other, the two share a number.
 pub(super) fn references(trace: &Trace) -> Vec<u32> {
     let whole = used_by_both(trace);
     let mut references = Vec::with_capacity(trace.communicators.len());
-    // A communicator that the next one may be the other side of.
+    // A communicator whose other side may be the next one.
     let mut side: Option<&Communicator> = None;
     let mut next = 0u32;
     for (comm, own) in trace.communicators.iter().zip((0..).map(CommId)) {
@@ -120,7 +120,7 @@ fn are_sides(one: &Communicator, other: &Communicator) -> bool {
     (&one.members, &one.remote, &one.name, one.parent) == turned
 }
 
-/// Communicators between two groups that members of the second call on: these need no other for their other side.
+/// Intercommunicators that members of the second group use in calls: they stand for both sides.
 fn used_by_both(trace: &Trace) -> HashSet<CommId> {
     let mut found = HashSet::new();
     if trace.communicators.iter().all(|comm| comm.remote.is_empty()) {
@@ -170,10 +170,10 @@ impl Definitions {
         self.add(definition::PARADIGM, |body| {
             body.u8(PARADIGM_MPI);
             body.u32(name);
-            // Of processes.
+            // Its class: processes.
             body.u8(0);
         });
-        // How viewers call communicators that have no name.
+        // How viewers name communicators without a name.
         let template = self.names.string("Comm ${id}");
         self.add(definition::PARADIGM_PROPERTY, |body| {
             body.u8(PARADIGM_MPI);
@@ -183,7 +183,7 @@ impl Definitions {
         });
     }
 
-    /// A machine, the hosts in it, and the ranks on them.
+    /// Writes a machine, its hosts, and the ranks on them.
     fn system_tree(&mut self, trace: &Trace) {
         let (machine, class) = (self.names.string("machine"), self.names.string("node"));
         self.node([0, machine, machine, UNDEFINED], MACHINE);
@@ -210,7 +210,7 @@ impl Definitions {
         }
     }
 
-    /// A node of the tree: its number, name, class and parent, and what its members share.
+    /// Writes a node of the tree: its number, name, class and parent, and what its members share.
     fn node(&mut self, values: [u32; 4], domain: u8) {
         self.add(definition::SYSTEM_TREE_NODE, |body| values.into_iter().for_each(|value| body.u32(value)));
         let [own, ..] = values;
@@ -239,7 +239,8 @@ impl Definitions {
     fn regions(&mut self) {
         let (empty, mpi) = (self.names.string(""), self.names.string("MPI"));
         for (number, region) in self.names.regions.clone().into_iter().enumerate() {
-            // Scalasca takes for MPI what is in the file "MPI", and drops the first four letters of its name.
+            // Scalasca takes regions in the file "MPI" for MPI functions, and drops the first four
+            // letters of their names.
             let is_mpi = matches!(region.owner, Owner::Mpi(_)) && self.names.is_mpi(region.shown);
             let file = if is_mpi { mpi } else { UNDEFINED };
             self.add(definition::REGION, |body| {
@@ -259,7 +260,7 @@ impl Definitions {
         self.add(definition::GROUP, |body| {
             body.u32(number);
             body.u32(empty);
-            // As the kinds were called before version 1.2.
+            // The kind's number from before version 1.2.
             body.u8(if kind == group::COMM_LOCATIONS { 6 } else { 4 });
             body.u32(members.len() as u32);
             members.for_each(|member| body.u64(member));
@@ -269,7 +270,7 @@ impl Definitions {
         });
     }
 
-    /// Who communicates: the first threads, in order of rank.
+    /// Writes the group of communicating locations: the first thread of each rank, in order.
     fn world(&mut self, trace: &Trace) {
         self.group(
             0,
@@ -311,7 +312,7 @@ impl Definitions {
 
     fn finish(self, trace: &Trace) -> Result<Written, WriteError> {
         let mut head = Encoder::body();
-        // The clock begins with the trace; when that was is not known.
+        // The clock begins with the trace; the absolute time is unknown.
         let ends = trace.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.exit.ps()));
         [TICKS_PER_SECOND, 0, ends.max().unwrap_or_default(), u64::MAX]
             .into_iter()
@@ -335,14 +336,15 @@ impl Definitions {
     }
 }
 
-/// Whether both groups come from the communicator: of MPI_Intercomm_create, a trace has that of one group.
+/// Whether both groups come from this communicator: for MPI_Intercomm_create, a trace records the
+/// parent of one group only.
 fn is_common(trace: &Trace, comm: &Communicator, parent: CommId) -> bool {
     let Some(parent) = trace.communicators.get(parent.index()) else { return false };
     let all: HashSet<Rank> = parent.members.iter().chain(&parent.remote).copied().collect();
     comm.members.iter().chain(&comm.remote).all(|member| all.contains(member))
 }
 
-/// Whom nothing was recorded of has no location either.
+/// The location of a group member. A process of another world has none.
 fn member(rank: Rank) -> u64 {
     if rank == Rank::MAX { FOREIGN } else { u64::from(rank) }
 }

@@ -1,21 +1,21 @@
-//! Numbers, records and chunks as bytes: the other half of [`crate::otf2::bytes`].
+//! Encodes numbers, records and chunks: the counterpart of [`crate::otf2::bytes`].
 
 use crate::otf2::bytes::{
     CHUNK_HEADER, END_OF_BUFFER, END_OF_CHUNK, END_OF_FILE, HEADER_SIZE, LITTLE_ENDIAN, LONG, TIMESTAMP,
 };
 
-/// As large as libotf2 makes them.
+/// The sizes that libotf2 uses.
 pub(super) const EVENT_CHUNK: usize = 1 << 20;
 pub(super) const DEFINITION_CHUNK: usize = 1 << 22;
-/// The largest that libotf2 takes.
+/// The largest size that libotf2 accepts.
 pub(super) const LARGEST_CHUNK: usize = 1 << 24;
 const TIMESTAMP_SIZE: usize = 9;
 
-/// A file in the making.
+/// A file under construction.
 #[derive(Debug)]
 pub(super) struct Encoder {
     bytes: Vec<u8>,
-    /// The size of chunks, where there are any, and where the present one begins.
+    /// The chunk size, if there are chunks, and where the current one begins.
     chunks: Option<(usize, usize)>,
     timed: bool,
     time: Option<u64>,
@@ -42,7 +42,7 @@ impl Encoder {
         Encoder::new(Some(EVENT_CHUNK), true)
     }
 
-    /// A record's body, or part of it.
+    /// Creates an encoder for the body of a record, or part of it.
     pub(super) fn body() -> Encoder {
         Encoder { bytes: Vec::new(), chunks: None, timed: false, time: None, events: 0 }
     }
@@ -96,13 +96,13 @@ impl Encoder {
         self.bytes.extend(value.to_le_bytes().iter().take(length));
     }
 
-    /// A text ends with a zero byte, so it cannot hold one.
+    /// Writes a text. It ends with a zero byte, so it is cut at the first one it contains.
     pub(super) fn text(&mut self, text: &str) {
         self.bytes.extend(text.bytes().take_while(|&byte| byte != 0));
         self.u8(0);
     }
 
-    /// A record with its length.
+    /// Writes a record with its length.
     pub(super) fn record(&mut self, id: u8, body: Encoder) {
         let length = body.len();
         self.make_room(length + 10);
@@ -118,7 +118,7 @@ impl Encoder {
         self.events += 1;
     }
 
-    /// A record of one squeezed integer, without a length.
+    /// Writes a record of one compressed integer, without a length.
     pub(super) fn short_record(&mut self, id: u8, value: u64) {
         self.make_room(10);
         self.u8(id);
@@ -126,7 +126,7 @@ impl Encoder {
         self.events += 1;
     }
 
-    /// The time of the events that follow; never before that of an earlier one.
+    /// Sets the time of the events that follow, which never decreases.
     pub(super) fn at(&mut self, time: u64) {
         if self.time != Some(time) {
             self.time = Some(time);
@@ -143,7 +143,7 @@ impl Encoder {
         }
     }
 
-    /// Begins the next chunk when a record and the marks of the end would not fit into this one; says whether it did.
+    /// Begins the next chunk if a record and the end marks do not fit into this one; returns whether it did.
     fn make_room(&mut self, length: usize) -> bool {
         let Some((size, start)) = self.chunks else { return false };
         if self.bytes.len() - start + TIMESTAMP_SIZE + length + 2 <= size {
@@ -158,7 +158,7 @@ impl Encoder {
         true
     }
 
-    /// The number of the last event stands in the head of the chunk.
+    /// Writes the number of the last event into the head of the chunk.
     fn close_chunk(&mut self, start: usize) {
         let last = if self.timed { self.events } else { 0 };
         let place = self.bytes.get_mut(start + HEADER_SIZE - 8..start + HEADER_SIZE);

@@ -1,7 +1,7 @@
-//! The events of one thread: for every call, entering, what OTF2 records of it, and leaving.
+//! The events of one thread: for every call, an enter, the records OTF2 has for it, and a leave.
 //!
-//! What begins an operation is recorded when the call begins, what ends one when it ends. As Score-P does, nothing is
-//! recorded of messages to and from nobody.
+//! Records of starting operations have the time of the call's beginning, those of ending operations
+//! that of its end. As in Score-P, messages to and from MPI_PROC_NULL are not recorded.
 
 use super::definitions::Names;
 use super::encoder::Encoder;
@@ -15,7 +15,7 @@ use crate::otf2::volume::{self, Factors};
 use crate::{Call, Class, Collective, Details, Function, Matched, RequestId, Start, Trace};
 use std::collections::HashMap;
 
-/// The file of one thread, and how many events it has.
+/// The event file of one thread, and the number of its events.
 pub(super) fn encode(
     whole: &Whole<'_>,
     own: &Rank<'_>,
@@ -29,14 +29,14 @@ pub(super) fn encode(
     Ok((writing.out.finish(), events))
 }
 
-/// What the events of every rank need to know of the others.
+/// What the events of a rank need to know about all ranks.
 pub(super) struct Whole<'a> {
     pub(super) trace: &'a Trace,
-    /// The numbers of communicators.
+    /// The numbers of communicators in the archive.
     pub(super) references: &'a [u32],
 }
 
-/// What the events of every thread need to know of their rank.
+/// What the events of a thread need to know about its rank.
 pub(super) struct Rank<'a> {
     pub(super) number: straggler_model::Rank,
     pub(super) operations: &'a Operations<'a>,
@@ -49,12 +49,12 @@ struct Writing<'a> {
     own: &'a Rank<'a>,
     names: &'a mut Names,
     out: Encoder,
-    /// The user's regions that are open.
+    /// The open user regions.
     regions: Vec<u32>,
     time: u64,
 }
 
-/// An operation with a request, by the numbers in the archive of what it is for.
+/// An operation with a request, with the request numbers of its parts in the archive.
 struct Parts<'a> {
     row: u32,
     operation: &'a Operation,
@@ -66,7 +66,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// All calls of a thread; the first thread also has the name of the program.
+    /// Writes all calls of a thread; the first thread also gets the name of the program.
     fn thread(&mut self, thread: u16) -> Result<(), WriteError> {
         let own = self.own;
         let mut calls = own.operations.walk().filter(|acted| acted.call.thread == thread).peekable();
@@ -92,7 +92,7 @@ impl<'a> Writing<'a> {
         let (rank, function) = (self.own.number, call.function.name());
         let (mut enter, mut exit) = (call.enter.ps(), call.exit.ps());
         if is_fruitless(call, details) {
-            // The tracer counts polls side by side, one record a kind; here they follow one another.
+            // The tracer counts polls in one record per kind, so they may overlap; here they follow one another.
             (enter, exit) = (enter.max(self.time), exit.max(self.time));
         }
         if enter < self.time || exit < enter {
@@ -119,7 +119,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// The program with its arguments, and the region that analysers know it by.
+    /// Writes the program with its arguments, and the region by which analysers know it.
     fn program_begin(&mut self, time: u64, name: &str) {
         let mut words = name.split(' ').map(|word| self.names.string(word));
         let mut body = Encoder::body();
@@ -138,7 +138,8 @@ impl<'a> Writing<'a> {
         self.out.record(event::PROGRAM_END, body);
     }
 
-    /// Enters or leaves a region of the user's. Leaving one that is not the innermost is left out: OTF2 cannot hold it.
+    /// Enters or leaves a user region. Leaving one that is not the innermost is left out, since
+    /// OTF2 cannot express it.
     fn mark(&mut self, function: Function, name: &str, time: u64) {
         let region = self.names.region(name, Owner::User);
         let leaves = function == Function::RegionLeave;
@@ -159,7 +160,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What is recorded when a call begins.
+    /// Writes what is recorded when a call begins.
     fn begin(&mut self, acted: &Acted<'a, 'a>) -> Result<(), &'static str> {
         let Acted { call, details, .. } = *acted;
         match call.function.class() {
@@ -179,7 +180,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What is recorded when a request is made.
+    /// Writes what is recorded when a request is made.
     fn begun(&mut self, row: u32) -> Result<(), &'static str> {
         let Some(parts) = self.parts(row) else { return Ok(()) };
         if let Some(number) = parts.send {
@@ -197,7 +198,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// What a request is for, unless nothing is recorded of it.
+    /// The parts of a request; `None` if nothing is recorded for it.
     fn parts(&self, row: u32) -> Option<Parts<'a>> {
         let operations = self.own.operations;
         let operation = operations.get(row).filter(|row| row.has_request())?;
@@ -219,19 +220,19 @@ impl<'a> Writing<'a> {
                 ..parts
             },
         };
-        // A receive that was cancelled, or never ended, has no communicator in some traces.
+        // A receive need not have a known communicator: cancelled and unfinished ones have none in some traces.
         let send = parts.send.filter(|_| destination(described).is_known());
         let receive = parts.receive.filter(|_| operation.source.peer != special::NOBODY);
         (send.is_some() || receive.is_some()).then_some(Parts { send, receive, ..parts })
     }
 
-    /// Whom a receive is from.
+    /// The source of a receive.
     fn source(&self, operation: &Operation) -> Partner {
         let comm = self.own.operations.comm(operation).unwrap_or(NO_COMM);
         Partner { comm, who: operation.source }
     }
 
-    /// What is recorded when a call ends.
+    /// Writes what is recorded when a call ends.
     fn end(&mut self, acted: &Acted<'a, 'a>) -> Result<(), &'static str> {
         let Acted { number, call, details, .. } = *acted;
         match call.function.class() {
@@ -256,7 +257,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What is recorded of a request that a call names.
+    /// Writes what is recorded for a request that a call names.
     fn named(&mut self, acted: &Acted<'a, 'a>, given: Given) -> Result<(), &'static str> {
         let (row, is_over) = match given {
             Given::Operation(row) => (row, false),
@@ -267,7 +268,7 @@ impl<'a> Writing<'a> {
         if !is_over && parts.operation.completed() == Some(acted.number) {
             return self.ended(&parts);
         }
-        // Also of a request that a call gives up: no other record names a request that goes on.
+        // This includes freed requests: no other record names a request that stays active.
         if !(is_over && acted.finishes_all()) {
             let number = parts.send.or(parts.receive).unwrap_or(parts.operation.request.0.into());
             self.out.short_record(event::REQUEST_TEST, number);
@@ -275,7 +276,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// What is recorded when a request ends.
+    /// Writes what is recorded when a request ends.
     fn ended(&mut self, parts: &Parts<'_>) -> Result<(), &'static str> {
         if parts.operation.is_cancelled() {
             for number in [parts.send, parts.receive].into_iter().flatten() {
@@ -289,7 +290,7 @@ impl<'a> Writing<'a> {
         self.arrived(parts)
     }
 
-    /// A request that only MPI_Finalize ends: whom it was from, if that is known.
+    /// Ends a request that only MPI_Finalize ends, if its source is known.
     fn forgotten(&mut self, row: u32) -> Result<(), &'static str> {
         let Some(parts) = self.parts(row) else { return Ok(()) };
         let from = parts.operation.source;
@@ -299,7 +300,7 @@ impl<'a> Writing<'a> {
         self.arrived(&parts)
     }
 
-    /// The end of a receive or of a collective.
+    /// Writes the end of a receive or of a collective.
     fn arrived(&mut self, parts: &Parts<'_>) -> Result<(), &'static str> {
         let call = parts.described;
         if let Some(number) = parts.receive {
@@ -312,7 +313,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// The bytes that came, where the trace knows; else those there was room for.
+    /// The bytes received, if the trace tells, else the size of the buffer.
     fn length(&self, row: u32, room: u64) -> u64 {
         self.own.lengths.get(&row).copied().unwrap_or(room)
     }
@@ -373,7 +374,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// The bytes of a collective as Score-P counts them; those among neighbours as they are.
+    /// The bytes of a collective as Score-P counts them; those of neighbourhood collectives as they are.
     fn volume(&self, call: &Call, operation: Collective) -> Option<(u64, u64)> {
         let Class::Collective(..) = call.function.class() else { return Some((call.sent, call.received)) };
         let comm = self.whole.trace.communicators.get(call.comm.index());
@@ -386,8 +387,8 @@ impl<'a> Writing<'a> {
         Some((call.sent.checked_mul(factors.sent)?, call.received.checked_mul(factors.received)?))
     }
 
-    /// Whoever makes a communicator agrees on its number: an allreduce among all, without data of the program's. OTF2
-    /// has a name for it (CREATE_HANDLE), but only readers of version 3 know it.
+    /// Writes the creation of a communicator. Its members agree on it by an allreduce without data of the
+    /// program. OTF2 has an operation for this (CREATE_HANDLE), but only readers of version 3 know it.
     fn new_comm(&mut self, call: &Call, details: &Details) -> Result<(), &'static str> {
         if let Some(comm) = details.new_comm {
             self.comm(event::COMM_CREATE, comm)?;
@@ -412,21 +413,22 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Whether a call asked and found nothing.
+/// Whether a call is an unsuccessful poll.
 fn is_fruitless(call: &Call, details: &Details) -> bool {
     let asks = matches!(call.function.class(), Class::Test(_) | Class::Probe { blocking: false, .. })
         || matches!(call.function, Function::Win_test | Function::Parrived | Function::Request_get_status);
     asks && !details.found
 }
 
-/// Whether all processes of the communicator are in the call at once. An analyser that plays the trace back waits for
-/// them all, so it must not find one where some pass by, or do not call.
+/// Whether all processes of the communicator are in the call at the same time. An analyser that
+/// replays the trace waits for all of them, so calls that return early or that not all make must
+/// not appear as collectives.
 fn is_collective(function: Function) -> bool {
     let passes = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
     !passes && !matches!(function.class(), Class::NewComm { collective: false })
 }
 
-/// The collective that a call is, or that it prepares.
+/// The collective that a call performs or prepares.
 fn collective_of(call: &Call) -> Option<Collective> {
     match call.function.class() {
         Class::Collective(operation, _) | Class::Neighbor(operation, _) => Some(operation),

@@ -1,4 +1,4 @@
-//! What a region is, in the words of Score-P: analysers find their patterns by role, paradigm and file.
+//! The attributes of a region as Score-P sets them: analysers find their patterns by role, paradigm and file.
 
 use crate::otf2::ids::{PARADIGM_MEASUREMENT, PARADIGM_MPI, PARADIGM_USER};
 use crate::{Class, Collective, Function};
@@ -19,7 +19,7 @@ mod role {
     pub(super) const ALLOCATE: u8 = 35;
 }
 
-/// Whose a region is.
+/// To whom a region belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Owner {
     Mpi(Function),
@@ -83,7 +83,7 @@ fn role_of(function: Function) -> u8 {
 mod tests {
     use super::*;
 
-    /// What Score-P 2.0.2 wrote into the definitions of a real archive, by role.
+    /// The roles that Score-P 2.0.2 wrote into the definitions of a real archive.
     const SCORE_P: &[(u8, &str)] = &[
         (role::ATOMIC, "Accumulate Compare_and_swap Fetch_and_op Get_accumulate Raccumulate Rget_accumulate"),
         (role::BARRIER, "Barrier Ibarrier"),

@@ -1,4 +1,5 @@
-//! What OTF2 tells of the operations of a rank beyond their calls: lengths of messages, and what nothing ends.
+//! What OTF2 records about the operations of a rank beyond their calls: lengths of messages, and
+//! operations that no call ends.
 
 use crate::call::{CommId, Matched, NO_COMM, special};
 use crate::messages::Messages;
@@ -19,15 +20,16 @@ impl Partner {
     }
 }
 
-/// The number in an archive of the receiving half of a request that is also a send: above all others.
+/// The request number, in an archive, of the receiving half of a send and receive: above all other numbers.
 pub(super) fn receiving_half(request: RequestId) -> u64 {
     1 << 32 | u64::from(request.0)
 }
 
-/// What nothing ends but MPI_Finalize.
+/// Operations that only MPI_Finalize ends.
 ///
-/// A receive that nothing ends (it was given up, or the program forgot it) is said to end in MPI_Finalize, where MPI
-/// itself must have done with it: OTF2 tells who sent, and on which communicator, only where an operation ends.
+/// A receive that no call ends (it was freed, or the program forgot it) is recorded as ending in
+/// MPI_Finalize, where MPI itself must have finished it: OTF2 names the sender and the communicator
+/// only where an operation ends.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     finalize: u32,
@@ -41,7 +43,7 @@ impl Forgotten {
             return Forgotten::default();
         };
         let finalize = finalize as u32;
-        // Of a send there is nothing more to tell.
+        // A send has nothing more to record.
         let is_open = |row: &Operation| {
             let is_told = matches!(row.kind, Kind::Receive | Kind::Exchange | Kind::Collective);
             is_told
@@ -55,13 +57,13 @@ impl Forgotten {
         Forgotten { finalize, rows: open.into_iter().map(|(_, row)| row).collect() }
     }
 
-    /// The rows that a call ends without having been given their requests, in the order of these.
+    /// The rows that end in a call without being passed to it, in the order of their requests.
     pub(super) fn until(&self, call: u32) -> &[u32] {
         if self.finalize == call { &self.rows } else { &[] }
     }
 }
 
-/// A message that could not be sent or received is none.
+/// Whether a message was not sent or received because the call failed.
 pub(super) fn failed(class: Class, details: &Details) -> bool {
     let is_message = matches!(
         class,
@@ -70,8 +72,8 @@ pub(super) fn failed(class: Class, details: &Details) -> bool {
     is_message && details.came_to_nothing()
 }
 
-/// The lengths of messages that were shorter than there was room for, by the rows of their receives, for every rank: OTF2
-/// tells what came, a trace what might have.
+/// The lengths of messages that were shorter than their buffers, by the rows of their receives, for
+/// every rank: OTF2 records the bytes received, a trace the size of the buffer.
 pub(super) fn lengths(trace: &Trace, operations: &[Operations<'_>]) -> Vec<HashMap<u32, u64>> {
     let mut lengths = vec![HashMap::new(); trace.ranks.len()];
     for message in Messages::of_operations(trace, operations).matched {

@@ -11,7 +11,7 @@ enum Step {
     Enter(&'static str),
     Leave(&'static str),
     Level(i64),
-    /// A send of so many bytes that takes so long.
+    /// A send of this many bytes that takes this long.
     Send(u64, u64),
 }
 
@@ -112,13 +112,13 @@ fn what_is_not_left_lasts_to_the_end_and_what_was_not_entered_counts_for_nothing
     let setup = region(&found, &named("setup"));
     assert_eq!(setup, RegionCounts { unopened: 1, ..RegionCounts::default() });
     let solve = region(&found, &named("solve"));
-    // The other thread has no such region open.
+    // The other thread has not entered this region.
     assert_eq!((solve.unclosed, solve.unopened), (2, 1));
     assert_eq!(solve.time, Time::from_ns(49));
     assert_eq!(solve.mpi, Time::from_ns(9));
 }
 
-/// A region that is not left ends where MPI_Finalize begins, also where it was entered before MPI_Init.
+/// A region that is not left ends where MPI_Finalize begins, even if it was entered before MPI_Init.
 #[test]
 fn the_run_ends_with_finalize() {
     let mut of_rank = rank(&vec![(0, 10, Enter("all"))]);
@@ -147,7 +147,7 @@ fn levels_last_to_the_next_and_zero_and_negative_ones_are_none() {
     let level = |level: &str| region(&found, &RegionName::Level(level.into()));
     assert_eq!((level("1").entries, level("1").time, level("1").sent), (2, Time::from_ns(27), 2));
     assert_eq!((level("2").entries, level("2").time, level("2").sent), (1, Time::from_ns(4), 4));
-    // Nobody has to end a level.
+    // A level needs no end.
     assert_eq!(level("2").unclosed, 0);
     assert_eq!(found.regions[0].name.to_string(), "pcontrol 1");
 }
@@ -185,7 +185,7 @@ fn a_call_of_all_bytes_does_not_spoil_the_next_region() {
     assert_eq!(region(&found, &named("b")).sent, 3);
 }
 
-/// The peers decide what moves; calls are counted all the same.
+/// Peers decide whether data moves; calls are counted in any case.
 #[test]
 fn nothing_moves_to_nobody() {
     let mut of_rank = RankTrace::default();
@@ -218,7 +218,7 @@ fn nothing_moves_to_nobody() {
     assert_eq!(found.matrix.iter().map(|pair| (pair.messages, pair.bytes)).collect::<Vec<_>>(), [(1, 10)]);
 }
 
-/// How the depth of a region changes at a step: by how much for a name; a level is 1 or 0, whatever was before.
+/// The depth of a region after each step: names count up and down; a level is 1 or 0, whatever was before.
 fn depths(steps: &[&(u16, u64, Step)], name: &RegionName) -> Vec<i64> {
     let mut depths = Vec::new();
     for upto in 1..=steps.len() {
@@ -249,7 +249,7 @@ fn change(steps: &[&(u16, u64, Step)], name: &str) -> i64 {
     steps.iter().map(|(_, _, step)| of_step(step)).sum()
 }
 
-/// What one thread does in a region, from the depth after every single step.
+/// What one thread does in a region, computed from the depth after every single step.
 fn brute_force(steps: &Steps, thread: u16, name: &RegionName) -> RegionCounts {
     let times: Vec<u64> =
         (1..=steps.len()).map(|upto| steps[..upto].iter().map(|(_, pause, _)| pause).sum()).collect();
@@ -308,7 +308,7 @@ fn steps() -> impl Strategy<Value = Steps> {
 }
 
 proptest! {
-    /// Whatever is entered and left in whatever order, on whatever thread.
+    /// Regions may be entered and left in any order, on any thread.
     #[test]
     fn sums_agree_with_brute_force(ranks in prop::collection::vec(steps(), 0..4)) {
         let found = profile(&ranks);

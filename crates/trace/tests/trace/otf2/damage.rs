@@ -1,4 +1,4 @@
-//! Damaged archives: named with file and byte, never a panic.
+//! Damaged archives: errors name the file and the byte, and nothing panics.
 
 use super::small;
 use std::fs;
@@ -34,7 +34,7 @@ impl Copy {
     }
 }
 
-/// The byte that an error names; it is in the file that the error names, or just behind its end.
+/// The byte that an error names, which must be in the file it names or just behind its end.
 fn offset(error: &Otf2Error) -> Option<u64> {
     let Otf2Error::Malformed { path, offset, .. } = error else { return None };
     let length = fs::metadata(path).unwrap().len();
@@ -48,7 +48,7 @@ fn truncations_are_found() {
     for file in &copy.files {
         let path = copy.path(file);
         let whole = fs::read(&path).unwrap();
-        // The mark of the end, and in the anchor the trace's own number and what is behind it, are not needed.
+        // The end mark is not needed; nor is, in the anchor, the archive's identifier and everything after it.
         let needed = whole.len() - if file.ends_with("small.otf2") { 19 } else { 1 };
         for length in (0..needed).step_by(3).chain(needed.saturating_sub(12)..needed) {
             fs::write(&path, &whole[..length]).unwrap();

@@ -1,4 +1,4 @@
-//! Random traces that an archive can hold, from a row of numbers.
+//! Random traces that an archive can hold, generated from a list of numbers.
 
 use straggler_model::{Rank, Time};
 use straggler_trace::call::{CommId, NO_COMM, special};
@@ -7,7 +7,7 @@ use straggler_trace::{
     RequestId, Start, Trace, WORLD,
 };
 
-/// Numbers that decide.
+/// Numbers that make the decisions.
 pub struct Dice<'a> {
     numbers: &'a [u32],
     at: usize,
@@ -21,7 +21,7 @@ impl<'a> Dice<'a> {
     pub fn below(&mut self, end: usize) -> usize {
         self.at += 1;
         let number = self.numbers.get(self.at % self.numbers.len().max(1)).copied().unwrap_or_default();
-        // The row is used again and again, a little different each time.
+        // The list is used repeatedly, with a small change each time.
         let number = u64::from(number) ^ (self.at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         (number % end.max(1) as u64) as usize
     }
@@ -35,7 +35,7 @@ impl<'a> Dice<'a> {
     }
 }
 
-/// Nobody waits for a rank's own prepared requests here: OTF2 does not say which of them is begun.
+/// Prepared requests are never waited for here, since OTF2 does not say which of them is started.
 pub fn trace(numbers: &[u32], ranks: u32, steps: usize) -> Trace {
     let mut dice = Dice::new(numbers);
     let communicators = communicators(&mut dice, ranks);
@@ -84,7 +84,7 @@ struct Making<'a> {
     rank: Rank,
     comms: &'a [Communicator],
     out: RankTrace,
-    /// Requests that nothing has ended, with the calls that made them.
+    /// Requests not yet completed, with the calls that made them.
     open: Vec<(RequestId, usize)>,
 }
 
@@ -129,7 +129,7 @@ impl Making<'_> {
             Class::Wait(_) | Class::Test(_) => self.wait(dice, function, call, false),
             Class::NewComm { collective } => {
                 let new_comm = self.comm(dice);
-                // What a communicator was made from, its definition says too.
+                // The definition of a communicator also names its parent.
                 let parent = self.comms.get(new_comm.index()).and_then(|comm| comm.parent);
                 let passes = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
                 let comm = match parent {
@@ -170,7 +170,7 @@ impl Making<'_> {
 
     fn partner(&self, dice: &mut Dice<'_>, call: Call) -> Call {
         let tag = dice.one_of(&[0, 1, 255, 256, 32_767, i32::MAX]);
-        // Nobody who is there: no message has a partner, so all keep the sizes that are made up here.
+        // The peer does not exist: no message has a partner, so all keep their random sizes.
         Call { comm: self.comm(dice), peer: 6 + dice.below(300) as i32, tag, ..call }
     }
 
@@ -181,7 +181,7 @@ impl Making<'_> {
         let here = &self.comms[comm.index()];
         let size = here.members.len().max(here.remote.len());
         let (sent, received) = match operation {
-            // Score-P counts nothing of the only process, and between two groups there is no scan.
+            // Score-P counts nothing for a single process, and there is no scan on intercommunicators.
             Some(Collective::Exscan) if size == 1 => (0, 0),
             Some(Collective::Scan | Collective::Exscan) if !here.remote.is_empty() => (0, 0),
             Some(Collective::Scan | Collective::Exscan) => (sent, sent),
@@ -240,7 +240,8 @@ impl Making<'_> {
         self.out.push_with(call, details);
     }
 
-    /// Of a receive or a collective that was cancelled, nothing is known.
+    /// Whether a request can be cancelled: sends and receives can. A receive is blanked, since an
+    /// archive says nothing about a cancelled one.
     fn forget(&mut self, maker: usize) -> bool {
         let call = &mut self.out.calls[maker];
         if matches!(call.function.class(), Class::Send(..)) {

@@ -33,7 +33,7 @@ fn read() -> Trace {
     otf2::read(&small()).unwrap()
 }
 
-/// The calls of a rank with their details, without where those are kept and when messages were sent.
+/// The calls of a rank with their details, without the details' index and the moments of messages.
 pub fn calls(trace: &Trace, rank: usize) -> Vec<(Call, Option<Details>)> {
     let rank = &trace.ranks[rank];
     let plain = |call: &Call| {
@@ -80,10 +80,10 @@ fn rank_0_sends_waits_and_takes_part() {
             None,
         ),
         (call(Function::Waitall, 1600, 1700), requests(&[0, 1], true)),
-        // 24 bytes among three: 8 each. 64 among two: 32 from the root.
+        // 24 bytes among three: 8 each. 64 bytes among two: 32 from the root.
         (with(call(Function::Allreduce, 1800, 1900), 0, NONE, NONE, 8, 8), None),
         (with(call(Function::Bcast, 2000, 2100), 1, 1, NONE, 32, 32), None),
-        // It has no record of its own: the definition says what it was made from.
+        // It has no record of its own; the definition names its parent.
         (Call { comm: CommId(0), ..call(Function::Comm_split, 2200, 2300) }, new_comm),
         (with(call(Function::Barrier, 2400, 2450), 3, NONE, NONE, 0, 0), None),
         (with(call(Function::Send, 2460, 2470), 2, 1, 3, 16, 0), None),
@@ -164,7 +164,7 @@ fn communicators_hosts_and_what_is_known_of_the_run() {
         ("MPI_COMM_WORLD", vec![0, 1, 2], vec![], None),
         ("pair", vec![2, 0], vec![], Some(WORLD)),
         ("between", vec![0], vec![1, 2], Some(WORLD)),
-        // Everybody has a "self" of its own; rank 1 has none, as it did nothing with it.
+        // Every rank has its own "self"; rank 1 has none, since it did not use it.
         ("self", vec![0], vec![], None),
         ("self", vec![2], vec![], None),
     ];
@@ -198,7 +198,7 @@ fn regions_of_the_program_are_marks_when_asked_for() {
     );
 }
 
-/// TAU writes no requests: receives end in the order of their beginning, and the wait takes the send as well.
+/// TAU writes no requests: receives end in the order in which they began, and the wait also completes the send.
 #[test]
 fn requests_of_tau_are_matched_by_their_order() {
     let anchor = small().with_file_name("../tau/tau.otf2");

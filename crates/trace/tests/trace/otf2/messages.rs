@@ -1,5 +1,5 @@
-//! Every message and every collective of a trace is in its archive, on both sides: as we read it, and as otf2-print
-//! does.
+//! Checks that every message and every collective of a trace is in its archive, on both sides, both
+//! as we read it and as otf2-print does.
 
 use super::printed::lines;
 use super::round_trip::{plain, there_and_back};
@@ -57,7 +57,8 @@ proptest! {
     }
 }
 
-/// What is not seen in messages: lists without repetition, nothing that MPI_Finalize waits for, and a name for nobody.
+/// Checks what messages do not show: lists without repetition, no request left to MPI_Finalize, and
+/// a name for MPI_PROC_NULL.
 fn assert_plain(rank: &RankTrace) {
     for call in &rank.calls {
         let details = rank.details(call).cloned().unwrap_or_default();
@@ -71,7 +72,7 @@ fn assert_plain(rank: &RankTrace) {
     }
 }
 
-/// What is behind a name in a line of otf2-print: a number, or one in angle brackets behind a text.
+/// The value after a name in a line of otf2-print: a number, or one in angle brackets after a text.
 fn value(line: &str, name: &str) -> u64 {
     let rest = line.split_once(&format!("{name}: ")).unwrap_or_else(|| panic!("{name} in {line}")).1;
     let field = rest.split(", ").next().unwrap();
@@ -79,7 +80,7 @@ fn value(line: &str, name: &str) -> u64 {
     number.parse().unwrap_or_else(|_| panic!("{field} in {line}"))
 }
 
-/// The message of a line, of which we know who wrote it.
+/// The message in a line of otf2-print.
 fn printed_message(line: &str, sends: bool) -> Key {
     let own: Rank = line.split_whitespace().nth(1).unwrap().parse().unwrap();
     let other = value(line, if sends { "Receiver" } else { "Sender" }) as Rank;
@@ -92,7 +93,7 @@ const MAKES: [&str; 3] = ["MPI_ISEND", "MPI_IRECV_REQUEST", "NON_BLOCKING_COLLEC
 const ENDS: [&str; 4] =
     ["MPI_ISEND_COMPLETE", "MPI_IRECV", "MPI_REQUEST_CANCELLED", "NON_BLOCKING_COLLECTIVE_COMPLETE"];
 
-/// Each request has a number of its own on its location; receives and collectives end, sends may have been given up.
+/// Each request has its own number on its location; receives and collectives end, sends may have been freed.
 fn assert_requests_end_once(made: &[&String], ended: &[&String]) {
     let number = |line: &&String| {
         let location: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -162,7 +163,7 @@ fn a_receive_of_a_probed_message_says_who_sent_it() {
     assert_eq!(self::matched(&read), BTreeMap::from([((0, 1, WORLD, 7, 100), 1)]));
 }
 
-/// Processes that were started by this run, or met by it, have no place in it.
+/// Processes that this run started or connected to are not ranks of it.
 #[test]
 fn processes_of_another_world_stay_in_their_communicators() {
     let mut trace = plain([]);
@@ -177,7 +178,7 @@ fn processes_of_another_world_stay_in_their_communicators() {
     assert_eq!(read.ranks[0].calls[0], trace.ranks[0].calls[0]);
 }
 
-/// As traces have it that were read by older versions: one communicator for each side.
+/// As in traces that older versions read: one communicator for each side.
 #[test]
 fn two_sides_of_a_communicator_become_one() {
     let mut trace = Trace { communicators: vec![Communicator::world(3)], ..Trace::default() };
@@ -193,7 +194,7 @@ fn two_sides_of_a_communicator_become_one() {
     assert_eq!(matched(&read), BTreeMap::from([((1, 2, CommId(1), 0, 8), 1)]));
 }
 
-/// Cancelled, forgotten and given up: nothing of it becomes a fault when it is read again.
+/// Cancelled, forgotten and freed requests do not become errors when read back.
 #[test]
 fn what_was_right_is_right_when_it_is_read_again() {
     let numbers: Vec<u32> = (0..97u32).map(|number| number.wrapping_mul(2_654_435_761)).collect();
@@ -201,7 +202,7 @@ fn what_was_right_is_right_when_it_is_read_again() {
     let errors = |trace: &Trace| {
         let findings = check(trace, &BTreeSet::new()).into_iter();
         let is_error = |finding: &Finding| {
-            // A probe that took its message before other receives did is not in the archive.
+            // The archive does not show that a probe took its message before other receives did.
             finding.severity == Severity::Error && !finding.what.contains("has room for")
         };
         counted(findings.filter(is_error).map(|finding| (finding.rank, finding.what)))

@@ -1,5 +1,5 @@
-//! What otf2-print of libotf2 says of our archives, and of its own. Where it is not installed, these tests say so and
-//! check nothing.
+//! What libotf2's otf2-print says about our archives and about its own. If it is not installed,
+//! these tests say so and check nothing.
 
 use super::round_trip::{plain, send};
 use super::{dice, small};
@@ -11,7 +11,7 @@ use straggler_trace::{
     Call, Class, CommId, Communicator, Details, Function, HowMany, Rare, Start, Trace, otf2,
 };
 
-/// The lines of all events, or nothing where there is no otf2-print.
+/// The lines of all events; `None` without otf2-print.
 pub fn lines(anchor: &Path) -> Option<Vec<String>> {
     let output = match Command::new("otf2-print").arg("--show-all").arg(anchor).output() {
         Ok(output) => output,
@@ -26,7 +26,7 @@ pub fn lines(anchor: &Path) -> Option<Vec<String>> {
     Some(events.lines().map(str::to_owned).collect())
 }
 
-/// Events as (kind, location, ticks), or nothing where there is no otf2-print.
+/// Events as (kind, location, ticks); `None` without otf2-print.
 fn printed(anchor: &Path) -> Option<Vec<(String, u64, u64)>> {
     let event = |line: &str| {
         let mut words = line.split_whitespace();
@@ -42,7 +42,7 @@ fn write(trace: &Trace) -> Option<Vec<(String, u64, u64)>> {
     printed(&directory.path().join("run.otf2"))
 }
 
-/// How many records of each kind a trace must have, counted without looking at the writer.
+/// How many records of each kind a trace must have, counted independently of the writer.
 fn expected(trace: &Trace) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     let mut count = |kind, number| *counts.entry(kind).or_default() += number;
@@ -91,7 +91,7 @@ fn our_archives_are_printed_without_a_word_of_complaint() {
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         events.iter().for_each(|(kind, ..)| *found.entry(kind).or_default() += 1);
         for (kind, expected) in expected(&trace) {
-            // Waits for some test the others, too.
+            // Waits for some requests also record a test of the others.
             let at_least = kind == "MPI_REQUEST_TEST";
             let found = found.get(kind).copied().unwrap_or_default();
             assert!(found == expected || at_least && found > expected, "{kind}: {found}, not {expected}");
@@ -118,14 +118,14 @@ fn files_of_several_chunks_are_printed() {
     assert_eq!(enters, expected);
 }
 
-/// libotf2 corrects clocks and maps numbers on its own.
+/// libotf2 corrects clocks and maps numbers itself.
 #[test]
 fn times_are_those_that_libotf2_sees() {
     let Some(events) = printed(&small()) else { return };
     let trace = otf2::read(&small()).unwrap();
     for (rank, location, thread) in [(0, 0, 0), (1, 1, 0), (2, 2, 0), (2, 3, 1)] {
         let is_edge = |kind: &str| kind.ends_with("ENTER") || kind.ends_with("LEAVE");
-        // Rank 0 enters "solve" at 1150 and leaves it at 2480: no call.
+        // Rank 0 enters "solve" at 1150 and leaves it at 2480, which is not a call.
         let is_user = |ticks: u64| rank == 0 && matches!(ticks, 1150 | 2480);
         let seen: Vec<u64> = events
             .iter()
@@ -140,7 +140,8 @@ fn times_are_those_that_libotf2_sees() {
     }
 }
 
-/// Readers of version 2 do not know an operation that makes a communicator, and would wait where not all members call.
+/// Readers of version 2 do not know an operation that creates a communicator, and would wait if not
+/// all members call it.
 #[test]
 fn communicators_are_made_by_an_allreduce_of_all_their_members() {
     let mut trace = plain([]);

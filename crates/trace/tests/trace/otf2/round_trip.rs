@@ -1,4 +1,4 @@
-//! Traces written and read again.
+//! Traces written and read back.
 
 use super::dice;
 use super::fixture::calls;
@@ -45,7 +45,7 @@ proptest! {
     }
 }
 
-/// Calls of one rank, a nanosecond each and one after the other.
+/// Calls of one rank, one nanosecond each, one after the other.
 pub fn plain(functions: impl IntoIterator<Item = Call>) -> Trace {
     let mut rank = RankTrace::default();
     for (number, call) in functions.into_iter().enumerate() {
@@ -99,7 +99,8 @@ fn regions_of_the_program_come_back() {
     assert_eq!(read(false).calls(), 0);
 }
 
-/// OTF2 has no prepared requests: what MPI_Start begins comes back as the nonblocking call it is like.
+/// OTF2 has no prepared requests: an operation that MPI_Start starts is read back as the
+/// corresponding nonblocking call.
 #[test]
 fn prepared_operations_come_back_as_nonblocking_ones() {
     let mut trace = plain([]);
@@ -171,7 +172,7 @@ fn what_otf2_cannot_hold_is_named() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
-/// The tracer counts polls by kind: an MPI_Iprobe may span an MPI_Test that was asked in between, once.
+/// The tracer counts polls by kind: one MPI_Iprobe record may span an MPI_Test that was called once in between.
 #[test]
 fn polls_that_were_counted_side_by_side_follow_one_another() {
     let mut trace = plain([]);

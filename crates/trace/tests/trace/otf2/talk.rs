@@ -1,4 +1,4 @@
-//! Random traces in which messages and collectives have partners, and what they should be.
+//! Random traces in which messages and collectives have partners, and what they should contain.
 
 use super::dice::Dice;
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ pub type Key = (Rank, Rank, CommId, i32, u64);
 pub struct Talk {
     pub trace: Trace,
     pub messages: BTreeMap<Key, usize>,
-    /// Sent, but not received.
+    /// Messages that are sent but not received.
     pub lost: usize,
     pub collectives: BTreeMap<CommId, usize>,
     speakers: Vec<Speaker>,
 }
 
-/// What a rank has still to do.
+/// What a rank still has to do.
 #[derive(Default)]
 struct Speaker {
     clock: u64,
@@ -30,11 +30,11 @@ struct Speaker {
     kept: u32,
     /// Requests that are waited for at the end, with whom they matched.
     open: Vec<(RequestId, Option<Matched>)>,
-    /// Messages that are received at the end: their number and the room.
+    /// Messages that are received at the end: their number and the size of the buffer.
     later: Vec<(u32, u64)>,
 }
 
-/// A message in the making.
+/// A message under construction.
 #[derive(Clone, Copy)]
 struct Line {
     comm: CommId,
@@ -48,14 +48,14 @@ struct Line {
     room: u64,
 }
 
-/// For two ranks or more.
+/// Needs at least two ranks.
 pub fn talk(numbers: &[u32], ranks: u32, steps: usize) -> Talk {
     let mut dice = Dice::new(numbers);
     let mut talk = Talk::default();
     let halves = ((0..ranks / 2).collect::<Vec<_>>(), (ranks / 2..ranks).rev().collect::<Vec<_>>());
     let odd = Communicator { members: (0..ranks).rev().step_by(2).collect(), ..Communicator::default() };
     let between = Communicator { members: halves.0, remote: halves.1, ..Communicator::default() };
-    // Of the same groups, seen from the other side: another communicator all the same.
+    // The same groups seen from the other side are another communicator.
     let turned = Communicator {
         members: between.remote.clone(),
         remote: between.members.clone(),
@@ -85,7 +85,7 @@ pub fn talk(numbers: &[u32], ranks: u32, steps: usize) -> Talk {
 }
 
 impl Talk {
-    /// One request at least: archives without any are read as those of TAU, which has none.
+    /// At least one request: an archive without any would be read as one of TAU, which records none.
     fn greet(&mut self) {
         let line =
             Line { comm: CommId(0), from: 0, to: 1, source: 0, destination: 1, tag: 2, bytes: 5, room: 5 };
@@ -166,7 +166,7 @@ impl Talk {
         }
     }
 
-    /// A receive as it is asked for, and whom it matched if that is a wildcard.
+    /// A receive as requested, and whom it matched if it is a wildcard.
     fn incoming(dice: &mut Dice<'_>, line: Line, function: Function) -> (Call, Option<Matched>) {
         let exact = Matched { peer: line.source, tag: line.tag };
         let peer = if dice.below(3) == 0 { special::ANY } else { exact.peer };
@@ -188,7 +188,7 @@ impl Talk {
             }
             2 => self.probed(dice, line),
             3 => {
-                // Given up, or forgotten until the end.
+                // Freed, or forgotten until the end.
                 let request = self.request(rank);
                 let call = Call { received: line.room, ..Self::outgoing(line, Function::Irecv) };
                 self.push(rank, Call { peer: line.source, sent: 0, request, ..call }, Details::default());
@@ -236,7 +236,7 @@ impl Talk {
         }
     }
 
-    /// Prepared, begun together with one of nobody, and waited for.
+    /// Prepares an operation, starts it together with one whose peer is MPI_PROC_NULL, and completes both.
     fn prepared(&mut self, dice: &mut Dice<'_>, rank: Rank, call: Call) {
         let (first, second) = (self.request(rank), self.request(rank));
         let nobody = Call { peer: special::NOBODY, ..call };
@@ -252,7 +252,7 @@ impl Talk {
     fn complete(&mut self, dice: &mut Dice<'_>, rank: Rank, request: RequestId, matched: Option<Matched>) {
         let completed = Completed { request, matched, cancelled: false };
         let wildcard: Vec<Completed> = matched.iter().map(|_| completed).collect();
-        // Somebody else in the list, who goes on.
+        // Another request in the list, which stays active.
         let mut others: Vec<RequestId> =
             self.speakers[rank as usize].open.iter().map(|open| open.0).take(2).collect();
         others.push(request);
@@ -260,7 +260,7 @@ impl Talk {
             0 => {
                 let found = Details { completed: wildcard.into(), found: true, ..given(&[request]) };
                 self.push(rank, plain(Function::Wait), found);
-                // It is over by then: nothing happens any more.
+                // It is complete by then, so nothing more happens.
                 self.push(rank, plain(Function::Wait), Details { found: true, ..given(&[request]) });
             }
             1 => {
@@ -293,7 +293,7 @@ impl Talk {
             ..self.line(dice)
         };
         let back = Line { comm: line.comm, ..back };
-        // With itself a rank needs only one.
+        // A rank needs only one call to exchange with itself.
         let ways = if line.from == line.to { vec![(line, line)] } else { vec![(line, back), (back, line)] };
         for (out, into) in ways {
             let receive = Some(Matched { peer: into.source, tag: into.tag });
@@ -332,7 +332,7 @@ impl Talk {
         self.complete(dice, line.to, request, None);
     }
 
-    /// Sent to somebody who does not receive it, or not sent at all.
+    /// A send that is never received, or that fails.
     fn lose(&mut self, dice: &mut Dice<'_>) {
         let line = Line { tag: 9, ..self.line(dice) };
         let error = (dice.below(2) == 0).then_some(13);
@@ -375,7 +375,7 @@ impl Talk {
     fn end(&mut self, rank: Rank) {
         let Speaker { open, later, .. } = std::mem::take(&mut self.speakers[rank as usize]);
         self.speakers[rank as usize].clock = self.trace.ranks[rank as usize].calls.len() as u64 * 100;
-        // The last that was kept is the first to be received.
+        // The message kept last is received first.
         for (message, received) in later.into_iter().rev() {
             let details = Details::from(Rare { message: Some(message), ..Rare::default() });
             self.push(rank, Call { received, ..plain(Function::Mrecv) }, details);

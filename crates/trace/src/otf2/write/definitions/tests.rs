@@ -1,4 +1,4 @@
-//! The definitions as readers of Score-P's archives look for them.
+//! The definitions that readers of Score-P's archives look for.
 
 use super::*;
 use crate::otf2::bytes::{Record, Records};
