@@ -266,7 +266,7 @@ impl Builder {
         self.part(if computation.is_any() { Part::Compute(computation) } else { Part::Nothing })
     }
 
-    /// Appends a phase.
+    /// Appends a phase, unless its part does nothing.
     pub fn then(&mut self, part: u32) {
         let nothing = matches!(self.parts.get(part as usize), None | Some(Part::Nothing));
         if self.order.len() >= Self::MOST_PHASES {
