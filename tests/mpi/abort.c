@@ -1,4 +1,4 @@
-/* The last rank aborts after some work: the launcher's exit code must stay what it is. */
+/* The last rank aborts after some work: the tracer must not change the launcher's exit code. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* alltoall_fft [STEPS [MICROSECONDS [BLOCK]]]: the communication of a Fourier transform in three dimensions cut into pencils:
- * transposes among the ranks of a row and of a column of a grid, computation of MICROSECONDS between them, forth and back. */
+/* alltoall_fft [STEPS [MICROSECONDS [BLOCK]]]: the communication of a 3D Fourier transform with pencil decomposition:
+ * transposes within the rows and columns of a grid of ranks, MICROSECONDS of computation between them, forward and back. */
 #include "busy.h"
 #include "check.h"
 

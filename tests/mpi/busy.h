@@ -1,4 +1,4 @@
-/* Work that takes a known time: a rank computes for so many microseconds of its own clock. */
+/* Work that takes a known time: computes for some microseconds by the rank's own clock. */
 #ifndef BUSY_H
 #define BUSY_H
 
@@ -20,7 +20,7 @@ static inline void compute_for(double microseconds) {
     busy_result = x;
 }
 
-/* The same without a core: many ranks can do it at once. */
+/* The same without using a core, so that many ranks can do it at once. */
 static inline void sleep_for(double time) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);

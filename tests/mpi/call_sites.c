@@ -1,5 +1,5 @@
-/* Calls from places that the program names itself: AT(...) notes the line, the function around it and the call. Each rank
- * writes "FUNCTION CALLER LINE COUNT" for each place to the file sites.RANK in CHECK_DIR, for sites.py. */
+/* Calls from known places: AT(...) records the call, its line and the function around it. Each rank writes
+ * "FUNCTION CALLER LINE COUNT" for each place to the file sites.RANK in CHECK_DIR, for sites.py. */
 #include "check.h"
 
 static struct {
@@ -18,7 +18,7 @@ static void note(const char *call, const char *caller, int line) {
 
 static const MPI_Comm world = MPI_COMM_WORLD;
 
-/* A wrapper: the place is the one in here. */
+/* A wrapper: the call site is the line in here. */
 static __attribute__((noinline)) int sum(int number) {
     int all = 0, code = AT(MPI_Allreduce(&number, &all, 1, MPI_INT, MPI_SUM, world));
     return code == MPI_SUCCESS ? all : -1;
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     int out = exchange(3), in = 0;
     say("sum %d", sum(out) + sum(1));
-    /* The same function from two places, with words on the stack. */
+    /* The same function from two places, with data on the stack. */
     AT(MPI_Sendrecv(&out, 1, MPI_INT, rank, 2, &in, 1, MPI_INT, rank, 2, world, MPI_STATUS_IGNORE));
     AT(MPI_Sendrecv(&out, 1, MPI_INT, rank, 3, &in, 1, MPI_INT, rank, 3, world, MPI_STATUS_IGNORE));
     AT(MPI_Barrier(world));

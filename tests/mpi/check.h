@@ -1,12 +1,12 @@
-/* What every program in this folder shares.
+/* Functions shared by all programs in this folder.
  *
- * A program says on standard output what it received: a line for each thing, with its rank in front. The same run with
- * and without a tracer must say the same, line for line. All lines of a rank are written at once, at the end, and where
- * CHECK_DIR is set also to the file said.RANK there: Open MPI's launcher mixes the lines of several ranks.
+ * A program prints what it received on standard output, one item per line, prefixed with its rank. The output must be the
+ * same with and without the tracer, line by line. A rank writes all its lines at once, at the end, and if CHECK_DIR is set
+ * also to the file said.RANK there, because Open MPI's launcher interleaves the lines of ranks.
  *
- * CALL(MPI_Send(...)) counts the call under its name before it makes it. In the end a rank writes what it counted to the
- * file calls.RANK in CHECK_DIR, one "NAME COUNT" a line, for compare.py to hold against a trace.
- * Calls of a loop that waits are counted as they happen, so that the counts are exact however long the loop runs.
+ * CALL(MPI_Send(...)) counts the call under its name, then makes it. At the end, a rank writes its counts to the file
+ * calls.RANK in CHECK_DIR, one "NAME COUNT" per line, which compare.py compares with a trace.
+ * Calls in waiting loops are counted as they happen, so the counts are exact however long the loop runs.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -60,7 +60,7 @@ static inline void say(const char *format, ...) {
     fputc('\n', lines);
 }
 
-/* FNV-1a; 64 bits. */
+/* 64-bit FNV-1a. */
 static inline uint64_t checksum(const void *data, size_t bytes) {
     const unsigned char *at = (const unsigned char *)data;
     uint64_t hash = 0xcbf29ce484222325u;
@@ -72,7 +72,7 @@ static inline void say_data(const char *what, const void *data, size_t bytes) {
     say("%s %016llx", what, (unsigned long long)checksum(data, bytes));
 }
 
-/* Numbers that differ with the seed and the place. */
+/* Numbers that depend on the seed and the position. */
 static inline void fill(int *numbers, int count, int seed) {
     for (int i = 0; i < count; i++) numbers[i] = (int)((unsigned)(seed + 1) * 2654435761u + (unsigned)i * 40503u);
 }
@@ -86,7 +86,7 @@ static inline void say_status(const char *what, MPI_Status *status, MPI_Datatype
         say("%s from %d, tag %d, %d", what, status->MPI_SOURCE, status->MPI_TAG, count);
 }
 
-/* What a wait says that had nothing to wait for. */
+/* Prints the empty status of a wait that had nothing to wait for. */
 static inline void say_empty(const char *what, MPI_Status *status) {
     int count;
     MPI_Get_count(status, MPI_INT, &count);
@@ -105,7 +105,7 @@ static inline void say_error(const char *what, int code) {
     say("%s another error", what);
 }
 
-/* A file NAME.RANK in CHECK_DIR, or nothing. */
+/* Opens the file NAME.RANK in CHECK_DIR; NULL if CHECK_DIR is not set. */
 static inline FILE *check_file(const char *name) {
     const char *folder = getenv("CHECK_DIR");
     char path[4096];

@@ -1,5 +1,5 @@
-/* What check.h offers, for the programs in Fortran. Text comes with its length behind the other arguments. The build puts
- * `call counted('MPI_X')` in front of every `call MPI_X(...)` of a program (scripts/test-mpi). */
+/* The functions of check.h for Fortran programs. Fortran passes the length of a text after all other arguments. The build
+ * inserts `call counted('MPI_X')` before every `call MPI_X(...)` of a program (scripts/test-mpi). */
 #include "check.h"
 #include <ctype.h>
 #include <strings.h>
@@ -12,7 +12,7 @@ static const char *ended(const char *text, size_t length) {
     return copy;
 }
 
-/* As C spells it: MPI_Comm_split, whatever the program writes. */
+/* The name as C spells it, such as MPI_Comm_split, in whatever case the program writes it. */
 void counted_(const char *name, size_t length) {
     char copy[LONGEST_NAME];
     if (length >= sizeof copy) abort();

@@ -1,5 +1,5 @@
-/* Ranks that run other programs, which are none of MPI: a shell, a pipe, a fork that runs on. Nothing of the tracer may
- * show in what they say, and a child that ends may not end its parent's trace. */
+/* Ranks that run non-MPI programs: a shell, a pipe, a fork that keeps running. The tracer must not show in their output,
+ * and a child that exits must not end its parent's trace. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@ static void read_from(const char *command) {
     say("%s: %s, %d", command, line, pipe ? WEXITSTATUS(pclose(pipe)) : -1);
 }
 
-/* exit() runs what was registered to be run at the end, in the child as well. */
+/* exit() runs the exit handlers in the child as well. */
 static int forked(void) {
     int status;
     pid_t process = fork();

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 NOISE = "poisson:rate=10kHz,duration=exponential(mean=20us)"
 
-# Graphs, implicit collectives, the redundant butterfly's collectives, applications, traces; noise, rendezvous, drawn latencies.
+# Graphs, implicit collectives, those of the redundant butterfly, applications, traces; noise, rendezvous, random latencies.
 RUNS = {
     "collective": "--collective allreduce --processes 3000 --size 8 --network chic",
     "noise": f"--collective barrier --processes 1000 --cycles 5 --compute 50us --network chic --noise {NOISE} --compare-quiet",
@@ -170,7 +170,7 @@ def checkpoints(job):
         if victims:
             os.kill(victims[-1], signal.SIGKILL)
         code = launched.wait(timeout=60)
-    # A machine that is so fast that nothing could be killed shows nothing here.
+    # Fails if the job finished before a rank could be killed.
     if not job.check("killed", victims and code != 0 and (state / "checkpoint.json").exists(), f"{victims} {code}"):
         return
     again = job.run(2, "simulate", *line.split(), *keep)
@@ -197,12 +197,12 @@ def mistakes(job):
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
         job.check(name, done.stderr.count("error:") == 1, f"said several times: {done.stderr}")
         job.check(name, "simulated in" not in done.stderr, f"it ran: {done.stderr}")
-    # Ranks with other options.
+    # Ranks started with different options.
     one = [job.tool, "simulate", *barrier, "--seed"]
     mixed = [*job.launcher, "-n", "1", *one, "1", ":", "-n", "1", *one, "2"]
     done = subprocess.run(mixed, capture_output=True, text=True, timeout=60, check=False)
     job.check("other options", done.returncode == 2 and "different options" in done.stderr, f"{done.returncode}: {done.stderr}")
-    # Each rank reads another file of the same name.
+    # Each rank reads a different file of the same name.
     for rank, folder in enumerate(("a", "b")):
         (job.folder / folder).mkdir()
         (job.folder / folder / "net.toml").write_text((FIXTURES / "networks/shared-memory.toml").read_text() + "\n" * rank)

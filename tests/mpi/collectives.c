@@ -1,5 +1,5 @@
-/* All blocking collectives: every root, in place, blocks of different sizes with empty ones among them, derived types, an
- * operation of the program's own that does not commute. */
+/* All blocking collectives: every root, in place, blocks of different sizes including empty ones, derived types, and a
+ * user-defined operation that does not commute. */
 #include "check.h"
 
 enum { BLOCK = 50 };
@@ -77,7 +77,7 @@ static void unrooted(void) {
     say_data("allgatherv", all, room);
 }
 
-/* From i to j go (i + j) % 3 numbers: some pairs exchange nothing. */
+/* Rank i sends (i + j) % 3 numbers to rank j: some pairs exchange nothing. */
 static void between_pairs(void) {
     int *sent = malloc(4 * (size_t)ranks * sizeof *sent);
     int *sent_at = sent + ranks, *received = sent + 2 * ranks, *received_at = sent + 3 * ranks;

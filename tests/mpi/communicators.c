@@ -1,7 +1,7 @@
-/* Every way to make a communicator, and traffic on each that only the right ranks can answer. */
+/* Every way to create a communicator, and traffic on each that only its members can answer. */
 #include "check.h"
 
-/* Everybody's world rank, gathered, and a message around the ring. */
+/* Gathers all world ranks, and sends a message around the ring. */
 static void use(const char *what, MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) {
         say("%s: not in it", what);
@@ -134,7 +134,7 @@ static void rows_and_columns(void) {
     CALL(MPI_Comm_free(&grid));
 }
 
-/* Handles are used again after a communicator is freed: its name alone says nothing. */
+/* Handles are reused after a communicator is freed, so a handle does not identify a communicator. */
 static void again_and_again(void) {
     for (int i = 0; i < 8; i++) {
         MPI_Comm part;

@@ -1,5 +1,5 @@
-/* Every way to complete requests, or to ask in vain: one, all, any, some; lists with null and inactive requests and empty
- * ones; statuses wanted and not; requests given up and receives cancelled. */
+/* Every way to complete requests, or to test them without success: one, all, any, some; empty lists, and lists with null
+ * and inactive requests; with and without statuses; freed requests and cancelled receives. */
 #include "check.h"
 
 enum { MESSAGES = 6 };
@@ -9,7 +9,7 @@ static int left, right;
 static MPI_Request requests[2 * MESSAGES];
 static MPI_Status statuses[2 * MESSAGES];
 
-/* Receives in the first half of the list, sends in the second; one receive of each three is from nobody. */
+/* Receives in the first half of the list, sends in the second; every third receive is from MPI_PROC_NULL. */
 static void begin_exchange(int round) {
     memset(in, 0, sizeof in);
     for (int i = 0; i < MESSAGES; i++) {
@@ -97,7 +97,7 @@ static void some_of_them(void) {
     say_exchange("testsome");
 }
 
-/* A rank tests in vain, for as long as its neighbour waits for a message from it. */
+/* A rank tests without success while its neighbour waits for a message from it. */
 static void in_vain(void) {
     MPI_Request request[2];
     int flag, index, count, indices[2], sum = 0;
@@ -176,7 +176,7 @@ static void given_up_and_cancelled(void) {
     CALL(MPI_Irecv(&in[0], 1, MPI_INT, MPI_ANY_SOURCE, 72, MPI_COMM_WORLD, &request));
     CALL(MPI_Cancel(&request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    /* Cancelled, and nobody asks what became of it: once, and prepared. */
+    /* Cancelled without checking the outcome: a normal receive and a persistent one. */
     CALL(MPI_Irecv(&in[0], 1, MPI_INT, left, 73, MPI_COMM_WORLD, &request));
     CALL(MPI_Cancel(&request));
     CALL(MPI_Request_free(&request));
@@ -187,7 +187,7 @@ static void given_up_and_cancelled(void) {
     CALL(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* A loop that asks for a message, and beside it for requests that are not there. */
+/* A loop that tests for a message, and also tests null requests. */
 static void beside_nothing(void) {
     MPI_Request nothing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int found = 0, flag, count, indices[2];

@@ -1,4 +1,4 @@
-// The functions of C, called from C++: vectors, exceptions and destructors around them.
+// The C functions called from C++, with vectors, exceptions and destructors.
 #include "check.h"
 
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// A request that is waited for when it goes out of scope.
+// Waits for its request when it goes out of scope.
 class Pending {
   public:
     Pending() = default;

@@ -1,4 +1,4 @@
-/* Rank 1 is killed, without a chance to write anything, after some work. */
+/* Rank 1 is killed after some work, without a chance to write anything. */
 #include "check.h"
 #include <signal.h>
 #include <unistd.h>

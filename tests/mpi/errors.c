@@ -1,4 +1,4 @@
-/* Calls that fail, with errors returned instead of fatal: every call must fail as it would alone, and those after it work. */
+/* Calls that fail, with errors returned: each must fail as it would without the tracer, and later calls must still work. */
 #include "check.h"
 
 static int left, right;
@@ -31,7 +31,7 @@ static void too_long(void) {
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-/* One of three fails: the list says that, its statuses which one. */
+/* One of three requests fails: the call reports MPI_ERR_IN_STATUS, and the statuses say which one. */
 static void error_in_status(int with_statuses) {
     int numbers[10] = {0}, room[2], good = -1;
     MPI_Request requests[3];

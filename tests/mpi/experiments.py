@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ATTEMPTS = 3
-# What the paper's table 2 says of the simulation that follows the recorded order, in percent.
+# Table 2 of the paper: errors of the simulation that follows the recorded order, in percent.
 RECORDED = {"total": 8.14, "point-to-point": 33.34, "late sender": 33.36, "synchronisation": 66.67}
 
 

@@ -1,4 +1,4 @@
-/* Files: written and read by all at once and one by one, blocking and not. */
+/* Files: collective and independent writes and reads, blocking and nonblocking. */
 #include "check.h"
 
 enum { COUNT = 256 };

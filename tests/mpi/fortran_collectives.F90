@@ -1,5 +1,5 @@
-! Collectives and communicators as Fortran uses them, through mpif.h (with -DMPIF_H) or the module mpi: in place, with
-! blocks of different sizes, nonblocking, on parts of the world.
+! Collectives and communicators in Fortran, through mpif.h (with -DMPIF_H) or the module mpi: in place, with blocks of
+! different sizes, nonblocking, on subsets of MPI_COMM_WORLD.
 program fortran_collectives
 #ifndef MPIF_H
   use mpi

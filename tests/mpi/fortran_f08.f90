@@ -1,4 +1,4 @@
-! The module mpi_f08: handles have types, statuses have fields, and nobody asks for error codes.
+! The module mpi_f08: handles have types, statuses have fields, and error codes are omitted.
 program fortran_f08
   use mpi_f08
   implicit none

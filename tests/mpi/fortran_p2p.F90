@@ -1,5 +1,5 @@
-! Messages as Fortran sends them, through mpif.h (with -DMPIF_H) or the module mpi: all kinds of waits and tests, whose
-! indices begin with 1, wildcards, ignored statuses, absolute addresses, persistent requests, probes.
+! Messages in Fortran, through mpif.h (with -DMPIF_H) or the module mpi: all kinds of waits and tests, whose indices
+! begin with 1, wildcards, ignored statuses, absolute addresses, persistent requests, probes.
 program fortran_p2p
 #ifndef MPIF_H
   use mpi
@@ -140,7 +140,7 @@ contains
     call say_numbers('tests', received, count)
   end subroutine
 
-  ! Rank 0 takes from the others as they come.
+  ! Rank 0 receives from the others in any order.
   subroutine wildcards()
     integer :: status(MPI_STATUS_SIZE), i, number, total
     logical :: flag

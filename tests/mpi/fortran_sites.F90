@@ -1,4 +1,4 @@
-! Pauses, and places that call, in Fortran. `if (.true.)` keeps a call out of the counts: it is not in the tables of the trace.
+! Pauses and call sites in Fortran. `if (.true.)` keeps a call out of the counts: it is not in the tables of the trace.
 program fortran_sites
 #ifndef MPIF_H
   use mpi
@@ -37,7 +37,7 @@ program fortran_sites
 contains
 
   subroutine around()
-    ! Only five of ten come.
+    ! Only five of ten arrive.
     call MPI_Sendrecv(sent, 5, MPI_INTEGER, right, 1, received, 10, MPI_INTEGER, left, 1, MPI_COMM_WORLD, &
       MPI_STATUS_IGNORE, ierror)
     call say_numbers('around', received, 5)

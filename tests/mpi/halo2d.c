@@ -1,6 +1,6 @@
-/* halo2d [ITERATIONS [MICROSECONDS [IMBALANCE [SIDE]]]]: Jacobi's iteration on a grid cut into a block for each rank, with
- * the halo exchanged by nonblocking messages and the change of all summed up in each iteration. Beside the real arithmetic a rank
- * computes for MICROSECONDS an iteration, and the last rank for IMBALANCE times as long. */
+/* halo2d [ITERATIONS [MICROSECONDS [IMBALANCE [SIDE]]]]: Jacobi iteration on a grid with one block per rank. Each iteration
+ * exchanges the halo by nonblocking messages and sums the change over all ranks. In addition to the real arithmetic, a rank
+ * computes for MICROSECONDS per iteration, and the last rank for IMBALANCE times as long. */
 #include "busy.h"
 #include "check.h"
 

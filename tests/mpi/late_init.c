@@ -1,5 +1,5 @@
-/* A program with a life before and after MPI: it works, runs children, asks whether MPI is there, and only then enters it;
- * and it goes on after it has left. */
+/* A program that also works outside of MPI: before MPI_Init it computes, runs children and asks whether MPI is initialized,
+ * and it goes on after MPI_Finalize. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Receives with more room than their messages need, in every way to complete one: the trace has what came. Everybody receives
- * as much as everybody sends. */
+/* Receives with larger buffers than their messages, completed in every way: the trace must have the actual lengths. All
+ * ranks together receive as much as they send. */
 #include "check.h"
 
 enum { ROOM = 1000 };

@@ -1,5 +1,5 @@
-/* Marks that a program sets itself: levels of MPI_Pcontrol with and without more arguments (pausing.c has level 0), and named regions, before,
- * between and after the calls of MPI. */
+/* Marks set by the program: levels of MPI_Pcontrol with and without more arguments (level 0 is in pausing.c), and named
+ * regions, before, between and after MPI calls. */
 #include "check.h"
 #include "straggler.h"
 

@@ -1,6 +1,6 @@
-/* master_worker [TASKS [MICROSECONDS]]: rank 0 hands out tasks to whoever asks next; a task takes between half and one and
- * a half times MICROSECONDS. Half of the tasks are handed out on wildcard receives, the rest with a posted receive for each worker
- * and MPI_Waitany. Who does which task differs from run to run; the sum of the results does not. */
+/* master_worker [TASKS [MICROSECONDS]]: rank 0 hands out tasks to whoever asks next; a task takes between 0.5
+ * and 1.5 times MICROSECONDS. Half of the tasks are handed out with wildcard receives, the rest with a posted receive per worker
+ * and MPI_Waitany. Which worker does which task differs from run to run; the sum of the results does not. */
 #include "busy.h"
 #include "check.h"
 

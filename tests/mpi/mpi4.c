@@ -1,5 +1,5 @@
-/* What MPI 4 added, where the library has it: counts beyond an int, persistent collectives, nonblocking exchanges,
- * messages in parts, and sessions. An older library says only that it is older. */
+/* Features of MPI 4, if the library has them: counts beyond an int, persistent collectives, nonblocking exchanges,
+ * partitioned messages, and sessions. With an older library, the program only prints that it is older. */
 #include "check.h"
 
 #if MPI_VERSION >= 4
@@ -80,7 +80,7 @@ static void in_parts(void) {
     CALL(MPI_Request_free(&receive));
 }
 
-/* A second way into MPI, beside the world. */
+/* A session, in addition to MPI_COMM_WORLD. */
 static void session(void) {
     MPI_Session session;
     MPI_Group group;

@@ -1,5 +1,5 @@
-/* The communication of NAS BT and SP: faces to six neighbours at once, then a sweep forth and back along each of three
- * directions, in which a stage computes, passes its boundary on and takes the next one; everything nonblocking.
+/* The communication of NAS BT and SP: faces to six neighbours at once, then a sweep forward and back along each of three
+ * directions, in which a stage computes, passes its boundary on and receives the next one; everything is nonblocking.
  *
  * Ranks compute by sleeping, so that up to nine of them on two cores do not disturb each other. The first argument scales
  * all times, the second is the number of iterations. */
@@ -21,7 +21,7 @@ static void region(const char *name, int enters) {
     else STRAGGLER_LEAVE(name);
 }
 
-/* A rank so far away in a direction; the third direction is the diagonal. */
+/* The rank at a distance in a direction; the third direction is the diagonal. */
 static int neighbour(int direction, int distance) {
     int columns = side, rows = ranks / side, row = rank / side, column = rank % side;
     if (side * rows != ranks) return (rank + distance * (direction + 1) + 4 * ranks) % ranks;

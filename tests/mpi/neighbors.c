@@ -1,5 +1,5 @@
 /* Neighbourhood collectives on the three kinds of topologies, blocking and nonblocking: a periodic and an open grid, a
- * graph everybody knows, and a directed graph of which everybody knows its own edges. */
+ * graph that all ranks know, and a directed graph of which each rank knows only its own edges. */
 #include "check.h"
 
 enum { MOST = 32, BLOCK = 4 };
@@ -16,7 +16,7 @@ static void say_received(const char *kind, const char *what) {
     reset();
 }
 
-/* `from` and `to`: how many neighbours there are. */
+/* `from` and `to`: numbers of neighbours. */
 static void exchange(const char *kind, MPI_Comm comm, int from, int to) {
     int one[MOST], out_at[MOST], in_at[MOST];
     MPI_Aint byte_at[MOST];
@@ -66,7 +66,7 @@ static void grids(void) {
     CALL(MPI_Comm_free(&grid));
 }
 
-/* Rank 0 knows everybody and everybody knows rank 0. */
+/* Rank 0 is a neighbour of all other ranks, and they of rank 0. */
 static void star(void) {
     int ends[64], edges[128], count = 0;
     MPI_Comm graph;
@@ -83,7 +83,7 @@ static void star(void) {
     CALL(MPI_Comm_free(&graph));
 }
 
-/* Everybody sends to the next and to the one after; with two ranks one of them is oneself. */
+/* Every rank sends to the next two ranks; with two ranks, one of these is itself. */
 static void directed(void) {
     int sources[2] = {(rank + ranks - 1) % ranks, (rank + 2 * ranks - 2) % ranks};
     int targets[2] = {(rank + 1) % ranks, (rank + 2) % ranks};

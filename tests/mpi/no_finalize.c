@@ -1,4 +1,4 @@
-/* Everybody leaves without MPI_Finalize, which MPI forbids and programs do. */
+/* All ranks exit without MPI_Finalize, which MPI forbids but programs do. */
 #include "check.h"
 #include <unistd.h>
 
@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
     say("sum %d", sum);
     count_call("MPI_Barrier");
     write_output();
-    write_counts(); /* the first to leave may be the end of the others */
+    write_counts(); /* the first rank to exit may get the others killed */
     MPI_Barrier(MPI_COMM_WORLD);
     _exit(4);
 }

@@ -32,7 +32,7 @@ static void start_all(MPI_Request *request, int root) {
     CALL(MPI_Iexscan(in[15], out[15], BLOCK, MPI_INT, MPI_SUM, world, &request[14]));
 }
 
-/* Every pair exchanges the same small block; sizes are told apart by the v- and w-forms only. */
+/* The two ranks of a pair send each other equally much; sizes differ between pairs, as only the v and w variants allow. */
 static void start_pairs(MPI_Request *request) {
     int *same = malloc((size_t)ranks * sizeof *same);
     for (int i = 0; i < ranks; i++) same[i] = (i + rank) % 3;
@@ -83,7 +83,7 @@ static void late_rank(void) {
     say("barrier left early: %d", early);
 }
 
-/* A barrier begun while messages flow: the exchange whose partners are not known in advance. */
+/* A barrier started while messages are in flight: an exchange whose partners are not known in advance. */
 static void sparse_exchange(void) {
     MPI_Request send, barrier = MPI_REQUEST_NULL;
     int sum = 0, done = 0, in_barrier = 0, number = rank + 1, other;

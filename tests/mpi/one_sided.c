@@ -79,7 +79,6 @@ static void counters(int *numbers) {
     say("replaced %d %d", numbers[2], numbers[3]);
 }
 
-/* Only a rank's left neighbour expects the right number. */
 static void with_requests(int *numbers) {
     MPI_Request requests[4];
     CALL(MPI_Rput(numbers, 2, MPI_INT, right, 6, 2, MPI_INT, window, &requests[0]));
@@ -95,6 +94,7 @@ static void locked_for_all(void) {
     int numbers[COUNT] = {rank, rank + 1};
     CALL(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window));
     for (int i = 0; i < COUNT; i++) window_data[i] = 7 * i;
+    /* Element 2 is what the left neighbour expects in its compare-and-swap. */
     window_data[1] = 0, window_data[2] = -5 - left;
     CALL(MPI_Win_unlock(rank, window));
     CALL(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,5 +1,5 @@
-/* overhead_calls [ROUNDS]: tight loops of calls that need nobody else, on each rank by itself; the least time of a call over
- * ten parts, in nanoseconds. The difference with and without tracer is what a call costs. */
+/* overhead_calls [ROUNDS]: tight loops of calls that need no other rank, on each rank alone; prints the least time of a call
+ * over ten parts, in nanoseconds. The difference with and without the tracer is its overhead per call. */
 #include "busy.h"
 #include "check.h"
 

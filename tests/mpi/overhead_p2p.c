@@ -1,5 +1,5 @@
-/* overhead_p2p [ROUNDS [BYTES]]: ranks 0 and 1 play ping-pong; the least and the mean time of a call over ten parts, in
- * nanoseconds. The difference with and without tracer is what a call costs. */
+/* overhead_p2p [ROUNDS [BYTES]]: ranks 0 and 1 play ping-pong; prints the least and the mean time of a call over ten
+ * parts, in nanoseconds. The difference with and without the tracer is its overhead per call. */
 #include "busy.h"
 #include "check.h"
 

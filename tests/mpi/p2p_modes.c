@@ -1,5 +1,5 @@
-/* Sends of every mode, blocking and not, of sizes on both sides of the rendezvous limit; nobody as a partner; oneself as
- * a partner; and more small sends at once than libraries have different handles for. */
+/* Sends in every mode, blocking and nonblocking, with sizes below and above the rendezvous limit; MPI_PROC_NULL as partner;
+ * the rank itself as partner; and more small sends at once than libraries have distinct handles for. */
 #include "check.h"
 
 enum { LARGEST = 100000, SMALL_SENDS = 100 };
@@ -7,7 +7,7 @@ enum { LARGEST = 100000, SMALL_SENDS = 100 };
 static int out[LARGEST], in[LARGEST];
 static int left, right;
 
-/* A ready send needs its receive posted, and a synchronous one in a ring too: so all modes go the same way. */
+/* A ready send needs its receive posted, and so does a synchronous one in a ring: all modes post receives first. */
 static void send_blocking(int mode, int count, int tag) {
     switch (mode) {
     case 0: CALL(MPI_Send(out, count, MPI_INT, right, tag, MPI_COMM_WORLD)); break;

@@ -1,6 +1,6 @@
 /* MPI_Pcontrol(0) pauses the recording, MPI_Pcontrol(1) resumes it: requests that are begun before, in or after a pause and
- * completed in another part, communicators and persistent requests that are made in a pause, messages that a probe keeps.
- * What is not to be in the tables of the trace is not counted. */
+ * completed in another part, communicators and persistent requests created in a pause, messages taken by a matched probe.
+ * Calls that should not be in the tables of the trace are not counted. */
 #include "check.h"
 
 static const MPI_Comm world = MPI_COMM_WORLD;
@@ -30,7 +30,7 @@ static void across(void) {
     say("across %d %d", in, later);
 }
 
-/* One call may choose among what was begun in the pause and after it. */
+/* One call may choose among requests begun in the pause and after it. */
 static void choices(void) {
     int out = rank, in[2] = {-1, -1}, index, sum = 0;
     MPI_Request requests[4];

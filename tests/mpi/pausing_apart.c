@@ -1,4 +1,4 @@
-/* Rank 0 pauses the recording where a message is under way and rank 1 does not: no trace of this can be replayed whole. */
+/* Rank 0 pauses the recording while a message is in flight and rank 1 does not: the trace cannot be replayed as a whole. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* Requests that are prepared once and started many times: all modes of sends, receives with wildcards, one by one and in
- * lists, completed in all ways, and given up in the end. */
+/* Persistent requests, started many times: all send modes, receives with wildcards, started one by one and in lists,
+ * completed in all ways, and freed in the end. */
 #include "check.h"
 
 enum { ROUNDS = 12, COUNT = 64 };
@@ -38,7 +38,7 @@ static void complete(MPI_Request *requests, int round) {
     for (int i = 0; i < 4; i++) say_status("round", &statuses[i], MPI_INT);
 }
 
-/* A receive from nobody and a send to nobody can be started as well. */
+/* Sends to and receives from MPI_PROC_NULL can be started as well. */
 static void nobody(void) {
     MPI_Request requests[2];
     MPI_Status statuses[2];

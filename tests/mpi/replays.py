@@ -14,8 +14,8 @@ import sys
 
 from experiments import Experiments, attempt, metrics, run
 
-# Blocking, nonblocking and persistent messages in all modes, wildcards, probes, tests, collectives of all kinds, communicators,
-# and what cannot be re-enacted.
+# Blocking, nonblocking and persistent messages in all modes, wildcards, probes, tests, all kinds of collectives, communicators,
+# and calls that cannot be replayed.
 PROGRAMS = ("collectives", "communicators", "completion", "file_io", "halo2d", "master_worker", "nonblocking_collectives",
             "one_sided", "p2p_modes", "persistent", "sendrecv", "wildcards")
 
@@ -50,7 +50,7 @@ def programs(replays):
             found, checked = replays.functions(new)
             if checked.returncode != 0:
                 wrong.append(f"{name}, {mode}: {checked.stdout}{checked.stderr}")
-            # Tests that an earlier one makes superfluous are not called again.
+            # In mode redecide, tests that have become superfluous are not repeated, so calls may differ.
             if mode == "recorded" and found != expected:
                 wrong.append(f"{name}: {found} instead of {expected}")
             if mode == "recorded" and "replayed: 0 decisions differ from the trace" not in answer["replayed"]["notes"]:

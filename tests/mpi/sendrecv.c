@@ -1,5 +1,5 @@
-/* A send and a receive in one call: shifts around a ring, exchanges with nobody at the ends of a line, wildcards, the same
- * buffer for both, different types for both. */
+/* A send and a receive in one call: shifts around a ring, exchanges with MPI_PROC_NULL at the ends of a line, wildcards, the
+ * same buffer for both, different types for both. */
 #include "check.h"
 
 enum { COUNT = 20000 };
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     CALL(MPI_Sendrecv_replace(out, COUNT, MPI_INT, right, 6, left, 6, MPI_COMM_WORLD, &status));
     say_status("replaced", &status, MPI_INT);
     say_data("replaced", out, sizeof out);
-    CALL(MPI_Barrier(MPI_COMM_WORLD)); /* nothing but its own messages may meet the wildcard */
+    CALL(MPI_Barrier(MPI_COMM_WORLD)); /* so that the wildcard matches no other messages */
     CALL(MPI_Sendrecv_replace(out, 100, MPI_INT, left, 7, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
     say_status("replaced by anybody", &status, MPI_INT);
     CALL(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,4 +1,4 @@
-/* A program without MPI_Init: MPI is entered through a session alone, where the library has sessions. */
+/* A program without MPI_Init: it uses MPI only through a session, if the library has sessions. */
 #include "check.h"
 
 int main(void) {

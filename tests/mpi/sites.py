@@ -66,7 +66,7 @@ def c_sites(runs):
     answer = runs.show(trace)
     runs.expect("call sites", sites_of(answer, "call_sites"), expected)
     runs.expect("ranks of a site", {site["ranks"] for site in answer["call_sites"]}, {RANKS})
-    # Kept by the conversion, and merged from two folders.
+    # Conversion keeps the call sites.
     copy = runs.scratch / "copy.trace"
     runs.run(runs.straggler, "trace", "convert", trace, "-o", copy)
     runs.expect("call sites of a copy", sites_of(runs.show(copy), "call_sites"), expected)

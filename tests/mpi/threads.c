@@ -1,5 +1,5 @@
-/* Several threads of each rank in MPI at once: each with messages of its own on the communicator of all, told apart by
- * tags, and with a communicator of its own for collectives. Then threads that live for one message, many after each other. */
+/* Several threads of each rank in MPI at once: each with its own messages on the common communicator, distinguished by
+ * tags, and with its own communicator for collectives. Then many short threads in succession, one message each. */
 #include "check.h"
 
 enum { THREADS = 3, ROUNDS = 10, COUNT = 32, GENERATIONS = 20 };
@@ -10,7 +10,7 @@ struct Work {
     uint64_t sum;
 };
 
-/* Messages around the ring, waited for in the one or the other way. */
+/* Sends messages around the ring and waits for them in one way or the other. */
 static void exchange(struct Work *work, int round) {
     int out[COUNT], in[COUNT], tag = 100 * work->number + round, flag = 0;
     int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;

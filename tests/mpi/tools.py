@@ -69,7 +69,7 @@ def exchanges(job):
         classes = sum(one["count"] for one in answer["series"] if one["labels"]["kind"] == "one-sided")
         job.check(name, classes == 150 * len(ordered), f"classes hold {classes}")
         job.check(name, len(measurement["processes"]) == processes)
-        # Cycles of several processes at the same time are told apart where they are kept together.
+        # Series with cycles of several processes name the process of each.
         together = [one for one in measurement["series"] if "pair" not in one["labels"]]
         recorded = {cycle.get("process") for one in together for cycle in one["cycles"]}
         job.check(name, recorded == set(range(processes)), f"cycles were recorded by {recorded}")
@@ -85,20 +85,20 @@ def kernels(job):
             kind = "round-trip" if kernel == "ping-pong" else "pairwise"
             job.check(kernel, set(pairs_of(measurement, kind)) == {(0, 1)})
     for kernel in ("barrier", "bcast", "allreduce", "alltoall"):
-        # On a busy machine somebody may come late for every trial: then the job says so and ends with 3.
+        # On a busy machine, a rank may be late for every trial: then the job reports that and exits with 3.
         answer, measurement = job.latency(
             kernel, 2, "--kernel", kernel, "--trials", 20, "--cycles", 2, "--sizes", "8", may_be_empty=True
         )
         if answer is not None:
-            # Nothing is taken off, and how well clocks agree is known.
+            # No timer cost is subtracted, and the clock error is known.
             for one in measurement["series"]:
                 kept = (one["timer"]["subtracted"], one.get("clock_error_ps", 0) > 0)
                 job.check(kernel, kept == (None, True), f"{one['labels']}: {kept}")
-            # Trials that somebody comes late for are dropped, which a busy machine may do to any of them.
+            # Trials for which a rank is late are discarded; on a busy machine, that may be any of them.
             counts = {one["labels"]["kind"]: one["count"] for one in answer["series"]}
             late = any("discarded" in note for note in answer["notes"])
             expected = counts.get("all-ranks", 0) * 2 == counts.get("per-rank", 0)
-            # Each rank alone, and all together.
+            # A series for each rank, and one for all together.
             ranks = {}
             for one in measurement["series"]:
                 if one["labels"]["kind"] == "per-rank":
@@ -167,7 +167,7 @@ def assess(job):
         names = [node["name"] for node in answer["nodes"]]
         cores = os.sched_getaffinity(0)
         job.check(name, answer["unit"] == "core" and len(answer["hosts"]) == 1, answer["hosts"])
-        # Launchers may bind processes; every core that is left to them is measured once.
+        # Launchers may bind processes; every core available to them is measured once.
         job.check(name, names and len(set(names)) == len(names) and len(names) <= len(cores), names)
         scales = [scale["processes"] for scale in answer["scales"]]
         job.check(name, scales == sorted({max(len(names), 2), 16}), f"scales {scales}")
@@ -181,7 +181,7 @@ def assess(job):
             shown = subprocess.run([job.straggler, "noise", "show", recording], capture_output=True, text=True, check=False)
             job.check(name, shown.returncode == 0, f"{recording}: {shown.stderr}")
 
-    # The same measurement again gives the same numbers, and is no worse than itself.
+    # Assessing the same measurement again gives the same numbers, and no regression against itself.
     again = job.folder / "cluster-again"
     options = ("--from", first, *short[2:], "--baseline", first / "assess.json", "-o", again, "--json")
     done = job.run(1, "assess", *options)
@@ -192,7 +192,7 @@ def assess(job):
         job.check("assess again", now["scales"] == before["scales"] and now["nodes"] == before["nodes"])
         job.check("assess again", now["compared"]["worse"] == [], now["compared"])
 
-    # Than a machine that was faster it is worse.
+    # Compared with a faster baseline, it is worse.
     for node in before["nodes"]:
         node["iteration_ps"] /= 2
     faster = job.folder / "faster.json"
@@ -239,7 +239,7 @@ def replays(job):
     ):
         output = () if "-o" in arguments else ("-o", job.folder / "other")
         done = job.run(processes, "replay", *arguments, *output, "--compute", "sleep")
-        # Launchers turn the code of a rank that ends the job into one of their own.
+        # Launchers replace the exit code of an aborting rank by their own.
         ended = done.returncode == code or code is None and done.returncode != 0
         job.check(name, ended and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
@@ -259,7 +259,7 @@ def validation(job):
         expected = [(kind, work) for kind in ("barrier", "allreduce", "bcast") for work in (0, 20)]
         job.check(name, cases == expected and answer["processes"] == processes, f"{cases}")
         for case in answer["cases"]:
-            # A machine that is busy with something else may leave pairs that cannot be predicted: each is told.
+            # On a busy machine, some pairs cannot be predicted; each is reported.
             job.check(name, len(case["pairs"]) + len(case["doubts"]) == 2, f"{case}")
             for pair in case["pairs"]:
                 least = case["collectives"] * case["work_seconds"]
@@ -296,7 +296,7 @@ def interruption(job):
         time.sleep(4)
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=60)
-    # Launchers differ in whether they let processes end in order; a time limit always does.
+    # Not every launcher lets processes shut down cleanly; a time limit always does.
     if path.exists():
         job.check("stopped", json.loads(path.read_text())["measurement"]["interruptions"])
     answer, measurement = job.latency("time limit", 2, "--trials", 100_000_000, "--time-limit", 1)

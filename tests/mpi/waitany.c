@@ -1,7 +1,7 @@
-/* Böhme, Hermanns, Geimer and Wolf 2010, figure 4: rank 0 takes messages with MPI_Waitany as they come, and works on each.
+/* Böhme, Hermanns, Geimer and Wolf 2010, figure 4: rank 0 takes messages with MPI_Waitany as they arrive, and works on each.
  *
- * In `foo` later ranks take longer, in `bar` they take less, and foo decides: messages come in the order of ranks. If foo
- * takes the same time everywhere (argument `balanced`), bar decides, and they come the other way round. Who follows the
+ * In `foo` higher ranks take longer, in `bar` less, and foo dominates: messages arrive in the order of ranks. If foo
+ * takes the same time everywhere (argument `balanced`), bar dominates and they arrive in reverse order. A replay in the
  * recorded order then waits for the last message first.
  *
  * Ranks compute by sleeping, so that four of them on two cores do not disturb each other. The first argument scales all

@@ -1,5 +1,5 @@
 /* wavefront [SWEEPS [MICROSECONDS [BLOCKS]]]: sweeps over a grid of ranks from all four corners, as transport codes do: a
- * rank waits for the ranks before it, computes for MICROSECONDS, and hands on to those behind it, BLOCKS times a sweep. */
+ * rank waits for its upstream neighbours, computes for MICROSECONDS, and sends downstream, BLOCKS times per sweep. */
 #include "busy.h"
 #include "check.h"
 
@@ -7,7 +7,7 @@ enum { EDGE = 100 };
 
 static MPI_Comm grid;
 
-/* What comes in from two sides goes out at the other two. */
+/* Receives from two sides and sends to the other two. */
 static void block(int corner, double work, double *edges) {
     int from[2], to[2];
     for (int side = 0; side < 2; side++) {

@@ -1,5 +1,5 @@
-/* Receives and probes that take what comes: any source, any tag, with and without a status, probed before or not, kept
- * by a matching probe or not. What is said does not depend on who came first. */
+/* Wildcard receives and probes: any source, any tag, with and without a status, after a probe, a matched probe or none.
+ * The output does not depend on the order of arrival. */
 #include "check.h"
 
 static uint64_t sum;
@@ -21,7 +21,7 @@ static void say_sum(const char *what) {
     CALL(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Everybody sends each other rank a message; sizes and tags say from whom. */
+/* Every rank sends a message to every other rank; sizes and tags identify the sender. */
 static MPI_Request *send_to_all(int round) {
     MPI_Request *requests = malloc((size_t)ranks * sizeof *requests);
     for (int to = 0; to < ranks; to++) {
@@ -49,7 +49,7 @@ static void plain_receives(void) {
     say_sum("any source, any tag");
 }
 
-/* Without a status the program cannot tell who it was, except from the data. */
+/* Without a status, only the data tells the program who the sender was. */
 static void ignored_statuses(void) {
     int data[100];
     MPI_Request receive, *requests = send_to_all(2);
@@ -137,7 +137,7 @@ static void kept_by_probe(void) {
     say_sum("kept by a probe");
 }
 
-/* The first message kept is received last. */
+/* The first message taken by a matched probe is received last. */
 static void received_out_of_order(void) {
     int first, second;
     MPI_Message messages[2];

@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-# Slurm names its states; a daemon that has not answered by then will not.
+# A daemon that has not answered after this long will not answer.
 PATIENCE_SECONDS = 60
 
 CONFIGURATION = """\
@@ -78,7 +78,7 @@ class Cluster:
         self.stop()
 
     def start(self):
-        # munge demands that everybody could reach its socket.
+        # munge requires its socket to be reachable by all users.
         self.folder.chmod(0o711)
         self.configure()
         self.start_munge()
@@ -112,7 +112,7 @@ class Cluster:
         self.wait_for("munge's socket", socket_path.exists)
 
     def launch(self, name, command):
-        # Ends with this program even if that is killed.
+        # The daemon gets SIGTERM when this program ends, even if it is killed.
         command = ["setpriv", "--pdeathsig", "TERM", *command]
         with open(self.folder / f"{name}.out", "wb") as out:
             self.daemons.append((name, subprocess.Popen(

@@ -20,7 +20,7 @@ from cluster import Cluster
 
 NODES = ["n1", "n2", "n3"]
 CPUS, MEMORY_MIB = 4, 4000
-# A job of this test takes seconds; one that is not over by then hangs.
+# Jobs of this test take seconds; one that takes longer than this hangs.
 PATIENCE_SECONDS = 180
 SIMULATION = (
     "--collective allreduce --processes 3000 --size 8 --network chic "
@@ -35,7 +35,7 @@ size = "8"
 network = "chic"
 noise = "chic"
 """
-# Both wait for the other's message.
+# Both ranks wait for the other's message.
 DEADLOCK = "num_ranks 2\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n" \
     "rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n"
 
@@ -143,7 +143,7 @@ def failures(test):
     if job is not None:
         ended = (job["JobState"], job["ExitCode"])
         test.check("deadlock", ended == ("FAILED", "4:0") and "rank 0" in output, f"{ended}: {output}")
-    # The time limit that the script asks for, and where its output goes, are what Slurm knows.
+    # Slurm knows the time limit, output file, name and comment that the script asks for.
     options = ("--time", "00:07:00", "--log", "log.%j", "--job-name", "named", "--sbatch=--comment=hello")
     job, _ = test.submit("named", "simulate", *options, "--", *SIMULATION, "named.csv", path=place)
     if job is not None:
@@ -154,7 +154,7 @@ def failures(test):
 def on_two_nodes(test, library, tool):
     """Ranks on two nodes, by each launcher."""
     place = programs(test.folder, library, straggler=test.straggler, straggler_mpi=tool)
-    # Not a link: MPICH's looks for its helpers beside the name by which it is called.
+    # A script instead of a link: MPICH's mpirun looks for its helpers next to the name it is called by.
     mpirun = place / "mpirun"
     mpirun.write_text(f'#!/bin/sh\nexec {shutil.which(f"mpirun.{library}")} "$@"\n')
     mpirun.chmod(0o755)
@@ -207,15 +207,15 @@ def knows(tool, command):
 
 
 def main():
-    # All nodes are on this host. Interfaces to elsewhere lead nowhere, and Open MPI names the shared memory of a rank by its host and
-    # its number on the node, so that ranks of two nodes would write into the same one.
+    # All nodes are on this host, so only the loopback interface is useful. Shared memory is off because Open MPI names it by host and
+    # local rank, so that ranks of two nodes would write to the same segment.
     os.environ.update(OMPI_MCA_btl="self,tcp", OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
     straggler, *tools = sys.argv[1:]
     straggler = str(Path(straggler).resolve())
-    # As an exception, so that the cluster is stopped on the way out.
+    # Exit through an exception, so that the cluster is stopped on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    # Not below a folder that only its owner may enter: the daemons check that.
+    # Must not be below a folder that only its owner may enter: the daemons check that.
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     (folder / "jobs").mkdir()
     with Cluster(folder, NODES, CPUS, MEMORY_MIB) as cluster:

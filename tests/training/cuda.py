@@ -55,7 +55,7 @@ def check(folder):
         timed = [float(seconds) for seconds in outputs[rank].split()]
         own = {row["step"]: row["duration"] for row in rows if (row["rank"], row["optype"]) == (rank, "forward-compute")}
         assert sorted(own) == list(range(STEPS)), sorted(own)
-        # The events around a phase are a little farther apart, and the processes take turns on the GPU.
+        # The test's events enclose a little more than the probe's, and the processes take turns on the GPU.
         off = [abs(own[step] / timed[step] - 1) for step in range(2, STEPS)]
         assert statistics.median(off) < 0.05, (rank, off)
         print("rank %d: forward %.2f ms, off by %.2f %% in the median" % (

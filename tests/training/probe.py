@@ -22,8 +22,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "probe"))
 import straggler_probe
 
 STEPS, SLOW_FROM, FACTOR = 30, 10, 3
-FORWARD_S, BACKWARD_S = 0.020, 0.040  # what a healthy rank computes; slept, so that busy cores do not change it
-HANG_S = 300  # a job that is not done by then hangs
+FORWARD_S, BACKWARD_S = 0.020, 0.040  # computation of a healthy rank; slept, so that busy cores do not change it
+HANG_S = 300  # a job that takes longer than this hangs
 COMPUTE = ("forward-compute", "backward-compute")
 TYPES = COMPUTE + ("dataload", "grads-reduce-scatter", "params-all-gather", "gc", "optimizer-clip-main-grad", "optimizer")
 
@@ -103,7 +103,7 @@ def fail(how):
         raise RuntimeError("on purpose")
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    if how == "probe":  # The probe itself breaks: the disk is full, say.
+    if how == "probe":  # The probe itself fails, for example because the disk is full.
         straggler_probe._seconds = None
 
 
@@ -142,7 +142,7 @@ def cost_of_hook(torch, options):
     join(torch, options)
     plain = distributed_model(torch, 2, 0.5, torch.nn.Identity())
     probed = distributed_model(torch, 2, 0.5, torch.nn.Identity())
-    probe = straggler_probe.Probe(options.folder, model=probed, rank=0, world_size=2)  # and one that is not there
+    probe = straggler_probe.Probe(options.folder, model=probed, rank=0, world_size=2)  # the second rank does not exist
     times = {plain: [], probed: []}
     for batch in probe.steps(batches_of(torch, options.rank, 400)):
         for model in (plain, probed):
@@ -239,7 +239,7 @@ def check_slow_rank(folder, world, slow):
         waited = median_from(sync, SLOW_FROM, STEPS)
         print("  rank %d: computes %.1f ms at least before step %d, %.1f ms after; synchronises %.1f ms"
               % (rank, before * 1e3, SLOW_FROM, after * 1e3, waited * 1e3))
-        # Sleeps last at least as long as asked; what else a step computes takes a few ms, more on busy cores.
+        # Sleeps last at least as long as requested; the rest of a step takes a few ms, more on busy cores.
         assert healthy <= before < healthy * 2, before
         if rank == slow:
             assert healthy * FACTOR <= after < healthy * (FACTOR + 1), after
@@ -265,14 +265,14 @@ def check_order(rows, world):
             buckets = [row for row in own if row["optype"] == "grads-reduce-scatter"]
             assert len(pieces) == len(buckets) == 1, (pieces, buckets)
             assert pieces[0]["mc"] == pieces[0]["gmc"] == buckets[0]["mc"] == buckets[0]["seq_id"] == 0, (pieces, buckets)
-            # The same moment: doubles of the time since 1970 would be 120 ns off.
+            # The same instant: as doubles, times since 1970 would be off by 120 ns.
             assert abs(pieces[0]["start_ts"] + pieces[0]["duration"] - buckets[0]["start_ts"]) < 5e-8
             chain = [row for row in own if row["optype"] not in ("grads-reduce-scatter", "gc")]
             chain.sort(key=lambda row: row["start_ts"])
             for first, second in zip(chain, chain[1:]):
                 assert first["start_ts"] + first["duration"] <= second["start_ts"] + 1e-6, (first, second)
             ends.append((max(bucket["start_ts"] for bucket in buckets), max(b["start_ts"] + b["duration"] for b in buckets)))
-        # No rank has the sum before the last one gave its part.
+        # No rank has the sum before the last rank has contributed.
         assert min(end for _, end in ends) >= max(begun for begun, _ in ends), ends
 
 
@@ -284,7 +284,7 @@ def check_accumulation(folder):
         assert sorted(set(own)) == [0, 1], own
     assert sorted(per_step(rows, 0, ["dataload"])) == list(range(5))
     syncs = [row for row in rows if row["optype"] == "grads-reduce-scatter" and row["rank"] == 0 and row["step"] == 3]
-    # The first microbatch synchronises nothing.
+    # The first microbatch does not synchronise gradients.
     pieces = [(row["mb_id"], row["mc"]) for row in rows
               if row["optype"] == "backward-compute" and row["rank"] == 0 and row["step"] == 3]
     assert pieces == [(0, 0), (1, 0)] and len(syncs) == 1, (pieces, syncs)

@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
-// One HTML file with everything in it; names without hashes of time or place, so that a rebuild gives the same bytes.
+// A single self-contained HTML file; names have no hashes, so that a rebuild gives the same bytes.
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true })],
   build: {

@@ -12,7 +12,7 @@ fn main() {
 
 const PROCESSES: u32 = 16_384;
 
-/// Dissemination with one message a round, twice over.
+/// Two dissemination allreduces, one message per rank and round.
 fn dissemination() -> Graph {
     let mut graph = GraphBuilder::default();
     let mut builder = RankBuilder::default();
@@ -52,7 +52,7 @@ fn read_text(bencher: Bencher<'_, '_>, threads: usize) {
     bencher.bench_local(|| pool.install(|| text::parse(&bytes).unwrap()));
 }
 
-/// Labels that are not letters and a number go through a hash table.
+/// Labels that are not letters followed by a number go through a hash table.
 #[divan::bench(sample_count = 10)]
 fn read_text_with_names(bencher: Bencher<'_, '_>) {
     let text = String::from_utf8(text_of(&dissemination())).expect("GOAL is ASCII");
@@ -80,7 +80,7 @@ fn read_binary(bencher: Bencher<'_, '_>, threads: usize) {
     bencher.bench_local(|| pool.install(|| binary::parse(&bytes).unwrap()));
 }
 
-/// A collective written as it is computed.
+/// Writes a collective while computing it.
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn stream_binary(bencher: Bencher<'_, '_>, threads: usize) {
     stream(bencher, threads, Format::Binary);

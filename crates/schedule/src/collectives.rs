@@ -1,9 +1,9 @@
-//! Collective operations as implicit schedules: one algorithm a file, the choice among them apart.
+//! Collective operations as implicit schedules: one file per algorithm, the selection apart from them.
 //!
-//! Every algorithm is a [`Steps`], a pure function of rank and stage, and has a [`Meaning`]: which bytes
-//! its messages carry. [`mod@check`] follows these bytes and proves that every rank gets what the
-//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); a [`Selector`] finds the
-//! algorithm if it names none; an [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
+//! Every algorithm implements [`Steps`], a pure function of rank and stage, and [`Meaning`], which says which
+//! bytes its messages carry. [`mod@check`] follows these bytes and proves that every rank gets what the
+//! [`Operation`] promises. A [`Choice`] is what the user asks for (`allreduce:ring`). If it names no
+//! algorithm, a [`Selector`] picks one. An [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
 pub mod allgather;
@@ -48,7 +48,7 @@ pub use meaning::{Buffer, COMBINE, Meaning, PLACE, Take, piece};
 pub use operation::{Data, Operation, UnknownOperation};
 pub use selector::{Selector, SelectorError};
 
-/// A collective cannot be built for these parameters.
+/// Why a collective cannot be built for these parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CollectiveError {
     #[error("a collective operation needs at least one process")]
@@ -72,10 +72,10 @@ pub enum CollectiveError {
     NoLevels { operation: &'static str, reason: &'static str },
 }
 
-/// So many processes that a rank and a distance add up inside 32 bits.
+/// With this limit, the sum of a rank and a distance fits in 32 bits.
 const MOST_PROCESSES: u32 = 1 << 31;
 
-/// Refuses numbers of processes at which an algorithm has more steps than a program can count.
+/// Rejects numbers of processes with which an algorithm would have more steps than a program can count.
 fn at_most(algorithm: Name, processes: u32, limit: u32) -> Result<(), CollectiveError> {
     if processes <= limit {
         return Ok(());
@@ -83,7 +83,7 @@ fn at_most(algorithm: Name, processes: u32, limit: u32) -> Result<(), Collective
     Err(CollectiveError::TooManyProcesses { algorithm: algorithm.text(), processes, limit })
 }
 
-/// How many bits a number has; the rounds of doubling until it is exceeded.
+/// Number of bits of `number`: the rounds of doubling, from 1, until it is exceeded.
 #[inline(always)]
 fn bits(number: u32) -> u32 {
     u32::BITS - number.leading_zeros()
@@ -102,11 +102,11 @@ fn subtract_modulo(a: u32, b: u32, processes: u32) -> u32 {
     if a >= b { a - b } else { a.wrapping_sub(b).wrapping_add(processes) }
 }
 
-/// Any of the collectives. The algorithms that are run at the largest scales are named, so that an engine
-/// can be compiled for them; the others are asked through a table of functions.
+/// Any of the collectives. The algorithms that run at the largest scales have variants of their
+/// own, so that engines can be compiled for them; all others go through dynamic dispatch.
 #[derive(Clone, Debug)]
 pub enum Collective {
-    /// Allreduce, and barrier.
+    /// Used for allreduce and barrier.
     Dissemination(allreduce::Dissemination),
     RecursiveDoubling(allreduce::RecursiveDoubling),
     BinomialBcast(bcast::Binomial),
@@ -114,7 +114,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// One of the many.
+    /// Wraps an algorithm without a variant of its own.
     pub fn other(algorithm: impl Meaning + 'static) -> Collective {
         Collective::Other(Arc::new(algorithm))
     }

@@ -1,8 +1,8 @@
-//! Schedules in GOAL, the language of the field's reference simulator: as text and as binary.
+//! Schedules in GOAL, the language of the field's reference simulator, as text and binary.
 //!
-//! [`text`] and [`binary`] work on bytes and writers and do no I/O of their own; [`mod@file`] opens,
-//! maps and replaces files. Reading goes in batches of ranks, so that beside the graph only one
-//! batch is in memory, and in parallel inside a batch.
+//! [`text`] and [`binary`] work on bytes and writers and do no I/O of their own; [`mod@file`]
+//! opens, maps and replaces files. Files are read in batches of ranks, each batch in parallel, so
+//! that only one batch is in memory besides the graph.
 
 pub mod binary;
 pub mod error;
@@ -15,7 +15,7 @@ pub mod text_write;
 pub use error::{BinaryProblem, GoalError, GoalPlace, TextProblem};
 pub use file::{Format, Loaded, ReadError, WriteError, binary_ranks, read_path, read_ranks, write_path};
 
-/// Reads GOAL text or binary, whichever the bytes are.
+/// Reads GOAL text or binary, detecting the format.
 pub fn parse(bytes: &[u8]) -> Result<crate::Graph, GoalError> {
     parse_with(bytes, &mut |_| ())
 }

@@ -1,8 +1,8 @@
 //! The happens-before graph of a program, in flat arrays.
 //!
-//! Operations are numbered inside their rank in the order of their appearance, which the model uses
-//! to decide who goes first. An edge is stored at the operation that has to happen before (`row.rs`); its
-//! top bit says whether that operation must have completed (`requires`) or only started (`irequires`).
+//! Operations are numbered within their rank in order of appearance, which the model uses to decide which
+//! goes first. An edge is stored with the operation that must happen before (`row.rs`); its top bit says
+//! whether that operation must have completed (`requires`) or only started (`irequires`).
 
 mod builder;
 mod filling;
@@ -18,10 +18,10 @@ pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
 
-/// Means this many dependencies of an operation or more: few operations have so many.
+/// Stands for this many dependencies of an operation or more, which is rare.
 pub const MANY: u8 = u8::MAX;
 
-/// A number of dependencies as a graph keeps it.
+/// A number of dependencies, capped at [`MANY`].
 #[inline(always)]
 pub(crate) fn at_most_many(dependencies: u32) -> u8 {
     dependencies.min(u32::from(MANY)) as u8
@@ -63,7 +63,7 @@ impl Operation {
     }
 }
 
-/// Who waits for an operation, and for which moment of it.
+/// An edge to an operation that waits for another, for its start or its completion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct Edge(u32);
@@ -95,7 +95,7 @@ impl Edge {
     }
 }
 
-/// A whole schedule: 21 bytes an operation, and 4 for each edge that does not fit into a row.
+/// A whole schedule: 21 bytes per operation, and 4 for each edge that does not fit in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where each rank's operations begin; one longer than there are ranks.
@@ -103,7 +103,7 @@ pub struct Graph {
     /// Where each rank's edges begin; one longer than there are ranks.
     edge_base: Vec<u64>,
     rows: Vec<RowBytes>,
-    /// How many others each operation waits for, at most [`MANY`].
+    /// For each operation, how many others it waits for, capped at [`MANY`].
     waits: Vec<u8>,
     /// CPU and NIC of each operation; empty when all are 0.
     lane: Vec<[u8; 2]>,
@@ -112,10 +112,10 @@ pub struct Graph {
     facts: Facts,
 }
 
-/// What a graph knows of itself without looking through its operations.
+/// Totals and maxima of a graph, known without looking through its operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Facts {
-    /// Of ranks that this graph does not have, see [`Graph::share`].
+    /// Operations of ranks that this graph does not hold, see [`Graph::share`].
     operations_elsewhere: u64,
     pub(crate) messages: u64,
     pub(crate) largest_message: u64,
@@ -160,18 +160,18 @@ impl Graph {
         (self.rank_start.len() - 1) as u32
     }
 
-    /// All operations of all ranks.
+    /// Number of operations of all ranks.
     pub fn operations(&self) -> u64 {
         self.rows.len() as u64 + self.facts.operations_elsewhere
     }
 
-    /// What is known of it.
+    /// Totals and maxima of the whole graph.
     pub fn facts(&self) -> Facts {
         Facts { operations_elsewhere: self.operations(), ..self.facts }
     }
 
-    /// Makes it one of several graphs with some ranks of the same schedule each: what is known of all of them, this one included, is
-    /// known of it.
+    /// Makes this one of several graphs that each hold some ranks of one schedule: it takes over
+    /// the combined facts of `all` of them, which include its own.
     pub fn share(&mut self, all: &[Facts]) {
         let mut facts = Facts::default();
         all.iter().for_each(|one| facts.join(one));
@@ -200,7 +200,7 @@ impl Graph {
         (usize::from(self.facts.largest_cpu) + 1, usize::from(self.facts.largest_nic) + 1)
     }
 
-    /// Whether any operation waits for the mere start of another.
+    /// Whether any operation waits only for the start of another.
     pub fn has_irequires(&self) -> bool {
         self.facts.irequires
     }
@@ -212,25 +212,25 @@ impl Graph {
         (per_rank + operations + self.lane.capacity() * 2 + self.edges.capacity() * 4) as u64
     }
 
-    /// The number of the first operation of `rank` among all operations.
+    /// Index of the first operation of `rank` among all operations.
     #[inline(always)]
     pub fn first_operation(&self, rank: Rank) -> u64 {
         self.rank_start[rank as usize]
     }
 
-    /// Where the lists of `rank` begin among all edges.
+    /// Index of the first edge of `rank` among all edges.
     #[inline(always)]
     pub fn first_edge(&self, rank: Rank) -> u64 {
         self.edge_base[rank as usize]
     }
 
-    /// The operations of all ranks as they lie in memory.
+    /// The operations of all ranks, in their in-memory layout.
     #[inline(always)]
     pub fn rows(&self) -> &[RowBytes] {
         &self.rows
     }
 
-    /// How many others each operation of all ranks waits for; [`MANY`] stands for that many or more.
+    /// For each operation of all ranks, how many others it waits for; [`MANY`] means that many or more.
     #[inline(always)]
     pub fn waits(&self) -> &[u8] {
         &self.waits
@@ -242,7 +242,7 @@ impl Graph {
         &self.lane
     }
 
-    /// The lists of all ranks; [`Row::dependents`] takes them from its rank's first on.
+    /// The edge lists of all ranks; [`Row::dependents`] takes those of its rank.
     #[inline(always)]
     pub fn edges(&self) -> &[u32] {
         &self.edges
@@ -290,7 +290,7 @@ impl<'a> RankView<'a> {
         (0..view.len()).map(move |index| view.operation(index))
     }
 
-    /// The edges to those who wait for operation `index`.
+    /// The edges to the operations that wait for operation `index`.
     #[inline]
     pub fn dependents(&self, index: u32) -> Dependents<'a> {
         Row(self.rows[index as usize]).dependents(|| self.edges)

@@ -1,4 +1,4 @@
-//! Schedules: what every process of a program does and what has to happen before what.
+//! Schedules: what every process of a program does, and what must happen before what.
 
 pub mod collectives;
 pub mod goal;

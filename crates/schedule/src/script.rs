@@ -1,8 +1,8 @@
 //! Whole applications as implicit schedules: phases, each a sequence of steps.
 //!
-//! A process begins a phase when all it did in the phase before has completed. A collective in
-//! compute–communicate cycles is a script of equal phases; a workload is one of different phases. Like
-//! steps, a script is a pure function of (rank, phase, stage) and takes no memory for a process.
+//! A process begins a phase when all its operations of the phase before have completed. A collective in
+//! compute–communicate cycles is a script of equal phases; a workload has different phases. Like steps, a
+//! script is a pure function of (rank, phase, stage) and stores nothing per process.
 
 use crate::{Graph, GraphBuilder, Operation, RankBuilder, Step, Steps, Symmetry, Then};
 use straggler_model::{Rank, Time};
@@ -10,34 +10,34 @@ use straggler_model::{Rank, Time};
 /// A schedule in phases. All functions are pure.
 pub trait Script: Sync {
     fn processes(&self) -> u32;
-    /// How many phases there are; the same for every rank.
+    /// Number of phases, the same for every rank.
     fn phases(&self) -> u32;
-    /// How many steps `rank` takes in a phase, maybe none; fewer than [`crate::steps::MOST_STAGES`].
+    /// Number of steps of `rank` in a phase, possibly 0; fewer than [`crate::steps::MOST_STAGES`].
     fn stages(&self, rank: Rank, phase: u32) -> u32;
     /// Step number `stage < stages(rank, phase)`.
     fn step(&self, rank: Rank, phase: u32, stage: u32) -> Step;
-    /// The largest message any rank sends, to know whether rendezvous can happen.
+    /// Size of the largest message of any rank, which tells whether rendezvous can happen.
     fn largest_message(&self) -> u64;
-    /// Whether any step lets the next begin before it has completed.
+    /// Whether any step lets the next one begin before it has completed.
     fn overlaps(&self) -> bool;
-    /// The same in every phase; what spares a look at every rank.
+    /// The symmetry of the ranks, the same in every phase. It saves engines from looking at every rank.
     fn symmetry(&self) -> Symmetry {
         Symmetry::Unknown
     }
-    /// How many messages all ranks send together.
+    /// Number of messages that all ranks send together.
     fn messages(&self) -> u64;
-    /// How many operations all ranks execute together.
+    /// Number of operations that all ranks execute together.
     fn operations(&self) -> u64;
 }
 
-/// Repetitions of a schedule of steps, each after some computation.
+/// Repetitions of a schedule of steps, each preceded by some computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cycles<S> {
     steps: S,
     cycles: u32,
     compute: Time,
-    /// How many steps a cycle has before those of the schedule: one if there is a computation. Engines ask for it at
-    /// every step.
+    /// Steps of a cycle before those of the schedule: one if there is a computation. Stored because
+    /// engines need it at every step.
     lead: u32,
 }
 
@@ -46,13 +46,13 @@ impl<S: Steps> Cycles<S> {
         Cycles { steps, cycles, compute, lead: u32::from(compute > Time::ZERO) }
     }
 
-    /// The schedule once, without any computation. [`Once`] is the same for less.
+    /// The schedule once, without computation. [`Once`] does the same at less cost.
     pub fn once(steps: S) -> Cycles<S> {
         Cycles::new(steps, 1, Time::ZERO)
     }
 }
 
-/// A schedule of steps, once: what is run at the largest scales.
+/// A schedule of steps, run once, as at the largest scales.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Once<S>(pub S);
 
@@ -133,7 +133,7 @@ impl<S: Steps> Script for Cycles<S> {
 
     fn operations(&self) -> u64 {
         let computations = u64::from(self.processes()) * u64::from(self.lead);
-        // Reductions are left out: this is an estimate for meters and memory.
+        // Reductions are not counted: this is an estimate for progress meters and memory.
         let once = self.steps.messages().saturating_mul(2).saturating_add(computations);
         once.saturating_mul(u64::from(self.cycles))
     }
@@ -169,13 +169,13 @@ impl<S: Steps + ?Sized> Steps for &S {
     }
 }
 
-/// What takes the operations of a rank, one after the other, each followed by its dependencies.
+/// Receives the operations of a rank in order, each followed by its dependencies.
 pub trait Taker {
-    /// Takes an operation and gives its number.
+    /// Takes an operation and returns its number.
     fn push(&mut self, operation: Operation) -> u32;
-    /// `dependent` may start when `before` has completed.
+    /// Lets `dependent` start only after `before` has completed.
     fn requires(&mut self, dependent: u32, before: u32);
-    /// `dependent` may start when `before` has started.
+    /// Lets `dependent` start only after `before` has started.
     fn irequires(&mut self, dependent: u32, before: u32);
 }
 
@@ -191,14 +191,14 @@ impl Taker for RankBuilder {
     }
 }
 
-/// How much a rank does, without keeping any of it.
+/// Counts the operations and dependencies of a rank without storing them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Extent {
     pub operations: u64,
     pub dependencies: u64,
-    /// Operations that wait for others.
+    /// Number of operations that wait for others.
     pub dependents: u64,
-    /// The last operation that was found to wait, plus one.
+    /// The last operation found to wait, plus one.
     last: u32,
 }
 
@@ -229,7 +229,7 @@ impl Taker for Extent {
     }
 }
 
-/// The operations of one rank, as a graph's builder takes them.
+/// Passes the operations of one rank to a [`Taker`].
 pub fn materialise_rank(script: &(impl Script + ?Sized), rank: Rank, out: &mut impl Taker) {
     let mut chain = Chain::default();
     for phase in 0..script.phases() {
@@ -239,14 +239,14 @@ pub fn materialise_rank(script: &(impl Script + ?Sized), rank: Rank, out: &mut i
     }
 }
 
-/// What the next step has to wait for while steps are turned into operations.
+/// What the next step must wait for, while steps are turned into operations.
 #[derive(Debug, Default)]
 struct Chain {
-    /// Operations whose completion no step has waited for.
+    /// Operations that no step has waited for yet.
     open: Vec<u32>,
     /// Operations of the last step, if the next waits only for their start.
     started: Vec<u32>,
-    /// Of the last step, if the next waits for the completion of these.
+    /// Operations that the next step waits for to complete.
     completed: Vec<u32>,
 }
 
@@ -275,7 +275,7 @@ impl Chain {
     }
 }
 
-/// The same schedule as an explicit graph.
+/// Converts a script to an explicit graph.
 pub fn materialise(script: &(impl Script + ?Sized)) -> Graph {
     let mut graph = GraphBuilder::default();
     let mut builder = RankBuilder::default();

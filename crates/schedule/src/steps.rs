@@ -1,21 +1,21 @@
-//! Implicit schedules: what a rank does is computed from its number, never stored.
+//! Implicit schedules: what a rank does is computed from its number, not stored.
 //!
-//! A collective is a sequence of steps. The operations of a step become ready together when all
-//! operations of the steps before have completed, which is how a blocking exchange behaves; a step may
-//! also let the next begin as soon as its own operations have started, as nonblocking calls do. A step
-//! is a pure function of (rank, stage), so it costs no memory and runs the same on any thread or device.
+//! A collective is a sequence of steps. The operations of a step become ready together when all operations of
+//! earlier steps have completed, as in a blocking exchange. A step may also let the next one begin as soon as
+//! its own operations have started, as nonblocking calls do. A step is a pure function of (rank, stage), so
+//! it takes no memory and gives the same result on any thread or device.
 
 use crate::{Operation, OperationKind};
 use straggler_model::{Rank, Tag, Time};
 
-/// What becomes ready together. At least one of send, receive and computation is there.
+/// Operations that become ready together: at least one of send, receive and computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
     pub send: Option<Message>,
     pub recv: Option<Message>,
     pub calc: Option<Time>,
-    /// Computation that begins when everything so far has completed, as the reduction of received data
-    /// does. Only of steps that the next one waits for.
+    /// Computation that begins when everything so far has completed, such as the reduction of
+    /// received data. Only allowed in steps that the next one waits for.
     pub after: Time,
     pub then: Then,
 }
@@ -30,8 +30,8 @@ pub enum Then {
     Go,
 }
 
-/// A message to or from `peer`. Between one pair of ranks messages of one tag arrive in the order
-/// they were sent, so a tag need not be unique over the cycles.
+/// A message to or from `peer`. Messages between two ranks with the same tag arrive in the order
+/// they were sent, so tags may repeat in each cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     pub peer: Rank,
@@ -56,7 +56,7 @@ impl Step {
         Step { calc: Some(duration), ..Step::default() }
     }
 
-    /// Its operation of a kind, if it has one; `after` asks for the computation behind the rest.
+    /// The operation of a kind, if the step has one; `after` selects the computation after the others.
     #[inline(always)]
     pub fn operation(&self, kind: OperationKind, after: bool) -> Option<Operation> {
         match kind {
@@ -73,23 +73,23 @@ impl Step {
         kinds.map(|kind| self.operation(kind, false)).into_iter().flatten()
     }
 
-    /// Followed by a computation.
+    /// Adds a computation after the other operations.
     #[inline(always)]
     pub fn after(self, after: Time) -> Step {
         Step { after, ..self }
     }
 
-    /// Not waited for by the next step.
+    /// Lets the next step begin without waiting for this one.
     #[inline(always)]
     pub fn go(self) -> Step {
         Step { then: Then::Go, ..self }
     }
 }
 
-/// How what every rank does follows from what rank 0 does.
+/// How the schedule of every rank follows from that of rank 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Symmetry {
-    /// It may not, or this was not checked.
+    /// It does not, or this was not checked.
     #[default]
     Unknown,
     /// The partners of rank r are those of rank 0 plus r, modulo the number of processes.
@@ -101,30 +101,30 @@ pub enum Symmetry {
 /// A schedule of steps. All functions are pure.
 pub trait Steps: Sync {
     fn processes(&self) -> u32;
-    /// How many steps `rank` takes; fewer than [`MOST_STAGES`].
+    /// Number of steps of `rank`; fewer than [`MOST_STAGES`].
     fn stages(&self, rank: Rank) -> u32;
-    /// Step number `stage < stages(rank)` of `rank`.
+    /// Step `stage < stages(rank)` of `rank`.
     fn step(&self, rank: Rank, stage: u32) -> Step;
-    /// The largest message any rank sends, to know whether rendezvous can happen.
+    /// Size of the largest message of any rank, which tells whether rendezvous can happen.
     fn largest_message(&self) -> u64;
-    /// What all tags stay below. Asked where several schedules need different tags.
+    /// A bound above all tags. Used where several schedules need different tags.
     fn tags(&self) -> u32 {
         let of_rank = |rank| {
             let steps = (0..self.stages(rank)).map(|stage| self.step(rank, stage));
-            // Whatever is sent is received, so that sends have all of them.
+            // Every message is both sent and received, so looking at the sends is enough.
             steps.filter_map(|step| step.send).map(|sent| sent.tag.saturating_add(1)).max().unwrap_or(0)
         };
         (0..self.processes()).map(of_rank).max().unwrap_or(0)
     }
-    /// Whether any step lets the next begin before it has completed.
+    /// Whether any step lets the next one begin before it has completed.
     fn overlaps(&self) -> bool {
         false
     }
-    /// What spares a look at every rank.
+    /// The symmetry of the ranks, which saves engines from looking at every rank.
     fn symmetry(&self) -> Symmetry {
         Symmetry::Unknown
     }
-    /// How many messages all ranks send together.
+    /// Number of messages that all ranks send together.
     fn messages(&self) -> u64 {
         let of_rank = |rank| {
             (0..self.stages(rank)).filter(|&stage| self.step(rank, stage).send.is_some()).count() as u64
@@ -133,5 +133,5 @@ pub trait Steps: Sync {
     }
 }
 
-/// Programs keep a stage and four flags in 32 bits.
+/// Limit on the stages of a rank: programs keep a stage and four flags in 32 bits.
 pub const MOST_STAGES: u32 = 1 << 28;

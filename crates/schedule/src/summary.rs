@@ -1,4 +1,4 @@
-//! What a schedule holds, in a few numbers.
+//! A schedule in a few numbers.
 
 use straggler_model::stats::median_in_place;
 
@@ -11,26 +11,26 @@ pub struct Summary {
     pub sends: u64,
     pub receives: u64,
     pub computations: u64,
-    /// Bytes of all messages together.
+    /// Size of all messages together.
     pub message_bytes: u128,
-    /// Nothing when there are no messages.
+    /// `None` if there are no messages.
     pub message_sizes: Option<Sizes>,
-    /// All computation of all processes together, in picoseconds.
+    /// Computation of all processes together, in picoseconds.
     pub computation_ps: u128,
     /// Dependencies on the completion of an operation.
     pub requires: u64,
     /// Dependencies on the start of an operation.
     pub irequires: u64,
-    /// CPUs and NICs of a process.
+    /// CPUs and NICs per process.
     pub cpus: usize,
     pub nics: usize,
     /// Receives from any source.
     pub any_source: u64,
     /// Receives of any tag.
     pub any_tag: u64,
-    /// Operations of the process that has the most.
+    /// Number of operations of the process with the most.
     pub most_operations: u32,
-    /// What the schedule occupies in memory, in bytes.
+    /// Memory that the schedule occupies, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -131,7 +131,7 @@ mod tests {
         };
         assert_eq!(summary, expected);
         assert_eq!(summary.operations(), 6);
-        // 6 operations of 23 bytes, 3 edges of 4, and 4 pairs of offsets of 8.
+        // 6 operations of 23 bytes, 3 edges of 4, and 4 pairs of 8-byte offsets.
         assert_eq!(summary.memory_bytes, 6 * 23 + 3 * 4 + 2 * 4 * 8);
     }
 

@@ -1,17 +1,16 @@
-//! Who meets whom when everybody has to meet everybody once: the circle method of chess tournaments.
+//! Pairings in which every process meets every other once: the circle method of chess tournaments.
 //!
 //! Tabe, Hardwick and Stout (*Statistical Analysis of Communication Time on the IBM SP2*, figure 2) pair the
 //! processes of an all-to-all exchange this way, and believe that the vendor's library did the same. Let m be
-//! the number of processes, less one if that is even. In step i of m the processes i - k and i + k (mod m) are
-//! partners. Process i has nobody at the same distance on the other side: with an even number it meets process
-//! m, which stands outside the circle, with an odd number it sits the step out.
+//! the number of processes, less one if that is even. In step i of m, the processes i - k and i + k (mod m)
+//! are partners. Process i has no partner in the circle: if the number of processes is even, it meets process
+//! m, which stands outside the circle; if it is odd, it sits the step out.
 //!
-//! [`partner`] is the view of one process, [`pairs`] that of a whole step; a test holds them against each
-//! other.
+//! [`partner`] is the view of one process, [`pairs`] that of a whole step; a test checks that they agree.
 
 use straggler_model::Rank;
 
-/// How many steps it takes until all have met: one fewer than an even number of processes, as many as an odd
+/// Number of steps until all have met: one less than an even number of processes, equal to an odd
 /// one. A single process has no partner.
 pub const fn steps(processes: u32) -> u32 {
     match processes {
@@ -21,7 +20,7 @@ pub const fn steps(processes: u32) -> u32 {
     }
 }
 
-/// The partner of `rank` in `step`; None if it has none in this step, or if there is no such rank or step.
+/// The partner of `rank` in `step`. `None` if it has none, or if the rank or step does not exist.
 pub fn partner(processes: u32, rank: Rank, step: u32) -> Option<Rank> {
     let circle = steps(processes);
     if rank >= processes || step >= circle {
@@ -33,13 +32,13 @@ pub fn partner(processes: u32, rank: Rank, step: u32) -> Option<Rank> {
     if rank == step {
         return (circle < processes).then_some(circle);
     }
-    // 64 bits: twice a step may not fit in 32.
+    // In 64 bits, as twice a step may not fit in 32.
     let opposite = (u64::from(circle) + 2 * u64::from(step) - u64::from(rank)) % u64::from(circle);
     Some(opposite as Rank)
 }
 
-/// The pairs of a step: the one with the process outside the circle first if there is one, then from the
-/// narrowest to the widest. None for a step that does not exist.
+/// The pairs of a step: first the one with the process outside the circle, if there is one, then
+/// from the narrowest to the widest. Empty for a step that does not exist.
 pub fn pairs(processes: u32, step: u32) -> Pairs {
     let circle = steps(processes);
     if step >= circle {
@@ -53,7 +52,7 @@ pub fn pairs(processes: u32, step: u32) -> Pairs {
 #[derive(Clone, Debug)]
 pub struct Pairs {
     circle: u32,
-    /// The pair before: two ranks equally far from the step's middle.
+    /// The previous pair: two ranks equally far from the middle of the step.
     below: Rank,
     above: Rank,
     outside: Option<(Rank, Rank)>,

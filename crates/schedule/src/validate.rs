@@ -1,7 +1,7 @@
-//! What is wrong with a schedule, as far as that can be seen without running it.
+//! Finds errors in a schedule without running it.
 //!
-//! Everything is reported, not only the first; each finding is certain. A schedule without findings
-//! can still deadlock, which only an engine sees.
+//! All findings are reported, not only the first, and each is certain. A schedule without findings
+//! can still deadlock, which only an engine detects.
 
 pub mod cycle;
 mod finding;
@@ -17,7 +17,7 @@ pub use finding::{Finding, Severity, SizeMismatch};
 use crate::graph::ANY;
 use crate::{Graph, OperationKind, RankView};
 
-/// All findings: first those inside a rank, then those between ranks, each in the order of ranks.
+/// Returns all findings: first those within a rank, then those between ranks, each in the order of ranks.
 pub fn validate(graph: &Graph) -> Vec<Finding> {
     let ranks = (0..graph.processes()).into_par_iter();
     let mut findings: Vec<Finding> = ranks.flat_map_iter(|rank| inside_rank(graph, rank)).collect();

@@ -1,14 +1,14 @@
 //! Whole applications, as implicit schedules: `NAME[,PARAMETER=VALUE…]`.
 //!
-//! A [`Workload`] is what a user asks for: one of the [`KINDS`] and some of its parameters. Built for a
-//! number of processes it becomes an [`Application`], a [`crate::Script`]: what a rank does in a step is
-//! computed from the rank and the step, so a workload takes no memory for a process, a message or an
-//! iteration. `pop`, `sweep3d` and `amg` have the calls of the three applications of T. Hoefler,
-//! T. Schneider and A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale
-//! Applications by Simulation" (SC10), and about their share of communication.
+//! A [`Workload`] is what the user asks for: one of the [`KINDS`] and some of its parameters. Built
+//! for a number of processes, it becomes an [`Application`], a [`crate::Script`]: steps are
+//! computed from rank and stage, so a workload takes no memory per process, message or iteration.
+//! `pop`, `sweep3d` and `amg` make the calls of the three applications of T. Hoefler, T. Schneider
+//! and A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale Applications by
+//! Simulation" (SC10), with about the same share of communication.
 //!
-//! Collectives inside a workload are done by the algorithm that a function chooses; [`choose_default`] takes
-//! what that paper took.
+//! A function chooses the algorithms of collectives inside a workload; [`choose_default`] takes
+//! those of the paper.
 
 mod amg;
 pub mod computation;
@@ -44,14 +44,14 @@ pub use parts::{Application, Only, Part};
 
 use parameters::Setting;
 
-/// The most phases of an application.
+/// Limit on the phases of an application.
 pub const MOST_PHASES: usize = parts::Builder::MOST_PHASES;
 
-/// A workload there is.
+/// A kind of workload.
 #[derive(Clone, Copy)]
 pub struct Kind {
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// One-sentence description.
     pub summary: &'static str,
     pub parameters: &'static [Parameter],
     build: fn(&Setting<'_>) -> Result<(parts::Builder, String), WorkloadError>,
@@ -63,7 +63,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Every workload, in the order in which to list them.
+/// All workloads, in the order in which they are listed.
 pub static KINDS: &[Kind] = &[
     amg::KIND,
     cycles::KIND,
@@ -76,7 +76,7 @@ pub static KINDS: &[Kind] = &[
     training::KIND,
 ];
 
-/// A workload and the parameters that were given.
+/// A workload and the parameters given for it.
 #[derive(Clone, Debug)]
 pub struct Workload {
     kind: &'static Kind,
@@ -94,7 +94,7 @@ impl Workload {
         self.kind
     }
 
-    /// The application for a number of processes.
+    /// Builds the application for a number of processes.
     pub fn build(
         &self,
         processes: u32,
@@ -158,11 +158,11 @@ fn parameter_of<'a>(kind: &Kind, word: &'a str) -> Result<(&'static str, &'a str
     })
 }
 
-/// The algorithms of the paper, as the preset `paper` has them: dissemination of small allreduces whatever
-/// the number of processes, as if all of them were idempotent.
+/// The algorithms of the paper, as in the preset `paper`: dissemination for small allreduces with
+/// any number of processes, as if all were idempotent.
 pub fn choose_default(operation: Operation, job: &Job) -> Algorithm {
     let preset = Selector::preset(Selector::PRESETS[0]).ok();
     let chosen = preset.and_then(|preset| preset.choose(operation, job, true).ok().cloned());
-    // The preset has an answer to everything; an operation without algorithms says so when it is built.
+    // The preset covers everything; an operation without algorithms fails when it is built.
     chosen.unwrap_or_else(|| Name::Dissemination.into())
 }

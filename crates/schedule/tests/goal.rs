@@ -1,4 +1,4 @@
-//! GOAL files as a whole: the conformance data, round trips, and input of any kind.
+//! GOAL files end to end: conformance data, round trips, and arbitrary input.
 
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,7 @@ fn to_binary(graph: &Graph) -> Vec<u8> {
     bytes
 }
 
-/// The same graph with the edges of every operation in order: files of different form may list
-/// them differently.
+/// The graph with the edges of every operation sorted, as formats may list them in a different order.
 fn canonical(graph: &Graph) -> Vec<(Vec<Operation>, Vec<Vec<Edge>>)> {
     let of_rank = |rank| {
         let view = graph.rank(rank);
@@ -143,7 +142,7 @@ fn errors_name_the_file() {
     assert!(unwritable.to_string().contains("no/where: cannot be written: "));
 }
 
-/// A file of several batches, read on different numbers of threads.
+/// Reads a file of several batches on different numbers of threads.
 #[test]
 fn threads_do_not_show() {
     let mut graph = GraphBuilder::default();
@@ -193,7 +192,7 @@ fn any_rank(processes: u32) -> impl Strategy<Value = AnyRank> {
     (operations, prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index, bool)>(), 0..20))
 }
 
-/// Dependencies go from earlier to later operations, in this order or in the opposite one.
+/// Dependencies go from earlier to later operations, or the other way if `backward`.
 fn build(ranks: Vec<AnyRank>, backward: bool) -> Graph {
     let mut graph = GraphBuilder::default();
     for (operations, dependencies) in ranks {
@@ -223,7 +222,7 @@ fn any_graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-/// Changes to a file: (where, what to put there, how many bytes to take away).
+/// Changes to a file: (where, bytes to insert, number of bytes to remove).
 fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<u8>, usize)>> {
     let token = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..5),
@@ -294,7 +293,7 @@ proptest! {
 
     #[test]
     fn mutated_text_does_not_panic(graph in any_graph(), changes in mutations()) {
-        // What is still good must be as good as any other schedule.
+        // What still parses must be a valid schedule like any other.
         if let Ok(read) = text::parse(&mutate(to_text(&graph), changes)) {
             prop_assert_eq!(text::parse(&to_text(&read)).unwrap(), read);
         }

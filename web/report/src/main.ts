@@ -1,4 +1,4 @@
-// Reads the data, builds the page, says when it can be used.
+// Reads the data, builds the page, and signals when it is ready.
 
 import "./style.css";
 import { decode, ReportError } from "./data/container";
@@ -30,14 +30,14 @@ async function start(): Promise<void> {
   const place = document.getElementById("page")!;
   const script = document.getElementById("data");
   const text = script?.textContent ?? "";
-  script?.remove(); // the text of a large report is not needed twice
+  script?.remove(); // frees the text of a large report
   const data = await decode(text);
   const { node, figures } = page(data);
   place.replaceChildren(node);
   finish(figures);
 }
 
-// Ready is when a first frame with the charts in view has been drawn, not when the code has run.
+// The page is ready when the first frame with the visible charts has been drawn, not when the code has run.
 function finish(figures: Figure[], error?: string): void {
   requestAnimationFrame(() => setTimeout(() => {
     window.stragglerReport = {

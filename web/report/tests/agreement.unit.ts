@@ -1,5 +1,5 @@
-// Pictures (crates/report) and the page are two programs that draw one description. What axes span, where ticks stand
-// and what is written at them must be the same; crates/report/src/charts/plot/agreement.rs wrote the numbers.
+// Pictures (crates/report) and the page are two programs that draw the same description. Axis ranges, tick positions
+// and tick labels must agree; crates/report/src/charts/plot/agreement.rs wrote the numbers.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

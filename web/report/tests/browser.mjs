@@ -1,4 +1,4 @@
-// Chromium as the tests use it: headless, without sandbox and network chatter, pages opened from disk.
+// Chromium for the tests: headless, without sandbox or background network traffic, with pages opened from disk.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -12,7 +12,7 @@ export async function launch() {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }
 
-/** Opens a file and waits until the page says that it is ready; `trouble` gathers what must not happen. */
+/** Opens a file and waits until the page is ready; `trouble` collects errors and other things that must not happen. */
 export async function open(browser, file, { width = 1280, height = 900, colorScheme = "light", wait = 30_000 } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
   const page = await context.newPage();
@@ -31,7 +31,7 @@ export async function readyAfter(page) {
   return page.evaluate(() => performance.getEntriesByName("straggler-ready")[0].startTime);
 }
 
-/** The chart's element, in view and drawn. */
+/** The element of a chart, scrolled into view and drawn. */
 export async function stage(page, index) {
   const node = page.locator("figure.chart .stage").nth(index);
   await node.scrollIntoViewIfNeeded();
@@ -39,7 +39,7 @@ export async function stage(page, index) {
   return node;
 }
 
-/** How many different colours the chart's canvas shows: one means that it is blank. */
+/** Number of different colours on the chart's canvas: one means that it is blank. */
 export async function colors(node) {
   return node.evaluate((stage) => {
     const canvas = stage.querySelector("canvas");
@@ -48,7 +48,7 @@ export async function colors(node) {
   });
 }
 
-/** Moves the mouse to a place of a stage. */
+/** Moves the mouse to a point of a stage. */
 export async function moveTo(page, node, x, y) {
   const box = await node.boundingBox();
   await page.mouse.move(box.x + x - 3, box.y + y);
@@ -63,7 +63,7 @@ function isOurs(id) {
   return false;
 }
 
-/** Memory of this test's renderers, in bytes: proportional, so that what processes share counts once. */
+/** Memory of this test's renderers, in bytes: the proportional set size, which counts shared memory once. */
 export function rendererMemory() {
   let sum = 0;
   for (const id of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -73,7 +73,7 @@ export function rendererMemory() {
       const pss = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "utf8"));
       sum += Number(pss?.[1] ?? 0) * 1024;
     } catch {
-      continue; // a process that ended meanwhile
+      continue; // the process has ended meanwhile
     }
   }
   return sum;

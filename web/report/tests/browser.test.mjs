@@ -1,6 +1,6 @@
-// The page in a real browser. Without arguments: samples of every kind are made and looked through.
-// With --page FILE.html [--expect FILE.json]: a report that the program wrote is opened and checked; the JSON is a
-// list of {"chart": title, "series": 0, "index": 0, "text": what hovering there must say}.
+// The page in a real browser. Without arguments, tests generated samples of every kind.
+// With --page FILE.html [--expect FILE.json], opens and checks a report written by the program; the JSON is a
+// list of {"chart": title, "series": 0, "index": 0, "text": what hovering there must show}.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -94,7 +94,7 @@ function samples() {
 
   test("hovering says the very numbers of the data", async () => {
     const { page, trouble, context } = await open(browser, everyFile);
-    // CHiC at 1,024 processes: 53.3 µs (1 + 2^0.7) = 53.3 µs × 2.6245048 = 139.88611 µs, worked out apart from the page.
+    // CHiC at 1,024 processes: 53.3 µs (1 + 2^0.7) = 53.3 µs × 2.6245048 = 139.88611 µs, computed independently of the page.
     const box = await hover(page, BOXES, 0, 9);
     assert.match(box, /CHiC, processes 1,024/);
     assert.match(box, /139\.886 µs/);
@@ -214,7 +214,7 @@ function samples() {
     assert.equal(await figure.getByRole("button", { name: "CHiC" }).getAttribute("aria-pressed"), "false");
     assert.ok((await span(page, BOXES)).y[1] < home.y[1], "the axis fits what is left");
     await figure.getByText("Data as table").click();
-    // The table is made when it is opened, a moment after the click.
+    // The table is built when it is opened, a moment after the click.
     await figure.locator("details.data").getByText("All 60 rows").waitFor({ timeout: 5000 });
     const distribution = page.locator("figure.chart").nth(DISTRIBUTION);
     await stage(page, DISTRIBUTION);
@@ -282,7 +282,7 @@ function samples() {
     await page.evaluate(() => addEventListener("beforeprint", () => (window.printed = document.querySelectorAll(".paper svg").length)));
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 50_000);
-    // Eight charts and a table on four sheets: none is left half empty.
+    // Eight charts and a table on four sheets: none is half empty.
     assert.equal(pdf.toString("latin1").match(/\/Type *\/Page\s/g)?.length, 4);
     assert.equal(await page.evaluate(() => window.printed), ALL.length, "the browser draws for paper by itself");
     assert.deepEqual(trouble, []);
@@ -368,7 +368,7 @@ function samples() {
     assert.ok(await colors(await stage(page, 0)) > 4);
     const median = (list) => list[list.length >> 1];
     let [drawn, shown] = [[Infinity], [Infinity]];
-    // Other work on the machine slows frames, never speeds them up: the best of three rounds counts.
+    // Other work on the machine only slows frames down, so the best of three rounds counts.
     for (let round = 0; round < 3 && median(drawn) >= 16; round++) {
       const frames = await zoomFrames(page);
       const sorted = ["drawn", "shown"].map((key) => frames.map((f) => f[key]).sort((a, b) => a - b));
@@ -385,7 +385,7 @@ function samples() {
   });
 }
 
-/** Zooms in and out over the timeline; how long each frame took to draw, and until it was shown. */
+/** Zooms in and out of the timeline. Returns the time to draw each frame and the time until it was shown. */
 async function zoomFrames(page) {
   return page.evaluate(async () => {
     const node = document.querySelector("figure.chart .stage");
@@ -408,7 +408,7 @@ async function hoverDeep(page, columns) {
   const node = await stage(page, 0);
   await node.dblclick({ position: { x: 400, y: 300 } });
   await page.waitForTimeout(100);
-  // One activity is far smaller than a pixel here: zoom to it first, as a person would.
+  // A single activity is far smaller than a pixel here, so zoom to it first, as a user would.
   const box = await node.boundingBox();
   await moveTo(page, node, box.width / 2, box.height / 2);
   await page.waitForTimeout(300);

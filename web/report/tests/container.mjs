@@ -1,11 +1,11 @@
-// Writes the container of docs/report-format.md, independently of the Rust writer, and puts it into the built page.
+// Writes the container of docs/report-format.md, independently of the Rust writer, and inserts it into the built page.
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const TYPE = new Map([[Float64Array, "f64"], [Uint32Array, "u32"], [Uint8Array, "u8"]]);
 
-/** Gathers columns; `column(values)` gives the index that the header holds. */
+/** Collects columns; `column(values)` returns the index to put in the header. */
 export class Writer {
   columns = [];
   parts = [];
@@ -36,11 +36,11 @@ const page = readFileSync(new URL("../dist/report.html", import.meta.url), "utf8
 
 export function html(container, title = "Sample") {
   const data = typeof container === "string" ? container : container.toString("base64");
-  // Functions, so that no `$&` of the data is taken for a pattern.
+  // Functions, so that `$&` in the data is not taken for a replacement pattern.
   return page.replace("@@TITLE@@", () => title.replace(/[<&]/g, (c) => ({ "<": "&lt;", "&": "&amp;" })[c])).replace("@@DATA@@", () => data);
 }
 
-/** A generator of numbers that are the same every time (mulberry32). */
+/** A reproducible random number generator (mulberry32). */
 export function random(seed) {
   let a = seed >>> 0;
   return () => {

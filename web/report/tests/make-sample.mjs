@@ -183,7 +183,7 @@ const table = {
     { text: name, value: null }, { text: `${p}×`, value: p }, { text: `${s}×`, value: s }, { text: `${(((s - p) / p) * 100).toFixed(1)} %`, value: (s - p) / p }]),
 };
 
-/** Every kind of plot; also the numbers that tests look for. */
+/** Every kind of plot, with the numbers that tests look for. */
 export function everyKind(points = 200_000) {
   const w = new Writer();
   const columns = timelineColumns(8, 12, 11);
@@ -212,7 +212,7 @@ export function million() {
   return { container: w.container(header), columns };
 }
 
-/** Empty, constant, not finite, out of range, of strange names: what data may be without being wrong. */
+/** Unusual but valid data: empty, constant, not finite, out of range, or with strange names. */
 export function oddities() {
   const w = new Writer();
   const name = '<b>bold</b> & "quoted" with a name that goes on and on, longer than any legend has room for';

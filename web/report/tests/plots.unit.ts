@@ -1,4 +1,4 @@
-// Plots alone: where boxes stand, and which dots share a colour.
+// Plots without a page: positions of boxes, and which dots share a colour.
 
 import { expect, test } from "vitest";
 import { xyPlot } from "../src/charts/make";

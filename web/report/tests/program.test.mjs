@@ -1,6 +1,6 @@
-// Pages that the program itself writes, in a real browser: node tests/program.test.mjs PROGRAM
-// A study and a timeline of more than a million events are simulated; what the page shows is compared with the numbers
-// that the program prints as JSON.
+// Pages written by the program itself, in a real browser: node tests/program.test.mjs PROGRAM
+// Simulates a study and a timeline of more than a million events, and compares the page with the numbers that the
+// program prints as JSON.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -32,7 +32,7 @@ async function hover(page, chart, series, index) {
   return clean(await tip(page).innerText());
 }
 
-/** Picoseconds as the page is expected to write them: six digits, worked out here. */
+/** Picoseconds as the page should write them: six digits, computed independently here. */
 function time(ps) {
   const [factor, unit] = ps < 1e6 ? [1e3, "ns"] : ps < 1e9 ? [1e6, "µs"] : [1e9, "ms"];
   return `${Number((ps / factor).toPrecision(6))} ${unit}`;

@@ -31,7 +31,7 @@ function sample(seed: number, rows: number, perRow: number, nested: boolean): On
   return list;
 }
 
-/** The same by looking at every activity for every cell. */
+/** The same by brute force: looks at every activity for every cell. */
 function slowly(list: One[], t0: number, t1: number, columns: number, row0: number, row1: number): { index: number; sure: boolean }[] {
   const cell = (t1 - t0) / columns;
   return Array.from({ length: columns }, (_, c) => {
@@ -45,7 +45,7 @@ function slowly(list: One[], t0: number, t1: number, columns: number, row0: numb
     const share = time[2]! / cell / (row1 - row0);
     const level = share === 0 ? 0 : share < 0.15 ? 1 : share < 0.5 ? 2 : 3;
     const index = best === 3 && level === 0 ? 0 : 1 + best * 4 + level;
-    // At the limits between two answers rounding decides; such cells are not compared.
+    // At the boundary between two answers, rounding decides; such cells are not compared.
     const tight = [0.15, 0.5].some((limit) => Math.abs(share - limit) < 1e-4) || time.some((t) => t > 0 && t < cell * 1e-4) || (best < 3 && Math.abs(time[0]! - time[1]!) < cell * 1e-4);
     return { index, sure: !tight };
   });

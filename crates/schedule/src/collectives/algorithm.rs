@@ -1,11 +1,11 @@
-//! How a collective is done: `NAME[,PARAMETER=VALUE…]`.
+//! The algorithm of a collective, as typed: `NAME[,PARAMETER=VALUE…]`.
 
 use super::{Collective, CollectiveError, Job, Operation};
 use std::fmt;
 use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_model::units::Bytes;
 
-/// The algorithms, whatever the operation.
+/// Names of the algorithms of all operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Name {
     Binary,
@@ -82,26 +82,26 @@ impl Parameter {
     }
 }
 
-/// An algorithm with its parameters; what is not given has a default.
+/// An algorithm with its parameters. Parameters that are not given have defaults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Algorithm {
     pub name: Name,
     /// Bytes of a segment.
     pub segment: Option<u64>,
-    /// By how much the ranks that know something grow in a round.
+    /// Factor by which the number of ranks with the data grows per round.
     pub radix: Option<u32>,
-    /// Of [`Name::TwoLevel`].
+    /// Only used by [`Name::TwoLevel`].
     pub levels: Levels,
 }
 
 /// The parts of a two-level algorithm.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Levels {
-    /// Ranks of a node.
+    /// Ranks per node.
     pub per_node: Option<u32>,
-    /// Inside a node.
+    /// Algorithm inside a node.
     pub node: Option<Box<Algorithm>>,
-    /// Between nodes.
+    /// Algorithm between nodes.
     pub network: Option<Box<Algorithm>>,
 }
 
@@ -111,7 +111,7 @@ impl From<Name> for Algorithm {
     }
 }
 
-/// An algorithm that an operation does not have, or that is given wrong parameters.
+/// An algorithm that the operation does not have, or wrong parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AlgorithmError {
     #[error("unknown algorithm `{algorithm}` for {operation} (known: {known}){}", hint_of_list(.algorithm, .known))]
@@ -123,8 +123,8 @@ pub enum AlgorithmError {
 }
 
 impl Algorithm {
-    /// Reads `NAME[,PARAMETER=VALUE…]` for an operation. Inside the parts of a two-level algorithm
-    /// parameters are set off by `/`.
+    /// Parses `NAME[,PARAMETER=VALUE…]` for an operation. Inside the levels of a two-level
+    /// algorithm, `/` separates parameters instead of `,`.
     pub fn parse(operation: Operation, text: &str) -> Result<Algorithm, AlgorithmError> {
         Algorithm::parse_parts(operation, text, ',')
     }
@@ -207,7 +207,7 @@ impl Algorithm {
         }
     }
 
-    /// The collective for a job.
+    /// Builds the collective for a job.
     pub fn build(&self, operation: Operation, job: &Job) -> Result<Collective, CollectiveError> {
         super::build::build(operation, self, job)
     }
@@ -235,9 +235,9 @@ impl fmt::Display for Algorithm {
 }
 
 impl Algorithm {
-    /// Whether every contribution is counted exactly once. A dissemination whose last round reaches further
-    /// than round the ranks counts some twice: that is right for barriers, and for reductions to which a
-    /// second time makes no difference (maximum, minimum, and, or).
+    /// Returns whether every contribution is counted exactly once. If the last round of a
+    /// dissemination wraps around the ranks, it counts some contributions twice. That is fine for
+    /// barriers and for idempotent reductions (maximum, minimum, and, or).
     pub fn is_exact(&self, operation: Operation, processes: u32) -> bool {
         if self.name == Name::TwoLevel {
             return super::two_level::is_exact(self, operation, processes);
@@ -245,8 +245,8 @@ impl Algorithm {
         if self.name != Name::Dissemination || operation != Operation::Allreduce {
             return true;
         }
-        // Before the last round a rank knows of as many ranks as that round's distance, and it asks just
-        // enough partners who know of as many.
+        // Before the last round, a rank holds the data of `distance` ranks, and so do its partners.
+        // Their contributions tile the ranks exactly only if `distance` divides their number.
         let (all, radix) = (u64::from(processes), u64::from(self.radix.unwrap_or(2).max(2)));
         let mut distance = 1;
         while distance * radix < all {

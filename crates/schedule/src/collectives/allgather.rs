@@ -15,10 +15,10 @@ use super::{Algorithm, Collective, CollectiveError, Job, Name};
 pub const ALGORITHMS: &[Name] =
     &[Name::Bruck, Name::Dissemination, Name::Linear, Name::RecursiveDoubling, Name::Ring, Name::TwoLevel];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
-        // Bruck's algorithm is dissemination in which everyone passes on what it has gathered.
+        // Bruck's algorithm is a dissemination in which every rank passes on all it has gathered.
         Name::Bruck | Name::Dissemination => Collective::other(Bruck::new(job, algorithm.radix)?),
         Name::Linear => Collective::other(Linear::new(job)?),
         Name::RecursiveDoubling => Collective::other(RecursiveDoubling::new(job)),

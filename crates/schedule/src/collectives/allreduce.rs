@@ -29,7 +29,7 @@ pub const ALGORITHMS: &[Name] = &[
     Name::TwoLevel,
 ];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         Name::Dissemination => disseminate(algorithm, job)?,
@@ -44,7 +44,7 @@ pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collectiv
     }))
 }
 
-/// Dissemination with one partner a round, or with more.
+/// Dissemination with one partner per round, or with several.
 pub(super) fn disseminate(algorithm: &Algorithm, job: &Job) -> Result<Collective, CollectiveError> {
     Ok(match algorithm.radix {
         None | Some(2) => Collective::Dissemination(Dissemination::new(job)),

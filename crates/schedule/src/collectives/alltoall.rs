@@ -17,10 +17,10 @@ use straggler_model::Rank;
 pub const ALGORITHMS: &[Name] =
     &[Name::Bruck, Name::Dissemination, Name::Linear, Name::Pairwise, Name::Tournament];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
-        // Both send to the ranks at powers of the radix, and pass on what is for others.
+        // Both send to the ranks at distances built from powers of the radix and forward blocks for others.
         Name::Bruck | Name::Dissemination => Collective::other(Bruck::new(job, algorithm.radix)?),
         Name::Linear => Collective::other(Linear::new(job)?),
         Name::Pairwise => Collective::other(Pairwise::new(job)?),
@@ -29,27 +29,27 @@ pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collectiv
     }))
 }
 
-/// The number of the block that goes from one rank to another.
+/// Number of the block that goes from one rank to another.
 #[inline(always)]
 fn block(processes: u32, from: Rank, to: Rank) -> u64 {
     u64::from(from) * u64::from(processes) + u64::from(to)
 }
 
-/// The size of the block that goes from one rank to another.
+/// Size in bytes of the block that goes from one rank to another.
 #[inline(always)]
 fn bytes(job: &Job, from: Rank, to: Rank) -> u64 {
     job.sizes.of(block(job.processes, from, to))
 }
 
-/// The bytes of the block that goes from one rank to another.
+/// Byte range of the block that goes from one rank to another.
 fn range(job: &Job, from: Rank, to: Rank) -> Range<u64> {
     let block = block(job.processes, from, to);
     job.sizes.range(block..block + 1)
 }
 
-/// The largest block that goes to another rank. The blocks that ranks keep for themselves are the multiples
-/// of P + 1: if a size of the list belongs to one of them, and to another block at all, then already when
-/// the list repeats for the first time, or else P + 1 divides the length of the list.
+/// Size of the largest block that goes to another rank. Blocks that ranks keep for themselves have numbers
+/// that are multiples of P + 1. If a size of the list falls on such a block, it falls on a different kind of
+/// block one period later, unless P + 1 divides the period: so two periods are enough to look at.
 fn largest(job: &Job) -> u64 {
     let all = u64::from(job.processes);
     let travels = |block: u64| block < all * all && !block.is_multiple_of(all + 1);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_largest_block_that_travels() {
-        // Lists shorter and longer than there are blocks, one of the sizes larger than all others.
+        // Lists shorter and longer than the number of blocks, with one size larger than all others.
         for processes in 1..6 {
             for length in 1..40 {
                 for peak in 0..length {

@@ -5,7 +5,7 @@ use super::sequence::{Part, Sequence};
 use super::{Algorithm, Collective, CollectiveError, Job, Name, at_most, bcast, reduce};
 use crate::steps::MOST_STAGES;
 
-/// A barrier's messages carry nothing; one byte costs the same as none.
+/// Messages of a barrier carry no data; one byte costs the same as none.
 pub const BYTES: u64 = 1;
 
 pub const ALGORITHMS: &[Name] = &[
@@ -17,10 +17,10 @@ pub const ALGORITHMS: &[Name] = &[
     Name::TwoLevel,
 ];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(match algorithm.name {
-        // The dissemination barrier is the dissemination allreduce of next to no data.
+        // The dissemination barrier is a dissemination allreduce of almost no data.
         Name::Dissemination => Some(disseminate(algorithm, job)?),
         Name::RecursiveDoubling => Some(Collective::RecursiveDoubling(RecursiveDoubling::new(job))),
         Name::Binomial | Name::KNomial | Name::Linear => up_and_down(algorithm, job)?,
@@ -28,7 +28,7 @@ pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collectiv
     })
 }
 
-/// Rank 0 hears that everybody has come, and releases them.
+/// Rank 0 collects a message from every rank, then releases them all.
 fn up_and_down(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     // Rank 0 has up to two steps for every other rank.
     if algorithm.name != Name::Binomial {

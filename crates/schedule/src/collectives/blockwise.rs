@@ -1,5 +1,5 @@
-//! Exchanges block by block: P - 1 rounds, in each of which every rank sends one block to a rank and
-//! receives one from a rank. An algorithm says who and which block; the rest is the same for all.
+//! Exchanges block by block: in each of P - 1 rounds, every rank sends one block and receives one.
+//! An algorithm defines the partners and the blocks; everything else is shared.
 
 use super::{
     COMBINE, CollectiveError, Job, Meaning, Name, PLACE, Take, add_modulo, at_most, piece, subtract_modulo,
@@ -10,38 +10,38 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::Rank;
 
-/// Who sends what to whom. All functions are pure.
+/// Who sends which block to whom. All functions are pure.
 pub trait Rounds: Copy + Debug + Send + Sync {
     const NAME: Name;
-    /// Whether received blocks are combined with the rank's own.
+    /// Whether a rank combines received blocks with its own.
     const COMBINES: bool = false;
-    /// Whether all rounds are under way at once, as nonblocking calls.
+    /// Whether all rounds are in flight at once, as nonblocking calls.
     const AT_ONCE: bool = false;
 
-    /// The round that a rank is in. Only where ranks sit out rounds it is not the number of its step.
+    /// The round of a step. It differs from the step's number only if ranks skip rounds.
     #[inline(always)]
     fn round(_job: &Job, _rank: Rank, stage: u32) -> u32 {
         stage
     }
-    /// Whom a rank sends to; in round s the rank s + 1 after it.
+    /// The rank that `rank` sends to; by default the one s + 1 after it in round s.
     #[inline(always)]
     fn target(job: &Job, rank: Rank, round: u32) -> Rank {
         add_modulo(rank, round + 1, job.processes)
     }
-    /// Whom it receives from.
+    /// The rank that `rank` receives from.
     #[inline(always)]
     fn source(job: &Job, rank: Rank, round: u32) -> Rank {
         subtract_modulo(rank, round + 1, job.processes)
     }
-    /// The block that goes from one to the other.
+    /// Number of the block that goes from one rank to the other.
     fn block(job: &Job, from: Rank, to: Rank, round: u32) -> u64;
-    /// The largest block that any rank sends, of two ranks or more.
+    /// Size of the largest block that any rank sends, with two or more ranks.
     fn largest(job: &Job) -> u64 {
         job.sizes.largest_before(job.processes.into())
     }
 }
 
-/// The steps of such rounds.
+/// The steps of these rounds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blockwise<R> {
     job: Job,

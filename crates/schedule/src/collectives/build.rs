@@ -1,4 +1,4 @@
-//! From an operation, an algorithm and a job to a collective that can be run.
+//! Builds a runnable collective from an operation, an algorithm and a job.
 
 use super::*;
 

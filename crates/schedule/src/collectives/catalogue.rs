@@ -7,7 +7,7 @@ use super::{Name, Operation};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub name: Name,
-    /// What can be set, as it is typed: `segment=BYTES`.
+    /// The parameters as they are typed: `segment=BYTES`.
     pub parameters: Vec<String>,
     pub text: &'static str,
     pub source: &'static str,
@@ -21,7 +21,7 @@ const BRUCK: &str = "Bruck et al. 1997";
 const PLAIN: &str = "as the MPI standard describes the operation";
 
 impl Operation {
-    /// Its algorithms, explained.
+    /// The algorithms of the operation, with explanations.
     pub fn catalogue(self) -> Vec<Entry> {
         let entry = |&name: &Name| {
             let (text, source) = explanation(self, name);

@@ -1,12 +1,12 @@
-//! The symbolic checker: runs a collective with contributions instead of data.
+//! The symbolic checker: runs a collective on sets of contributions instead of data.
 //!
-//! Every byte of a rank's buffers is a multiset: how often the data of each rank is contained in it. A
-//! message takes along the multisets of the bytes it carries; combining adds them. At the end every rank
-//! must hold what the operation promises. Ranks run as an MPI program would: what a step receives is
-//! there only when the step, or a later one, has been waited for.
+//! Every byte of a rank's buffers is a multiset that counts how often it contains the data of each
+//! rank. A message carries the multisets of its bytes; combining adds them. At the end, every rank
+//! must hold what the operation promises. Ranks run as in an MPI program: data that a step receives
+//! is available only after that step, or a later one, has been waited for.
 //!
-//! Bytes that no message boundary parts always share their fate, so the data is followed in atoms between
-//! such boundaries, whatever the sizes are.
+//! Bytes that are not separated by a message boundary are always handled alike, so the checker
+//! follows atoms, the ranges between boundaries, whatever the sizes are.
 
 mod atoms;
 mod fault;

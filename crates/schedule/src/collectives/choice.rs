@@ -1,10 +1,10 @@
-//! What a user may ask for: `OPERATION[:ALGORITHM[,PARAMETER=VALUE…]]`.
+//! A collective as the user asks for it: `OPERATION[:ALGORITHM[,PARAMETER=VALUE…]]`.
 
 use super::{Algorithm, AlgorithmError, Operation, UnknownOperation};
 use std::fmt;
 use std::str::FromStr;
 
-/// An operation and, if the user chose one, its algorithm.
+/// An operation and, if the user named one, its algorithm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     pub operation: Operation,
@@ -20,7 +20,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// The text names no collective; what there is.
+/// The text names no known collective.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum UnknownCollective {

@@ -1,9 +1,9 @@
 //! Exchanges between ranks whose numbers differ in one bit, for any number of processes.
 //!
-//! With P = 2^m + r processes the first 2r ranks fold in pairs: the even one hands its data to the odd one
+//! With P = 2^m + r processes, the first 2r ranks fold in pairs: the even rank hands its data to the odd one
 //! before the rounds, rests, and gets its result back after them (Thakur, Rabenseifner and Gropp 2005). The
-//! others take 2^m places in order of their ranks, so that the blocks of a run of places, those of the ranks
-//! that rest included, lie one after the other. Algorithms differ in what they send: see [`Exchanges`].
+//! other ranks take 2^m places in order of rank, so that the blocks of a run of places, including those of
+//! resting ranks, are contiguous. Algorithms differ in what they send: see [`Exchanges`].
 
 use super::{COMBINE, Job, Meaning, PLACE, Take};
 use crate::steps::{Message, Step, Steps};
@@ -11,13 +11,13 @@ use std::fmt::Debug;
 use std::ops::Range;
 use straggler_model::Rank;
 
-/// Which ranks fold, and the places of the others.
+/// Which ranks fold, and the places of the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fold {
     pub processes: u32,
-    /// m.
+    /// m, the number of doubling rounds.
     pub doublings: u32,
-    /// r.
+    /// r, the number of folded pairs.
     pub pairs: u32,
 }
 
@@ -28,7 +28,7 @@ impl Fold {
         Fold { processes, doublings, pairs: processes - (1 << doublings) }
     }
 
-    /// 2^m.
+    /// Number of places, 2^m.
     pub fn places(&self) -> u32 {
         1 << self.doublings
     }
@@ -37,12 +37,12 @@ impl Fold {
         rank < 2 * self.pairs
     }
 
-    /// A rank that takes no part in the rounds.
+    /// Whether the rank takes no part in the rounds.
     pub fn rests(&self, rank: Rank) -> bool {
         self.folds(rank) && rank.is_multiple_of(2)
     }
 
-    /// The place of a rank that does not rest.
+    /// Place of a rank that does not rest.
     pub fn place(&self, rank: Rank) -> u32 {
         if self.folds(rank) { rank / 2 } else { rank - self.pairs }
     }
@@ -51,14 +51,14 @@ impl Fold {
         if place < self.pairs { 2 * place + 1 } else { place + self.pairs }
     }
 
-    /// The blocks, one a rank, that belong to a run of places.
+    /// The blocks, one per rank, of a run of places.
     pub fn blocks(&self, places: Range<u32>) -> Range<u64> {
         let first = |place: u32| u64::from(place) + u64::from(place.min(self.pairs));
         first(places.start)..first(places.end)
     }
 }
 
-/// What an algorithm sends, as bytes of the operation's data.
+/// What an algorithm sends, as byte ranges of the operation's data.
 pub trait Exchanges: Debug + Send + Sync {
     fn job(&self) -> &Job;
     fn fold(&self) -> &Fold;
@@ -66,11 +66,11 @@ pub trait Exchanges: Debug + Send + Sync {
     /// The bit in which partners differ in a round.
     fn bit(&self, round: u32) -> u32;
     fn sent(&self, place: u32, round: u32) -> Range<u64>;
-    /// Whether received data is combined.
+    /// Whether a rank combines the data it receives.
     fn combines(&self, turn: Turn) -> bool;
-    /// What a rank that rests gives away.
+    /// What a resting rank gives away before the rounds.
     fn handed_over(&self, rank: Rank) -> Range<u64>;
-    /// What it gets back.
+    /// What a resting rank gets back after the rounds.
     fn given_back(&self, rank: Rank) -> [Range<u64>; 2];
     fn largest_message(&self) -> u64;
 }
@@ -83,7 +83,7 @@ pub enum Turn {
     GiveBack,
 }
 
-/// The schedule of such exchanges.
+/// The schedule of these exchanges.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folded<E>(pub E);
 
@@ -108,7 +108,7 @@ impl<E: Exchanges> Folded<E> {
         Step::exchange(message(place), message(partner))
     }
 
-    /// The message between the ranks of a pair; `rests` is the one that rests.
+    /// The message between the ranks of a pair; `rests` is the resting one.
     fn within_pair(&self, peer: Rank, rests: Rank, turn: Turn) -> Message {
         match turn {
             Turn::HandOver => Message { peer, tag: 0, bytes: length(&self.0.handed_over(rests)) },

@@ -1,9 +1,9 @@
-//! Groups of ranks: everyone, the nodes, or one leader of each node.
+//! Groups of ranks: all ranks, the nodes, or the leaders of the nodes.
 
 use straggler_model::Rank;
 
-/// Nodes of consecutive ranks; the last may be smaller. The leader of a node is its first rank, that of
-/// the root's node is the root.
+/// Nodes of consecutive ranks; the last may be smaller. The leader of a node is its first rank; in
+/// the root's node it is the root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nodes {
     pub processes: u32,
@@ -21,7 +21,7 @@ impl Nodes {
         rank / self.per_node
     }
 
-    /// How many ranks a node has.
+    /// Number of ranks of a node.
     pub fn size(&self, node: u32) -> u32 {
         (self.processes - node * self.per_node).min(self.per_node)
     }
@@ -30,7 +30,7 @@ impl Nodes {
         if node == self.node(self.root) { self.root } else { node * self.per_node }
     }
 
-    /// The leader's place in its node.
+    /// The leader's number within its node.
     pub fn leader_member(&self, node: u32) -> u32 {
         self.leader(node) % self.per_node
     }
@@ -40,11 +40,11 @@ impl Nodes {
 pub enum Groups {
     Everyone,
     Nodes(Nodes),
-    /// The leaders are one group, in the order of their nodes; others are in none.
+    /// The leaders form one group, in the order of their nodes; other ranks belong to none.
     Leaders(Nodes),
 }
 
-/// Where a rank is.
+/// A rank's place in its group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seat {
     pub group: u32,

@@ -1,10 +1,10 @@
 //! Rounds whose distances are the powers of a radix k: the shape of dissemination and of Bruck's
 //! algorithms.
 //!
-//! In round i a rank has partners at the distances j·k^i for j from 1 to k - 1, as far as that is less than
-//! the number of processes, and deals with all of them at once (Bruck, Ho, Kipnis, Upfal and Weathersby 1997;
-//! as n-way dissemination with n = k - 1: Hoefler, Mehlan, Mietke and Rehm 2006). Only the last round may
-//! have fewer partners. Every partner is a stage of its own; a round is waited for in its last stage.
+//! In round i, a rank has partners at the distances j·k^i for j from 1 to k - 1 that are below the number of
+//! processes, and exchanges with all of them at once (Bruck, Ho, Kipnis, Upfal and Weathersby 1997; as n-way
+//! dissemination with n = k - 1: Hoefler, Mehlan, Mietke and Rehm 2006). Only the last round may have fewer
+//! partners. Every partner is a stage of its own; the last stage of a round waits for the whole round.
 
 use super::{CollectiveError, Name, at_most};
 use crate::steps::MOST_STAGES;
@@ -14,33 +14,33 @@ use crate::steps::MOST_STAGES;
 pub(super) struct Hops {
     processes: u32,
     radix: u32,
-    /// Partners in all rounds but maybe the last.
+    /// Number of partners in every round, except that the last may have fewer.
     partners: u32,
     stages: u32,
 }
 
-/// What a rank does in a stage: it deals with the partner `shift` ranks away.
+/// One stage of a rank: the exchange with the partner `shift` ranks away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hop {
-    /// k^i: how far data came in the rounds before.
+    /// k^i, the distance that data covered in the rounds before.
     pub distance: u32,
-    /// j: a digit of the distance to travel.
+    /// j, a digit of the distance to cover.
     pub digit: u32,
-    /// j·k^i.
+    /// j·k^i, the distance to the partner.
     pub shift: u32,
-    /// Partners of this round, if this is the last of them.
+    /// In the last stage of a round: the number of partners of the round.
     pub closes: Option<u32>,
 }
 
 impl Hops {
-    /// Two is the radix if none is given.
+    /// The default radix is 2.
     pub fn new(name: Name, processes: u32, radix: Option<u32>) -> Result<Hops, CollectiveError> {
         let (processes, radix) = (processes.max(1), radix.unwrap_or(2).max(2));
         let partners = (radix - 1).min(processes - 1);
         let hops = Hops { processes, radix, partners, stages: 0 };
-        // No sum of partners exceeds the number of processes.
+        // The sum does not exceed the number of processes, so it fits.
         let stages = hops.distances().map(|distance| hops.partners(distance)).sum();
-        // As many processes are fine with every radix.
+        // There are fewer stages than processes, so this limit holds for every radix.
         if stages >= MOST_STAGES {
             at_most(name, processes, MOST_STAGES)?;
         }
@@ -51,13 +51,13 @@ impl Hops {
         self.stages
     }
 
-    /// The distance of every round.
+    /// The distances of all rounds.
     pub fn distances(self) -> impl Iterator<Item = u32> {
         let next = move |&distance: &u32| distance.checked_mul(self.radix);
         std::iter::successors(Some(1), next).take_while(move |&distance| distance < self.processes)
     }
 
-    /// How many partners there are in the round of a distance.
+    /// Number of partners in the round of a distance.
     #[inline(always)]
     fn partners(&self, distance: u32) -> u32 {
         self.partners.min((self.processes - 1) / distance)
@@ -71,18 +71,18 @@ impl Hops {
         Hop { distance, digit, shift: digit * distance, closes: (digit == partners).then_some(partners) }
     }
 
-    /// Whether a round has more than one partner.
+    /// Whether a round can have more than one partner.
     pub fn overlap(&self) -> bool {
         self.partners > 1
     }
 
-    /// After how many distances the digit of a round repeats.
+    /// Number of distances after which the digit of a round repeats.
     #[inline(always)]
     pub fn turn(&self, distance: u32) -> u64 {
         u64::from(distance) * u64::from(self.radix)
     }
 
-    /// How many distances below the number of processes have this digit in the round of `distance`.
+    /// How many distances below the number of processes have `digit` in the round of `distance`.
     #[inline]
     pub fn with_digit(&self, distance: u32, digit: u32) -> u32 {
         let turn = self.turn(distance);

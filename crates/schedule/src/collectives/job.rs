@@ -1,19 +1,19 @@
-//! What a collective is asked to do, whatever the algorithm.
+//! The parameters of a collective, independent of the algorithm.
 
 use super::sizes::Sizes;
 use super::{Data, Operation};
 use straggler_model::network::PerByte;
 use straggler_model::{Rank, Time};
 
-/// The parameters of a collective operation.
+/// Parameters of a collective operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
     pub processes: u32,
-    /// Of operations that have one.
+    /// Only used by operations with a root.
     pub root: Rank,
-    /// Of the blocks, see [`super::Data`].
+    /// Sizes of the blocks, see [`super::Data`].
     pub sizes: Sizes,
-    /// What combining a received byte costs.
+    /// Cost of combining a received byte.
     pub reduction: PerByte,
 }
 
@@ -22,10 +22,10 @@ impl Job {
         Job { processes, root: 0, sizes: Sizes::uniform(bytes), reduction: PerByte::ZERO }
     }
 
-    /// The most bytes of all data together: sizes of runs of blocks are computed in 64 bits.
+    /// Limit for all data together: sizes of runs of blocks are computed in 64 bits.
     pub const MOST_BYTES: u64 = 1 << 62;
 
-    /// Whether all data of an operation is no more than can be counted.
+    /// Whether all data of an operation stays within [`Job::MOST_BYTES`].
     pub fn fits(&self, operation: Operation) -> bool {
         let processes = u64::from(self.processes);
         let blocks = match operation.data() {
@@ -36,18 +36,18 @@ impl Job {
         self.sizes.start(blocks) <= Job::MOST_BYTES && self.sizes.largest() <= Job::MOST_BYTES
     }
 
-    /// The bytes of a vector that everybody has.
+    /// Size in bytes of the vector that every rank has.
     pub fn vector(&self) -> u64 {
         self.sizes.of(0)
     }
 
-    /// What combining `bytes` received bytes costs.
+    /// Cost of combining `bytes` received bytes.
     #[inline(always)]
     pub fn cost(&self, bytes: u64) -> Time {
         self.reduction.of(bytes)
     }
 
-    /// Where the blocks of `count` ranks from `first` on lie, counted round: in one or two pieces.
+    /// Byte ranges of the blocks of `count` ranks from `first` on, wrapping around: one or two ranges.
     pub fn blocks_from(&self, first: Rank, count: u32) -> Vec<std::ops::Range<u64>> {
         let (first, count, all) = (u64::from(first), u64::from(count), u64::from(self.processes));
         if first + count <= all {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use straggler_model::spelling::hint_of_list;
 
-/// What is to be done; how, an [`super::Algorithm`] says.
+/// An operation of MPI; an [`super::Algorithm`] defines how it is done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operation {
     Allgather,
@@ -45,7 +45,7 @@ impl Operation {
         Operation::Scatterv,
     ];
 
-    /// The name as MPI has it, without the prefix and in small letters.
+    /// The name in MPI, without the prefix and in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Allgather => "allgather",
@@ -67,7 +67,7 @@ impl Operation {
         }
     }
 
-    /// The same operation on blocks of one size: it has the same algorithms.
+    /// The same operation with blocks of equal size, which has the same algorithms.
     pub fn uniform(self) -> Operation {
         match self {
             Operation::Allgatherv => Operation::Allgather,
@@ -84,7 +84,7 @@ impl Operation {
         self != self.uniform()
     }
 
-    /// Whether one rank is different from the others.
+    /// Whether one rank is the root.
     pub fn has_root(self) -> bool {
         matches!(
             self,
@@ -97,7 +97,7 @@ impl Operation {
         )
     }
 
-    /// Whether data is combined on its way.
+    /// Whether the operation combines data.
     pub fn reduces(self) -> bool {
         matches!(
             self,
@@ -110,8 +110,8 @@ impl Operation {
         )
     }
 
-    /// How the data of the operation is cut: one vector that everybody has, a block for every rank, or a
-    /// block for every pair of ranks.
+    /// How the data is divided: one vector that every rank has, a block for each rank, or a block
+    /// for each pair of ranks.
     pub fn data(self) -> Data {
         match self.uniform() {
             Operation::Alltoall => Data::BlockForEachPair,
@@ -123,7 +123,7 @@ impl Operation {
     }
 }
 
-/// What the sizes of a [`super::Job`] are sizes of.
+/// What the sizes of a [`super::Job`] refer to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Data {
     /// One vector: only the first size counts.
@@ -140,7 +140,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The text names no operation.
+/// The text names no known operation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown collective operation `{operation}` (known: {known}){}", hint_of_list(.operation, .known))]
 pub struct UnknownOperation {

@@ -30,7 +30,7 @@ pub const ALGORITHMS: &[Name] = &[
     Name::TwoLevel,
 ];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     let segment = algorithm.segment;
     Ok(Some(match algorithm.name {

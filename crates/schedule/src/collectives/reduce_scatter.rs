@@ -1,4 +1,4 @@
-//! Reduce-scatter, with blocks of one size or of many: everyone gets the reduction of its block.
+//! Reduce-scatter, with blocks of equal or different sizes: every rank gets the reduction of its block.
 
 mod pairwise;
 mod recursive_halving;
@@ -12,7 +12,7 @@ use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[Name::RecursiveHalving, Name::Pairwise, Name::Ring];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         Name::Pairwise => Collective::other(Pairwise::new(job)?),

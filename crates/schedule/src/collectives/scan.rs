@@ -1,4 +1,4 @@
-//! Scan and exscan: rank r gets the reduction of the data of all ranks up to itself, or of all before it.
+//! Scan and exscan: rank r gets the reduction of the data of all ranks up to r (scan) or before r (exscan).
 
 mod binomial;
 mod linear;
@@ -10,9 +10,9 @@ pub use recursive_doubling::RecursiveDoubling;
 
 use super::{Algorithm, Buffer, Collective, CollectiveError, Job, Name, Take};
 
-/// Of a scan.
+/// Algorithms of the inclusive scan.
 pub const ALGORITHMS: &[Name] = &[Name::RecursiveDoubling, Name::Binomial, Name::Linear];
-/// Of a scan that leaves out a rank's own data.
+/// Algorithms of the exclusive scan, which leaves out a rank's own data.
 pub const EXCLUSIVE_ALGORITHMS: &[Name] = &[Name::RecursiveDoubling, Name::Linear];
 
 /// Whether a rank's own data is part of its result.
@@ -22,7 +22,7 @@ pub enum Own {
     LeftOut,
 }
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(
     own: Own,
     algorithm: &Algorithm,
@@ -36,9 +36,9 @@ pub(super) fn build(
     }))
 }
 
-/// The result is all there is.
+/// Received data is combined into the result, the only buffer in use.
 const COMBINE_RESULT: &[Take] = &[Take::Combine(Buffer::Result)];
-/// What is received is the result.
+/// Received data is the result.
 const PLACE_RESULT: &[Take] = &[Take::Place(Buffer::Result)];
-/// What is received is the result, or a part of it, and with the rank's own is to be passed on.
+/// Received data is combined into the result and into the data that the rank passes on.
 const PASS_ON: &[Take] = &[Take::Combine(Buffer::Work), Take::Combine(Buffer::Result)];

@@ -1,4 +1,4 @@
-//! Scatter: everyone gets its block of the root's data. Blocks may differ in size.
+//! Scatter: every rank gets its block of the root's data. Blocks may differ in size.
 
 mod k_nomial;
 mod linear;
@@ -11,7 +11,7 @@ use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[Name::Binomial, Name::KNomial, Name::Linear, Name::TwoLevel];
 
-/// `None` for an algorithm that is not one of these.
+/// Returns `None` if this module does not implement the algorithm.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         Name::Binomial => Collective::other(k_nomial(job, 2)?),

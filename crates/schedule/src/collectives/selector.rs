@@ -1,7 +1,7 @@
-//! Which algorithm a collective takes when the user names none: rules over operation, size and number of
-//! processes, of which the first that fits decides.
+//! Selects the algorithm of a collective if the user names none, by rules on operation, size and
+//! number of processes. The first matching rule decides.
 //!
-//! Rules are TOML, so that a machine's own table can stand beside the presets:
+//! Rules are TOML, so that users can add tables for their own machines:
 //! ```toml
 //! version = 1
 //! name = "my cluster"
@@ -14,11 +14,11 @@
 //! power_of_two = true
 //! algorithm = "recursive-doubling"
 //! ```
-//! What is not stated is not asked. Of a job's data three sizes can be asked for: `bytes`, the size as a
-//! user gives it, a vector or one block (their mean where they differ); `total`, a block for every rank;
-//! and `share`, the total divided by the processes. `idempotent = true` keeps a rule for reductions to
-//! which counting twice makes no difference. Even without it no rule gives a reduction an algorithm that
-//! counts contributions twice, unless the caller says that this is all right: the next rule is asked.
+//! A condition that is not stated always holds. Rules can test three sizes: `bytes`, the size as the user
+//! gives it, of a vector or one block (the mean, if blocks differ); `total`, the size of one block for every
+//! rank; and `share`, the total divided by the number of processes. `idempotent = true` restricts a rule to
+//! reductions for which counting a contribution twice does no harm. Even without it, a rule is skipped if its
+//! algorithm counts contributions of a reduction twice, unless the caller allows that.
 
 mod bounds;
 mod error;
@@ -35,7 +35,7 @@ use super::{Algorithm, Job, Operation};
 use rule::Case;
 use straggler_model::path_text::path_of;
 
-/// Rules in their order, those of the base behind the selector's own.
+/// Rules in order; those of the base come after the selector's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selector {
     pub name: String,
@@ -63,12 +63,12 @@ impl Selector {
         TEXTS.into_iter().find(|(preset, _)| *preset == name).map(|(_, text)| text)
     }
 
-    /// Rules from the text of a file. `name` is what they are called if the file does not say.
+    /// Parses the text of a rule file. `name` is used if the file does not give one.
     pub fn parse(text: &str, name: &str) -> Result<Selector, SelectorError> {
         file::read(text, name)
     }
 
-    /// A preset by its name, or a file if the name ends in `.toml`.
+    /// Loads a preset by name, or a file if the text ends in `.toml`.
     pub fn load(text: &str) -> Result<Selector, SelectorError> {
         if !text.ends_with(".toml") {
             return Selector::preset(text);
@@ -79,13 +79,13 @@ impl Selector {
         Selector::parse(&contents, text).map_err(|fault| fault.in_file(&path))
     }
 
-    /// All rules, in the order in which they are asked.
+    /// All rules, in the order in which they are tried.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The algorithm for a job. `idempotent` says that a contribution that is counted twice does no harm,
-    /// as in a maximum.
+    /// Returns the algorithm for a job. `idempotent` means that counting a contribution twice does
+    /// no harm, as in a maximum.
     pub fn choose(
         &self,
         operation: Operation,
@@ -95,7 +95,7 @@ impl Selector {
         self.decide(operation, job, idempotent).map(|rule| &rule.algorithm)
     }
 
-    /// The rule that decides.
+    /// Returns the rule that decides.
     pub fn decide(&self, operation: Operation, job: &Job, idempotent: bool) -> Result<&Rule, SelectorError> {
         let case = Case::new(operation, job, idempotent);
         let mut fitting = self.rules.iter().filter(|rule| rule.fits(&case)).peekable();
@@ -109,7 +109,7 @@ impl Selector {
         })
     }
 
-    /// The text of a file that reads back to these rules, those of the base among them.
+    /// Writes a file that reads back to these rules, including those of the base.
     pub fn to_toml(&self) -> String {
         file::write(self)
     }

@@ -1,8 +1,8 @@
-//! Collectives one after the other, each among groups of the ranks.
+//! Collectives in sequence, each within groups of ranks.
 //!
-//! A rank begins a part when all it did in the parts before has completed: the last step of a collective
-//! is always waited for. The data of a group is a run of bytes of the whole, so a part says where the data
-//! of each group begins.
+//! A rank begins a part when all its operations of earlier parts have completed: the last step of a
+//! collective is always waited for. The data of a group is a contiguous range of the whole, so a
+//! part states where each group's data begins.
 
 use super::groups::{Groups, Seat};
 use super::sizes::Sizes;
@@ -17,15 +17,15 @@ pub struct Sequence {
     parts: Vec<Part>,
 }
 
-/// The same operation in all groups.
+/// One operation, performed in all groups.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub groups: Groups,
-    /// Group g does number g modulo how many there are …
+    /// Group g uses the collective at g modulo the length …
     pub regular: Vec<Collective>,
-    /// … unless it is one of these: different in size or root.
+    /// … unless it is listed here, because its size or root differs.
     pub special: Vec<(u32, Collective)>,
-    /// If groups have different data: block g is the data of group g.
+    /// Set if groups have different data: block g is the data of group g.
     pub data: Option<Sizes>,
 }
 
@@ -42,7 +42,7 @@ impl Part {
         self.regular.get(group as usize % self.regular.len().max(1))
     }
 
-    /// What a rank takes part in.
+    /// The collective that a rank takes part in, and its place there.
     fn at(&self, rank: Rank) -> Option<(Seat, &Collective)> {
         let seat = self.groups.seat(rank)?;
         Some((seat, self.of_group(seat.group)?))
@@ -56,7 +56,7 @@ impl Part {
         self.data.as_ref().map_or(0, |sizes| sizes.start(u64::from(group)))
     }
 
-    /// Each collective with the number of groups that do it.
+    /// Each collective, with the number of groups that use it.
     fn counted(&self) -> impl Iterator<Item = (&Collective, u64)> {
         let (groups, kinds) = (self.groups.count(), self.regular.len() as u32);
         let regular = (0..kinds).zip(&self.regular).map(move |(kind, collective)| {
@@ -73,7 +73,7 @@ impl Sequence {
         Sequence { processes, parts }
     }
 
-    /// The part that a stage of a rank belongs to, its number, and the stage in it.
+    /// The part that a rank's stage belongs to: its number, the part, and the stage within it.
     fn find(&self, rank: Rank, stage: u32) -> Option<(u32, &Part, u32)> {
         let mut left = stage;
         for (number, part) in (0..).zip(&self.parts) {

@@ -1,21 +1,21 @@
-//! How data is cut into blocks, as a function of the block's number.
+//! How data is divided into blocks, as a function of the block number.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Sizes in bytes that repeat: block i has size i mod the length of the list. Blocks lie one after the
-/// other, so that a run of blocks is a range of bytes.
+/// Block sizes in bytes, given by a list that repeats: block i has the size at i modulo the length
+/// of the list. Blocks are contiguous, so a run of blocks is a range of bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Where each block of a period begins, and where the period ends.
     starts: Arc<[u64]>,
-    /// How many blocks of the list come before block 0.
+    /// Number of blocks of the list before block 0.
     skipped: u64,
-    /// Where the list is a square and the sizes are that square, again and again in both directions.
+    /// Set if the list is a square that repeats in both directions.
     tile: Option<Tile>,
 }
 
-/// A square of sizes that covers a larger one.
+/// A square of sizes that is repeated to cover a larger square.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Tile {
     side: u64,
@@ -23,7 +23,7 @@ struct Tile {
 }
 
 impl Tile {
-    /// The row of a block, and its column.
+    /// Row and column of a block.
     #[inline]
     fn place(self, block: u64) -> (u64, u64) {
         (block / (self.side * self.copies), block % (self.side * self.copies))
@@ -39,7 +39,7 @@ impl Tile {
         above.saturating_mul(self.copies).saturating_add(left).saturating_add(inside)
     }
 
-    /// Which size of the list a block has.
+    /// Index in the list of a block's size.
     #[inline]
     fn index(self, block: u64) -> usize {
         let (row, column) = self.place(block);
@@ -48,12 +48,12 @@ impl Tile {
 }
 
 impl Sizes {
-    /// All blocks have the same size.
+    /// Sizes with which all blocks are equal.
     pub fn uniform(bytes: u64) -> Sizes {
         Sizes { starts: [0, bytes].into(), skipped: 0, tile: None }
     }
 
-    /// Sizes that repeat; none stands for blocks of no size.
+    /// Sizes that repeat. An empty list means blocks of 0 bytes.
     pub fn repeating(sizes: &[u64]) -> Sizes {
         if sizes.is_empty() {
             return Sizes::uniform(0);
@@ -66,8 +66,9 @@ impl Sizes {
         Sizes { starts: [0].into_iter().chain(ends).collect(), skipped: 0, tile: None }
     }
 
-    /// Blocks for each pair of `side`·`copies` ranks, from those for each pair of `side`: ranks that differ by
-    /// a multiple of `side` send and receive the same. There are `side`² sizes, or blocks have no size.
+    /// Blocks for each pair of `side`·`copies` ranks, from those for each pair of `side` ranks:
+    /// ranks that differ by a multiple of `side` send and receive the same. Expects `side`² sizes;
+    /// otherwise all blocks have 0 bytes.
     pub fn tiled(sizes: &[u64], side: u32, copies: u32) -> Sizes {
         let (side, copies) = (u64::from(side), u64::from(copies));
         let fits = side > 0 && copies > 0 && side.checked_mul(side) == Some(sizes.len() as u64);
@@ -78,7 +79,7 @@ impl Sizes {
         Sizes { tile, ..Sizes::repeating(sizes) }
     }
 
-    /// After how many blocks the sizes repeat.
+    /// Number of blocks after which the sizes repeat.
     pub fn period(&self) -> u64 {
         (self.starts.len() as u64 - 1).saturating_mul(self.tile.map_or(1, |tile| tile.copies))
     }
@@ -92,13 +93,13 @@ impl Sizes {
         self.starts.windows(2).all(|pair| pair[1] - pair[0] == self.starts[1])
     }
 
-    /// The sizes of block `first` and those after it.
+    /// The sizes from block `first` on.
     pub fn from(&self, first: u64) -> Sizes {
         let skipped = (self.skipped + first % self.period()) % self.period();
         Sizes { starts: self.starts.clone(), skipped, tile: self.tile }
     }
 
-    /// After how many runs of `blocks` blocks, at least one, their sizes repeat.
+    /// Number of runs of `blocks` blocks after which the sizes repeat, at least one.
     pub fn period_of_runs(&self, blocks: u64) -> u64 {
         let (mut divisor, mut rest) = (self.period(), blocks);
         while rest != 0 {
@@ -107,7 +108,7 @@ impl Sizes {
         self.period() / divisor
     }
 
-    /// Where block `block` begins.
+    /// Offset of block `block`.
     #[inline]
     pub fn start(&self, block: u64) -> u64 {
         if self.starts.len() == 2 {
@@ -136,7 +137,7 @@ impl Sizes {
         self.starts[place + 1] - self.starts[place]
     }
 
-    /// The bytes of a run of blocks.
+    /// Byte range of a run of blocks.
     pub fn range(&self, blocks: Range<u64>) -> Range<u64> {
         self.start(blocks.start)..self.start(blocks.end)
     }
@@ -146,13 +147,13 @@ impl Sizes {
         self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
     }
 
-    /// The largest size of the first blocks.
+    /// The largest size among the first `blocks` blocks.
     pub fn largest_before(&self, blocks: u64) -> u64 {
         (0..blocks.min(self.period())).map(|block| self.of(block)).max().unwrap_or(0)
     }
 
-    /// The bytes of `count` blocks from `first` on, where block `all` is block 0 again; `first` is less
-    /// than `all` and `count` is not more.
+    /// Size in bytes of `count` blocks from `first` on, where block `all` is block 0 again.
+    /// Requires `first < all` and `count <= all`.
     #[inline]
     pub fn cyclic(&self, first: u64, count: u64, all: u64) -> u64 {
         let end = first + count;
@@ -164,7 +165,7 @@ impl Sizes {
     }
 }
 
-/// A vector cut into parts of nearly the same size: the first ones have a byte more.
+/// A vector cut into parts of nearly equal size: the first ones may be a byte longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Split {
     part_bytes: u64,
@@ -189,13 +190,13 @@ impl Split {
         self.part_bytes + u64::from(u64::from(part) < self.longer)
     }
 
-    /// Where part `part` begins.
+    /// Offset of part `part`.
     #[inline(always)]
     pub fn start(&self, part: u32) -> u64 {
         self.part_bytes * u64::from(part) + u64::from(part).min(self.longer)
     }
 
-    /// The bytes of a run of parts.
+    /// Byte range of a run of parts.
     pub fn range(&self, parts: Range<u32>) -> Range<u64> {
         self.start(parts.start)..self.start(parts.end)
     }
@@ -205,7 +206,7 @@ impl Split {
     }
 }
 
-/// A vector cut into segments of a given size; the last may be shorter. Even no data is one segment.
+/// A vector cut into segments of a given size; the last may be shorter. An empty vector has one segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segments {
     bytes: u64,
@@ -214,10 +215,10 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// No more segments than this.
+    /// Limit on the number of segments.
     pub const MOST: u32 = 1 << 24;
 
-    /// `None` if the segment is 0 or there would be too many of them.
+    /// Returns `None` if the segment size is 0 or there would be too many segments.
     pub fn new(bytes: u64, segment: u64) -> Option<Segments> {
         if segment == 0 {
             return None;
@@ -227,7 +228,7 @@ impl Segments {
         Some(Segments { bytes, segment, count })
     }
 
-    /// The whole vector at once.
+    /// The whole vector as one segment.
     pub fn whole(bytes: u64) -> Segments {
         Segments { bytes, segment: bytes.max(1), count: 1 }
     }

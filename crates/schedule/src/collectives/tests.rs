@@ -1,5 +1,5 @@
-//! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
-//! it should, and the closed formulas count what is there.
+//! Every algorithm for all small numbers of processes, all roots and several sizes: the data
+//! arrives where it should, and the closed formulas match the steps.
 
 mod counting;
 mod limits;
@@ -14,10 +14,10 @@ use crate::{Cycles, Message, Step, Steps, Symmetry};
 use straggler_model::network::PerByte;
 use straggler_model::{Rank, Time};
 
-/// One that is small, one that every number of processes cuts unevenly, one with many segments.
+/// No data, one byte, a size that most numbers of processes divide unevenly, and one with many segments.
 const SIZES: [u64; 4] = [0, 1, 13, 200];
 
-/// All algorithms of an operation with all parameters that are tried.
+/// All algorithms of an operation, with all parameters to test.
 fn variants(operation: Operation) -> Vec<Algorithm> {
     let texts = operation.algorithms().iter().flat_map(|name| {
         let parameters: &[&str] = match name {
@@ -34,7 +34,7 @@ fn variants(operation: Operation) -> Vec<Algorithm> {
     texts.map(|text| Algorithm::parse(operation, &text).unwrap()).collect()
 }
 
-/// Numbers of ranks a node, and pairs of algorithms.
+/// Ranks per node, and pairs of algorithms.
 fn two_levels(operation: Operation) -> &'static [&'static str] {
     match operation.uniform() {
         Operation::Barrier => &[
@@ -85,16 +85,16 @@ fn roots(operation: Operation, processes: u32) -> std::ops::Range<u32> {
     0..if operation.has_root() { processes } else { 1 }
 }
 
-/// Whether the size is worth trying: blocks for pairs are many, and so may segments be.
+/// Whether the combination is worth testing: some have too many blocks or segments.
 fn tried(operation: Operation, algorithm: &Algorithm, job: &Job) -> bool {
     if algorithm.segment.is_some_and(|segment| job.vector() > 30 * segment) {
         return false;
     }
-    // Next to no data is no different for many processes.
+    // Almost no data behaves the same with many processes.
     if job.processes > 17 && job.sizes.largest() <= 1 {
         return false;
     }
-    // One size, and sizes that differ.
+    // Tests one uniform size and one list of different sizes.
     operation.data() != Data::BlockForEachPair
         || job.processes <= 17
         || [11, 13].contains(&job.sizes.largest())
@@ -123,7 +123,7 @@ fn every_rank_gets_what_the_operation_promises() {
     each(33, |operation, algorithm, job, collective| {
         let proof = check(operation, job, collective)
             .unwrap_or_else(|fault| panic!("{operation}:{algorithm} {job:?}: {fault}"));
-        // No data has no contributions, and for a barrier twice is as good as once.
+        // Without data there are no contributions, and for a barrier counting twice does no harm.
         if operation != Operation::Barrier && job.vector() > 0 {
             let exact = algorithm.is_exact(operation, job.processes);
             assert_eq!(proof.exact, exact, "{operation}:{algorithm} {job:?}");
@@ -132,7 +132,7 @@ fn every_rank_gets_what_the_operation_promises() {
     });
 }
 
-/// Everything but the steps themselves left to the defaults.
+/// Wraps a collective so that everything but its steps uses the default methods.
 #[derive(Debug)]
 struct Generic<'a>(&'a Collective);
 
@@ -267,7 +267,7 @@ fn tags_stay_below_what_is_said() {
                     .flat_map(|step| step.send.into_iter().chain(step.recv))
                     .map(|message| message.tag + 1);
                 let most = tags.max().unwrap_or(0);
-                // Alone, a process sends nothing, and each part of an algorithm still keeps its tag.
+                // A single process sends nothing, but every part of an algorithm still reserves its tag.
                 let slack = if processes == 1 { 2 } else { 1 };
                 assert!(
                     collective.tags() >= most && collective.tags() <= most + slack,

@@ -1,9 +1,9 @@
-//! Trees over places, as pure functions, and what goes along them.
+//! Trees over places, as pure functions, and the data that moves along them.
 //!
-//! A place is a rank counted from the root, modulo the number of processes: place 0 is the root. Every
-//! rooted collective that uses a tree is a [`Tree`], a [`Load`] (which bytes go over the edge to a place)
-//! and a direction: a [`Walk`] carries data down, its [`Mirror`] carries data up. So a tree is written
-//! once and serves bcast, reduce, scatter, gather and barrier.
+//! A place is a rank counted from the root, modulo the number of processes: place 0 is the root.
+//! Every rooted collective that uses a tree consists of a [`Tree`], a [`Load`] (the bytes that go
+//! over the edge to a place) and a direction: a [`Walk`] carries data down, its [`Mirror`] carries
+//! data up. So each tree is written once and serves bcast, reduce, scatter, gather and barrier.
 
 mod binary;
 mod chain;
@@ -28,28 +28,28 @@ use super::sizes::Segments;
 use super::{Algorithm, CollectiveError};
 use std::fmt::Debug;
 
-/// Who hands data to whom. All functions are pure.
+/// The shape of a tree. All functions are pure.
 pub trait Tree: Clone + Debug + Send + Sync {
-    /// How many children a place has; no place has more than the root, or than two.
+    /// Number of children of a place; at most that of the root, or two if the root has fewer.
     fn children(&self, place: u32) -> u32;
-    /// Child number `index < children(place)`, in the order in which they are served.
+    /// Child `index < children(place)`, in the order in which they are served.
     fn child(&self, place: u32, index: u32) -> u32;
     /// The parent of a place that is not the root.
     fn parent(&self, place: u32) -> u32;
 }
 
-/// A tree in which a place and all below it are neighbours: places from `place` on.
+/// A tree in which a place and its subtree are consecutive places, starting with `place`.
 pub trait Neighbours: Tree {
-    /// How many places they are.
+    /// Number of places in the subtree, `place` included.
     fn below(&self, place: u32) -> u32;
 }
 
-/// What pipelines use unless told otherwise.
+/// Default segment size of pipelines, in bytes.
 pub const SEGMENT: u64 = 64 << 10;
-/// Of k-nomial trees, unless told otherwise.
+/// Default radix of k-nomial trees.
 const RADIX: u32 = 4;
 
-/// The radix that was asked for.
+/// The requested radix, or the default.
 pub(super) fn radix(algorithm: &Algorithm) -> Result<u32, CollectiveError> {
     match algorithm.radix.unwrap_or(RADIX) {
         radix @ (0 | 1) => Err(CollectiveError::RadixTooSmall { radix }),
@@ -57,7 +57,7 @@ pub(super) fn radix(algorithm: &Algorithm) -> Result<u32, CollectiveError> {
     }
 }
 
-/// A vector in segments of a given size, or whole.
+/// A vector in segments of a given size, or as a whole.
 pub(super) fn segments(bytes: u64, segment: Option<u64>) -> Result<Segments, CollectiveError> {
     match segment {
         None => Ok(Segments::whole(bytes)),
@@ -71,7 +71,7 @@ pub(super) fn segments(bytes: u64, segment: Option<u64>) -> Result<Segments, Col
 mod tests {
     use super::*;
 
-    /// Parents and children agree, and every place hangs on the root.
+    /// Checks that parents and children agree and that every place descends from the root.
     fn is_a_tree(tree: &impl Tree, processes: u32) {
         let mut parents = vec![None; processes as usize];
         for place in 0..processes {

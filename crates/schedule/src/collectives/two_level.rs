@@ -1,8 +1,8 @@
 //! Two levels: one algorithm inside the nodes, another between them.
 //!
-//! Nodes are runs of consecutive ranks, so the blocks of a node are a run of bytes. One rank of each node
-//! is its leader: the root in its own node, the first rank in the others. Data moves inside the nodes,
-//! between the leaders, or both in turn:
+//! Nodes are runs of consecutive ranks, so the blocks of a node are contiguous. One rank of each
+//! node is its leader: the root in its own node, the first rank in the others. Data moves inside
+//! the nodes, between the leaders, or both in turn:
 //!
 //! | operation | inside the nodes | between leaders | inside the nodes |
 //! |---|---|---|---|
@@ -16,11 +16,11 @@ use super::sequence::{Part, Sequence};
 use super::sizes::Sizes;
 use super::{Algorithm, Collective, CollectiveError, Data, Job, Name, Operation, at_most};
 
-/// Keeps the stages of all parts together below the most a rank may have: that of a part is at most twice
-/// its number of processes or of segments, and the sizes of node and network multiply to this.
+/// Keeps the total number of stages below the limit for a rank: a part has at most twice as many
+/// stages as processes or segments, and the sizes of node and network multiply to this limit.
 const MOST_PROCESSES: u32 = 1 << 27;
 
-/// The operation that is done inside a node, first if there are two.
+/// The operation inside the nodes; if there are two, the first.
 pub(super) fn node_operation(operation: Operation) -> Operation {
     match operation {
         Operation::Allreduce | Operation::Barrier => Operation::Reduce,
@@ -53,7 +53,7 @@ pub(super) fn build(
     Ok(Collective::other(Sequence::new(job.processes, plan.parts()?)))
 }
 
-/// Why an operation is not done in two levels.
+/// Why an operation has no two-level algorithm.
 fn refusal(operation: Operation) -> Option<&'static str> {
     match operation.uniform() {
         Operation::Alltoall => Some("each pair of ranks has its own data, which a leader would only delay"),
@@ -65,7 +65,7 @@ fn refusal(operation: Operation) -> Option<&'static str> {
     }
 }
 
-/// What was asked for, or the operation's first algorithm.
+/// The requested algorithm, or else the operation's first one.
 fn part(given: &Option<Box<Algorithm>>, operation: Operation) -> Result<Algorithm, CollectiveError> {
     let first = || operation.algorithms().first().map(|&name| Algorithm::from(name));
     given.as_deref().cloned().or_else(first).ok_or(CollectiveError::NotAnAlgorithm {
@@ -74,13 +74,14 @@ fn part(given: &Option<Box<Algorithm>>, operation: Operation) -> Result<Algorith
     })
 }
 
-/// Whether every contribution is counted once, see [`Algorithm::is_exact`]. Trees inside nodes are exact.
+/// Whether every contribution is counted once, see [`Algorithm::is_exact`]. Only the network
+/// matters: trees inside nodes are exact.
 pub(super) fn is_exact(algorithm: &Algorithm, operation: Operation, processes: u32) -> bool {
     let nodes = processes.div_ceil(algorithm.levels.per_node.unwrap_or(1).max(1));
     part(&algorithm.levels.network, operation).is_ok_and(|network| network.is_exact(operation, nodes))
 }
 
-/// The broadcast that goes with a reduction or a gather: by the same tree if there is one.
+/// The broadcast that goes with a reduction or gather: over the same tree, if bcast has it.
 fn downward(algorithm: &Algorithm) -> Algorithm {
     let mut down = algorithm.clone();
     down.name = match algorithm.name {
@@ -129,12 +130,12 @@ impl Plan<'_> {
         self.in_nodes(operation, &self.node, sizes.period_of_runs(per_node), Some(self.node_sizes()), blocks)
     }
 
-    /// Everybody gets what the leader has.
+    /// Broadcasts the leader's data inside each node.
     fn release(&self, bytes: u64) -> Result<Part, CollectiveError> {
         self.same_in_nodes(Operation::Bcast, &downward(&self.node), bytes)
     }
 
-    /// On one vector that all nodes share.
+    /// Runs an operation in all nodes on a vector of the same size.
     fn same_in_nodes(
         &self,
         operation: Operation,
@@ -144,8 +145,8 @@ impl Plan<'_> {
         self.in_nodes(operation, algorithm, 1, None, |_| Sizes::uniform(bytes))
     }
 
-    /// Nodes that are whole and led by their first rank repeat after `period` of them; the last node may
-    /// be smaller and the root's may have another leader.
+    /// Builds an operation for all nodes. Complete nodes led by their first rank repeat after
+    /// `period` nodes; the last node may be smaller, and the root's node may have another leader.
     fn in_nodes(
         &self,
         operation: Operation,
@@ -185,7 +186,7 @@ impl Plan<'_> {
         Ok(Part { groups: Groups::Leaders(nodes), ..Part::everyone(collective) })
     }
 
-    /// The bytes of all blocks of each node. They repeat, unless the last node is smaller.
+    /// Size in bytes of the blocks of each node. The sizes repeat, unless the last node is smaller.
     fn node_sizes(&self) -> Sizes {
         let (sizes, per_node) = (&self.job.sizes, u64::from(self.nodes.per_node));
         let all = u64::from(self.nodes.processes);

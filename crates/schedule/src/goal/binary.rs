@@ -18,13 +18,13 @@ pub use write::write;
 
 /// The first number of a file.
 pub(super) const MAGIC: u64 = 4223;
-/// The first number of a file that the reference has used as its memory.
+/// Magic number of a file that the reference simulator has used as working memory.
 pub(super) const DESTROYED: u64 = 2342;
-/// Bytes before the first rank's start.
+/// Size in bytes of the header, after the magic number.
 const HEADER: usize = 6;
-/// Bytes of a rank's start and end.
+/// Size in bytes of a rank's start and end.
 const EXTENT: usize = 16;
-/// Bytes of a schedule before its roots.
+/// Size in bytes of the counts that a schedule begins with.
 const COUNTS: usize = 8;
 const NODE: usize = 39;
 const INDEX: usize = 4;

@@ -1,10 +1,10 @@
-//! What can be wrong with a GOAL file, where it is and how to mend it.
+//! Errors in GOAL files: what is wrong, where, and how to fix it.
 
 use std::fmt;
 
 use straggler_model::Rank;
 
-/// Why a GOAL file was refused.
+/// Why a GOAL file was rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GoalError {
     #[error("{place}: {problem}")]
@@ -20,7 +20,7 @@ pub enum GoalError {
 pub struct GoalPlace {
     pub line: u64,
     pub column: u64,
-    /// The rank whose block it is in.
+    /// The rank whose block contains the place.
     pub rank: Option<Rank>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for OfRank {
     }
 }
 
-/// What is wrong with a text file.
+/// An error in a text file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextProblem {
     #[error("`num_ranks N` is missing: put it before the first rank")]
@@ -102,7 +102,7 @@ impl fmt::Display for Suggestion<'_> {
     }
 }
 
-/// The operations of a cycle, each before the next and the last before the first.
+/// The operations of a cycle: each must happen before the next, and the last before the first.
 pub(crate) struct Circle<'a>(pub &'a [String]);
 
 impl fmt::Display for Circle<'_> {
@@ -118,7 +118,7 @@ impl fmt::Display for Circle<'_> {
     }
 }
 
-/// What is wrong with a field of a binary file.
+/// An error in a field of a binary file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BinaryProblem {
     #[error("{found} is not the number 4223 of a GOAL binary file: convert the schedule again")]
@@ -157,7 +157,7 @@ pub enum BinaryProblem {
     Cycle { nodes: Vec<String> },
 }
 
-/// A problem at a byte of a text file, before its line is known.
+/// An error at a byte of a text file, before the line is known.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub offset: usize,
@@ -165,11 +165,11 @@ pub(super) struct Fault {
     pub problem: TextProblem,
 }
 
-/// Boxed, so that the way of a good file carries one pointer.
+/// The error is boxed, so that the success path carries only a pointer.
 pub(super) type Parsed<T> = Result<T, Box<Fault>>;
 
 impl Fault {
-    /// Counts the lines up to the fault.
+    /// Counts lines and columns up to the fault.
     pub fn locate(self, bytes: &[u8]) -> GoalError {
         let before = &bytes[..self.offset.min(bytes.len())];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);

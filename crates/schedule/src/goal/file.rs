@@ -1,4 +1,4 @@
-//! GOAL files on disk: reading through a memory map, writing by replacement.
+//! GOAL files on disk: read through a memory map, written by replacement.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::Graph;
 use straggler_model::Rank;
 use straggler_model::replace::replace_file;
 
-/// The two forms of a GOAL file.
+/// The formats of a GOAL file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Text,
@@ -21,7 +21,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Which form these bytes have, as far as their beginning tells.
+    /// Guesses the format from the first bytes.
     pub fn of(bytes: &[u8]) -> Option<Format> {
         match bytes.first_chunk::<8>().map(|first| u64::from_le_bytes(*first)) {
             Some(binary::MAGIC | binary::DESTROYED) => Some(Format::Binary),
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// The form that the ending of a file's name asks for: `.bin` is binary, all else text.
+    /// The format for a file name: `.bin` is binary, anything else text.
     pub fn for_path(path: &Path) -> Format {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("bin") => Format::Binary,
@@ -74,12 +74,12 @@ pub fn read_path(path: impl AsRef<Path>) -> Result<Loaded, ReadError> {
     Ok(Loaded { graph, format, bytes: bytes.len() as u64 })
 }
 
-/// How many ranks a schedule has, if it is a binary file: nothing of any other.
+/// Returns the number of ranks of a binary file, or `None` for any other file.
 pub fn binary_ranks(path: &Path) -> Result<Option<Rank>, ReadError> {
     with_binary(path, |_, bytes| binary::ranks(bytes))
 }
 
-/// Reads some ranks of a schedule, if it is a binary file; the others have no operations.
+/// Reads some ranks of a binary file; the others get no operations. Returns `None` for any other file.
 pub fn read_ranks(path: &Path, wanted: &[Range<Rank>]) -> Result<Option<Graph>, ReadError> {
     let is_wanted = |rank| {
         let after = wanted.partition_point(|ranks| ranks.start <= rank);
@@ -102,7 +102,7 @@ fn with_binary<T>(
     read(&input, bytes).map(Some).map_err(|source| ReadError::Goal { path: path.into(), source })
 }
 
-/// The bytes of a file: mapped where it can be, read where it cannot (a pipe, an empty file).
+/// The bytes of a file: mapped if possible, read otherwise (a pipe, an empty file).
 enum Input {
     Mapped(Mmap),
     Read(Vec<u8>),
@@ -123,7 +123,7 @@ impl Input {
         // would any reader of a map.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file)? };
-        // Only a hint: a kernel that does not take it reads as well.
+        // Only a hint: reading works without it.
         let _ = map.advise(Advice::Sequential);
         Ok(Input::Mapped(map))
     }
@@ -136,7 +136,7 @@ impl Input {
     }
 
     /// Lets the kernel take back the pages of a range, so that a large file does not stay in memory
-    /// beside its graph.
+    /// along with its graph.
     fn release(&self, range: Range<usize>) {
         let Input::Mapped(map) = self else { return };
         if range.is_empty() {
@@ -152,8 +152,8 @@ impl Input {
     }
 }
 
-/// Writes a schedule. The file appears under its name only when it is complete; whatever goes wrong
-/// before leaves what was there.
+/// Writes a schedule. The file appears under its name only when it is complete; if anything fails
+/// before, an existing file stays as it was.
 pub fn write_path(path: impl AsRef<Path>, graph: &Graph, format: Format) -> Result<Written, WriteError> {
     let path = path.as_ref();
     let written = replace_file(path, |out| match format {

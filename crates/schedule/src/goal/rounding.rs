@@ -1,8 +1,9 @@
-//! GOAL computes in whole nanoseconds, the graph in picoseconds.
+//! GOAL counts in whole nanoseconds, the graph in picoseconds.
 
 const PS_PER_NS: u64 = 1_000;
 
-/// The nearest whole number of nanoseconds, half up and within simulated time, and whether anything was lost.
+/// Rounds to the nearest nanosecond, half up, capped at [`LONGEST_NS`]. Also returns whether
+/// anything was lost.
 pub(super) fn nearest_ns(ps: u64) -> (u64, bool) {
     let (whole, rest) = (ps / PS_PER_NS, ps % PS_PER_NS);
     ((whole + u64::from(rest >= PS_PER_NS / 2)).min(LONGEST_NS), rest != 0)

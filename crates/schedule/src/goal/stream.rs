@@ -1,8 +1,8 @@
-//! Writes implicit schedules as GOAL without ever holding one: some ranks at a time are materialised, in
-//! parallel, and written in their order. The bytes are those that the writers of whole graphs give.
+//! Writes implicit schedules as GOAL without holding a whole one: batches of ranks are materialised
+//! in parallel and written in order. The bytes are the same as those written for a whole graph.
 //!
-//! Binary states at its beginning where every rank's schedule lies. Their lengths are counted in a first
-//! pass over all ranks, which is as parallel as the second and keeps nothing.
+//! A binary file begins with the offsets of all schedules. A first pass over all ranks, as parallel
+//! as the second, counts their lengths and keeps nothing else.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub struct Streamed {
     pub operations: u64,
 }
 
-/// Writes a script in a format. An error of the writer ends it between two batches of ranks.
+/// Writes a script in a format. If the writer fails, writing stops between two batches of ranks.
 pub fn write<W: Write>(script: &dyn Script, format: Format, mut out: W) -> io::Result<Streamed> {
     let groups = Groups::of(script);
     match format {
@@ -46,7 +46,7 @@ pub fn write<W: Write>(script: &dyn Script, format: Format, mut out: W) -> io::R
     Ok(streamed)
 }
 
-/// How ranks are dealt out: in groups that one thread does at a time, several groups to a batch.
+/// How ranks are distributed: one thread processes one group at a time, and a batch has several groups.
 struct Groups {
     processes: u32,
     ranks: u32,
@@ -54,14 +54,14 @@ struct Groups {
 }
 
 impl Groups {
-    /// Operations of a group: about a megabyte of output, which stays in a core's cache.
+    /// Operations per group: about a megabyte of output, which stays in a core's cache.
     const OPERATIONS: u64 = 16 << 10;
 
     fn of(script: &dyn Script) -> Groups {
         let processes = script.processes();
         let of_rank = script.operations() / u64::from(processes.max(1));
         let ranks = (Self::OPERATIONS / of_rank.max(1)).clamp(1, 4096) as u32;
-        // Several a thread, so that none waits long for the last.
+        // Several groups per thread, so that no thread waits long for the last one.
         let in_batch = 4 * rayon::current_num_threads() as u32;
         Groups { processes, ranks, in_batch }
     }
@@ -70,7 +70,7 @@ impl Groups {
     fn batches(&self) -> impl Iterator<Item = Vec<Range<Rank>>> {
         let (processes, ranks) = (u64::from(self.processes), u64::from(self.ranks));
         let step = ranks * u64::from(self.in_batch);
-        // Below the number of processes, so inside 32 bits.
+        // Below the number of processes, so it fits in 32 bits.
         let narrow = move |rank: u64| rank.min(processes) as Rank;
         (0..processes.div_ceil(step)).map(move |batch| {
             let first = batch * step;
@@ -121,7 +121,7 @@ fn write_group(script: &dyn Script, format: Format, ranks: Range<Rank>) -> io::R
     Ok((bytes, Streamed { written, operations: graph.operations() }))
 }
 
-/// The schedules of some ranks, as a graph of as many.
+/// Materialises the schedules of some ranks as a graph of just these.
 fn materialise(script: &dyn Script, ranks: Range<Rank>) -> io::Result<Graph> {
     let (mut graph, mut builder) = (GraphBuilder::default(), RankBuilder::default());
     for rank in ranks {
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Fails after some bytes, as a writer does that was told to stop.
+    /// A writer that fails after some bytes, as if told to stop.
     struct Ends(usize);
 
     impl Write for Ends {

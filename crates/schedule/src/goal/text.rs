@@ -29,9 +29,9 @@ use super::error::{Fault, GoalError, Parsed};
 use crate::graph::{Edge, MAX_DEPENDENCIES};
 use crate::{Graph, GraphBuilder};
 
-/// What one thread reads at a time, in bytes of text.
+/// Bytes of text that one thread reads at a time.
 const PIECE: usize = 256 << 10;
-/// Pieces a thread in one batch. More balance the load better and keep more beside the graph.
+/// Pieces per thread in a batch. More balance the load better but take more memory besides the graph.
 const PIECES_A_THREAD: usize = 8;
 
 const LIMITS: Limits = Limits { operations: Edge::MAX_OPERATIONS, dependencies: MAX_DEPENDENCIES as u32 };
@@ -56,7 +56,7 @@ fn read(bytes: &[u8], limits: Limits, consumed: &mut dyn FnMut(Range<usize>)) ->
         let batch = Batch::gather(&mut scanner);
         let read = |blocks: &[Block]| read_piece(bytes, blocks, scanner.ranks(), limits);
         let pieces: Vec<Parsed<Graph>> = batch.pieces.par_iter().map(|blocks| read(blocks)).collect();
-        // The first fault of the text is reported, whichever thread was faster.
+        // Reports the first fault of the text, whichever thread was faster.
         let pieces = pieces.into_iter().collect::<Parsed<Vec<Graph>>>()?;
         graph.append_all(&pieces);
         ranks.extend(batch.pieces.iter().flatten().map(|block| block.rank));

@@ -18,7 +18,7 @@ pub fn write<W: Write>(graph: &Graph, out: W) -> io::Result<Written> {
     writer.finish()
 }
 
-/// Writes rank after rank, so that a schedule need never be in memory as a whole.
+/// Writes rank by rank, so that a schedule never needs to be in memory as a whole.
 #[derive(Debug)]
 pub struct TextWriter<W: Write> {
     out: W,
@@ -35,12 +35,12 @@ impl<W: Write> TextWriter<W> {
         Ok(writer)
     }
 
-    /// Writes blocks of ranks that follow others, without the beginning of a file.
+    /// Writes only blocks of ranks, without the beginning of a file.
     pub(super) fn inside(out: W) -> TextWriter<W> {
         TextWriter { out, buffer: Vec::with_capacity(2 * Self::FULL), written: Written::default() }
     }
 
-    /// Writes the block of one rank. Ranks may be left out and come in any order.
+    /// Writes the block of one rank. Ranks may be omitted and come in any order.
     pub fn rank(&mut self, rank: Rank, operations: &RankView<'_>) -> io::Result<()> {
         writeln!(self.buffer, "\nrank {rank} {{")?;
         for (index, operation) in (0..).zip(operations.operations()) {
@@ -61,7 +61,7 @@ impl<W: Write> TextWriter<W> {
         self.flush_full()
     }
 
-    /// Hands everything to the underlying writer.
+    /// Passes everything on to the underlying writer.
     pub fn finish(mut self) -> io::Result<Written> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;

@@ -1,5 +1,4 @@
-//! Putting a graph together: operation by operation inside a rank, rank after rank, and out of
-//! graphs of some ranks each.
+//! Builds graphs: operation by operation within a rank, rank by rank, or from graphs of some ranks each.
 
 use straggler_model::Rank;
 
@@ -9,7 +8,7 @@ use super::{Edge, Facts, Graph, Link, Operation, RankView, Row};
 #[derive(Clone, Debug, Default)]
 pub struct RankBuilder {
     operations: Vec<Operation>,
-    /// (the operation that happens before, the edge to its dependent)
+    /// Edges as (operation that happens before, edge to its dependent).
     edges: Vec<(u32, Edge)>,
 }
 
@@ -19,18 +18,18 @@ impl RankBuilder {
         self.edges.clear();
     }
 
-    /// Adds an operation and returns its number. The caller keeps to [`Edge::MAX_OPERATIONS`].
+    /// Adds an operation and returns its number. The caller must respect [`Edge::MAX_OPERATIONS`].
     pub fn push(&mut self, operation: Operation) -> u32 {
         self.operations.push(operation);
         (self.operations.len() - 1) as u32
     }
 
-    /// `dependent` may start when `before` has completed.
+    /// Lets `dependent` start only after `before` has completed.
     pub fn requires(&mut self, dependent: u32, before: u32) {
         self.edges.push((before, Edge::requires(dependent)));
     }
 
-    /// `dependent` may start when `before` has started.
+    /// Lets `dependent` start only after `before` has started.
     pub fn irequires(&mut self, dependent: u32, before: u32) {
         self.edges.push((before, Edge::irequires(dependent)));
     }
@@ -43,17 +42,17 @@ impl RankBuilder {
         self.operations.is_empty()
     }
 
-    /// How many dependencies were added; a rank may have [`super::MAX_DEPENDENCIES`].
+    /// Number of dependencies added; the limit is [`super::MAX_DEPENDENCIES`].
     pub fn dependencies(&self) -> usize {
         self.edges.len()
     }
 }
 
-/// Puts a graph together, rank after rank.
+/// Builds a graph rank by rank.
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {
     graph: Graph,
-    /// The edges of one rank while it is appended, and where those of each operation end.
+    /// The edges of the rank being appended, and where those of each operation end.
     sorted: Vec<Edge>,
     ends: Vec<u32>,
 }
@@ -77,7 +76,7 @@ impl Default for GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// Appends the next rank. Edges are sorted by a counting sort, stable in the order given.
+    /// Appends the next rank. A counting sort orders the edges and is stable.
     pub fn push_rank(&mut self, rank: &RankBuilder) {
         self.push_lanes(&rank.operations);
         self.sort_edges(rank);
@@ -113,7 +112,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Sorts a rank's edges by the operation they begin at, and notes where those of each end.
+    /// Sorts a rank's edges by the operation they start from, and records where those of each end.
     fn sort_edges(&mut self, rank: &RankBuilder) {
         self.ends.clear();
         self.ends.resize(rank.operations.len(), 0);
@@ -133,12 +132,12 @@ impl GraphBuilder {
         }
     }
 
-    /// Appends the ranks of another graph behind those already here.
+    /// Appends the ranks of another graph.
     pub fn append(&mut self, other: &Graph) {
         self.append_all(std::slice::from_ref(other));
     }
 
-    /// Appends the ranks of several graphs, in their order. The columns are copied side by side.
+    /// Appends the ranks of several graphs, in order. The columns are copied in parallel.
     pub fn append_all(&mut self, others: &[Graph]) {
         let graph = &mut self.graph;
         let (operations, edges) = (graph.rows.len(), graph.edges.len());
@@ -174,7 +173,7 @@ impl GraphBuilder {
         graph.edge_base.push(graph.edges.len() as u64);
     }
 
-    /// Makes room so that appending does not leave slack behind.
+    /// Reserves exact capacity, so that appending leaves no slack.
     pub fn reserve(&mut self, ranks: usize, operations: usize, edges: usize) {
         let graph = &mut self.graph;
         graph.rank_start.reserve_exact(ranks);
@@ -200,7 +199,7 @@ impl GraphBuilder {
         graph
     }
 
-    /// Like [`finish`](Self::finish), without giving back spare room: for graphs that will be appended.
+    /// Like [`finish`](Self::finish), but keeps spare capacity: for graphs that will be appended to another.
     pub(crate) fn finish_loose(mut self) -> Graph {
         if !self.graph.lane.is_empty() {
             self.graph.lane.resize(self.graph.rows.len(), [0, 0]);
@@ -255,7 +254,7 @@ impl Graph {
         self.edges.shrink_to_fit();
     }
 
-    /// Gives the ranks, which stand in ascending order, their numbers; those between are empty.
+    /// Gives the ranks, which are in ascending order, their numbers; ranks in between are empty.
     fn spread(mut self, ranks: &[Rank], processes: u32) -> Graph {
         let widen = |offsets: &[u64]| {
             let mut wide = Vec::with_capacity(processes as usize + 1);
@@ -270,7 +269,7 @@ impl Graph {
         self
     }
 
-    /// A copy with the ranks, which stand in the order `ranks`, in ascending order.
+    /// A copy with the ranks, which are in the order `ranks`, sorted in ascending order.
     fn sorted(&self, ranks: &[Rank], processes: u32) -> Graph {
         let mut place: Vec<Option<u32>> = vec![None; processes as usize];
         for (at, &rank) in (0..).zip(ranks) {
@@ -291,7 +290,7 @@ mod tests {
     use super::*;
     use straggler_model::Time;
 
-    /// A rank of so many operations in a chain, on a CPU.
+    /// A rank with a chain of `length` operations on a CPU.
     fn chain(length: u32, cpu: u8) -> RankBuilder {
         let mut rank = RankBuilder::default();
         for index in 0..length {
@@ -334,7 +333,7 @@ mod tests {
     fn a_finished_graph_has_no_slack() {
         let mut builder = graph(&[(30, 1), (7, 0)]);
         builder.reserve(100, 1_000, 1_000);
-        // 37 operations of 23 bytes with their edges inside, and 3 pairs of offsets of 8.
+        // 37 operations of 23 bytes with edges inside the rows, and 3 pairs of 8-byte offsets.
         assert_eq!(builder.finish().memory_bytes(), 37 * 23 + 3 * 16);
     }
 }

@@ -1,5 +1,5 @@
-//! A graph that is filled in its final place, some ranks at a time, by several threads at once: the numbers of their
-//! operations are known before the operations.
+//! A graph that several threads fill in place, some ranks at a time. This works because the number
+//! of operations of each rank is known in advance.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(crate) struct Filling {
     has_lanes: bool,
 }
 
-/// Some neighbouring ranks, for one thread to fill.
+/// Some consecutive ranks for one thread to fill.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub ranks: Range<Rank>,
@@ -25,18 +25,18 @@ pub(crate) struct Part<'a> {
     lists: Lists,
 }
 
-/// What of a part does not lie in its final place yet.
+/// The data of a part that is not in its final place yet.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     edges: Vec<u32>,
-    /// Where the edges of each rank end, counted from the part's first.
+    /// Where the edges of each rank end, relative to the start of the part.
     ends: Vec<u64>,
     facts: Facts,
 }
 
 impl Filling {
-    /// For so many ranks and at most so many operations. Room comes zeroed from the system: what is not used costs
-    /// nothing, and nothing is written twice.
+    /// Allocates for this many ranks and at most this many operations. The memory comes zeroed from
+    /// the system, so unused parts cost nothing and nothing is written twice.
     pub fn new(ranks: Rank, operations: usize, has_lanes: bool) -> Filling {
         let offsets = || {
             let mut offsets = Vec::with_capacity(ranks as usize + 1);
@@ -55,7 +55,7 @@ impl Filling {
         Filling { graph, has_lanes }
     }
 
-    /// How many ranks there are by now.
+    /// Number of ranks added so far.
     pub fn ranks(&self) -> Rank {
         (self.graph.rank_start.len() - 1) as Rank
     }
@@ -66,7 +66,7 @@ impl Filling {
         self.graph.rank_start.push(end);
     }
 
-    /// Neighbouring runs of ranks, in order, to be filled side by side.
+    /// Splits consecutive runs of ranks, in order, into parts to be filled in parallel.
     pub fn parts(&mut self, pieces: &[Range<Rank>]) -> Vec<Part<'_>> {
         let graph = &mut self.graph;
         let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
@@ -88,7 +88,7 @@ impl Filling {
         parts
     }
 
-    /// Puts the lists of the parts, in order, behind those that are there.
+    /// Appends the edge lists of the parts, in order.
     pub fn append(&mut self, lists: Vec<Lists>) {
         let graph = &mut self.graph;
         for list in lists {
@@ -123,7 +123,7 @@ impl<'a> Part<'a> {
         Columns { rows, waits, lane, base, edges: &mut self.lists.edges }
     }
 
-    /// The rank that was filled last is complete.
+    /// Marks the rank filled last as complete.
     pub fn end_rank(&mut self, facts: &Facts) {
         self.lists.ends.push(self.lists.edges.len() as u64);
         self.lists.facts.join(facts);
@@ -134,8 +134,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where one rank is filled in: a row for each operation, how many others it waits for, CPU and NIC for each unless all
-/// are 0.
+/// The columns of one rank to fill in: for each operation a row, the number of operations it waits
+/// for, and CPU and NIC unless all are 0.
 #[derive(Debug)]
 pub(crate) struct Columns<'p, 'a> {
     pub rows: &'a mut [RowBytes],

@@ -1,26 +1,26 @@
-//! An operation as it lies in a graph: 20 bytes, with those who wait for it inside where that fits.
+//! The in-memory layout of an operation: 20 bytes, including its dependents if they fit.
 //!
-//! In nearly all schedules an operation is waited for by one other, or by the two or three of the next
-//! step, which follow each other. Such a run lies in the row itself, so that completing an operation needs
-//! no second place in memory. Anything else is a list in the graph's edges, whose last entry is marked.
+//! In nearly all schedules, one operation waits for another, or the two or three consecutive ones of the next
+//! step do. Such a run is stored in the row itself, so that completing an operation takes no second memory
+//! access. Anything else is a list in the graph's edges, whose last entry is marked.
 
 use std::ops::Range;
 
 use super::{Edge, Operation, OperationKind};
 use straggler_model::{Rank, Tag};
 
-/// A row in memory. Plain numbers, so that room for many comes zeroed from the system.
+/// A row in memory. It consists of plain numbers, so that memory for many comes zeroed from the system.
 pub type RowBytes = [u32; 5];
 
-/// Bytes or picoseconds (low half first), peer, tag, and the link: kind in the top two bits, length of the
-/// run of dependents in the next two, and below its first, or where the list begins, counted from its
-/// rank's first edge.
+/// Bytes or picoseconds (low half first), peer, tag, and the link. The link has the kind in the top
+/// two bits and the length of the run of dependents in the next two. The rest is the first
+/// dependent of the run, or where the list begins, counted from the rank's first edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row(pub RowBytes);
 
 const RUN: u32 = 28;
 const VALUE: u32 = (1 << RUN) - 1;
-/// Instead of the start of a list: no operation waits.
+/// In place of the start of a list: there are no dependents.
 const NOBODY: u32 = VALUE;
 /// Marks the last entry of a list.
 const LAST: u32 = 1 << 30;
@@ -28,20 +28,21 @@ const LAST: u32 = 1 << 30;
 /// The most dependencies a rank may have.
 pub const MAX_DEPENDENCIES: usize = NOBODY as usize;
 
-/// Who waits for an operation, as a row says it.
+/// The dependents of an operation, as encoded in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Link(u32);
 
 impl Link {
     pub const NOBODY: Link = Link(NOBODY);
 
-    /// So many dependents that follow each other and wait for the completion, if they fit into a row.
+    /// A run of `length` consecutive dependents that wait for the completion, if it fits in a row.
     #[inline(always)]
     pub fn run(first: u32, length: u32) -> Option<Link> {
         (length <= 3 && first < VALUE - 3).then_some(Link(length << RUN | first))
     }
 
-    /// Any dependents. A list of them goes to `edges`, where those of their rank begin at `base`.
+    /// Encodes any dependents. A list of them is appended to `edges`, where those of the rank begin
+    /// at `base`.
     pub fn new(dependents: &[Edge], edges: &mut Vec<u32>, base: usize) -> Link {
         let Some(first) = dependents.first() else { return Link::NOBODY };
         let is_run = (first.0..).zip(dependents).take(4).all(|(expected, edge)| edge.0 == expected);
@@ -94,14 +95,14 @@ impl Row {
         self.0[3]
     }
 
-    /// The operations that wait for this one, if they are consecutive and no other waits.
+    /// The dependents of the operation if they form a run, or an empty run if there are none.
     #[inline(always)]
     pub fn run(self) -> Option<Range<u32>> {
         let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);
         (length > 0 || value == NOBODY).then_some(value..value + length)
     }
 
-    /// The edges to those who wait for the operation; `edges` gives those of its rank.
+    /// The edges to the dependents of the operation; `edges` returns the edges of its rank.
     #[inline(always)]
     pub fn dependents<'a>(self, edges: impl FnOnce() -> &'a [u32]) -> Dependents<'a> {
         match self.run() {
@@ -111,11 +112,11 @@ impl Row {
     }
 }
 
-/// The edges to those who wait for an operation.
+/// Iterates over the edges to the dependents of an operation.
 #[derive(Clone, Debug)]
 pub struct Dependents<'a> {
     run: Range<u32>,
-    /// From the next of a list to the end of the rank's edges.
+    /// From the next entry of a list to the end of the rank's edges.
     list: &'a [u32],
 }
 

@@ -1,13 +1,13 @@
-//! What requests stand for in a recording.
+//! The instructions that requests stand for in a recording.
 
-/// An instruction of the rank that is read, by its thread.
+/// Place of an instruction of the rank being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct InstructionPlace {
     pub thread: u16,
     pub number: u32,
 }
 
-/// The instructions of one operation: they follow one another on one thread.
+/// The instructions of one operation, consecutive on one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct InstructionPlaces {
     thread: u16,
@@ -40,11 +40,11 @@ impl From<InstructionPlace> for InstructionPlaces {
     }
 }
 
-/// What an operation of the trace has become.
+/// What an operation of the trace was translated to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Behind {
-    /// These; none where nothing has to be done.
+    /// These instructions; none if there is nothing to do.
     Instructions(InstructionPlaces),
-    /// Something that the trace does not describe, or that has no model.
+    /// Something that the trace does not describe, or that cannot be modelled.
     Untold,
 }

@@ -1,4 +1,4 @@
-//! The collectives of a recording, built for the number of processes that take part.
+//! Builds the collectives of a recording for the number of processes that take part.
 
 use super::error::PlaybackError;
 use super::recording::{BlockSizes, CollectiveCall, TracedRun};
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use std::fmt;
 use straggler_model::{PerByte, Rank};
 
-/// How collectives are done.
+/// How collectives are built.
 #[derive(Clone, Copy)]
 pub struct Building<'a> {
     pub choose: &'a Choose<'a>,
-    /// What combining a received byte costs.
+    /// Cost of combining a received byte.
     pub reduction: PerByte,
 }
 
@@ -30,15 +30,15 @@ impl fmt::Debug for Building<'_> {
     }
 }
 
-/// A collective, and what it comes to.
+/// A collective with its totals and limits.
 #[derive(Clone, Debug)]
 pub(super) struct Built {
     pub collective: Collective,
-    /// What its tags stay below.
+    /// A bound above all its tags.
     pub tags: u32,
-    /// The most steps of a rank.
+    /// The most steps of any rank.
     pub stages: u32,
-    /// Of all ranks together.
+    /// Messages of all ranks together.
     pub messages: u64,
 }
 
@@ -49,7 +49,7 @@ impl Built {
     }
 }
 
-/// Calls that are alike share what is built for them.
+/// Key of calls that can share one built collective.
 #[derive(PartialEq, Eq, Hash)]
 struct Like {
     operation: Operation,
@@ -60,7 +60,7 @@ struct Like {
     sizes: u32,
 }
 
-/// What was built, and which of it each call of the recording is.
+/// Builds all collectives. Also returns, for each call of the recording, the index of its collective.
 pub(super) fn build_all(
     recording: &TracedRun,
     copies: u32,
@@ -93,7 +93,7 @@ pub(super) fn build_all(
     Ok((built, of_call))
 }
 
-/// One collective of `members`·`times` processes.
+/// Builds one collective of `members`·`times` processes.
 fn build(
     recording: &TracedRun,
     call: &CollectiveCall,

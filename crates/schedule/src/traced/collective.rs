@@ -1,8 +1,9 @@
-//! The collectives of a trace, each put together from what its members said about it.
+//! The collectives of a trace, each assembled from what its members recorded.
 //!
-//! The n-th collective that a rank calls on a communicator is the n-th of all other members too; MPI demands it of
-//! blocking and nonblocking ones together. Persistent ones are prepared in the same order everywhere, but may be started in
-//! any: the n-th start of one belongs to its n-th start on the other members.
+//! The n-th collective that a rank calls on a communicator is the n-th of all other members too;
+//! MPI requires this of blocking and nonblocking collectives together. Persistent ones are
+//! initialised in the same order everywhere, but may be started in any order: the n-th start of one
+//! belongs to its n-th start on the other members.
 
 use super::error::TraceError;
 use super::recording::{BlockSizes, CollectiveCall, Group};
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 use straggler_model::Rank;
 use straggler_trace::{Call, Collective, CommId, Communicator, Details, Function, Rare};
 
-/// The operation that stands for a function of MPI.
+/// The operation that models an MPI function.
 pub(super) fn operation_of(kind: Collective) -> Operation {
     match kind {
         Collective::Allgather => Operation::Allgather,
@@ -33,11 +34,11 @@ pub(super) fn operation_of(kind: Collective) -> Operation {
     }
 }
 
-/// What one member says about a collective it takes part in.
+/// What one member recorded about a collective that it takes part in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Join<'a> {
     pub rank: Rank,
-    /// Which call of the rank.
+    /// Index of the call among those of the rank.
     pub index: usize,
     pub call: &'a Call,
     pub details: &'a Details,
@@ -49,12 +50,12 @@ pub(super) struct Join<'a> {
     pub blocking: bool,
 }
 
-/// Which collectives of a communicator come in one order on all members.
+/// A sequence of collectives on a communicator that has the same order on all members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Series {
-    /// Those that are called.
+    /// Collectives that are called directly.
     Called,
-    /// The starts of the persistent one that was prepared as the n-th.
+    /// The starts of the n-th persistent collective.
     Prepared(u32),
 }
 
@@ -66,19 +67,19 @@ struct Gathering {
     root: Rank,
     lane: u32,
     joined: u32,
-    /// Who joined first.
+    /// The rank that joined first.
     rank: Rank,
     function: Function,
     blocking: bool,
-    /// The largest vector or block.
+    /// Size of the largest vector or block.
     bytes: u64,
-    /// If there is none, because data is in place: the largest a rank receives from each.
+    /// Fallback if `bytes` is 0 because data is in place: the largest size on the other side of the call.
     room: u64,
-    /// Blocks that differ: one a member.
+    /// Block sizes by member, for operations whose blocks differ.
     blocks: HashMap<u32, u64>,
-    /// Blocks of all members, as one of them lists them.
+    /// Block sizes of all members, as listed by one of them.
     listed: Option<Vec<u64>>,
-    /// Blocks from each member to each.
+    /// Block sizes from each member to all members.
     rows: HashMap<u32, Vec<u64>>,
 }
 
@@ -89,13 +90,14 @@ pub(super) struct Collectives {
     in_order: HashMap<(CommId, Series), Vec<u32>>,
     groups: Vec<Group>,
     group_of: HashMap<CommId, u32>,
-    /// Blocking collectives of a communicator come one after the other and share a lane.
+    /// Blocking collectives on a communicator cannot overlap, so they share a lane.
     lane_of: HashMap<CommId, u32>,
     pub lanes: u32,
 }
 
 impl Collectives {
-    /// A member takes part in its `number`-th collective of a series on the communicator; gives the number of the call.
+    /// Adds a member to its `number`-th collective of a series on the communicator. Returns the
+    /// index of the call.
     pub fn join(
         &mut self,
         number: usize,
@@ -165,7 +167,7 @@ impl Collectives {
         call
     }
 
-    /// How many members of a call did not take part.
+    /// Number of members that did not take part in a call.
     pub fn missing(&self, call: u32) -> usize {
         let gathering = &self.gatherings[call as usize];
         self.groups[gathering.group as usize].members.len() - gathering.joined as usize
@@ -175,7 +177,7 @@ impl Collectives {
         (0..self.gatherings.len() as u32).all(|call| self.missing(call) == 0)
     }
 
-    /// The tables of a recording: groups, calls, and the sizes that occur.
+    /// Returns the tables of a recording: groups, calls, and the different sizes.
     pub fn finish(self) -> (Vec<Group>, Vec<CollectiveCall>, Vec<BlockSizes>) {
         let mut known: HashMap<BlockSizes, u32> = HashMap::new();
         let mut all = Vec::new();
@@ -195,7 +197,7 @@ impl Collectives {
 }
 
 impl Gathering {
-    /// Notes what a member gives and gets.
+    /// Records the data that a member sends and receives.
     fn take(&mut self, join: &Join<'_>, members: usize) {
         let Call { sent, received, .. } = *join.call;
         let Rare { sent_sizes, received_sizes, .. } = &*join.details.rare;
@@ -230,7 +232,7 @@ impl Gathering {
                 own = Some((received, list));
             }
             Operation::Alltoallv => {
-                // Data in place has only one list: what is received replaces what was sent.
+                // With data in place there is only one list: received data replaces what was sent.
                 let row = if sent_sizes.is_empty() { received_sizes } else { sent_sizes };
                 if row.len() == members {
                     self.rows.insert(join.member, row.clone());
@@ -259,7 +261,7 @@ impl Gathering {
     }
 
     fn pairs(&self, members: usize) -> BlockSizes {
-        // A list from few members is no square: memory stays in proportion to the trace.
+        // With lists from only a few members, a full matrix would need memory out of proportion to the trace.
         if self.rows.len() * 2 <= members {
             return BlockSizes::Uniform(self.bytes);
         }
@@ -269,7 +271,7 @@ impl Gathering {
     }
 }
 
-/// A list, unless all its entries are the same.
+/// Returns a list of sizes, or a uniform size if all entries are the same.
 fn evened(list: Vec<u64>, kind: fn(std::sync::Arc<[u64]>) -> BlockSizes) -> BlockSizes {
     match list.first() {
         Some(&first) if list.iter().any(|&bytes| bytes != first) => kind(list.into()),

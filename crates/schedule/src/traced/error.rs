@@ -1,17 +1,17 @@
-//! Why a trace is no schedule.
+//! Why a trace cannot be turned into a schedule.
 
 use crate::collectives::CollectiveError;
 use straggler_model::Rank;
 use straggler_trace::{CommId, Function};
 
-/// A send, receive or collective of the trace without its counterpart.
+/// A send, receive or collective of the trace without a counterpart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unmatched {
     pub rank: Rank,
-    /// Which call of the rank, counted from 0.
+    /// Index of the call among those of the rank, from 0.
     pub call: usize,
     pub function: Function,
-    /// What is missing.
+    /// Description of what is missing.
     pub missing: String,
 }
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for Unmatched {
     }
 }
 
-/// A trace that cannot be followed.
+/// Why a trace cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TraceError {
     #[error("the trace has no ranks")]
@@ -59,7 +59,7 @@ pub enum TraceError {
     Unmatched(Vec<Unmatched>),
 }
 
-/// So many are shown; the error has all.
+/// Number of unmatched calls shown in the message; the error holds all.
 const SHOWN: usize = 20;
 
 fn listed(all: &[Unmatched]) -> String {
@@ -70,7 +70,7 @@ fn listed(all: &[Unmatched]) -> String {
     text
 }
 
-/// A recording that cannot be played back.
+/// Why a recording cannot be played back.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlaybackError {
     #[error("0 copies: give at least 1")]

@@ -1,6 +1,6 @@
-//! A playback as an explicit graph: for files, and to hold the program that replays it against.
+//! A playback as an explicit graph, for files and for checking the program that replays it.
 //!
-//! The operations of an instruction stand together, those of a thread one after the other, thread after thread.
+//! Operations are ordered by thread, then by instruction.
 
 use super::error::PlaybackError;
 use super::playback::Playback;
@@ -11,7 +11,7 @@ use crate::{Graph, GraphBuilder, Operation, RankBuilder};
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 
-/// What an operation waits for.
+/// The operations that an operation waits for.
 #[derive(Clone, Debug, Default)]
 struct Before {
     completed: Vec<u32>,
@@ -26,7 +26,7 @@ impl Before {
     }
 }
 
-/// Dependencies on what another thread does are added when all threads are there.
+/// Dependencies on instructions of other threads, added when all threads are complete.
 type Deferred = Vec<(Dependent, u32)>;
 
 /// Operations that wait for an instruction.
@@ -36,13 +36,13 @@ struct RankGraph<'a> {
     playback: &'a Playback,
     process: Rank,
     builder: &'a mut RankBuilder,
-    /// When instructions that are waited for have completed.
+    /// For instructions that are waited for, the operations at their end.
     ends: HashMap<u32, Before>,
     deferred: Deferred,
 }
 
 impl Playback {
-    /// The whole schedule, every copy written out.
+    /// Builds the graph of the whole schedule, with every copy written out.
     pub fn materialise(&self) -> Result<Graph, PlaybackError> {
         let mut graph = GraphBuilder::default();
         let mut builder = RankBuilder::default();
@@ -90,7 +90,7 @@ impl RankGraph<'_> {
             let instruction = &recorded.instructions()[number as usize];
             let awaited = match *instruction {
                 Instruction::Wait { first, count, .. } => Some(recorded.awaited(first, count)),
-                // A graph cannot choose: it has what the traced run chose.
+                // A graph cannot choose, so it takes what the traced run chose.
                 Instruction::Choose { first, count, chosen, .. } => {
                     Some(recorded.chosen(first, count, chosen))
                 }
@@ -113,7 +113,8 @@ impl RankGraph<'_> {
         }
     }
 
-    /// Adds an instruction; `front` is what its first operations wait for, and afterwards what the next ones do.
+    /// Adds an instruction. `front` is what its first operations wait for, and is updated for the
+    /// next instruction.
     fn add_instruction(
         &mut self,
         thread: usize,
@@ -147,7 +148,7 @@ impl RankGraph<'_> {
         }
     }
 
-    /// Adds the operations of a step; gives those that become ready first.
+    /// Adds the operations of a step. Returns those that become ready first.
     fn add_step(&mut self, thread: usize, step: &Step, before: &mut Before, open: &mut Vec<u32>) -> Vec<u32> {
         let added: Vec<u32> =
             step.operations().map(|operation| self.push(thread, operation, before)).collect();

@@ -1,7 +1,7 @@
-//! Whether every message of a recording has a sender and a receiver, and every collective all its members.
+//! Checks that every message of a recording has a sender and a receiver, and every collective all members.
 //!
-//! Without wildcards, which the trace has resolved, the n-th send from one rank to another with one tag belongs to
-//! the n-th receive.
+//! The trace has resolved wildcards, so the n-th send from one rank to another with a tag belongs
+//! to the n-th receive.
 
 use super::collective::Collectives;
 use super::error::{TraceError, Unmatched};
@@ -11,19 +11,20 @@ use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Tag};
 use straggler_trace::Trace;
 
-/// Gives each message of a route a tag of its own, from `tags` on, where the order of the instructions does not tell which
-/// receive takes it. Whatever has no counterpart keeps its tag. Gives the tags that stand for another one.
+/// Where the order of instructions does not tell which receive takes a message, gives each message
+/// of the route a tag of its own, starting at `tags`. Messages without a counterpart keep their
+/// tags. Returns the original tag of each new one, except between threaded ranks.
 ///
-/// That is so between ranks with several threads: which thread's message goes first is a matter of time in MPI, and times are
-/// others in a replay; in the trace, the n-th call that sends belongs to the n-th that receives. And it is so where a program
-/// takes messages with matching probes and receives them in another order.
+/// This concerns routes between ranks with several threads: which thread sends first depends on timing in
+/// MPI, which differs in a replay; in the trace, the n-th sending call belongs to the n-th receiving one. It
+/// also concerns programs that take messages with matched probes and receive them in a different order.
 pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashMap<Tag, Tag>, TraceError> {
     let threaded: Vec<bool> = ranks.iter().map(|read| read.recorded.threads() > 1).collect();
     let has_threads = |from: Rank, to: Rank| {
         [from, to].iter().any(|&rank| threaded.get(rank as usize).copied().unwrap_or(false))
     };
     let reorders: Vec<bool> = ranks.iter().map(|read| !read.taken.is_empty()).collect();
-    // Sorted, so that the tags are the same every time.
+    // Sorted, so that tags are reproducible.
     let mut routes: BTreeMap<Route, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
     for (rank, read) in (0..).zip(&*ranks) {
         let by_call = read.recorded.origins.iter().copied().zip(0..);
@@ -48,7 +49,7 @@ pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashM
         receives.sort_unstable();
         for ((_, send), (_, receive)) in sends.into_iter().zip(receives) {
             let own = *tags;
-            // The answers to synchronous sends take as many tags again.
+            // The replies to synchronous sends need as many tags again.
             *tags = tags.checked_add(1).filter(|&tags| tags < u32::MAX / 4).ok_or(TraceError::TooManyTags)?;
             if !threads {
                 stand_for.insert(own, shared);
@@ -66,18 +67,18 @@ pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashM
     Ok(stand_for)
 }
 
-/// From, to, tag.
+/// (from, to, tag)
 type Route = (Rank, Rank, Tag);
 
-/// The sends of a route, and how many of them are received.
+/// The sends of a route, as (bytes, synchronous), and how many of them are received.
 #[derive(Default)]
 struct Traffic {
     sends: Vec<(u64, bool)>,
     received: usize,
 }
 
-/// Gives receives the size of their message, and whether it is answered. Gives what has no counterpart: for each
-/// rank the numbers of its instructions.
+/// Gives every receive the size of its message, and whether it must reply. Returns the instructions
+/// without a counterpart, by rank.
 pub(super) fn pair(ranks: &mut [ReadRank], collectives: &Collectives) -> Vec<Vec<u32>> {
     let mut routes: HashMap<Route, Traffic> = HashMap::new();
     for (rank, read) in (0..).zip(&*ranks) {
@@ -126,7 +127,7 @@ pub(super) fn pair(ranks: &mut [ReadRank], collectives: &Collectives) -> Vec<Vec
     lone
 }
 
-/// Says what is missing.
+/// Describes what is missing.
 pub(super) fn describe(
     trace: &Trace,
     ranks: &[ReadRank],
@@ -157,7 +158,7 @@ pub(super) fn describe(
     all
 }
 
-/// Removes instructions, also from the lists of those that wait for them.
+/// Removes instructions, including from the lists of those that wait for them.
 pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
     if lone.is_empty() {
         return;
@@ -168,7 +169,7 @@ pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
     let mut waits = Vec::with_capacity(recorded.waits.len());
     let mut kept = Vec::with_capacity(recorded.instructions.len());
     let mut origins = Vec::with_capacity(recorded.origins.len());
-    // The remaining list: its new start and its length.
+    // Copies what remains of a list. Returns its new start and length.
     let mut relist = |list: &[u32]| {
         let start = waits.len() as u32;
         waits.extend(list.iter().copied().filter(|&awaited| !is_lone(awaited)).map(place));

@@ -1,46 +1,46 @@
-//! What a recording leaves out or simplifies, counted.
+//! Counts of what a recording leaves out or simplifies.
 
 use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_trace::Function;
 
-/// Why calls are not what they were.
+/// Why calls are not replayed as they were traced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Reason {
-    /// Takes time that the model cannot explain.
+    /// The model cannot explain the time of the call.
     TimeOnly,
-    /// A synchronisation of the communicator.
+    /// Modelled as a barrier on the communicator.
     AsBarrier,
-    /// Agreement of all members on something small.
+    /// Modelled as a small allreduce: all members agree on something.
     AsAllreduce,
     Buffered,
     Synchronous,
     Probe,
     Cancelled,
-    /// Between two groups.
+    /// A collective on an intercommunicator.
     BetweenGroups,
-    /// Of a topology that the trace does not describe.
+    /// The topology is not in the trace.
     NoNeighbors,
-    /// Requests the trace says nothing about.
+    /// Requests that the trace does not know.
     UnknownRequest,
-    /// Completes what the trace does not describe, or what has no model, and nothing else.
+    /// Completes only operations that the trace does not describe or that have no model.
     Untold,
-    /// A wildcard that never says whom it received from.
+    /// A wildcard receive whose sender is not recorded.
     NeverMatched,
     AfterFinalize,
-    /// No counterpart in the trace.
+    /// The counterpart is not in the trace.
     Unmatched,
     /// The call returned an error.
     Failed,
-    /// The trace does not say on which communicator.
+    /// The trace does not name the communicator.
     NoCommunicator,
-    /// With processes that are not in the trace.
+    /// The call involves processes that are not in the trace.
     OtherWorld,
-    /// A choice among requests of which some are not one message or collective.
+    /// A choice among requests, some of which are more than one message or collective.
     BoundChoice,
-    /// A receive from anyone whose messages other receives could take.
+    /// A receive from any source whose messages other receives could take.
     BoundWildcard,
-    /// Calls of several threads.
+    /// The rank calls MPI from several threads.
     BoundThreads,
     /// An unsuccessful probe.
     BoundProbe,
@@ -89,7 +89,7 @@ impl Reason {
     }
 }
 
-/// How many calls, and the time they took where that is kept.
+/// Number of calls, and the time they took if that counts as computation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     calls: u64,
@@ -104,14 +104,14 @@ impl Notes {
         self.count_time(reason, function.name(), Time::ZERO);
     }
 
-    /// A call whose time counts as computation, by its name: this version may not know the function.
+    /// Counts a call whose time counts as computation. Takes a name, as the function may be unknown.
     pub fn count_time(&mut self, reason: Reason, name: &str, kept: Time) {
         let tally = self.0.entry((reason, name.to_string())).or_default();
         tally.calls += 1;
         tally.kept += kept;
     }
 
-    /// Many at once.
+    /// Counts several calls at once.
     pub fn count_calls(&mut self, reason: Reason, name: &str, calls: u64) {
         if calls > 0 {
             self.0.entry((reason, name.to_string())).or_default().calls += calls;

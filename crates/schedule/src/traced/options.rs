@@ -6,35 +6,35 @@ use straggler_model::Time;
 /// When ranks begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Begin {
-    /// As in the trace: each computes from when the first rank has left MPI_Init to when it has itself.
+    /// As traced: each rank computes from the moment the first rank left MPI_Init until it left it itself.
     #[default]
     AsTraced,
     /// All at once.
     Together,
 }
 
-/// Who decides what the outcome of a run is that MPI leaves open: which request of a list completes, whether a test
-/// succeeds, whose message a receive from anyone takes.
+/// Who decides outcomes that MPI leaves open: which request of a list completes, whether a test
+/// succeeds, and whose message a receive from any source takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Decisions {
     /// The traced run.
     #[default]
     AsRecorded,
-    /// The program that replays it, by what has happened to it; but receives from anyone take what they took.
+    /// The replay decides, but receives from any source take the message they took in the trace.
     RedecideRequests,
-    /// The program that replays it, by what has happened to it.
+    /// The replay decides.
     Redecide,
 }
 
 /// How a trace is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Which communication is kept; computation always is.
+    /// Which communication is kept; computation is always kept.
     pub only: Only,
     pub begin: Begin,
-    /// Leaves out what has no counterpart in the trace, instead of refusing the trace.
+    /// Drops calls without a counterpart in the trace instead of rejecting the trace.
     pub drop_unmatched: bool,
-    /// Shorter times between unsuccessful tests or probes are part of waiting, not computation.
+    /// Gaps shorter than this between unsuccessful tests or probes count as waiting, not computation.
     pub spin: Time,
     pub decisions: Decisions,
 }

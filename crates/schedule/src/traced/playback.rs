@@ -9,23 +9,23 @@ use crate::steps::{Message, Step, Steps};
 use std::sync::Arc;
 use straggler_model::{Rank, Tag};
 
-/// What a simulation runs. All functions are pure; the only thing that grows with the copies is what the
-/// algorithms of collectives keep for themselves.
+/// What a simulation runs. All functions are pure. Only the state of the collective algorithms
+/// grows with the number of copies.
 #[derive(Clone, Debug)]
 pub struct Playback {
     recording: Arc<TracedRun>,
     copies: u32,
     built: Vec<Built>,
-    /// Which of those each call is.
+    /// Index into `built` for each call.
     of_call: Vec<u32>,
-    /// Tags of a lane.
+    /// Number of tags reserved for a lane.
     width: u32,
     largest_message: u64,
     messages: u64,
     operations: u64,
 }
 
-/// Numbers that a program keeps free for the operations of a step: a send, a receive, a computation, and
+/// Operation numbers that a program reserves for each step: a send, a receive, a computation, and
 /// the computation after them.
 pub const PLACES: u32 = 4;
 
@@ -44,7 +44,7 @@ impl Playback {
         }
         let (built, of_call) = build_all(&recording, copies, how)?;
         let width = built.iter().map(|built| built.tags).max().unwrap_or(0);
-        // The last number stands for any tag.
+        // The largest tag is reserved as the wildcard.
         let tags = u64::from(recording.tags) * 2 + u64::from(recording.lanes) * u64::from(width);
         if tags > u64::from(u32::MAX) {
             return Err(PlaybackError::TooManyTags { lanes: recording.lanes, width });
@@ -72,22 +72,23 @@ impl Playback {
         self.largest_message
     }
 
-    /// Of all processes together.
+    /// Messages of all processes together.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Of all processes together, about: what collectives compute is not counted.
+    /// Approximate number of operations of all processes together; the computations of collectives
+    /// are not counted.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Bits of an operation's number that say which thread it belongs to.
+    /// Number of bits of an operation's number that hold its thread.
     pub fn thread_bits(&self) -> u32 {
         usize::BITS - (self.recording.threads() - 1).leading_zeros()
     }
 
-    /// What a process does: that of the traced rank it is a copy of.
+    /// The traced rank that a process is a copy of.
     #[inline]
     pub fn rank(&self, process: Rank) -> &TracedRank {
         self.recording.rank(if self.copies == 1 { process } else { process % self.recording.processes() })
@@ -103,7 +104,7 @@ impl Playback {
         &self.built[self.of_call[call as usize] as usize].collective
     }
 
-    /// How many steps an instruction of a process has; those that wait, choose or ask have none.
+    /// Number of steps of an instruction; waits, choices and polls have none.
     #[inline]
     pub fn stages(&self, process: Rank, instruction: &Instruction) -> u32 {
         match *instruction {
@@ -116,7 +117,7 @@ impl Playback {
         }
     }
 
-    /// A step of an instruction; `stage` is below [`Playback::stages`].
+    /// A step of an instruction. Requires `stage < stages(..)`, see [`Playback::stages`].
     #[inline]
     pub fn step(&self, process: Rank, instruction: &Instruction, stage: u32) -> Step {
         let base = self.base(process);
@@ -171,8 +172,8 @@ impl Playback {
         Step { send: step.send.map(outside), recv: step.recv.map(outside), ..step }
     }
 
-    /// Programs number operations from 0 whenever a thread has nothing under way. Refuses recordings in which
-    /// the numbers would not last till then.
+    /// Programs restart numbering operations at 0 whenever a thread has nothing in flight. Rejects
+    /// recordings that would run out of numbers before that.
     fn check_numbers(&self) -> Result<(), PlaybackError> {
         let most = u64::from(u32::MAX >> self.thread_bits());
         for (rank, recorded) in (0..).zip(self.recording.ranks()) {
@@ -187,7 +188,7 @@ impl Playback {
         Ok(())
     }
 
-    /// The most numbers that are needed between two moments at which nothing is under way.
+    /// The most operation numbers needed between two moments with nothing in flight.
     fn numbers(&self, instructions: &[Instruction]) -> u64 {
         let (mut used, mut most, mut open) = (0u64, 0, 0u64);
         for instruction in instructions {
@@ -198,7 +199,7 @@ impl Playback {
                     continue;
                 }
                 Instruction::Poll { .. } => continue,
-                // A moment for each that may complete.
+                // Reserves a step for each request that may complete.
                 Instruction::Choose { count, chosen, .. } => {
                     open = open.saturating_sub(u64::from(chosen));
                     count
@@ -214,7 +215,7 @@ impl Playback {
             }
             used += u64::from(stages) * u64::from(PLACES);
             most = most.max(used);
-            // An operation that another thread waits for, or none, may stay open forever.
+            // An operation that another thread or nobody waits for may stay open forever.
             open +=
                 u64::from(!how.blocking) * if how.awaited == Awaited::Here { 1 } else { u64::from(u32::MAX) };
         }
@@ -223,7 +224,7 @@ impl Playback {
 
     fn counted(mut self) -> Playback {
         let (mut messages, mut operations, mut largest) = (0u64, 0u64, 0u64);
-        // Those that miss a member may have been left out.
+        // Collectives without all their members may have been dropped.
         let mut runs = vec![false; self.recording.calls.len()];
         for instruction in self.recording.ranks().iter().flat_map(TracedRank::instructions) {
             match *instruction {

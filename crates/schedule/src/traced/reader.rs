@@ -1,4 +1,4 @@
-//! From a trace to a recording, rank after rank.
+//! Turns a trace into a recording, rank by rank.
 
 use super::collective::Collectives;
 use super::error::TraceError;
@@ -16,7 +16,7 @@ use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, CommId, Communicator, Trace};
 
 impl TracedRun {
-    /// What the ranks of a trace did.
+    /// Reads a trace into a recording.
     pub fn from_trace(trace: &Trace, options: &Options) -> Result<TracedRun, TraceError> {
         if trace.ranks.is_empty() {
             return Err(TraceError::Empty);
@@ -71,7 +71,7 @@ impl TracedRun {
 }
 
 impl Shared<'_> {
-    /// Refuses what has no counterpart, or takes it out.
+    /// Rejects calls without a counterpart, or removes them.
     fn leave_out(&mut self, ranks: &mut [ReadRank], lone: &[Vec<u32>]) -> Result<(), TraceError> {
         let unmatched = matching::describe(self.trace, ranks, &self.collectives, lone);
         if !self.options.drop_unmatched {
@@ -83,15 +83,15 @@ impl Shared<'_> {
     }
 }
 
-/// Whether processes that were started or met later take part.
+/// Whether processes that are not in the trace take part, such as spawned ones.
 fn reaches_out(comm: &Communicator) -> bool {
     comm.members.iter().chain(&comm.remote).any(|&member| member == Rank::MAX)
 }
 
-/// Communicators are made of traced ranks, each at most once.
+/// Checks that communicators consist of traced ranks, each at most once.
 fn check_members(trace: &Trace) -> Result<(), TraceError> {
     let processes = trace.processes();
-    // The communicator in which a rank was seen last.
+    // For each rank, the communicator and side in which it was seen last.
     let mut seen = vec![None; processes as usize];
     for (comm, communicator) in (0..).map(CommId).zip(&trace.communicators) {
         for (side, members) in [&communicator.members, &communicator.remote].into_iter().enumerate() {
@@ -108,7 +108,8 @@ fn check_members(trace: &Trace) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// What calls that make communicators took when nobody was waited for any more, by rank and number.
+/// For blocking calls that create communicators, by rank and call: the time they took after the
+/// last member had entered.
 pub fn alone(trace: &Trace) -> impl Iterator<Item = ((Rank, u32), Time)> + '_ {
     complete(trace).into_iter().filter_map(|(place, last)| {
         let call = trace.ranks.get(place.0 as usize)?.calls.get(place.1 as usize)?;
@@ -116,7 +117,7 @@ pub fn alone(trace: &Trace) -> impl Iterator<Item = ((Rank, u32), Time)> + '_ {
     })
 }
 
-/// When all members had come to the calls that make communicators.
+/// When the last member entered each call that creates a communicator, by rank and call.
 fn complete(trace: &Trace) -> HashMap<(Rank, u32), Time> {
     let mut found = HashMap::new();
     for (comm, sequence) in collectives::sequences(trace) {
@@ -138,7 +139,7 @@ fn complete(trace: &Trace) -> HashMap<(Rank, u32), Time> {
     found
 }
 
-/// When a call was entered, if it makes a communicator.
+/// When a call was entered, if it creates a communicator.
 fn makes_communicator(trace: &Trace, (rank, call): (Rank, u32)) -> Option<Time> {
     let call = trace.ranks.get(rank as usize)?.calls.get(call as usize)?;
     matches!(call.function.class(), Class::NewComm { collective: true }).then_some(call.enter)
@@ -151,8 +152,8 @@ fn origin(trace: &Trace) -> Time {
     inits.or(enters.min()).unwrap_or_default()
 }
 
-/// For each communicator the smaller number of its two sides. Of several between the same groups, the first of
-/// one side belongs to the first of the other.
+/// For each intercommunicator, the smaller id of its two sides. If several connect the same groups,
+/// they are paired in order.
 fn one_side(communicators: &[Communicator]) -> Vec<CommId> {
     let mut waiting: HashMap<(&[Rank], &[Rank]), Vec<CommId>> = HashMap::new();
     let mut sides: Vec<CommId> = (0..communicators.len() as u32).map(CommId).collect();

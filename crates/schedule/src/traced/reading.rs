@@ -1,4 +1,4 @@
-//! What is known while a trace is read: what its ranks share, and what was read of each.
+//! State while a trace is read: what its ranks share, and what was read of each.
 
 use super::behind::InstructionPlace;
 use super::collective::Collectives;
@@ -10,50 +10,50 @@ use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::{Class, CommId, RankTrace, Trace};
 
-/// What the ranks of a trace share while it is read.
+/// State shared by all ranks while a trace is read.
 #[derive(Debug)]
 pub(super) struct Shared<'a> {
-    /// For each communicator, whether processes that the trace says nothing about take part.
+    /// For each communicator, whether processes that are not in the trace take part.
     pub reaches_out: Vec<bool>,
     pub trace: &'a Trace,
     pub options: Options,
-    /// When the recording's clock begins.
+    /// When the clock of the recording starts.
     pub origin: Time,
     pub collectives: Collectives,
     pub notes: Notes,
-    /// For calls that make a communicator, by rank and number: when the last member had come.
+    /// For calls that create a communicator, by rank and call: when the last member entered.
     pub complete: HashMap<(Rank, u32), Time>,
-    /// Communicators between two groups have an entry for each side: the smaller number stands for both.
+    /// An intercommunicator has an id on each side; the smaller one stands for both.
     pub one_side: Vec<CommId>,
     pub tags: HashMap<(CommId, i64), Tag>,
 }
 
-/// A rank that was read.
+/// A rank after reading.
 #[derive(Debug, Default)]
 pub(super) struct ReadRank {
     pub recorded: TracedRank,
-    /// Receives from anyone, or of any tag, in the order of their instructions.
+    /// Receives from any source or with any tag, in the order of their instructions.
     pub wild: Vec<WildReceive>,
-    /// Receives whose message a probe had taken before: both calls, in the order of the receives.
+    /// Receives whose message an earlier probe took, as (receive, probe), in the order of the receives.
     pub taken: Vec<(u32, u32)>,
 }
 
 impl ReadRank {
-    /// The call by which a receive got hold of its message: the receive, or the probe before it.
+    /// The call that took the message of a receive: the receive itself, or an earlier probe.
     pub fn taken_at(&self, receive: u32) -> u32 {
         let found = self.taken.binary_search_by_key(&receive, |&(receive, _)| receive);
         found.map_or(receive, |place| self.taken[place].1)
     }
 }
 
-/// What a receive asked for.
+/// A receive with wildcards, and what it accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WildReceive {
     pub instruction: u32,
     pub pattern: Pattern,
 }
 
-/// One thread of a rank while it is read.
+/// A thread of a rank while it is read.
 #[derive(Debug, Default)]
 pub(super) struct ReadThread {
     pub instructions: Vec<Instruction>,
@@ -62,17 +62,17 @@ pub(super) struct ReadThread {
 }
 
 impl Shared<'_> {
-    /// One number for both sides of an intercommunicator.
+    /// The id that stands for both sides of an intercommunicator.
     pub fn side(&self, comm: CommId) -> CommId {
         self.one_side.get(comm.index()).copied().unwrap_or(comm)
     }
 
-    /// A number for a tag of a communicator, unique in the run.
+    /// A number for a tag on a communicator, unique within the run.
     pub fn tag(&mut self, comm: CommId, tag: i64) -> Result<Tag, TraceError> {
         let side = self.side(comm);
         let next = self.tags.len();
         let tag = *self.tags.entry((side, tag)).or_insert(next as u32);
-        // The answers to synchronous sends take as many tags again.
+        // The replies to synchronous sends need as many tags again.
         if next < (u32::MAX / 4) as usize { Ok(tag) } else { Err(TraceError::TooManyTags) }
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn init_exit(rank: &RankTrace) -> Option<Time> {
     rank.calls.iter().find(|call| call.function.class() == Class::Init).map(|call| call.exit)
 }
 
-/// Threads one after the other.
+/// Joins the threads of a rank into one list of instructions.
 pub(super) fn assembled(
     rank: Rank,
     threads: Vec<ReadThread>,

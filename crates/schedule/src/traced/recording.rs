@@ -1,10 +1,10 @@
-//! What a trace becomes: instructions, a list a thread, and tables of what they share.
+//! The recording made from a trace: a list of instructions per thread, and the tables they share.
 
 use crate::collectives::Operation;
 use std::sync::Arc;
 use straggler_model::{Rank, Tag, Time};
 
-/// Something a thread does next.
+/// A single action of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Instruction {
     Calc(Time),
@@ -20,22 +20,22 @@ pub enum Instruction {
         tag: Tag,
         how: How,
     },
-    /// Waits for those of [`TracedRank::awaited`].
+    /// Waits for the instructions listed by [`TracedRank::awaited`].
     Wait {
         first: u32,
         count: u32,
         asked: Asked,
     },
-    /// Waits for `chosen` of those of [`TracedRank::awaited`], whichever complete first. What the traced run chose
-    /// stands behind them: [`TracedRank::chosen`].
+    /// Waits for `chosen` of the instructions listed by [`TracedRank::awaited`], whichever complete
+    /// first. The choice of the traced run follows the list: [`TracedRank::chosen`].
     Choose {
         first: u32,
         count: u32,
         chosen: u32,
         asked: Asked,
     },
-    /// Asks, when so much of the computation that follows is done, whether those of [`TracedRank::awaited`] have
-    /// completed, all of them or any. In the traced run they had not, so many times.
+    /// Checks, when `after` of the computation that follows is done, whether all or any of the instructions
+    /// listed by [`TracedRank::awaited`] have completed. In the traced run they had not, in `calls` tests.
     Poll {
         first: u32,
         count: u32,
@@ -43,7 +43,7 @@ pub enum Instruction {
         calls: u32,
         after: Time,
     },
-    /// Number `member` of its group takes part in [`TracedRun::calls`].
+    /// Takes part in a collective of [`TracedRun::calls`] as `member` of its group.
     Collective {
         call: u32,
         member: u32,
@@ -51,25 +51,25 @@ pub enum Instruction {
     },
 }
 
-// There are as many as a trace has calls and gaps between them.
+// Kept small: a recording has about one per call and one per gap between calls.
 const _: () = assert!(size_of::<Instruction>() == 24);
 
-/// How an instruction is gone about.
+/// How an instruction completes, and who waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct How {
-    /// The next instruction begins when this one has completed.
+    /// The next instruction begins only when this one has completed.
     pub blocking: bool,
-    /// A synchronous send: the receive is answered with a message of no bytes, and the send has completed when
-    /// that has arrived. Both sides say so.
+    /// A synchronous send: the receiver replies with a message of 0 bytes, and the send completes
+    /// when the reply arrives. Set on both sides.
     pub answered: bool,
-    /// Some instruction waits for it.
+    /// Which thread waits for it, if any.
     pub awaited: Awaited,
 }
 
 /// Who waits for the completion of a nonblocking instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Awaited {
-    /// No rank.
+    /// Nobody.
     #[default]
     Never,
     /// The thread it belongs to.
@@ -78,28 +78,28 @@ pub enum Awaited {
     Elsewhere,
 }
 
-/// How a program finds out that requests have completed.
+/// How a program finds out that its requests have completed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Asked {
-    /// It waits.
+    /// By waiting.
     #[default]
     Waited,
-    /// It tests, and the test succeeded.
+    /// By a test that succeeded.
     Tested,
-    /// The same, after tests that did not, with nothing between them: it waits by testing.
+    /// By a test that succeeded right after unsuccessful ones: the program waits by polling.
     Polled,
 }
 
-/// A receive from anyone, or of any tag, whose message is found as the program runs.
+/// A receive from any source or with any tag that is matched during the replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wild {
     pub instruction: u32,
-    /// Whose message it received in the traced run.
+    /// The sender in the traced run.
     pub from: Rank,
 }
 
 impl Instruction {
-    /// How it is gone about; computations block.
+    /// How the instruction completes; computations and waits block.
     #[inline]
     pub fn how(&self) -> How {
         match *self {
@@ -126,20 +126,20 @@ impl Instruction {
     }
 }
 
-/// What one traced rank did.
+/// The recording of one rank.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TracedRank {
-    /// Of all threads, one after the other.
+    /// Instructions of all threads, thread by thread.
     pub(super) instructions: Vec<Instruction>,
-    /// Where each thread's end; the first begins at 0.
+    /// End of each thread's instructions; the first thread begins at 0.
     pub(super) thread_ends: Vec<u32>,
-    /// The call of the trace that each comes from.
+    /// For each instruction, the call of the trace that it comes from.
     pub(super) origins: Vec<u32>,
-    /// Numbers of instructions of this rank that are waited for.
+    /// Lists of instructions of this rank that are waited for.
     pub(super) waits: Vec<u32>,
-    /// Receives that take what comes, by instruction.
+    /// Receives that take any matching message, by instruction.
     pub(super) wild: Vec<Wild>,
-    /// When the trace says that the rank was done, on the clock of the recording.
+    /// When the rank ended in the trace, on the clock of the recording.
     pub(super) traced_end: Time,
 }
 
@@ -149,26 +149,26 @@ impl TracedRank {
         &self.instructions
     }
 
-    /// The number of the call that an instruction comes from, among the calls of the rank. Of a computation: the call
-    /// after it, or the last one.
+    /// Index of the call that an instruction comes from. For a computation, it is the call after
+    /// it, or the last one.
     #[inline]
     pub fn origin(&self, instruction: u32) -> u32 {
         self.origins.get(instruction as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// Receives that take what comes, by instruction.
+    /// Receives that take any matching message, by instruction.
     pub fn wild(&self) -> &[Wild] {
         &self.wild
     }
 
-    /// The instructions a wait is for, or that are chosen or asked for.
+    /// The instructions that a wait, choice or poll refers to.
     #[inline]
     pub fn awaited(&self, first: u32, count: u32) -> &[u32] {
         let first = first as usize;
         self.waits.get(first..first + count as usize).unwrap_or_default()
     }
 
-    /// What a choice took in the traced run.
+    /// The instructions that a choice took in the traced run.
     #[inline]
     pub fn chosen(&self, first: u32, count: u32, chosen: u32) -> &[u32] {
         self.awaited(first + count, chosen)
@@ -196,8 +196,8 @@ impl TracedRank {
         }
     }
 
-    /// When the rank was done in the traced run. The clock begins when the first rank has left MPI_Init, or, where
-    /// ranks begin together, when this one has.
+    /// When the rank ended in the traced run. The clock starts when the first rank left MPI_Init
+    /// or, if ranks begin together, when this rank did.
     pub fn traced_end(&self) -> Time {
         self.traced_end
     }
@@ -208,9 +208,11 @@ impl TracedRank {
 pub struct Group {
     /// World ranks, in the communicator's order.
     pub members: Vec<Rank>,
-    /// Whether its collectives grow with the number of copies: these are all traced ranks, or copies extend it.
+    /// Whether its collectives grow with the number of copies: it contains all traced ranks, or
+    /// copies extend it.
     pub grows: bool,
-    /// Whether copies divide the same data into smaller parts: the parameters that data-parallel ranks share.
+    /// Whether copies divide the same data into smaller parts, like parameters sharded over
+    /// data-parallel ranks.
     pub divides: bool,
 }
 
@@ -220,19 +222,19 @@ pub struct CollectiveCall {
     pub group: u32,
     pub operation: Operation,
     pub root: Rank,
-    /// Which of [`TracedRun::sizes`].
+    /// Index into [`TracedRun::sizes`].
     pub sizes: u32,
-    /// Collectives that may be under way at once have different lanes, and tags of their own.
+    /// Collectives that may be in flight at the same time have different lanes, and so different tags.
     pub lane: u32,
 }
 
-/// How much a collective moves.
+/// Data sizes of a collective, in bytes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum BlockSizes {
     Uniform(u64),
     /// A block for each member.
     PerMember(Arc<[u64]>),
-    /// A block from each member to each, those of one sender together.
+    /// A block from each member to each member, ordered by sender.
     PerPair(Arc<[u64]>),
 }
 
@@ -243,12 +245,12 @@ pub struct TracedRun {
     pub(super) groups: Vec<Group>,
     pub(super) calls: Vec<CollectiveCall>,
     pub(super) sizes: Vec<BlockSizes>,
-    /// How many tags point-to-point messages have; answers have as many behind them.
+    /// Number of tags of point-to-point messages; replies use as many after them.
     pub(super) tags: u32,
     pub(super) lanes: u32,
-    /// Where the recording's clock begins in the trace.
+    /// When the clock of the recording starts, on the clock of the trace.
     pub(super) origin: Time,
-    /// Whether decisions are made as the program runs.
+    /// Whether the replay decides open outcomes.
     pub(super) decides: bool,
     pub(super) notes: Vec<String>,
 }
@@ -258,7 +260,7 @@ impl TracedRun {
         self.ranks.len() as u32
     }
 
-    /// What a traced rank did; it is below [`TracedRun::processes`].
+    /// The recording of a traced rank, which must be below [`TracedRun::processes`].
     #[inline]
     pub fn rank(&self, rank: Rank) -> &TracedRank {
         &self.ranks[rank as usize]
@@ -285,17 +287,17 @@ impl TracedRun {
         &self.sizes
     }
 
-    /// Where the recording's clock begins in the trace: when the first rank has left MPI_Init.
+    /// When the clock of the recording starts, on the clock of the trace: the first exit from MPI_Init.
     pub fn origin(&self) -> Time {
         self.origin
     }
 
-    /// Whether decisions are made as the program runs, instead of being those of the trace.
+    /// Whether the replay decides open outcomes instead of following the trace.
     pub fn decides(&self) -> bool {
         self.decides
     }
 
-    /// What was left out, guessed or simplified, for people.
+    /// What was left out, guessed or simplified, as text for users.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -304,12 +306,12 @@ impl TracedRun {
         self.ranks.iter().map(|rank| rank.instructions.len() as u64).sum()
     }
 
-    /// From the first to the last moment of the traced run.
+    /// Length of the traced run: when the last rank ended.
     pub fn traced_end(&self) -> Time {
         self.ranks.iter().map(|rank| rank.traced_end).max().unwrap_or(Time::ZERO)
     }
 
-    /// What the recording occupies, in bytes.
+    /// Memory that the recording occupies, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let rank = |rank: &TracedRank| {
             rank.instructions.capacity() * size_of::<Instruction>()

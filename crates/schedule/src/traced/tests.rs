@@ -1,4 +1,4 @@
-//! Small traces and the schedules they are, worked out by hand.
+//! Small traces and the schedules they should become, worked out by hand.
 
 mod calls;
 mod faults;
@@ -13,12 +13,12 @@ use straggler_trace::{
     Call, CommId, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, RequestId, Trace,
 };
 
-/// A call that begins and ends at so many nanoseconds.
+/// A call that begins and ends at these nanoseconds.
 fn call(function: Function, enter: u64, exit: u64) -> Call {
     Call { comm: CommId(0), ..Call::new(function, Time::from_ns(enter), Time::from_ns(exit)) }
 }
 
-/// With a peer, a tag, and bytes that are sent or received.
+/// A call with a peer, a tag, and the bytes sent or received.
 fn message(function: Function, enter: u64, exit: u64, peer: i32, tag: i32, bytes: u64) -> Call {
     Call { peer, tag, sent: bytes, received: bytes, ..call(function, enter, exit) }
 }
@@ -36,7 +36,7 @@ fn completed(request: RequestId, matched: Option<(i32, i32)>) -> Completed {
     Completed { request, matched, cancelled: false }
 }
 
-/// A rank from its calls; those without details have none.
+/// A rank made of calls, each with or without details.
 fn rank(calls: Vec<(Call, Option<Details>)>) -> RankTrace {
     let mut rank = RankTrace::default();
     for (call, details) in calls {
@@ -71,7 +71,7 @@ fn played(trace: &Trace, options: &Options, copies: u32) -> Graph {
     playback.materialise().unwrap()
 }
 
-/// The lines of a schedule, those of each rank sorted.
+/// The lines of a schedule as text, sorted within each rank.
 fn lines(graph: &Graph) -> Vec<Vec<String>> {
     let mut out = Vec::new();
     text_write::write(graph, &mut out).unwrap();
@@ -84,7 +84,7 @@ fn lines(graph: &Graph) -> Vec<Vec<String>> {
     ranks.collect()
 }
 
-/// Compares with GOAL.
+/// Compares a graph with GOAL text.
 fn assert_goal(graph: &Graph, expected: &str) {
     let expected = goal::parse(expected.as_bytes()).unwrap();
     assert_eq!(lines(graph), lines(&expected));

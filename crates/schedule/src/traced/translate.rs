@@ -1,4 +1,4 @@
-//! What each call of a rank becomes.
+//! Translates the calls of a rank into instructions.
 
 mod communication;
 mod completion;
@@ -15,31 +15,31 @@ use straggler_trace::call::NO_COMM;
 use straggler_trace::operations::{Acted, Operations};
 use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, Start};
 
-/// One rank while it is read.
+/// Reader of one rank.
 pub(super) struct RankReader<'s, 'a> {
     shared: &'s mut Shared<'a>,
     rank: Rank,
     operations: &'s Operations<'a>,
-    /// What each operation has become, by its row.
+    /// What each operation was translated to, by row.
     behind: Vec<Behind>,
     threads: Vec<Thread>,
     thread_of: HashMap<u16, u16>,
-    /// The last call of each thread.
+    /// Index of the last call of each thread.
     last_calls: HashMap<u16, usize>,
-    /// Its rank in each communicator that was used, and how many collectives it has called or prepared there.
+    /// The rank's place in each communicator used, and its collectives there.
     seats: HashMap<CommId, Seat>,
-    /// The communicator a window was made on.
+    /// The communicator of each window.
     windows: HashMap<u32, CommId>,
-    /// Persistent collectives, by the call that prepared them.
+    /// Persistent collectives, by the call that initialised them.
     prepared: HashMap<usize, Prepared>,
-    /// Where the rank's clock begins.
+    /// When the rank's clock starts.
     start: Time,
     end: Time,
     finalized: bool,
-    /// Whether decisions are left to the replay.
+    /// Whether the replay decides open outcomes.
     decides: bool,
     wild: Vec<WildReceive>,
-    /// What the probe asked for that stands where its receive is.
+    /// What the probe asked for, while its receive is translated at the place of the probe.
     looked_for: Option<(CommId, Matched)>,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct RankReader<'s, 'a> {
 pub(super) struct Seat {
     member: u32,
     collectives: usize,
-    /// Persistent collectives that were prepared.
+    /// Number of persistent collectives initialised.
     prepared: u32,
 }
 
-/// A persistent collective: which one of its communicator, and how often it was started.
+/// A persistent collective: its number on the communicator, and how often it was started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prepared {
     number: u32,
@@ -61,18 +61,18 @@ pub(super) struct Prepared {
 #[derive(Debug)]
 struct Thread {
     read: ReadThread,
-    /// Computation that no instruction has yet.
+    /// Computation not yet covered by an instruction.
     computed: Time,
     last_exit: Time,
     /// Whether the last call was an unsuccessful test or probe.
     polling: bool,
-    /// Unsuccessful ones that were counted, as long as nothing else comes.
+    /// Unsuccessful polls that the trace recorded as a count, until another call follows.
     polls: Option<Polls>,
-    /// When these began, as long as nothing else comes, and what had been computed then.
+    /// When the current run of unsuccessful polls began, and the computation up to then.
     polled_since: Option<(Time, Time)>,
-    /// The receive that stands where a probe found its message.
+    /// The receive that was already translated at its probe.
     received: Option<usize>,
-    /// Unsuccessful tests during the computation that no instruction has yet.
+    /// Unsuccessful tests during the computation not yet covered by an instruction.
     asks: Vec<Ask>,
 }
 
@@ -80,14 +80,14 @@ struct Thread {
 #[derive(Debug)]
 struct Ask {
     origin: u32,
-    /// What had been computed.
+    /// Computation done before the test.
     after: Time,
     of: Vec<InstructionPlace>,
     all: bool,
     calls: u32,
 }
 
-/// Unsuccessful tests and probes that lie side by side in time.
+/// Unsuccessful tests and probes that overlap in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polls {
     start: Time,
@@ -96,18 +96,18 @@ pub(super) struct Polls {
     calls: u64,
 }
 
-/// A call of the trace, and who made it.
+/// A call of the trace, with its index and thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     index: usize,
     thread: u16,
     call: &'a Call,
     details: &'a Details,
-    /// What it begins itself.
+    /// The operation that the call itself begins, if any.
     row: Option<u32>,
 }
 
-/// Why a call that should communicate did not, or cannot be told to have.
+/// Why a call that should communicate cannot be replayed, if so.
 fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     let class = site.call.function.class();
     let communicates = matches!(
@@ -131,7 +131,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
     pub fn new(shared: &'s mut Shared<'a>, rank: Rank, operations: &'s Operations<'a>) -> Self {
         let traced = operations.traced();
         let own = init_exit(traced).or(traced.calls.first().map(|call| call.enter));
-        // Which thread is first is a matter of time, so that nothing can be decided for several.
+        // Which thread comes first depends on timing, so nothing can be decided in a threaded rank.
         let threaded = traced.calls.iter().any(|call| call.thread > 0);
         let decides = shared.options.decisions != Decisions::AsRecorded && !threaded;
         let start = match shared.options.begin {
@@ -183,7 +183,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         Ok(ReadRank { wild: self.wild, taken: taken_by_probes(self.operations), ..read })
     }
 
-    /// The number of a thread among those of the rank.
+    /// The number of a thread within the rank.
     fn thread(&mut self, thread: u16, index: usize) -> Result<u16, TraceError> {
         if let Some(&known) = self.thread_of.get(&thread) {
             return Ok(known);
@@ -212,8 +212,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
         Ok(number as u16)
     }
 
-    /// A thread that has made its last call before this one: the new thread goes on where it was, so that programs may start
-    /// threads without end.
+    /// A thread that made its last call before this one. The new thread takes its place, so that
+    /// programs may start any number of threads.
     fn ended_before(&self, index: usize) -> Option<u16> {
         let enter = self.operations.traced().calls.get(index)?.enter;
         let ended = |&(thread, &number): &(&u16, &u16)| {
@@ -223,7 +223,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         self.thread_of.iter().filter(ended).min_by_key(|&(_, &number)| number).map(|(&thread, _)| thread)
     }
 
-    /// The time since the thread's last call was computation, unless it was spent polling.
+    /// Counts the time since the thread's last call as computation, unless the thread was polling.
     fn pass_time(&mut self, site: &Site<'_>) {
         let spin = self.shared.options.spin;
         let class = site.call.function.class();
@@ -239,7 +239,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         }
         thread.last_exit = thread.last_exit.max(site.call.exit);
         thread.polling = false;
-        // What follows MPI_Finalize, and it itself, is no part of the run.
+        // MPI_Finalize and everything after it are not part of the run.
         let end = if class == Class::Finalize { site.call.enter } else { site.call.exit };
         self.end = self.end.max(end);
     }
@@ -284,32 +284,32 @@ impl<'s, 'a> RankReader<'s, 'a> {
         Ok(())
     }
 
-    /// The time a call took counts as computation.
+    /// Counts the time of a call as computation.
     fn take_time(&mut self, site: &Site<'_>) {
         self.threads[usize::from(site.thread)].computed += site.call.exit.since(site.call.enter);
     }
 
-    /// The same, and it is told why.
+    /// Counts the time of a call as computation, and notes the reason.
     fn take_time_for(&mut self, site: &Site<'_>, reason: Reason, name: &str) {
         self.take_time(site);
         self.shared.notes.count_time(reason, name, site.call.exit.since(site.call.enter));
     }
 
-    /// A call without a model.
+    /// Handles a call without a model.
     fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
         let told = site.details.text.as_deref().filter(|_| site.call.function == Function::Unknown);
         self.take_time_for(site, reason, told.unwrap_or(site.call.function.name()));
         site.row.into_iter().for_each(|row| self.become_of(row, Behind::Untold));
     }
 
-    /// Notes what an operation is in the recording.
+    /// Records what an operation was translated to.
     fn become_of(&mut self, row: u32, behind: Behind) {
         if let Some(known) = self.behind.get_mut(row as usize) {
             *known = behind;
         }
     }
 
-    /// Appends an instruction to a thread, after what it has computed.
+    /// Appends an instruction to a thread, after its pending computation.
     fn emit(&mut self, site: &Site<'_>, instruction: Instruction) -> InstructionPlace {
         let origin = u32::try_from(site.index).unwrap_or(u32::MAX);
         let thread = &mut self.threads[usize::from(site.thread)];
@@ -318,7 +318,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         InstructionPlace { thread: site.thread, number }
     }
 
-    /// A communicator that a call names, and the rank's place in it.
+    /// The communicator that a call names.
     fn communicator(&self, site: &Site<'_>, comm: CommId) -> Result<&'a Communicator, TraceError> {
         self.shared.trace.communicators.get(comm.index()).ok_or(TraceError::NoCommunicator {
             rank: self.rank,
@@ -354,8 +354,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 }
 
-/// What is computed between counted polls that took so long, the time `inside` of them included: the time between two,
-/// unless it is so short that the thread was only waiting.
+/// Computation between `calls` polls that took `length` in all, of which `inside` was spent in the calls. It
+/// is the time between polls, or zero if the gaps are shorter than `spin`: then the thread was only waiting.
 pub fn computed_between(length: Time, inside: Time, calls: u64, spin: Time) -> Time {
     let between = length.since(inside);
     let gaps = calls.saturating_sub(1).max(1);
@@ -363,13 +363,13 @@ pub fn computed_between(length: Time, inside: Time, calls: u64, spin: Time) -> T
 }
 
 impl Thread {
-    /// What lies between polls was computed.
+    /// Counts the time between polls as computation.
     fn settle_polls(&mut self, spin: Time) {
         let Some(polls) = self.polls.take() else { return };
         self.computed += computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
     }
 
-    /// What was computed becomes an instruction.
+    /// Turns the pending computation into instructions.
     fn flush(&mut self, origin: u32) {
         let computed = std::mem::take(&mut self.computed);
         self.polled_since = None;
@@ -393,7 +393,7 @@ impl ReadThread {
     }
 }
 
-/// Receives whose message a probe had taken before.
+/// Receives whose message an earlier probe took.
 fn taken_by_probes(operations: &Operations<'_>) -> Vec<(u32, u32)> {
     let both = operations.rows().iter().map(|operation| (operation.begun, operations.posted(operation)));
     let mut taken: Vec<(u32, u32)> = both.filter(|(begun, posted)| posted < begun).collect();

@@ -1,11 +1,11 @@
-//! Receives from anyone that take whichever message comes first.
+//! Wildcard receives that take whichever message comes first.
 //!
-//! That is safe where all messages which such a receive could take are, in the traced run, taken by receives that ask for
-//! exactly the same, and all or none of them are answered: then any of these receives may take any of these messages, and
-//! nobody is left without one. These
-//! messages get a tag of their own, so that "any tag" of one communicator never meets another's. Elsewhere a receive
-//! with a wildcard could take what another one waits for, and the program would hang: such receives take what they took in the
-//! traced run.
+//! This is safe if every message that such a receive could take is taken, in the traced run, by a
+//! receive that asks for exactly the same, and all or none of the messages are sent synchronously:
+//! then any of these receives may take any of these messages, and none is left without one. These
+//! messages get a tag of their own, so that "any tag" on one communicator never matches another's.
+//! Elsewhere, a wildcard receive could take a message that another receive waits for, and the
+//! program would hang: such receives take what they took in the traced run.
 
 use super::error::TraceError;
 use super::reading::{Pattern, ReadRank};
@@ -15,16 +15,17 @@ use std::collections::HashMap;
 use straggler_model::{Rank, Tag};
 use straggler_trace::CommId;
 
-/// The patterns with wildcards that the receives of a rank ask for: the tag of those that are safe.
+/// The wildcard patterns of a rank's receives, with the tag of those that are safe.
 type Patterns = HashMap<Pattern, Option<Tag>>;
 
-/// Whether the messages of a pattern are answered, as far as they were seen.
+/// Whether messages of a pattern are sent synchronously, as far as seen.
 type Answered = HashMap<Pattern, bool>;
 
-/// Where a tag comes from: its communicator and what the program calls it.
+/// Communicator and original tag that a tag stands for.
 type Sources = HashMap<Tag, (CommId, i64)>;
 
-/// Lets receives with wildcards take what comes, where that is safe. Gives how many stay as they are.
+/// Lets wildcard receives take any matching message, where that is safe. Returns how many stay
+/// bound to the traced message.
 pub(super) fn open(
     ranks: &mut [ReadRank],
     known: &HashMap<(CommId, i64), Tag>,
@@ -37,7 +38,7 @@ pub(super) fn open(
     }
     let mut patterns: Vec<Patterns> = ranks.iter().map(|read| safe(read, &sources)).collect();
     for (patterns, read) in patterns.iter_mut().zip(&*ranks) {
-        // In the order of the calls, so that the tags are the same every time.
+        // In the order of calls, so that tags are reproducible.
         for wild in &read.wild {
             if let Some(Some(tag)) = patterns.get_mut(&wild.pattern)
                 && *tag == UNNUMBERED
@@ -61,10 +62,10 @@ pub(super) fn open(
     Ok(opened.sum())
 }
 
-/// A tag that is given later.
+/// Placeholder for a tag that is assigned later.
 const UNNUMBERED: Tag = Tag::MAX;
 
-/// The patterns of a rank, and whether each is safe.
+/// The wildcard patterns of a rank, and whether each is safe.
 fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
     let mut patterns: Patterns = read.wild.iter().map(|wild| (wild.pattern, Some(UNNUMBERED))).collect();
     if patterns.is_empty() {
@@ -76,12 +77,12 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
         let Instruction::Recv { from, tag, how, .. } = *instruction else { continue };
         let own = wild.next_if(|wild| wild.instruction == number).map(|wild| wild.pattern);
         let Some(&(comm, tag)) = sources.get(&tag) else {
-            // Its tag was made for a sender with several threads: it is unknown which pattern it matches.
+            // The tag was made for a threaded sender, so it is unknown which patterns it matches.
             patterns.values_mut().for_each(|safe| *safe = None);
             return patterns;
         };
         for pattern in matching(comm, from, tag).into_iter().flatten() {
-            // Who takes a message must know whether to answer it.
+            // A receiver must know whether to reply.
             let alike = *answered.entry(pattern).or_insert(how.answered) == how.answered;
             if let Some(safe) = patterns.get_mut(&pattern)
                 && (own != Some(pattern) || !alike)
@@ -93,7 +94,7 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
     patterns
 }
 
-/// The patterns with wildcards that a message fits. Those of collectives, whose tags are negative, never meet a receive.
+/// The wildcard patterns that a message matches. Messages of collectives have negative tags and match none.
 fn matching(comm: CommId, from: Rank, tag: i64) -> Option<[Pattern; 3]> {
     let (from, tag) = (Some(from), (tag >= 0).then_some(tag));
     tag.map(|_| {
@@ -105,13 +106,13 @@ fn matching(comm: CommId, from: Rank, tag: i64) -> Option<[Pattern; 3]> {
     })
 }
 
-/// The tag that a message gets for those who take what comes.
+/// The new tag of a message that wildcard receives may take.
 fn tag_of(patterns: &Patterns, sources: &Sources, from: Rank, tag: Tag) -> Option<Tag> {
     let &(comm, tag) = sources.get(&tag)?;
     matching(comm, from, tag)?.iter().find_map(|pattern| patterns.get(pattern).copied().flatten())
 }
 
-/// Opens the receives of a rank; gives how many stay as they are.
+/// Opens the wildcard receives of a rank. Returns how many stay bound.
 fn take_what_comes(read: &mut ReadRank, patterns: &Patterns) -> u64 {
     let mut bound = 0;
     for wild in &read.wild {

@@ -1,10 +1,10 @@
-//! Operations of one rank that wait for each other in a circle.
+//! Operations of one rank that wait for each other in a cycle.
 
 use crate::RankView;
 
-/// The operations of one cycle, each before the next and the last before the first, beginning with
-/// the smallest. A dependency of an operation on itself is not counted here. Linear in operations
-/// and dependencies.
+/// Returns the operations of one cycle: each must happen before the next, and the last before the
+/// first; the smallest comes first. An operation that depends on itself does not count. Takes
+/// linear time in operations and dependencies.
 pub fn find_cycle(rank: &RankView<'_>) -> Option<Vec<u32>> {
     if goes_forward(rank) {
         return None;
@@ -18,8 +18,8 @@ pub fn find_cycle(rank: &RankView<'_>) -> Option<Vec<u32>> {
             }
         }
     }
-    // What is never ready waits for something that is never ready, so going back from it ends in
-    // a cycle.
+    // An operation that is never ready waits for another one that is never ready, so following them
+    // back ends in a cycle.
     let start = waiting.iter().position(|&waits| waits)? as u32;
     Some(circle(start, &predecessor))
 }
@@ -29,7 +29,7 @@ fn goes_forward(rank: &RankView<'_>) -> bool {
     (0..rank.len()).all(|before| rank.dependents(before).all(|edge| edge.dependent() > before))
 }
 
-/// Kahn's algorithm: takes away whatever waits for nothing; what remains never becomes ready.
+/// Kahn's algorithm: removes operations that wait for nothing; the remaining ones never become ready.
 fn never_ready(rank: &RankView<'_>) -> Vec<bool> {
     let mut waits_for = vec![0u32; rank.len() as usize];
     for before in 0..rank.len() {
@@ -51,7 +51,7 @@ fn never_ready(rank: &RankView<'_>) -> Vec<bool> {
     waits_for.into_iter().map(|left| left > 0).collect()
 }
 
-/// Follows predecessors from `start` until an operation comes a second time.
+/// Follows predecessors from `start` until an operation repeats.
 fn circle(start: u32, predecessor: &[Option<u32>]) -> Vec<u32> {
     let mut visited = vec![false; predecessor.len()];
     let mut at = start;

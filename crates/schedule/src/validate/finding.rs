@@ -1,4 +1,4 @@
-//! One thing that is wrong with a schedule.
+//! A single error or warning about a schedule.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::graph::ANY;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// It can be simulated, but is probably not meant.
+    /// The schedule can be simulated, but is probably not what was meant.
     Warning,
-    /// It cannot finish, or not as a message-passing program may.
+    /// The schedule cannot finish, or violates the rules of message passing.
     Error,
 }
 
@@ -45,7 +45,7 @@ pub enum Finding {
         count: u64,
         first: u32,
     },
-    /// At least `count` receives no message will complete; `first` is one of them. Source and tag
+    /// At least `count` receives that no message completes; `first` is one of them. Source and tag
     /// may be wildcards.
     UnmatchedReceives {
         rank: Rank,
@@ -60,8 +60,8 @@ pub enum Finding {
         messages: u64,
         receives: u64,
     },
-    /// `count` receives of `rank` are smaller than their messages, matched in the schedule's order;
-    /// of the first, the operations at both ends and their bytes.
+    /// `count` receives of `rank` are smaller than their messages, matched in the order of the
+    /// schedule. The first one is given with the operations and bytes at both ends.
     ReceiveTooSmall {
         from: Rank,
         rank: Rank,
@@ -71,7 +71,7 @@ pub enum Finding {
     },
 }
 
-/// A message that is larger than the receive it meets.
+/// A message that is larger than its receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SizeMismatch {
     pub send: u32,
@@ -88,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// The rank to look at.
+    /// The rank that the finding is about.
     pub fn rank(&self) -> Rank {
         match *self {
             Finding::Cycle { rank, .. }

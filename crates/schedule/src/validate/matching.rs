@@ -1,7 +1,7 @@
-//! Whether every message is received and every receive gets a message, by counting.
+//! Checks by counting that every message is received and every receive gets a message.
 //!
-//! Without wildcards the counts of a (source, destination, tag) decide. A wildcard could take
-//! messages from several of them, so that only what exceeds all wildcards together is certain.
+//! Without wildcards, the counts per (source, destination, tag) decide. A wildcard could take
+//! messages of several of these, so only what exceeds all wildcards together is certain.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::finding::{Finding, SizeMismatch};
 use crate::graph::ANY;
 use crate::{Graph, OperationKind};
 
-/// A send or a receive, as its destination sees it.
+/// A send or a receive, as seen by the destination.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Half {
     source: Rank,
@@ -89,7 +89,7 @@ fn at_destination(graph: &Graph, rank: Rank, sends: &mut [Half]) -> Vec<Finding>
     findings
 }
 
-/// Sends and definite receives of equal source and tag, side by side.
+/// Pairs the sends and exact receives that have the same source and tag.
 fn groups<'a>(
     mut sends: &'a [Half],
     mut receives: &'a [Half],
@@ -148,17 +148,17 @@ fn too_small(rank: Rank, sends: &[Half], receives: &[Half]) -> Option<Finding> {
     Some(Finding::ReceiveTooSmall { from: send.source, rank, tag: send.tag, count, first })
 }
 
-/// The wildcard receives of one rank, and the messages each kind of them could take.
+/// The wildcard receives of one rank, and the messages that each kind could take.
 #[derive(Default)]
 struct Wildcards {
     all: usize,
-    /// Receives by (source, tag), of which at least one is a wildcard.
+    /// Receives by (source, tag), at least one of which is a wildcard.
     receives: HashMap<(Rank, Tag), usize>,
-    /// Messages by the same keys, for those keys only.
+    /// Messages that match each of these keys.
     messages: HashMap<(Rank, Tag), usize>,
 }
 
-/// The wildcards that match a message of this source and tag.
+/// The wildcard keys that match a message of this source and tag.
 fn matching_keys((source, tag): (Rank, Tag)) -> [(Rank, Tag); 3] {
     [(ANY, tag), (source, ANY), (ANY, ANY)]
 }
@@ -171,7 +171,7 @@ impl Wildcards {
         }
     }
 
-    /// Notes a group of messages of one source and tag.
+    /// Counts a group of messages with the same source and tag.
     fn sent(&mut self, sends: &[Half]) {
         if self.all == 0 {
             return;
@@ -183,7 +183,7 @@ impl Wildcards {
         }
     }
 
-    /// How many wildcards could take one of these messages of one source and tag.
+    /// Number of wildcards that could take one of these messages, which have the same source and tag.
     fn that_match(&self, sends: &[Half]) -> usize {
         match sends.first() {
             Some(send) if self.all > 0 => {
@@ -193,7 +193,7 @@ impl Wildcards {
         }
     }
 
-    /// Wildcards of one kind that are more than all messages they match.
+    /// Reports wildcards that outnumber all messages they match.
     fn unmatched(&self, rank: Rank, receives: &[Half], findings: &mut Vec<Finding>) {
         if self.all == 0 {
             return;

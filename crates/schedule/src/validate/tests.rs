@@ -10,7 +10,7 @@ fn messages(goal: &str) -> Vec<String> {
     findings(goal).iter().map(ToString::to_string).collect()
 }
 
-/// One rank with operations and (dependent, before).
+/// One rank with operations and dependencies, as (dependent, before).
 fn graph_of(operations: &[Operation], requires: &[(u32, u32)]) -> Graph {
     let mut rank = RankBuilder::default();
     for &operation in operations {

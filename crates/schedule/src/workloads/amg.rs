@@ -1,9 +1,9 @@
 //! `amg`: V-cycles of an algebraic multigrid solver on a box of processes, as in AMG2006.
 //!
-//! Level l of the hierarchy lives on the processes whose coordinates are multiples of 2^l, and neighbours
-//! are 2^l apart: coarser levels have fewer processes with partners further away. A V-cycle exchanges
-//! halos going down to the coarsest level and coming up again, with nonblocking calls behind which the
-//! level's computation runs; each level has a 64th of the finer one's.
+//! Level l of the hierarchy is on the processes whose coordinates are multiples of 2^l, and neighbours are
+//! 2^l apart: coarser levels have fewer processes, with more distant partners. A V-cycle exchanges halos
+//! going down to the coarsest level and up again, with nonblocking calls that overlap the level's
+//! computation; each level has 1/64 of the computation of the next finer one.
 //!
 //! The setup comes first: allgathers, scans and broadcasts, spread evenly, and a barrier. The
 //! allreduces of the convergence checks are spread evenly over the V-cycles. The defaults are the paper's
@@ -83,7 +83,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     Ok((builder, format!("{cycles} over {levels} on {grid} processes")))
 }
 
-/// A collective of 8 bytes, if it is called at all.
+/// Builds a collective of 8 bytes, or nothing if its count is 0.
 fn collective(
     setting: &Setting<'_>,
     count: &'static str,
@@ -111,7 +111,7 @@ fn setup(setting: &Setting<'_>, builder: &mut Builder) -> Result<(), WorkloadErr
     Ok(())
 }
 
-/// The parts of the levels, the finest first.
+/// The parts of all levels, finest first.
 fn levels(setting: &Setting<'_>, grid: Grid, builder: &mut Builder) -> Result<Vec<u32>, WorkloadError> {
     let (compute, face) = (setting.computation("compute")?, setting.bytes("face")?);
     let longest = (0..3).map(|dimension| grid.extent(dimension)).max().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Computation between communication, the same on all ranks or different from one to the next.
+//! Computation between communication, the same on all ranks or varying among them.
 
 use straggler_model::philox::philox4x32;
 use straggler_model::{Rank, Time};
@@ -10,8 +10,8 @@ pub struct Computation {
     pub imbalance: Imbalance,
 }
 
-/// Lengths are spread evenly over time · (1 ± spread). The draw depends on seed, rank and phase alone, so
-/// that a rank computes the same whatever the number of processes and whichever messages are left out.
+/// Lengths are uniformly distributed over time · (1 ± spread). The draw depends only on seed, rank and phase,
+/// so a rank computes the same for any number of processes and whichever messages are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Imbalance {
     /// In millionths, at most a million.
@@ -23,7 +23,7 @@ impl Computation {
     /// Keeps these draws apart from others with the same seed.
     const STREAM: u32 = u32::from_le_bytes(*b"calc");
 
-    /// What a rank computes in a phase.
+    /// How long a rank computes in a phase.
     #[inline(always)]
     pub fn of(&self, rank: Rank, phase: u32) -> Time {
         if self.imbalance.spread == 0 { self.time } else { self.varied(rank, phase) }
@@ -39,13 +39,13 @@ impl Computation {
         Time(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
-    /// Whether there is any.
+    /// Whether there is any computation.
     #[inline(always)]
     pub fn is_any(&self) -> bool {
         self.time > Time::ZERO
     }
 
-    /// A millionth part `share`, and the rest.
+    /// Splits off `share` millionths. Returns the part and the rest.
     pub fn split(&self, share: u32) -> (Computation, Computation) {
         let part = (u128::from(self.time.ps()) * u128::from(share) / 1_000_000) as u64;
         let rest = self.time.ps().saturating_sub(part);
@@ -64,7 +64,7 @@ mod tests {
         let all: Vec<u64> = (0..10_000).map(|rank| computation.of(rank, 7).ps()).collect();
         assert!(all.iter().all(|ps| (800_000..1_200_000).contains(ps)));
         let mean = all.iter().sum::<u64>() / 10_000;
-        // The mean of 10,000 has a standard deviation of 400,000 / √12 / 100 = 1,155.
+        // The mean of 10,000 draws has a standard deviation of 400,000 / √12 / 100 = 1,155.
         assert!((995_000..1_005_000).contains(&mean), "{mean}");
         assert!(all.iter().any(|&ps| ps < 804_000) && all.iter().any(|&ps| ps > 1_196_000));
         assert_ne!(computation.of(1, 1), computation.of(1, 2));

@@ -1,4 +1,4 @@
-//! `cycles`: computation and a collective, over and over.
+//! `cycles`: computation and a collective, repeated.
 
 use super::Kind;
 use super::error::WorkloadError;
@@ -31,7 +31,7 @@ pub(super) const ALGORITHM: Parameter = parameter(
 pub(super) const BYTES: Parameter = parameter("bytes", "8", "message size; ignored for a barrier");
 pub(super) const ROOT: Parameter = parameter("root", "0", "the root of an operation that has one");
 
-/// The collective of a workload that has these four parameters, and how to call it.
+/// Builds the collective from these four parameters. Also returns its description.
 pub(super) fn collective(setting: &Setting<'_>) -> Result<(Part, String), WorkloadError> {
     let operation: Operation =
         setting.text("operation").parse().map_err(|fault: crate::collectives::UnknownOperation| {

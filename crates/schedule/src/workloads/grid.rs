@@ -1,4 +1,4 @@
-//! Process grids: which rank lies where, and beside whom.
+//! Process grids: the coordinates and neighbours of ranks.
 
 use std::fmt;
 use straggler_model::Rank;
@@ -12,7 +12,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// `None` if an extent is 0 or there are more places than ranks can have numbers.
+    /// Returns `None` if an extent is 0 or there are more places than rank numbers.
     pub fn new(extents: [u32; 3]) -> Option<Grid> {
         let [x, y, z] = extents;
         let places = x.checked_mul(y)?.checked_mul(z)?;
@@ -20,8 +20,8 @@ impl Grid {
         (places > 0).then_some(grid)
     }
 
-    /// The grid of `dimensions` dimensions with so many places whose extents differ least, the largest
-    /// first, as `MPI_Dims_create` wants it.
+    /// The grid of `dimensions` dimensions with `places` places whose extents differ least, largest
+    /// first, as `MPI_Dims_create` specifies.
     pub fn most_even(places: u32, dimensions: u32) -> Option<Grid> {
         let z = if dimensions == 3 { most_even_depth(places) } else { 1 };
         let y = root_divisor(places.checked_div(z)?);
@@ -37,7 +37,7 @@ impl Grid {
         self.extents[dimension]
     }
 
-    /// How far apart in rank neighbours along a dimension are.
+    /// Difference in rank between neighbours along a dimension.
     #[inline(always)]
     pub fn distance(&self, dimension: usize) -> u32 {
         [1, self.extents[0], self.extents[0] * self.extents[1]][dimension]
@@ -59,12 +59,12 @@ impl fmt::Display for Grid {
     }
 }
 
-/// The largest divisor that is not above the square root.
+/// The largest divisor not above the square root.
 fn root_divisor(number: u32) -> u32 {
     (1..=number.isqrt()).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
-/// The smallest extent of the box of this many places with the smallest surface.
+/// The smallest extent of the box with this many places and the smallest surface.
 fn most_even_depth(places: u32) -> u32 {
     let cube_root = f64::from(places).cbrt() as u32 + 1;
     let surface = |z: u32| {
@@ -76,12 +76,12 @@ fn most_even_depth(places: u32) -> u32 {
     depths.min_by_key(|&z| surface(z)).unwrap_or(1)
 }
 
-/// Division of 32-bit numbers by one that is known, by multiplication (D. Lemire, O. Kaser and N. Kurz,
-/// "Faster remainder by direct computation", 2019): exact for every numerator.
+/// Division of 32-bit numbers by a fixed divisor, using multiplication (D. Lemire, O. Kaser and N.
+/// Kurz, "Faster remainder by direct computation", 2019). Exact for every numerator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Divisor {
     by: u32,
-    /// ⌈2^64 / by⌉, which has no room for a divisor of 1.
+    /// ⌈2^64 / by⌉, which does not fit for a divisor of 1.
     reciprocal: u64,
 }
 

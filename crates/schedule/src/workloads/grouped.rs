@@ -1,12 +1,12 @@
-//! A collective in groups of ranks, in all groups at once.
+//! A collective that runs in all groups of ranks at once.
 
 use crate::collectives::Collective;
 use crate::steps::{Message, Step, Steps};
 use crate::workloads::grid::Divisor;
 use straggler_model::Rank;
 
-/// The members of a group are a stride apart, and groups fill the ranks: rank r is member
-/// r / stride mod size of its group. Tensor, data and pipeline parallel groups of one job are all so.
+/// The members of a group are `stride` ranks apart, and the groups cover all ranks: rank r is
+/// member r / stride mod size of its group. This covers tensor, data and pipeline parallel groups.
 #[derive(Clone, Debug)]
 pub struct Grouped {
     collective: Collective,
@@ -17,7 +17,7 @@ pub struct Grouped {
 }
 
 impl Grouped {
-    /// `None` unless `processes` is a multiple of `stride` times the processes of the collective.
+    /// Returns `None` unless `processes` is a multiple of `stride` times the processes of the collective.
     pub fn new(collective: Collective, stride: u32, processes: u32) -> Option<Grouped> {
         let size = collective.processes();
         let block = stride.checked_mul(size).filter(|block| *block > 0)?;

@@ -1,29 +1,29 @@
 //! Halo exchange on a process grid: every rank exchanges a face with each of its neighbours.
 //!
-//! Nonblocking, all messages are under way together and, if asked for, the inner points are computed
-//! meanwhile. Blocking, one direction follows the other: everyone sends ahead and receives from behind,
-//! which ends for every size of message and any boundary.
+//! With nonblocking calls, all messages are in flight together and, if requested, the inner points
+//! are computed meanwhile. With blocking calls, one direction follows the other: every rank sends
+//! ahead and receives from behind, which terminates for every message size and any boundary.
 
 use super::computation::Computation;
 use super::grid::Grid;
 use crate::steps::{Message, Step};
 use straggler_model::Rank;
 
-/// One exchange. Directions are numbered: up and down the first dimension, then the second, …
+/// One exchange. Directions are numbered: forward and back in the first dimension, then the second, …
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Halo {
     pub grid: Grid,
-    /// Whether a dimension is a ring. Only of exchanges with stride 1.
+    /// Whether each dimension is a ring. Only allowed with stride 1.
     pub periodic: [bool; 3],
-    /// Only ranks with coordinates that are multiples of the stride take part, and neighbours are a
-    /// stride apart: a coarser grid.
+    /// Only ranks whose coordinates are multiples of the stride take part, and neighbours are a
+    /// stride apart, as on a coarser grid.
     pub stride: u32,
     /// Bytes of a face across each dimension.
     pub bytes: [u64; 3],
     pub calls: Calls,
-    /// What is computed while messages are under way, or after them if calls block.
+    /// Computation while messages are in flight, or after them if calls block.
     pub inside: Computation,
-    /// Without its messages.
+    /// Leaves out the messages.
     pub silent: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum Calls {
 const DIRECTIONS: u32 = 6;
 
 impl Halo {
-    /// Ranks of the coarser grid along a dimension.
+    /// Number of ranks of the coarser grid along a dimension.
     fn places(&self, dimension: usize) -> u32 {
         self.grid.extent(dimension).div_ceil(self.stride)
     }
@@ -65,7 +65,7 @@ impl Halo {
         }
     }
 
-    /// A bit for each direction in which there is something to do in a step of its own.
+    /// A bit for each direction that needs a step of its own.
     #[inline(always)]
     fn directions(&self, rank: Rank, at: [u32; 3]) -> u32 {
         if self.silent {
@@ -75,7 +75,7 @@ impl Halo {
         let neighbours = (0..DIRECTIONS).map(there).fold(0, |all, bit| all | bit);
         match self.calls {
             Calls::Nonblocking => neighbours,
-            // Sending ahead and receiving from behind are one step.
+            // Sending ahead and receiving from behind form one step.
             Calls::Blocking => neighbours | (neighbours & 0b01_0101) << 1 | (neighbours & 0b10_1010) >> 1,
         }
     }
@@ -104,7 +104,7 @@ impl Halo {
             let bytes = self.bytes[(direction / 2) as usize];
             self.neighbour(rank, at, to).map(|peer| Message { peer, tag, bytes })
         };
-        // A message has the direction in which it was sent as its tag.
+        // A message's tag is the direction in which it was sent.
         let send = message(direction, direction);
         match self.calls {
             Calls::Blocking => Step { send, recv: message(direction ^ 1, direction), ..Step::default() },

@@ -1,8 +1,8 @@
 //! `halo2d` and `halo3d`: iterations of halo exchange and computation.
 //!
-//! Each iteration exchanges a face with every neighbour and computes. Of nonblocking exchanges a share of
-//! the computation can run while the messages are under way (`overlap`), the rest follows. Every `reduce`
-//! iterations an allreduce of 8 bytes checks for convergence.
+//! Each iteration exchanges a face with every neighbour and computes. With nonblocking calls, a
+//! share of the computation can run while messages are in flight (`overlap`); the rest follows.
+//! Every `reduce` iterations, an allreduce of 8 bytes checks for convergence.
 
 use super::Kind;
 use super::computation::Computation;

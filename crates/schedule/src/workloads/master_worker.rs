@@ -1,10 +1,10 @@
 //! `master-worker`: rank 0 hands out tasks, the others do them.
 //!
-//! The master sends a task to every worker, then, for each result that comes from whoever is first, the
-//! next task. Who gets it is fixed beforehand, one worker after the other, because a schedule is static: it
-//! cannot depend on who was first. So a slow worker delays the master, who waits until the worker can
-//! take its task if that is longer than the eager limit. A worker returns a result and waits for the next
-//! task at once, which cannot deadlock.
+//! The master sends a task to every worker, then another task for each result, which it accepts
+//! from any worker. Because a schedule is static, the worker that gets the next task is fixed in
+//! advance, in round-robin order; it cannot depend on who was first. So a slow worker delays the
+//! master, which waits until the worker can take its task if that is larger than the eager limit. A
+//! worker returns a result and at once waits for the next task, which cannot deadlock.
 
 use super::Kind;
 use super::error::WorkloadError;

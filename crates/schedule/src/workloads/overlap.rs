@@ -1,13 +1,12 @@
-//! `overlap`: a nonblocking collective behind computation.
+//! `overlap`: a nonblocking collective that overlaps computation.
 //!
-//! A library without a thread of its own gets on with a collective only while the program is inside one of
-//! its calls. The model of that: the program cuts its computation into `chunks` and calls the library
-//! between them. Each call sees one step of the collective through and starts the next, whose messages are
-//! then under way beside the following chunk; an arriving message takes its overhead from the CPU when the
-//! chunk has ended. A call whose step is not complete waits for it, since a schedule cannot ask whether
-//! it is. Steps that are left when the computation is done run in the final wait; computation that is left
-//! when the collective is done runs in one piece. With one chunk only the first step is hidden; chunks
-//! beyond the steps of the collective hide no more.
+//! A library without a progress thread advances a collective only while the program is inside one of its
+//! calls. The model: the program cuts its computation into `chunks` and calls the library between them. Each
+//! call completes one step of the collective and starts the next, whose messages are then in flight during
+//! the following chunk; the overhead of an arriving message is paid on the CPU when the chunk has ended. A
+//! call whose step is not complete waits for it, since a schedule cannot test whether it is. Steps left after
+//! the computation run in the final wait; computation left after the collective runs in one piece. With one
+//! chunk, only the first step overlaps; more chunks than steps overlap nothing more.
 
 use super::Kind;
 use super::cycles::{ALGORITHM, BYTES, OPERATION, ROOT, collective};

@@ -1,11 +1,11 @@
-//! A collective that gets on between chunks of computation, step by step.
+//! A collective that advances step by step between chunks of computation.
 
 use super::computation::Computation;
 use crate::collectives::Collective;
 use crate::{Step, Steps};
 use straggler_model::{Rank, Time};
 
-/// A collective and the computation it hides behind.
+/// A collective and the computation that it overlaps.
 #[derive(Clone, Debug)]
 pub struct Overlapped {
     pub(super) collective: Collective,
@@ -15,13 +15,13 @@ pub struct Overlapped {
 }
 
 impl Overlapped {
-    /// Steps that have a chunk beside them.
+    /// Number of steps that overlap a chunk.
     #[inline(always)]
     fn beside(&self, steps: u32) -> u32 {
         if self.inside.is_any() { steps.min(self.chunks) } else { 0 }
     }
 
-    /// Whether computation is left after the steps of the collective.
+    /// Whether computation is left after all steps of the collective.
     #[inline(always)]
     fn has_rest(&self, steps: u32) -> bool {
         self.inside.is_any() && steps < self.chunks
@@ -46,7 +46,7 @@ impl Overlapped {
         if stage >= steps {
             return Step::calc(Time(rest));
         }
-        // The last chunk is longer by what the division leaves.
+        // The last chunk takes the remainder of the division.
         let last = stage + 1 == self.chunks;
         let calc = if last { whole - chunk * u64::from(self.chunks - 1) } else { chunk };
         Step { calc: Some(Time(calc)), ..self.collective.step(rank, stage) }

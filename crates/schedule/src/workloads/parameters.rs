@@ -1,4 +1,4 @@
-//! The parameters of workloads: what there is, what was given, and what it means.
+//! The parameters of workloads: definitions, given values, and their meaning.
 
 use super::computation::{Computation, Imbalance};
 use super::error::WorkloadError;
@@ -11,12 +11,12 @@ use straggler_model::{Rank, Time, units};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    /// As it would be written.
+    /// The default, as the user would write it.
     pub default: &'static str,
     pub meaning: &'static str,
 }
 
-/// Shorter to write in tables.
+/// Short constructor for tables.
 pub(super) const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
     Parameter { name, default, meaning }
 }
@@ -30,21 +30,21 @@ pub(super) const GRID: Parameter = parameter(
     "the process grid, 16x8 or 8x4x4; even: as close to a square or cube as possible",
 );
 
-/// Which algorithm does an operation.
+/// Chooses the algorithm of an operation.
 pub type Choose<'a> = dyn Fn(Operation, &Job) -> Algorithm + 'a;
 
 /// Everything a workload is built from.
 pub(super) struct Setting<'a> {
     pub workload: &'static str,
     pub parameters: &'static [Parameter],
-    /// Names of the table and values as they were typed.
+    /// Given parameters: names from the table, and values as typed.
     pub given: &'a [(&'static str, String)],
     pub processes: u32,
     pub choose: &'a Choose<'a>,
 }
 
 impl Setting<'_> {
-    /// What was typed, or the default.
+    /// The given value, or the default.
     pub fn text(&self, name: &'static str) -> &str {
         let default = self.parameters.iter().find(|parameter| parameter.name == name);
         let given = self.given.iter().find(|(given, _)| *given == name);
@@ -60,13 +60,13 @@ impl Setting<'_> {
         }
     }
 
-    /// A whole number.
+    /// Parses a whole number.
     pub fn number(&self, name: &'static str) -> Result<u32, WorkloadError> {
         let number = units::count(self.text(name)).and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| self.wrong(name, "give a whole number below 2^32"))
     }
 
-    /// A whole number that is not 0.
+    /// Parses a whole number that is not 0.
     pub fn count(&self, name: &'static str) -> Result<u32, WorkloadError> {
         match self.number(name)? {
             0 => Err(self.wrong(name, "give at least 1")),
@@ -82,7 +82,7 @@ impl Setting<'_> {
         units::bytes(self.text(name)).map_err(|fault| self.wrong(name, fault.to_string()))
     }
 
-    /// A part of a whole, in millionths.
+    /// Parses a share between 0 and 1, into millionths.
     pub fn share(&self, name: &'static str) -> Result<u32, WorkloadError> {
         let share: Option<f64> = self.text(name).parse().ok();
         let share = share.filter(|share| (0.0..=1.0).contains(share));
@@ -90,7 +90,7 @@ impl Setting<'_> {
         Ok((share * 1e6).round() as u32)
     }
 
-    /// One of some words; its place among them.
+    /// Parses one of some words. Returns its index.
     pub fn word(&self, name: &'static str, words: &[&str]) -> Result<usize, WorkloadError> {
         let place = words.iter().position(|word| *word == self.text(name));
         place.ok_or_else(|| self.wrong(name, format!("write {}", words.join(" or "))))
@@ -107,7 +107,7 @@ impl Setting<'_> {
         Ok(Imbalance { spread: self.share("imbalance")?, seed })
     }
 
-    /// The process grid: as given, or as even as the number of processes lets it be.
+    /// The process grid: as given, or as even as possible.
     pub fn grid(&self, dimensions: u32) -> Result<Grid, WorkloadError> {
         let text = self.text("grid");
         let grid = if text == "even" {
@@ -134,7 +134,7 @@ impl Setting<'_> {
         }
     }
 
-    /// A collective over all processes.
+    /// Builds a collective over all processes.
     pub fn collective(&self, operation: Operation, bytes: u64, root: Rank) -> Result<Part, WorkloadError> {
         let job = Job { root, ..Job::new(self.processes, bytes) };
         let algorithm = (self.choose)(operation, &job);

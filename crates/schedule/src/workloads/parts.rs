@@ -1,8 +1,8 @@
-//! What applications are put together from.
+//! The parts that applications are built from.
 //!
-//! An [`Application`] is a table of parts and a list that says which part each phase is. Parts are asked
-//! about every step of every rank, so they compute it from a few numbers: nothing is looked up by name,
-//! stored for a rank or asked from the allocator.
+//! An [`Application`] is a table of parts and a list of the part of each phase. Engines ask parts
+//! for every step of every rank, so steps are computed from a few numbers, without lookups by name,
+//! data per rank or allocation.
 
 use super::computation::Computation;
 use super::grouped::Grouped;
@@ -70,7 +70,7 @@ impl Part {
         }
     }
 
-    /// Of a number of phases.
+    /// Number of messages in `phases` phases of this part.
     fn messages(&self, phases: u64) -> u64 {
         let once = match self {
             Part::Nothing | Part::Compute(_) => 0,
@@ -80,7 +80,7 @@ impl Part {
             Part::Grouped(grouped) => grouped.messages(),
             Part::Overlapped(overlapped) => overlapped.messages(),
             Part::MasterWorker(tasks) => tasks.messages(),
-            // Its phases differ from one another.
+            // The phases of a pipeline differ, so it counts them itself.
             Part::Pipeline(pipeline) => return pipeline.messages(),
         };
         once.saturating_mul(phases)
@@ -109,7 +109,7 @@ impl Part {
         }
     }
 
-    /// Computations of one rank, about: for meters and for memory.
+    /// Approximate number of computations of a rank, for progress meters and memory.
     fn computations(&self) -> u64 {
         match self {
             Part::Compute(_) | Part::Overlapped(_) | Part::Pipeline(_) => 1,
@@ -141,24 +141,24 @@ impl Part {
     }
 }
 
-/// A workload for a number of processes, ready to be run.
+/// A workload for a number of processes, ready to run.
 #[derive(Clone, Debug)]
 pub struct Application {
     processes: u32,
     parts: Vec<Part>,
-    /// Which part each phase is; each is below the number of parts.
+    /// The part of each phase, as an index below the number of parts.
     order: Vec<u32>,
     largest_message: u64,
     description: String,
 }
 
 impl Application {
-    /// In one sentence.
+    /// One-sentence description.
     pub fn describe(&self) -> &str {
         &self.description
     }
 
-    /// How many phases are of which part, for those who count calls.
+    /// The parts, with the number of phases of each.
     pub fn parts(&self) -> impl Iterator<Item = (&Part, u64)> {
         self.parts.iter().zip(self.counts())
     }
@@ -178,8 +178,8 @@ impl Application {
         self.parts().map(|(part, count)| of(part, count)).fold(0, u64::saturating_add)
     }
 
-    /// Without the communication of the other kind. Phases keep their numbers, and with them the lengths
-    /// of their computations.
+    /// Removes communication of the other kind. Phases keep their numbers, and so the lengths of
+    /// their computations.
     pub fn only(mut self, only: Only) -> Application {
         for part in &mut self.parts {
             let dropped = match only {
@@ -242,17 +242,17 @@ impl Script for Application {
     }
 }
 
-/// Puts an application together.
+/// Builds an application.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     parts: Vec<Part>,
     order: Vec<u32>,
-    /// Whether there were more phases than an application may have.
+    /// Set if phases were dropped because there were too many.
     full: bool,
 }
 
 impl Builder {
-    /// The list of phases takes at most 64 MiB.
+    /// Keeps the list of phases within 64 MiB.
     pub const MOST_PHASES: usize = 1 << 24;
 
     /// Adds a part and returns its number.
@@ -261,12 +261,12 @@ impl Builder {
         (self.parts.len() - 1) as u32
     }
 
-    /// A computation, if there is any.
+    /// Adds a computation, or nothing if it has no length.
     pub fn compute(&mut self, computation: Computation) -> u32 {
         self.part(if computation.is_any() { Part::Compute(computation) } else { Part::Nothing })
     }
 
-    /// The next phase.
+    /// Appends a phase, unless its part does nothing.
     pub fn then(&mut self, part: u32) {
         let nothing = matches!(self.parts.get(part as usize), None | Some(Part::Nothing));
         if self.order.len() >= Self::MOST_PHASES {
@@ -285,7 +285,7 @@ impl Builder {
         }
     }
 
-    /// Whether phases were lost; there is no need to add more.
+    /// Whether phases were dropped; adding more is pointless.
     pub fn is_full(&self) -> bool {
         self.full
     }
@@ -293,13 +293,13 @@ impl Builder {
     pub fn finish(self, processes: u32, description: String) -> Application {
         let (parts, order) = (self.parts, self.order);
         let application = Application { processes, parts, order, largest_message: 0, description };
-        // Nothing is left out, but the largest message is found.
+        // Removes nothing, but determines the largest message.
         application.only(Only::All)
     }
 }
 
-/// Several calls in a row, each kind spread evenly: call k of n comes at (k + ½) / n of the whole. `None`
-/// if there are more than an application may have phases.
+/// Interleaves several kinds of calls, each spread evenly: call k of n is at (k + ½) / n of the
+/// whole. Returns `None` if there are more than an application may have phases.
 pub(super) fn spread(counts: &[u32]) -> Option<Vec<u32>> {
     let mut done = vec![0u64; counts.len()];
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();

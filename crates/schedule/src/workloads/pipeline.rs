@@ -1,26 +1,26 @@
-//! Microbatches on their way through the stages of a pipeline, and back.
+//! Microbatches on their way forward through the stages of a pipeline, and back.
 
 use super::computation::Computation;
 use super::grid::Divisor;
 use crate::steps::{Message, Step};
 use straggler_model::Rank;
 
-/// What a pipeline stage does in one slot of its order.
+/// Direction of a pipeline stage's work in one slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Direction {
     Forward,
     Backward,
 }
 
-/// Where a rank is in the pipeline, and in which order a stage works.
+/// The position of ranks in the pipeline, and the order of each stage's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Order {
     pub(super) stages: u32,
-    /// Ranks of a stage.
+    /// Number of ranks per stage.
     pub(super) ranks: u32,
     pub(super) by_ranks: Divisor,
     pub(super) microbatches: u32,
-    /// Whether all goes forward before anything comes back.
+    /// Whether all microbatches go forward before any goes back.
     pub(super) all_forward: bool,
 }
 
@@ -47,12 +47,12 @@ impl Order {
     }
 }
 
-/// What every stage does in its own slot of the order. Both orders bring microbatches of one direction in
-/// the same order to all stages, so that messages between two stages need no number.
+/// The work of every stage in its slots. Both orders bring the microbatches of a direction to all
+/// stages in the same order, so messages between two stages need no numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pipeline {
     pub(super) order: Order,
-    /// Phases of a slot; the first slot begins with the first phase.
+    /// Phases per slot; the first slot begins with the first phase.
     pub(super) by_slot: Divisor,
     pub(super) what: PipelineTask,
 }
@@ -61,7 +61,7 @@ pub struct Pipeline {
 pub(super) enum PipelineTask {
     /// Half a layer; backward takes twice as long.
     Compute(Computation),
-    /// The result of the slot before goes out, the input of this slot comes in.
+    /// Sends the result of the previous slot and receives the input of this one.
     HandOver { bytes: u64 },
 }
 
@@ -134,7 +134,7 @@ impl Pipeline {
 
     pub(super) fn silent(&self) -> Pipeline {
         let what = match self.what {
-            // A computation of no length is no step.
+            // A computation of zero length becomes no step.
             PipelineTask::HandOver { .. } => PipelineTask::Compute(Computation::default()),
             what => what,
         };
@@ -146,7 +146,7 @@ impl Pipeline {
 mod tests {
     use super::*;
 
-    /// "F" and "B" of a stage.
+    /// The directions of a stage, as "F" and "B".
     fn directions(stages: u32, microbatches: u32, stage: u32, all_forward: bool) -> String {
         let by_ranks = Divisor::new(1).unwrap();
         let order = Order { stages, ranks: 1, by_ranks, microbatches, all_forward };

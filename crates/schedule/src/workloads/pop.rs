@@ -1,9 +1,9 @@
-//! `pop`: the calls of the Parallel Ocean Program, in which collectives dominate.
+//! `pop`: the calls of the Parallel Ocean Program, which is dominated by collectives.
 //!
-//! 608 allreduces, 575 barriers, 703 broadcasts and some halo exchanges on a plane, each kind spread evenly
-//! over the run, with the same computation before each call; that of a halo exchange runs while its
-//! nonblocking messages are under way. The ocean closes round the globe: the plane is periodic in its
-//! first dimension and open in the second.
+//! 608 allreduces, 575 barriers, 703 broadcasts and some halo exchanges on a plane, each kind
+//! spread evenly over the run, with the same computation before each call; that of a halo exchange
+//! overlaps its nonblocking messages. The ocean wraps around the globe: the plane is periodic in
+//! its first dimension and open in the second.
 //!
 //! By default 32,768 processes send 625.1 million messages (the paper: more than 625 million). Dissemination takes 15
 //! rounds: (608 + 575) · 15 · 32,768 = 581,468,160 messages; broadcasts send 703 · 32,767 = 23,035,201. A
@@ -72,7 +72,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
             break;
         }
         for &kind in &order {
-            // A halo exchange has its computation inside.
+            // A halo exchange contains its computation.
             if kind != 3 {
                 builder.then(before);
             }

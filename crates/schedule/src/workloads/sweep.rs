@@ -1,9 +1,9 @@
-//! One block of a wavefront over a process grid: what comes from upstream is waited for, the block is
-//! computed, its faces go downstream.
+//! One block of a wavefront over a process grid: a rank waits for the faces from upstream, computes
+//! the block, and sends its faces downstream.
 //!
-//! All calls block. That cannot deadlock, even with rendezvous: a call of a block waits only for calls of
-//! earlier blocks, of ranks further upstream, or, at the same distance, for one across the first
-//! dimension, which everybody does before the second.
+//! All calls block. This cannot deadlock, even with rendezvous: a call of a block waits only for
+//! calls of earlier blocks, of ranks further upstream, or, at the same distance, for one across the
+//! first dimension, which every rank handles before the second.
 
 use super::computation::Computation;
 use super::grid::Grid;
@@ -20,7 +20,7 @@ pub struct Sweep {
     pub inside: Computation,
 }
 
-/// Upstream and downstream of a rank, across both dimensions.
+/// The messages from upstream and to downstream of a rank, across both dimensions.
 struct Stream {
     from: [Option<Message>; 2],
     to: [Option<Message>; 2],
@@ -34,7 +34,7 @@ impl Sweep {
         Stream { from: [from_x, from_y], to: [to_x, to_y] }
     }
 
-    /// What comes in and what goes out across a dimension.
+    /// The message received and the message sent across a dimension.
     #[inline(always)]
     fn across(&self, rank: Rank, at: [u32; 3], dimension: usize) -> (Option<Message>, Option<Message>) {
         let corner = u32::from(self.backward[0]) + 2 * u32::from(self.backward[1]);
@@ -46,7 +46,7 @@ impl Sweep {
         if self.backward[dimension] { (after, before) } else { (before, after) }
     }
 
-    /// A corner has nothing to wait for, but may have something to compute.
+    /// A corner waits for nothing, but may have something to compute.
     #[inline]
     pub fn stages(&self, rank: Rank) -> u32 {
         let Stream { from, to } = self.stream(rank);
@@ -77,7 +77,7 @@ impl Sweep {
         Step { send, ..Step::default() }
     }
 
-    /// Every face between two ranks is crossed once.
+    /// Every face between two ranks is sent once.
     pub fn messages(&self) -> u64 {
         let [x, y] = [0, 1].map(|dimension| u64::from(self.grid.extent(dimension)));
         (x - 1) * y + x * (y - 1)

@@ -1,11 +1,10 @@
 //! `sweep3d`: wavefronts over a plane of processes, as in the neutron transport of Sweep3D.
 //!
 //! An iteration sweeps the domain from each of its eight corners (octants); the two that share a corner of
-//! the plane follow each other. A sweep is cut into blocks of planes and angles, so that ranks further
-//! down the wave work on earlier blocks: each block is received from upstream, computed and sent
-//! downstream with blocking calls. An allreduce after each iteration checks for convergence. Four
-//! broadcasts and a barrier come before, two barriers after: 4 broadcasts, 3 barriers and 32 allreduces
-//! in all, as the paper counts.
+//! the plane come in succession. A sweep is cut into blocks of planes and angles, so that ranks further down
+//! the wave work on earlier blocks: each block is received from upstream, computed and sent downstream with
+//! blocking calls. An allreduce after each iteration checks for convergence. Four broadcasts and a barrier
+//! come before, two barriers after: 4 broadcasts, 3 barriers and 32 allreduces in all, as in the paper.
 //!
 //! By default, 16,000 processes send 292 million messages (the paper: more than 289 million): on 128 × 125
 //! processes 127 · 125 + 128 · 124 = 31,747 faces are crossed in each of 32 · 8 · 35 blocks, and the
@@ -38,8 +37,8 @@ const PARAMETERS: &[Parameter] = &[
     SEED,
 ];
 
-/// The corners of the plane in the order of their sweeps: each differs from the last in one dimension, so
-/// that the wave need not cross the whole plane to begin anew.
+/// The corners of the plane in the order of their sweeps. Each differs from the previous one in one
+/// dimension, so the wave need not cross the whole plane before the next begins.
 const CORNERS: [[bool; 2]; 4] = [[true, true], [true, false], [false, false], [false, true]];
 
 fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {

@@ -1,4 +1,4 @@
-//! Tasks that a master hands out, one worker after the other, and results that arrive in any order.
+//! Tasks that a master hands out in round-robin order, and results that arrive in any order.
 
 use super::computation::Computation;
 use super::grid::Divisor;
@@ -18,18 +18,18 @@ pub struct MasterWorker {
     pub(super) bytes: u64,
     pub(super) result: u64,
     pub(super) compute: Computation,
-    /// Without its messages.
+    /// Leaves out the messages.
     pub(super) silent: bool,
 }
 
 impl MasterWorker {
-    /// Tasks that are out before the first result is awaited.
+    /// Number of tasks sent before the master waits for a result.
     #[inline(always)]
     fn first(&self) -> u32 {
         self.tasks.min(self.workers)
     }
 
-    /// Tasks of a worker.
+    /// Number of tasks of a worker.
     #[inline(always)]
     fn share(&self, rank: Rank) -> u32 {
         let (each, longer) = self.by_workers.divide(self.tasks);
@@ -58,7 +58,8 @@ impl MasterWorker {
         }
     }
 
-    /// The first tasks; a result and another task in turn; the last results.
+    /// Sends the first tasks, then alternates between a result and another task, then receives the
+    /// last results.
     fn master(&self, stage: u32) -> Step {
         let first = self.first();
         let give = |task: u32| {
@@ -74,7 +75,7 @@ impl MasterWorker {
         Step::recv(Message { peer: ANY, tag: RESULT, bytes: self.result })
     }
 
-    /// Takes the first task, returns each result for the next task, returns the last.
+    /// Receives the first task, exchanges each result for the next task, and sends the last result.
     fn worker(&self, rank: Rank, stage: u32) -> Step {
         let task = Message { peer: 0, tag: TASK, bytes: self.bytes };
         let result = Message { peer: 0, tag: RESULT, bytes: self.result };
@@ -85,7 +86,7 @@ impl MasterWorker {
         Step { send, recv: Some(task), ..Step::default() }.after(self.work(rank, stage))
     }
 
-    /// How long a task takes depends on the task, not on who does it.
+    /// The length of a task depends on the task, not on the worker.
     fn work(&self, rank: Rank, stage: u32) -> Time {
         self.compute.of(stage.wrapping_mul(self.workers).wrapping_add(rank - 1), 0)
     }

@@ -1,4 +1,4 @@
-//! Calls and messages as the paper counts them, and what is said about wrong parameters.
+//! Calls and messages as counted in the paper, and errors for wrong parameters.
 
 use super::*;
 use crate::{Script, Steps};
@@ -11,7 +11,7 @@ fn fault(text: &str, processes: u32) -> String {
     build(text, processes).map(|application| application.describe().to_string()).unwrap_err().to_string()
 }
 
-/// Phases of collectives, by messages of one.
+/// Collectives as (messages of one call, number of calls).
 fn calls(application: &Application) -> Vec<(u64, u64)> {
     let collectives = application.parts().filter_map(|(part, count)| match part {
         Part::Collective(collective) => Some((collective.messages(), count)),
@@ -23,7 +23,7 @@ fn calls(application: &Application) -> Vec<(u64, u64)> {
 #[test]
 fn pop_has_the_calls_of_the_paper() {
     let application = build("pop", 32_768).unwrap();
-    // Fifteen rounds of everybody twice, and a tree.
+    // Fifteen rounds of all ranks, twice, and a tree.
     assert_eq!(calls(&application), [(15 * 32_768, 608), (15 * 32_768, 575), (32_767, 703)]);
     assert_eq!(application.messages(), 625_131_841);
 }
@@ -57,7 +57,7 @@ fn only_one_kind_of_communication() {
         let (all, p2p, collectives) = (of(Only::All), of(Only::P2p), of(Only::Collectives));
         assert_eq!(p2p.messages() + collectives.messages(), all.messages(), "{text}");
         assert_eq!((p2p.phases(), collectives.phases()), (all.phases(), all.phases()));
-        // Computation stays.
+        // Computation is kept.
         let computed = |application: &Application, rank| {
             let phases = 0..application.phases();
             let stages = phases.flat_map(|phase| {

@@ -1,19 +1,19 @@
 //! `training`: one step of training a large transformer on data, tensor and pipeline parallel processes.
 //!
-//! Ranks are numbered with tensor parallelism innermost, then data, then pipeline: rank
-//! t + tp · (d + dp · p). Every pipeline stage p has layers / pp layers. A microbatch passes forward through
-//! the stages and its gradients come back; a layer computes and sums its activations over the tensor group
-//! twice in each direction (M. Shoeybi et al., "Megatron-LM", 2019). At the end the gradients of the
-//! stage are summed over the data group.
+//! Ranks are numbered with tensor parallelism innermost, then data, then pipeline: rank t + tp · (d
+//! + dp · p). Every pipeline stage p has layers / pp layers. A microbatch passes forward through
+//! the stages and its gradients come back; a layer computes and sums its activations over the
+//! tensor group twice in each direction (M. Shoeybi et al., "Megatron-LM", 2019). At the end, the
+//! gradients of each stage are summed over the data group.
 //!
 //! The order of microbatches on stage p is 1F1B (D. Narayanan et al., SC21): the first pp - 1 - p forward,
-//! then one forward and one backward in turn, then what is left backward; or GPipe's, all forward and then
-//! all backward. Between two microbatches a stage hands on the result of the one and takes in the other in
-//! one exchange, as Megatron-LM does; separate blocking calls would deadlock.
+//! then one forward and one backward in turn, then the remaining ones backward; or that of GPipe, all forward
+//! and then all backward. Between two microbatches, a stage sends the result of one and receives the input of
+//! the other in a single exchange, as Megatron-LM does; separate blocking calls would deadlock.
 //!
-//! A layer has 12 h² parameters (h: hidden), so a token takes 24 h² operations forward and twice as many
-//! backward; attention over the sequence is left out, which is small while the sequence is short against
-//! 6 h. Activations and gradients have two bytes a number.
+//! A layer has 12 h² parameters (h: hidden), so a token takes 24 h² operations forward and twice as
+//! many backward. Attention over the sequence is left out; it is small as long as the sequence is
+//! short compared with 6 h. Activations and gradients have two bytes per number.
 
 use super::Kind;
 use super::computation::Computation;
@@ -49,7 +49,7 @@ const PARAMETERS: &[Parameter] = &[
     SEED,
 ];
 
-/// The sizes of a step.
+/// Sizes of a training step.
 struct Model {
     tp: u32,
     pp: u32,
@@ -72,7 +72,7 @@ impl Model {
         let layers = layers / pp;
         let teraflops = setting.count("teraflops")?;
         let weights = 12 * u128::from(hidden) * u128::from(hidden) / u128::from(tp);
-        // 2 · weights operations a token, in halves; 10^12 a second is one a picosecond.
+        // 2 · weights operations per token, in halves; 10^12 operations per second are one per picosecond.
         let half_layer = weights.saturating_mul(u128::from(tokens)) / u128::from(teraflops);
         let narrow = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Ok(Model {
@@ -86,7 +86,7 @@ impl Model {
         })
     }
 
-    /// The part that sums over groups; nothing in groups of one.
+    /// The part that sums over groups of ranks, or nothing for groups of one.
     fn group(
         setting: &Setting<'_>,
         operation: Operation,
@@ -103,7 +103,7 @@ impl Model {
     }
 }
 
-/// dp, which with tp and pp has to make up the processes.
+/// The data parallel degree dp; dp · tp · pp must equal the number of processes.
 fn degree(setting: &Setting<'_>, tp: u32, pp: u32) -> Result<u32, WorkloadError> {
     let (processes, model) = (u64::from(setting.processes), u64::from(tp) * u64::from(pp));
     if !processes.is_multiple_of(model) {
@@ -138,7 +138,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let order = order(setting, &model)?;
     let mut builder = Builder::default();
     let tensor = builder.part(Model::group(setting, Operation::Allreduce, model.tp, 1, model.activation)?);
-    // The phases of a slot: a hand-over, and two computations and two sums a layer where there are any.
+    // The phases of a slot: a hand-over, and for each layer two computations and, if tp > 1, two sums.
     let halves = model.layers.saturating_mul(2);
     let sums = if model.tp > 1 { 2 } else { 1 };
     let by_slot = Divisor::new(halves.saturating_mul(sums).saturating_add(1))

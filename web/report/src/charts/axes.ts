@@ -33,7 +33,7 @@ function ticksFor(scale: Scale, room: number, ends: number[] = []): Tick[] {
 function xTicksFor(x: Scale, width: number, ends?: number[]): Tick[] {
   let room = Math.max(2, width / 56);
   let found = ticksFor(x, room, ends);
-  // The labels' real widths decide; long ones need fewer ticks.
+  // Long labels need fewer ticks, so reduce them until the measured labels fit.
   for (let attempt = 0; attempt < 6 && overlap(x, found); attempt++) {
     room *= 0.7;
     found = ticksFor(x, Math.max(1.5, room), ends);

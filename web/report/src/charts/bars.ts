@@ -1,4 +1,4 @@
-// A ranking as horizontal bars, with intervals and a note to each.
+// A ranking as horizontal bars, each with an interval and a note.
 
 import type { Bar, BarsPlot } from "../data/report";
 import { fit, textWidth, type Painter } from "../draw/painter";
@@ -17,7 +17,7 @@ class BarsChart implements Plot {
   readonly y = { label: "", unit: "none" as const, log: false };
   readonly series: Series[] = [{ name: "", visible: true, swatch: "box", fixed: true, color: (t) => t.series[0]! }];
   readonly categories: string[];
-  readonly rightMargin = 64; // for the numbers behind the bars
+  readonly rightMargin = 64; // for the numbers after the bars
   private readonly bars: Bar[];
 
   constructor(plot: BarsPlot) {
@@ -34,7 +34,7 @@ class BarsChart implements Plot {
     const x = new Extent(this.x);
     for (const bar of this.bars) for (const v of [bar.value, bar.low, bar.high]) if (v != null) x.add(v);
     const range = x.range(0.03, true);
-    // On a log axis the shortest bar needs a length, too.
+    // On a log axis, the shortest bar also needs a visible length.
     return { x: { lo: this.x.log ? range.lo - (range.hi - range.lo) * 0.1 : range.lo, hi: range.hi }, y: { lo: -0.5, hi: Math.max(1, this.bars.length) - 0.5 } };
   }
 
@@ -52,7 +52,7 @@ class BarsChart implements Plot {
     });
   }
 
-  /** Numbers and notes may reach beyond the axis, but stay away from bars that do. */
+  /** Draws numbers and notes, which may extend beyond the axis but must not cover bars that do. */
   drawAround(p: Painter, f: Frame): void {
     if (f.y.at(1) - f.y.at(0) < 13) return;
     this.bars.forEach((bar, i) => {
@@ -77,7 +77,7 @@ class BarsChart implements Plot {
     if (!bar.note) return;
     const right = f.right + this.rightMargin - 2;
     const after = from + textWidth(value, 12, 600) + 8;
-    // Behind the number, or, where a long bar leaves no room, within the bar.
+    // After the number or, if a long bar leaves no room there, inside the bar.
     const width = textWidth(bar.note, 11);
     const start = Math.max(f.left, f.x.px(0)) + 8;
     const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - start - 8;

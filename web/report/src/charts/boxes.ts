@@ -1,5 +1,5 @@
-// Box plots over processes: box, whiskers, outliers, the interval of the median as a notch-wide bar, and the run
-// without noise as a line of its own.
+// Box plots over processes: box, whiskers, outliers, the confidence interval of the median as a narrow bar, and the
+// noise-free run as a separate line.
 
 import type { Container } from "../data/container";
 import type { BoxesPlot } from "../data/report";
@@ -8,8 +8,8 @@ import { brief, count, exact } from "../format/number";
 import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, type Range } from "./scale";
 
-const WIDEST = 30; // pixels of a box and its surroundings
-const FILLED = 0.72; // of the room between two places
+const WIDEST = 30; // largest width of a box and its margins, in pixels
+const FILLED = 0.72; // share of the space between two positions
 
 interface Boxes {
   name: string;
@@ -72,7 +72,7 @@ class BoxesChart implements Plot {
     return { x: { lo: range.lo - margin, hi: range.hi + margin }, y: y.range(0.05, y.lo >= 0) };
   }
 
-  /** Boxes of several series at one x stand side by side around it, within the room up to the next; one alone stands on it. */
+  /** Places the boxes of several series at one x side by side around it, within the space to the next x; a single box is centred. */
   private slot(f: Frame): { width: number; offset: (series: number, x: number) => number } {
     const standing = new Map<number, number[]>();
     this.all.forEach((s, i) => {
@@ -121,7 +121,7 @@ class BoxesChart implements Plot {
     p.line(x, q3, x, high, { color, opacity: 0.9 });
     p.line(x - half * 0.5, low, x + half * 0.5, low, { color });
     p.line(x - half * 0.5, high, x + half * 0.5, high, { color });
-    // A box of no height would vanish: it is never thinner than a line.
+    // A box without height would vanish, so it is at least one pixel high.
     const height = Math.max(1, q1 - q3);
     p.rect(x - half, q3, width, height, f.theme.paper);
     p.rect(x - half, q3, width, height, color, f.theme.dark ? 0.34 : 0.24);
@@ -131,7 +131,7 @@ class BoxesChart implements Plot {
     p.line(x - half, median, x + half, median, { color, width: 2.5 });
   }
 
-  // At most one circle for two by two pixels: a thousand outliers on one spot look like one anyway.
+  // Draws at most one circle per 2 × 2 pixels: a thousand outliers on one spot look like one anyway.
   private drawOutliers(p: Painter, f: Frame, s: Boxes, color: string, offset: (x: number) => number): void {
     const seen = new Set<number>();
     const centres: number[] = [];
@@ -163,7 +163,7 @@ class BoxesChart implements Plot {
       if (!this.series[i]!.visible) return;
       for (let k = 0; k < s.x.length; k++) {
         const dx = Math.abs(f.x.px(s.x[k]!) + slot.offset(i, s.x[k]!) - px);
-        // Anywhere above or below a box means that box; height only decides between boxes on one spot.
+        // Anywhere above or below a box selects it; height only decides between boxes at the same x.
         const dy = Math.abs(f.y.px(s.median[k]!) - py) * 0.02;
         if (dx + dy < distance) [distance, best] = [dx + dy, [i, k]];
       }

@@ -1,4 +1,4 @@
-// What the page needs of a chart, whether an x-y plot or a timeline.
+// What the page needs from a chart, be it an x-y plot or a timeline.
 
 import type { Painter } from "../draw/painter";
 import type { Theme } from "../draw/theme";
@@ -11,20 +11,20 @@ export interface Chart {
   readonly mode?: Mode | undefined;
   toggle(series: number): void;
   setMode(mode: number): void;
-  /** Called whenever the view leaves its home or comes back to it. */
+  /** Registers a callback for when the view leaves its home range or returns to it. */
   onZoomed(f: (zoomed: boolean) => void): void;
   reset(): void;
-  /** Zooms about the middle; for charts with buttons for it. */
+  /** Zooms about the centre; only for charts with zoom buttons. */
   zoomBy?(factor: number): void;
   describe(): string;
   table(): TableSource;
   heightFor(width: number): number;
-  /** Flatter on paper, so that three charts fit on a page. */
+  /** Charts are flatter on paper, so that three fit on a page. */
   paperHeight(width: number): number;
-  /** Draws what is shown, on whatever surface. */
+  /** Draws the current view on any surface. */
   paint(p: Painter, width: number, height: number, theme: Theme): void;
-  /** Where a point is, in pixels of the stage, and what is read out there; for tests. */
+  /** The position of a point, in pixels of the stage, and its reading; for tests. */
   locate(series: number, index: number): { x: number; y: number; title: string; rows: [string, string][] } | null;
-  /** What the axes span, in values; for tests. */
+  /** The values that the axes span; for tests. */
   span(): { x: [number, number]; y: [number, number] };
 }

@@ -1,5 +1,5 @@
-// How values are distributed: cumulative, complementary on a log axis (for the tail), or as a density. Values come
-// sorted, so a pixel costs one binary search however many there are.
+// The distribution of values: cumulative, complementary on a log axis (for the tail), or as a density. Values are
+// sorted, so a pixel costs one binary search, however many there are.
 
 import type { Container } from "../data/container";
 import type { Axis, DistributionPlot } from "../data/report";
@@ -14,7 +14,7 @@ const MODES = ["CDF", "1 − CDF", "Density"];
 interface Values { name: string; values: Float64Array; first: number; shares: number[] | null }
 
 export function distributionPlot(data: Container, plot: DistributionPlot): Plot {
-  // On a log axis zeros cannot be placed; they count in the shares but are not drawn.
+  // A log axis has no zero; zeros count in the shares but are not drawn.
   const all = plot.series.map((s): Values => {
     const values = finiteEnd(data.f64(s.values));
     return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, shares: null };
@@ -73,7 +73,7 @@ class DistributionChart implements Plot {
         points.push(f.left + c, f.y.px(before), f.left + c, f.bottom + 4);
         break;
       }
-      // Steps stay steps: the old height up to this pixel, then the new.
+      // Draws a step: the old height up to this pixel, then the new one.
       if (share !== before && before === before) points.push(f.left + c, f.y.px(before));
       if (share !== before || c === width) points.push(f.left + c, f.y.px(share));
       before = share;
@@ -97,8 +97,8 @@ class DistributionChart implements Plot {
   }
 
   /**
-   * Bins of equal width on the axis, the same for all series so that their heights can be compared; as wide as
-   * Freedman and Diaconis advise for the series that needs the narrowest, within what can be seen.
+   * Bins of equal width on the axis, the same for all series so that their heights are comparable. The width is the
+   * narrowest that the Freedman-Diaconis rule gives for any series, limited to 12 to 160 bins.
    */
   private binEdges(): number[] {
     let [lo, hi, width] = [Infinity, -Infinity, Infinity];
@@ -168,7 +168,7 @@ class DistributionChart implements Plot {
     const s = this.all[series]!;
     if (s.values.length === 0) return { series, index, x: NaN, y: NaN, title: s.name, rows: [["values", "0"]] };
     const q = STEPS[index]!;
-    // The smallest value that at least a share q of all do not exceed.
+    // The smallest value that at least a share q of all values do not exceed.
     const at = Math.max(0, Math.ceil(q * s.values.length - 1e-9) - 1);
     const name = q === 0 ? "least" : q === 1 ? "greatest" : q === 0.5 ? "median" : `${exact(q, "share")} quantile`;
     return { ...this.reading(s, series, at, name), index };

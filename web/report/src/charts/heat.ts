@@ -1,5 +1,5 @@
-// Heat maps: cells reach halfway to their neighbours on the axes' own scales; where cells are smaller than pixels,
-// the greatest value under a pixel is shown, since it is peaks that one looks for.
+// Heat maps: cells extend halfway to their neighbours on the scales of the axes. If cells are smaller than pixels, a
+// pixel shows its greatest value, since readers look for peaks.
 
 import type { Container } from "../data/container";
 import { ReportError } from "../data/container";
@@ -70,7 +70,7 @@ class HeatChart implements Plot {
     p.frame(f.left + 0.5, f.top + 0.5, f.right - f.left - 1, f.bottom - f.top - 1, { color: f.theme.grid });
   }
 
-  /** The colour bar; the view draws it outside of the clipped plot. */
+  /** Draws the colour bar, outside of the clipped plot area. */
   drawAround(p: Painter, f: Frame): void {
     const palette = ramp(f.theme.heat, COLORS);
     const [x, width] = [f.right + 16, 12];
@@ -139,14 +139,14 @@ class HeatChart implements Plot {
   }
 }
 
-/** A place on an axis as it is read: its name where it has one. */
+/** A position on an axis as text: its name, or its value if it has none. */
 function at(axis: Axis, value: number): string {
   return axis.names ? axis.names[value] || "none" : exact(value, axis.unit);
 }
 
 interface Span { from: number; to: number; first: number; last: number }
 
-/** Cells in view along one axis, from the low pixel up; those smaller than a pixel are joined. */
+/** The cells in view along one axis, from the low pixel up; cells smaller than a pixel are merged. */
 function spans(e: Float64Array, scale: Scale, low: number, high: number): Span[] {
   const out: Span[] = [];
   const n = e.length - 1;

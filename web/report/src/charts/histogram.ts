@@ -1,4 +1,4 @@
-// Histograms whose bins were counted before: filled steps, one over the other.
+// Histograms with given bin counts: filled steps, drawn over each other.
 
 import type { Container } from "../data/container";
 import { ReportError } from "../data/container";
@@ -35,7 +35,7 @@ class HistogramChart implements Plot {
       if (this.series[i]!.visible) y.addAll(s.counts);
     });
     const range = y.range(0.05, true);
-    // A bin of one needs a height on a log axis, too.
+    // On a log axis, a bin with a count of one also needs a visible height.
     return { x: homeRange(this.x, x, 0.01), y: this.y.log ? { lo: range.lo - 0.3, hi: range.hi } : range };
   }
 

@@ -1,20 +1,20 @@
-// Where names stand so that they cover neither each other nor what is marked.
+// Places names so that they cover neither each other nor what they mark.
 
 export interface Room { left: number; top: number; width: number; height: number }
 
-const APART = 3; // pixels that stay free between two names
+const APART = 3; // pixels kept free between two names
 
 export class Labels {
   private readonly taken: Room[] = [];
 
   constructor(private readonly area: Room) {}
 
-  /** Keeps names away from something. */
+  /** Keeps names out of a rectangle. */
   avoid(room: Room): void {
     this.taken.push(room);
   }
 
-  /** The first of the places that lies in the chart and is free; it is taken from now on. */
+  /** Takes the first candidate that lies inside the chart and is free; null if there is none. */
   place(candidates: Room[]): Room | null {
     const found = candidates.find((room) => within(room, this.area) && this.taken.every((other) => !overlap(room, other)));
     if (found) this.taken.push(found);

@@ -1,4 +1,4 @@
-// Lines with bands of their intervals; published values as markers only; marks as labelled lines across the plot.
+// Lines with bands for their intervals; published values as markers only; marks as labelled lines across the plot.
 
 import type { Container } from "../data/container";
 import type { LinesPlot, Mark, Role } from "../data/report";
@@ -95,7 +95,7 @@ class LinesChart implements Plot {
       there.push(f.x.px(line.x[i]!), f.y.px(high));
       back.push(f.y.px(low), f.x.px(line.x[i]!));
     }
-    // The lower edge runs back: reversed, pairs come out as x, y.
+    // The lower edge runs backwards; reversing the flat list turns y, x into x, y.
     p.area([...there, ...back.reverse()], color, f.theme.dark ? 0.26 : 0.18);
   }
 
@@ -105,7 +105,7 @@ class LinesChart implements Plot {
     return [from, Math.min(line.x.length, firstAbove(line.x, f.x.highValue) + 1)];
   }
 
-  /** Pixels of a line; where there are many points to a pixel, first, least, greatest and last of each. */
+  /** Pixels of a line; with many points per pixel column, only the first, least, greatest and last of each. */
   private points(f: Frame, line: Line, from: number, to: number): number[] {
     const out: number[] = [];
     if (!line.ascending || to - from <= 4 * (f.right - f.left)) {

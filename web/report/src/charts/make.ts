@@ -1,4 +1,4 @@
-// From the plot of a report to a chart on the page.
+// Creates the chart for a plot of the report.
 
 import type { Container } from "../data/container";
 import type { Plot as PlotData } from "../data/report";
@@ -14,7 +14,7 @@ import type { Plot } from "./plot";
 import { scatterPlot } from "./scatter";
 import { XYView } from "./view";
 
-/** The chart, or null for a kind of plot that this page does not know. */
+/** Returns the chart, or null if the page does not know this kind of plot. */
 export function makeChart(title: string, data: Container, plot: PlotData): Chart | null {
   if (plot?.type === "timeline") return new TimelineView(title, data, plot);
   const made = xyPlot(data, plot);

@@ -1,5 +1,5 @@
-// Marks of a line chart: upright and level lines, and dots. Their names cover neither each other nor the dots; one that
-// finds no place is left out of the drawing, but not of the description.
+// Marks of a line chart: vertical and horizontal lines, and dots. Their names cover neither each other nor the dots. A
+// name without room is left out of the drawing, but not of the description.
 
 import type { Mark } from "../data/report";
 import { fit, textWidth, type Painter } from "../draw/painter";
@@ -30,7 +30,7 @@ export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
     p.line(x, f.top, x, f.bottom, stroke);
     names.push({ name, candidates: besideUpright(area, x, width(name)) });
   }
-  // The highest get their names first.
+  // The highest marks get their names first.
   for (const { name, x, y } of [...seen].sort((a, b) => (a.y ?? 0) - (b.y ?? 0))) {
     if (x == null || y == null) continue;
     labels.avoid({ left: x - RADIUS, top: y - RADIUS, width: 2 * RADIUS, height: 2 * RADIUS });
@@ -40,7 +40,7 @@ export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
   for (const { name, candidates } of names) {
     const room = labels.place(candidates);
     if (!room) continue;
-    // Readable over lines and grid.
+    // A background keeps the name readable over lines and grid.
     p.rect(room.left - 2, room.top + 1, room.width + 4, room.height - 2, f.theme.paper, 0.8);
     p.text(room.left, room.top + LINE / 2, fit(name, room.width + 0.5, SIZE), { color: f.theme.ink, size: SIZE, baseline: "middle" });
   }
@@ -48,7 +48,7 @@ export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
 
 const room = (left: number, top: number, width: number): Room => ({ left, top, width, height: LINE });
 
-/** Above the line or below it, at the right or at the left. */
+/** Candidates for the name of a horizontal line: above or below it, right or left. */
 function besideLevel(area: Room, y: number, width: number): Room[] {
   const [left, right] = [area.left + 6, area.left + area.width - width - 6];
   return [room(right, y - LINE, width), room(left, y - LINE, width), room(right, y, width), room(left, y, width)];
@@ -58,14 +58,14 @@ function centred(area: Room, x: number, width: number): number {
   return Math.max(area.left, Math.min(x - width / 2, area.left + area.width - width));
 }
 
-/** At the right of the line or at its left, from the top down; where neither has room enough, across it. */
+/** Candidates for the name of a vertical line: right or left of it, from the top down; across it if neither side has room. */
 function besideUpright(area: Room, x: number, width: number): Room[] {
   const tops = Array.from({ length: Math.floor(area.height / LINE) }, (_, row) => area.top + row * LINE);
   const beside = tops.flatMap((top) => [room(x + 5, top, width), room(x - 5 - width, top, width)]);
   return [...beside, ...tops.map((top) => room(centred(area, x, width), top, width))];
 }
 
-/** Above a dot, at its sides, below it, or further up. */
+/** Candidates for the name of a dot: above it, at its sides, below it, or further up. */
 function around(area: Room, x: number, y: number, width: number): Room[] {
   const middle = centred(area, x, width);
   const [above, level] = [y - RADIUS - LINE, y - LINE / 2];

@@ -1,4 +1,4 @@
-// What a kind of plot must be able to do to be drawn, read and saved. The view (view.ts) does the rest alike for all.
+// The interface of each kind of plot. The view (view.ts) does everything that is common to all kinds.
 
 import type { Axis } from "../data/report";
 import type { Painter } from "../draw/painter";
@@ -22,11 +22,11 @@ export interface Series {
   visible: boolean;
   swatch: Swatch;
   color(theme: Theme): string;
-  /** What only explains a colour cannot be switched off. */
+  /** Only explains a colour and cannot be hidden. */
   fixed?: boolean;
 }
 
-/** What is read out: the same words go to the tooltip and to the screen reader. */
+/** The text for a point, used by both the tooltip and the screen reader. */
 export interface Reading {
   title: string;
   rows: [string, string][];
@@ -35,7 +35,7 @@ export interface Reading {
 export interface Point extends Reading {
   series: number;
   index: number;
-  /** Place in values of the axes. */
+  /** Position in axis values. */
   x: number;
   y: number;
 }
@@ -52,38 +52,38 @@ export interface Plot {
   readonly x: Axis;
   readonly y: Axis;
   readonly series: Series[];
-  /** Names of the rows of a chart whose y axis counts them. */
+  /** Names of the rows, if the y axis counts rows. */
   readonly categories?: string[];
   readonly mode?: Mode;
-  /** Values that have ticks on the axes wherever they are in view: the first and the last. */
+  /** First and last values, which always have ticks when in view. */
   readonly ends?: { x: number[]; y: number[] };
-  /** Kept free on the right, for a colour bar. */
+  /** Space on the right, for a colour bar. */
   readonly rightMargin?: number;
   heightFor?(width: number): number;
   home(): { x: Range; y: Range };
   draw(p: Painter, f: Frame): void;
-  /** Draws outside of the axes: a colour bar. */
+  /** Draws outside of the axes, for example a colour bar. */
   drawAround?(p: Painter, f: Frame): void;
-  /** Pixels by which a point stands beside its x: boxes of several series share one. */
+  /** Offset in pixels of a point from its x, as boxes of several series can share one x. */
   offset?(f: Frame, point: Point): number;
   nearest(f: Frame, px: number, py: number): Point | null;
-  /** Number of points the keyboard walks over. */
+  /** Number of points that the keyboard can step through. */
   length(series: number): number;
   point(series: number, index: number): Point;
-  /** Where the arrow keys lead in a plot of its own geometry; `down` is 1 for the key down. */
+  /** The next point for an arrow key, in plots with a layout of their own; `down` is 1 for the down key. */
   neighbour?(index: number, right: number, down: number): number;
   describe(): string;
   table(): TableSource;
 }
 
-/** After so many series colours come again, and lines are dashed then; dots cannot be, so that later series share one colour. */
+/** Number of series colours. After that, colours repeat with dashed lines; dots cannot be dashed, so later series share one colour. */
 export const COLORS = 8;
 
 export function seriesColor(index: number): (theme: Theme) => string {
   return (theme) => theme.series[index % theme.series.length]!;
 }
 
-/** The visible point nearest in pixels, for plots of few points. */
+/** Finds the nearest visible point in pixels, for plots with few points. */
 export function nearestOf(plot: Plot, f: Frame, px: number, py: number, reach = 60, weightY = 1): Point | null {
   let best: [number, number] | null = null;
   let distance = reach * reach;

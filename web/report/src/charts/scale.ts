@@ -1,15 +1,15 @@
-// From values to pixels and back, on linear and logarithmic axes.
+// Converts between values and pixels on linear and logarithmic axes.
 
 import type { Axis } from "../data/report";
 
-/** A range in the axis' own coordinate: the value, or its decimal logarithm. */
+/** A range in axis coordinates: the value, or its decimal logarithm on a log axis. */
 export interface Range { lo: number; hi: number }
 
 export function coordinate(axis: Axis, value: number): number {
   return axis.log ? (value > 0 ? Math.log10(value) : value === value ? -Infinity : NaN) : value;
 }
 
-// Ends of what can be shown: within, neither logarithms nor differences leave the range of doubles.
+// Limits of displayable values: within them, logarithms and differences stay in the range of doubles.
 const LEAST = 1e-307;
 const MOST = 8e307;
 
@@ -17,7 +17,7 @@ export function valueAt(axis: Axis, at: number): number {
   return axis.log ? Math.min(MOST, Math.max(LEAST, 10 ** at)) : at;
 }
 
-// Far outside of any chart, but near enough that painters keep their precision.
+// Pixels far outside any chart, but near enough for painters to keep their precision.
 const FAR = 1e4;
 
 export class Scale {
@@ -27,12 +27,12 @@ export class Scale {
     this.factor = (p1 - p0) / (range.hi - range.lo || 1);
   }
 
-  /** Pixel of a value; zero on a log axis lies far beyond the low end. */
+  /** The pixel of a value; on a log axis, zero is far beyond the low end. */
   px(value: number): number {
     return this.at(coordinate(this.axis, value));
   }
 
-  /** Pixels of a length of the axis, wherever it lies. */
+  /** Length in pixels of a distance in axis coordinates. */
   length(c: number): number {
     return Math.abs(c * this.factor);
   }
@@ -60,7 +60,7 @@ export class Scale {
   }
 }
 
-/** Gathers the drawable extent of values on an axis. */
+/** Collects the drawable extent of values on an axis. */
 export class Extent {
   lo = Infinity;
   hi = -Infinity;
@@ -73,7 +73,7 @@ export class Extent {
     if (c > this.hi && c < Infinity) this.hi = c;
   }
 
-  /** What the axis covers wherever the data lie. */
+  /** Adds the range that the axis covers whatever the data. */
   addCovered(axis: Axis): void {
     for (const value of axis.covers ?? []) {
       const c = coordinate(axis, value);
@@ -86,7 +86,7 @@ export class Extent {
     for (let i = 0; i < values.length; i++) this.add(values[i]!);
   }
 
-  /** The extent with `pad` of its span at both ends, wide enough to divide by. */
+  /** The extent, widened by the share `pad` at both ends; never empty. */
   range(pad: number, fromZero = false): Range {
     let { lo, hi } = this;
     if (!(hi >= lo)) return { lo: 0, hi: 1 };
@@ -97,7 +97,7 @@ export class Extent {
       lo = Math.min(0, lo);
       hi = Math.max(0, hi);
     }
-    // Ends that differ by enough for doubles to tell ticks apart.
+    // Widens ranges that are too narrow for doubles to distinguish ticks.
     if (hi - lo <= 1e-9 * Math.max(Math.abs(lo), Math.abs(hi))) {
       const half = this.axis.log ? 0.5 : Math.abs(hi) / 2 || 0.5;
       return { lo: lo - half, hi: hi + half };
@@ -110,14 +110,14 @@ export class Extent {
   }
 }
 
-/** What an axis shows at first: its data and some room, or a whole. */
+/** The initial range of an axis: its data and some margin, or all of 0 to 1 for a `whole`. */
 export function homeRange(axis: Axis, extent: Extent, pad: number): Range {
   extent.addCovered(axis);
   if (!axis.whole || axis.log) return extent.range(pad);
   return { lo: Math.min(0, extent.lo), hi: Math.max(1, extent.hi) };
 }
 
-/** First index at which ascending values are above (or, `equal`, at or above) the limit. */
+/** First index at which ascending values are above the limit (with `equal`, at or above it). */
 export function firstAbove(values: ArrayLike<number>, limit: number, equal = false): number {
   let lo = 0;
   let hi = values.length;

@@ -1,5 +1,5 @@
-// Scatter plots of up to millions of points: few are drawn as circles, many are counted into cells whose depth of
-// colour tells how many lie there.
+// Scatter plots of up to millions of points: a few are drawn as circles, many are counted into cells whose colour
+// intensity shows the count.
 
 import type { Container } from "../data/container";
 import { ReportError } from "../data/container";
@@ -11,7 +11,7 @@ import { brief, count, exact } from "../format/number";
 import { COLORS, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { Extent, firstAbove, homeRange, type Range } from "./scale";
 
-/** `parts` are the series that share a colour: where each begins, and its name. */
+/** Points of one colour. `parts` are the series that share it: where each begins, and its name. */
 interface Cloud { name: string; x: Float64Array; y: Float64Array; cx: Float64Array; cy: Float64Array; parts: { from: number; name: string }[] }
 
 const FEW = 4000;
@@ -27,7 +27,7 @@ export function scatterPlot(data: Container, plot: ScatterPlot): Plot {
   return new ScatterChart(plot, folded(clouds));
 }
 
-/** Dots of more series than colours: the first seven have their own, the rest is one cloud. The important ones come first. */
+/** With more series than colours, the first seven keep their own and the rest becomes one cloud. Important series come first. */
 function folded(clouds: Cloud[]): Cloud[] {
   if (clouds.length <= COLORS) return clouds;
   const rest = clouds.slice(COLORS - 1);
@@ -46,7 +46,7 @@ function nameOf(s: Cloud, index: number): string {
   return s.parts[firstAbove(s.parts.map((part) => part.from), index) - 1]?.name ?? s.name;
 }
 
-// Logarithms are taken once, not in every frame.
+// Computes logarithms once, not in every frame.
 function coordinates(values: Float64Array, log: boolean): Float64Array {
   return log ? values.map((v) => (v > 0 ? Math.log10(v) : NaN)) : values;
 }
@@ -87,7 +87,7 @@ class ScatterChart implements Plot {
     }
   }
 
-  /** Pixels of the points in view, unless there are too many. */
+  /** Pixels of the points in view, or null if there are too many. */
   private few(f: Frame, s: Cloud): number[] | null {
     const out: number[] = [];
     const { x, y } = f;

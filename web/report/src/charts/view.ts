@@ -1,4 +1,4 @@
-// The view of an x-y plot: which part is shown, and what pointer and keys do.
+// The view of an x-y plot: the visible range, and pointer and keyboard input.
 
 import type { Painter } from "../draw/painter";
 import { theme as currentTheme, type Theme } from "../draw/theme";
@@ -12,7 +12,7 @@ import type { Range } from "./scale";
 
 const HELP = "Left and right arrow keys go from point to point, up and down from series to series, plus and minus zoom, Home resets, Escape leaves.";
 const ZOOM = 1.25;
-const DEEPEST = 1e-9; // of the home range: below, doubles no longer tell pixels apart
+const DEEPEST = 1e-9; // smallest share of the home range; below, doubles cannot distinguish pixels
 
 interface Drag { fromX: number; fromY: number; x: number; y: number; pan: boolean; x0: Range; y0: Range; l: Layout }
 
@@ -121,7 +121,7 @@ export class XYView implements Chart {
     this.stage.redraw();
   }
 
-  /** Zooms about a place of the stage; false where there is nothing left to zoom out of. */
+  /** Zooms about a point of the stage. Returns false if it cannot zoom out further. */
   private zoom(factor: number, px: number, py: number): boolean {
     const f = this.layout().frame;
     const overX = py > f.bottom;
@@ -231,7 +231,7 @@ export class XYView implements Chart {
     }
   }
 
-  /** The keyboard's walk over the points. */
+  /** Steps through the points by keyboard. */
   private step(series: number, index: number): boolean {
     const shown = this.plot.series.map((s, i) => ({ s, i })).filter(({ s, i }) => s.visible && this.plot.length(i) > 0).map(({ i }) => i);
     if (shown.length === 0) return true;

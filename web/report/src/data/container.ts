@@ -1,14 +1,14 @@
-// From the text of the data script to a header and typed columns. The columns are views into the one decompressed
-// buffer: a report of a million activities is held once.
+// Decodes the text of the data script into a header and typed columns. The columns are views into the decompressed
+// buffer, so that even a million activities are held only once.
 
 import type { Header } from "./report";
 
-/** What a reader of the page is told; everything else that goes wrong is a fault of the page. */
+/** An error in the report, shown to the reader; any other error is a bug of the page. */
 export class ReportError extends Error {}
 
 const MAGIC = "straggler page ";
 const VERSION = 1;
-const PREFIX = MAGIC.length + 2; // the version's digit and a newline
+const PREFIX = MAGIC.length + 2; // magic, version digit and newline
 
 export type Numbers = Float64Array | Uint32Array | Uint8Array;
 
@@ -17,7 +17,7 @@ export class Container {
 
   constructor(readonly header: Header, private readonly columns: Numbers[]) {}
 
-  /** The column as it lies in the file. */
+  /** The column as stored in the file. */
   raw(index: number): Numbers {
     const column = this.columns[index];
     if (column === undefined) throw new ReportError(`The data name column ${index}, of ${this.columns.length} there are.`);

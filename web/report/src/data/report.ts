@@ -1,4 +1,4 @@
-// The header of a report as docs/report-format.md describes it, version 1.
+// The header of a report, version 1, as described in docs/report-format.md.
 
 export type Unit = "none" | "count" | "seconds" | "hertz" | "bytes" | "bytes per second" | "share" | "factor";
 
@@ -7,11 +7,11 @@ export interface Axis {
   unit: Unit;
   log: boolean;
   base?: number;
-  /** Shows everything from 0 to 1, whatever the data. */
+  /** Always shows all of 0 to 1. */
   whole?: boolean;
-  /** Covers at least this: all of the time of a scatter; colours of a heat map, so that small differences do not look large. */
+  /** Covers at least this: the whole time of a scatter plot; colours of a heat map, so that small differences do not look large. */
   covers?: [number, number];
-  /** What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty. */
+  /** Labels for 0, 1, 2, … instead of the numbers; an empty name means no label. */
   names?: string[];
 }
 
@@ -103,7 +103,7 @@ export interface ChartBlock {
   plot: Plot;
 }
 
-/** Blocks of kinds made after this page are let through and named. */
+/** Blocks of unknown kinds, from newer programs, are accepted and named on the page. */
 export type Block = TableBlock | ChartBlock | { kind: string; title?: string };
 
 export interface Section { title: string; text?: string[]; blocks?: Block[] }

@@ -1,4 +1,4 @@
-// The painter of the screen and of PNG files.
+// The painter for the screen and PNG files.
 
 import { pixel } from "./color";
 import { FONT, TEXT_SIZE, type Cells, type Painter, type Stroke, type TextStyle } from "./painter";
@@ -98,7 +98,7 @@ export class CanvasPainter implements Painter {
     c.restore();
   }
 
-  // Pixels are composed on a scratch canvas and drawn over what is there: putImageData alone would rub out the grid.
+  // Composes pixels on a scratch canvas and draws it over the chart: putImageData alone would erase the grid.
   cells(cells: Cells): void {
     const x0 = Math.round(cells.x[0]! * this.ratio);
     const y0 = Math.round(cells.top[0]! * this.ratio);
@@ -160,7 +160,7 @@ function scratchCanvas(width: number, height: number): CanvasRenderingContext2D 
 
 let image: ImageData | null = null;
 
-// Kept from frame to frame: megabytes for every move of the wheel would be left to the garbage collector.
+// Reused from frame to frame; otherwise every wheel event would leave megabytes to the garbage collector.
 function plainImage(width: number, height: number, color: number): ImageData {
   if (image?.width !== width || image.height !== height) image = new ImageData(width, height);
   new Uint32Array(image.data.buffer).fill(color);

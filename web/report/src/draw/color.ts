@@ -11,19 +11,19 @@ export function hex([r, g, b]: Rgb): string {
   return "#" + ((1 << 24) | (Math.round(r) << 16) | (Math.round(g) << 8) | Math.round(b)).toString(16).slice(1);
 }
 
-/** `share` of `b` over `a`. */
+/** Mixes a share of `b` into `a`. */
 export function mix(a: string, b: string, share: number): string {
   const [x, y] = [rgb(a), rgb(b)];
   return hex([0, 1, 2].map((i) => x[i]! + (y[i]! - x[i]!) * share) as Rgb);
 }
 
-/** A colour as a pixel of ImageData seen as 32-bit little-endian words. */
+/** A colour as a pixel of ImageData, viewed as a 32-bit little-endian word. */
 export function pixel(color: string): number {
   const [r, g, b] = rgb(color);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-/** `steps` colours through evenly spaced anchors. */
+/** Interpolates `steps` colours through evenly spaced anchors. */
 export function ramp(anchors: string[], steps: number): string[] {
   return Array.from({ length: steps }, (_, i) => {
     const at = (i / Math.max(1, steps - 1)) * (anchors.length - 1);

@@ -1,5 +1,5 @@
-// The one surface that charts draw on. Two things implement it, a canvas and a writer of SVG, so that every chart is
-// saved as vectors by the code that draws it on the screen.
+// The surface that charts draw on. A canvas and an SVG writer implement it, so that the same code draws a chart on the
+// screen and saves it as vectors.
 
 export interface Stroke { color: string; width?: number; dash?: number[]; opacity?: number }
 
@@ -14,8 +14,8 @@ export interface TextStyle {
 }
 
 /**
- * A grid of coloured cells with edges of its own: heat maps, dense scatters, timelines. `index` goes row by row, 0 is
- * nothing, otherwise a colour of `palette`. Columns share their edges; rows may have gaps between them.
+ * A grid of coloured cells with given edges: heat maps, dense scatter plots, timelines. `index` is in row order; 0 means
+ * no cell, anything else is an index into `palette`. Columns share edges; rows may have gaps between them.
  */
 export interface Cells {
   columns: number;
@@ -26,7 +26,7 @@ export interface Cells {
   top: Float64Array;
   bottom: Float64Array;
   palette: string[];
-  /** The colour under the cells, where nothing else lies there: pixels then need not be blended. */
+  /** The colour under the cells, if nothing else is drawn there; pixels then need no blending. */
   ground?: string;
 }
 
@@ -34,15 +34,15 @@ export interface Painter {
   rect(x: number, y: number, w: number, h: number, fill: string, opacity?: number): void;
   frame(x: number, y: number, w: number, h: number, stroke: Stroke): void;
   line(x1: number, y1: number, x2: number, y2: number, stroke: Stroke): void;
-  /** Points as x, y, x, y…; not-a-number breaks the line. */
+  /** Points as x, y, x, y…; NaN breaks the line. */
   path(points: ArrayLike<number>, stroke: Stroke): void;
   area(points: ArrayLike<number>, fill: string, opacity?: number): void;
-  /** Many circles of one look, centres as x, y, x, y… */
+  /** Many circles in the same style, with centres as x, y, x, y… */
   circles(centres: ArrayLike<number>, radius: number, look: { fill?: string; stroke?: Stroke; opacity?: number }): void;
   text(x: number, y: number, text: string, style: TextStyle): void;
   cells(cells: Cells): void;
   clip(x: number, y: number, w: number, h: number, inside: () => void): void;
-  /** A group of its own name, for those who edit the SVG afterwards. */
+  /** A named group, for editing the SVG afterwards. */
   group(name: string, inside: () => void): void;
 }
 
@@ -52,7 +52,7 @@ export const TEXT_SIZE = 12;
 let ruler: CanvasRenderingContext2D | null = null;
 const widths = new Map<string, number>();
 
-/** Width of a text; measured alike for both painters, or the layout of an exported chart would differ. */
+/** Width of a text, measured the same way for both painters so that exported charts have the same layout. */
 export function textWidth(text: string, size = TEXT_SIZE, weight = 400): number {
   const key = `${size}/${weight}/${text}`;
   const known = widths.get(key);
@@ -68,7 +68,7 @@ export function textWidth(text: string, size = TEXT_SIZE, weight = 400): number 
   return width;
 }
 
-/** The text, cut with an ellipsis where it is wider than `room`. */
+/** The text, truncated with an ellipsis if it is wider than `room`. */
 export function fit(text: string, room: number, size = TEXT_SIZE): string {
   if (textWidth(text, size) <= room) return text;
   let lo = 0;

@@ -1,4 +1,4 @@
-// The painter of SVG files: every call becomes an element. Coordinates are kept to a hundredth of a pixel.
+// The painter for SVG files: every call becomes an element. Coordinates are rounded to 0.01 pixels.
 
 import { FONT, TEXT_SIZE, type Cells, type Painter, type Stroke, type TextStyle } from "./painter";
 
@@ -6,7 +6,7 @@ export class SvgPainter implements Painter {
   private readonly parts: string[] = [];
   private clips = 0;
 
-  /** `prefix` keeps the ids of several drawings on one page apart. */
+  /** `prefix` makes ids unique among several drawings on a page. */
   constructor(private readonly width: number, private readonly height: number, private readonly prefix = "c") {}
 
   rect(x: number, y: number, w: number, h: number, fill: string, opacity = 1): void {
@@ -57,18 +57,18 @@ export class SvgPainter implements Painter {
   text(x: number, y: number, text: string, style: TextStyle): void {
     const anchor = { left: "start", center: "middle", right: "end" }[style.align ?? "left"];
     const size = style.size ?? TEXT_SIZE;
-    // Not every reader of SVG knows dominant-baseline: the baseline is moved by hand.
+    // Not every SVG reader supports dominant-baseline, so the baseline is shifted explicitly.
     const shift = { top: 0.8, middle: 0.35, bottom: -0.2, alphabetic: 0 }[style.baseline ?? "alphabetic"] * size;
     const turn = style.rotate ? ` transform="rotate(${style.rotate} ${n(x)} ${n(y)})"` : "";
     const weight = style.weight && style.weight !== 400 ? ` font-weight="${style.weight}"` : "";
     this.parts.push(`<text x="${n(x)}" y="${n(y + shift)}" font-size="${size}" text-anchor="${anchor}" fill="${style.color}"${weight}${turn}>${escape(text)}</text>`);
   }
 
-  // Neighbours of one colour become one rectangle, all rectangles of a colour one path.
+  // Merges neighbours of one colour into a rectangle, and all rectangles of a colour into a path.
   cells(cells: Cells): void {
     const paths = new Map<number, string[]>();
     for (let r = 0; r < cells.rows; r++) {
-      // Absolute edges, rounded alike for both neighbours, leave no seams between cells.
+      // Absolute edges, rounded the same for both neighbours, leave no seams between cells.
       const [top, bottom] = [n(cells.top[r]!), n(cells.bottom[r]!)];
       for (let c = 0, at = r * cells.columns; c < cells.columns;) {
         const color = cells.index[at + c]!;

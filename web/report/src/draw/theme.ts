@@ -1,5 +1,5 @@
-// Colours of the charts. Series follow Okabe and Ito's palette, which people with any kind of colour vision can tell
-// apart, without its vermillion: that belongs to noise alone.
+// Colours of the charts. Series use the palette of Okabe and Ito, which is safe for all kinds of colour vision, except
+// for its vermillion, which is reserved for noise.
 
 import type { KindRole } from "../data/report";
 

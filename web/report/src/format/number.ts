@@ -1,5 +1,5 @@
-// How numbers are written, everywhere on the page. `brief` is for axes and legends (three digits), `exact` for what
-// the pointer or the keyboard reads out (six digits), `picoseconds` keeps every digit of a timeline's clock.
+// Number formatting for the whole page. `brief` is for axes and legends (three digits), `exact` for readings by pointer
+// or keyboard (six digits), and `picoseconds` keeps every digit of a timeline's clock.
 
 import type { Unit } from "../data/report";
 
@@ -29,7 +29,7 @@ function withDigits(value: number, unit: Unit, digits: number): string {
   if (!Number.isFinite(value)) return "–";
   const prefix = prefixFor(Math.abs(value), unit);
   let scaled = value / prefix.factor;
-  // 999.9996 ms at three digits is 1 s, not 1000 ms.
+  // With three digits, 999.9996 ms is 1 s, not 1000 ms.
   const rounded = Math.abs(Number(scaled.toPrecision(digits)));
   if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share")) {
     const next = prefixFor(Math.abs(value) * (1 + 10 ** -digits), unit);
@@ -39,7 +39,7 @@ function withDigits(value: number, unit: Unit, digits: number): string {
   return significant(scaled, digits) + prefix.suffix;
 }
 
-/** At most `digits` significant digits, no trailing zeros; whole numbers are never rounded to fewer digits than they have. */
+/** At most `digits` significant digits, without trailing zeros; digits before the decimal point are never rounded away. */
 export function significant(value: number, digits: number): string {
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return "–";
@@ -49,7 +49,7 @@ export function significant(value: number, digits: number): string {
   return grouped(value, Math.max(0, digits - 1 - magnitude));
 }
 
-/** Thousands separated; trailing zeros after the point are left out. */
+/** With thousands separators, without trailing zeros after the decimal point. */
 export function grouped(value: number, decimals: number): string {
   const [whole = "0", part = ""] = Math.abs(value).toFixed(Math.min(20, decimals)).split(".");
   const fraction = part.replace(/0+$/, "");
@@ -61,14 +61,14 @@ function group(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** The prefix in which a number of this size is written. */
+/** The unit prefix for a number of this size. */
 export function prefixFor(size: number, unit: Unit): Prefix {
   switch (unit) {
     case "seconds": return scaledPrefix(size, SI.slice(5), "s"); // no kiloseconds
     case "hertz": return scaledPrefix(size, SI, "Hz");
     case "bytes": return scaledPrefix(size, IEC, "B");
     case "bytes per second": return scaledPrefix(size, SI.slice(0, 6), "B/s");
-    // From ten wholes on a share is a factor: 49,310× and not 4,931,000 %.
+    // From 1000 % on, a share is written as a factor: 49,310×, not 4,931,000 %.
     case "share": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
     case "factor": return { factor: 1, suffix: "×" };
     default: return { factor: 1, suffix: "" };
@@ -80,7 +80,7 @@ function scaledPrefix(size: number, table: [number, string][], symbol: string): 
   return { factor: found[0], suffix: THIN + found[1] + symbol };
 }
 
-/** Labels of an axis: all in one prefix on a linear axis, as many decimals as the step needs. */
+/** A tick label of a linear axis: all have the same prefix, and as many decimals as the step needs. */
 export function tick(value: number, unit: Unit, step: number, largest: number): string {
   const prefix = prefixFor(largest, unit);
   const scaledStep = step / prefix.factor;
@@ -90,7 +90,7 @@ export function tick(value: number, unit: Unit, step: number, largest: number): 
   return groupedKeep(scaled, decimals) + prefix.suffix;
 }
 
-// Keeps trailing zeros: labels of one axis have the same number of decimals.
+// Keeps trailing zeros, so that labels of an axis have the same number of decimals.
 function groupedKeep(value: number, decimals: number): string {
   const [whole = "0", part] = Math.abs(value).toFixed(decimals).split(".");
   const text = group(whole) + (part ? "." + part : "");
@@ -99,7 +99,7 @@ function groupedKeep(value: number, decimals: number): string {
 
 const PS: [number, string][] = [[12, "s"], [9, "ms"], [6, "µs"], [3, "ns"], [0, "ps"]];
 
-/** A time in whole picoseconds with all of its digits, in the unit that suits its size. */
+/** A time in whole picoseconds with all its digits, in a suitable unit. */
 export function picoseconds(ps: number): string {
   if (!Number.isFinite(ps)) return "–";
   const digits = String(Math.round(Math.abs(ps)));

@@ -1,4 +1,4 @@
-// Where the ticks of an axis stand. Values in, values out: pixels only decide how many labels fit.
+// The ticks of an axis, in values; pixels only determine how many labels fit.
 
 import type { Axis } from "../data/report";
 import { brief, prefixFor, tick } from "./number";
@@ -12,12 +12,12 @@ export function ticks(axis: Axis, lo: number, hi: number, room: number): Tick[] 
   if (!axis.log || lo <= 0) return linear(axis, lo, hi, room);
   const base = axis.base === 2 ? 2 : 10;
   const span = Math.log(hi / lo) / Math.log(base);
-  // A log axis zoomed in to a part of one decade reads best with even steps.
+  // A log axis zoomed in to part of a decade is easier to read with even steps.
   if (span < (base === 2 ? 2 : 1)) return linear(axis, lo, hi, room);
   return base === 2 ? powersOfTwo(axis, lo, hi, room) : decades(axis, lo, hi, room, span);
 }
 
-/** Even ticks and those of some values, the ends of the data; ticks too near to these are left out. */
+/** Adds ticks at the ends of the data, and drops regular ticks too near to them. */
 export function withEnds(axis: Axis, ends: number[], found: Tick[]): Tick[] {
   if (axis.log || axis.names || ends.length === 0) return found;
   const step = found.length > 1 ? found[1]!.value - found[0]!.value : 0;
@@ -28,7 +28,7 @@ export function withEnds(axis: Axis, ends: number[], found: Tick[]): Tick[] {
 }
 
 export function niceStep(span: number, room: number, unit: Axis["unit"], largest: number): number {
-  // Bytes have prefixes of 1,024: steps are even in the prefix in which they are written.
+  // Byte prefixes are powers of 1,024: steps are round numbers in the prefix used.
   if (unit === "bytes") {
     const { factor } = prefixFor(largest, unit);
     return factor * niceStep(span / factor, room, "none", largest);
@@ -39,7 +39,7 @@ export function niceStep(span: number, room: number, unit: Axis["unit"], largest
   return unit === "count" && step < 1 ? 1 : step;
 }
 
-/** Every name, or every second, third, … */
+/** Every name, or every second, third, … if there is not enough room. */
 function named(names: string[], lo: number, hi: number, room: number): Tick[] {
   const seen = names.map((label, value) => ({ value, label, major: false })).filter((t) => t.label && t.value >= lo && t.value <= hi);
   const every = Math.max(1, Math.ceil(seen.length / Math.max(1, room)));
@@ -65,7 +65,7 @@ function powersOfTwo(axis: Axis, lo: number, hi: number, room: number): Tick[] {
   const every = Math.max(1, Math.ceil((last - first + 1) / Math.max(1, room)));
   const out: Tick[] = [];
   for (let e = first; e <= last; e++) {
-    // The labelled powers do not depend on the view, so that they do not jump while panning.
+    // Which powers are labelled does not depend on the view, so labels do not jump while panning.
     const major = ((e % every) + every) % every === 0;
     out.push({ value: 2 ** e, label: major ? brief(2 ** e, axis.unit) : "", major });
   }

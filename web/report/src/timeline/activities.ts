@@ -1,6 +1,6 @@
-// The activities of a timeline, found by row and time. Columns stay as they lie in the file; what is added is where
-// each row begins, how far the activities before reach, and sums over blocks, so that a pixel in which hundreds of
-// activities lie costs a few reads.
+// The activities of a timeline, indexed by row and time. Columns stay as stored in the file. Added are the start of each
+// row, the latest end so far, and sums over blocks, so that a pixel with hundreds of activities takes only a few
+// reads.
 
 import { ReportError, type Container } from "../data/container";
 import type { KindRole, TimelinePlot } from "../data/report";
@@ -19,11 +19,11 @@ export interface Activities {
   peer: Uint32Array;
   bytes: Float64Array;
   tag: Uint32Array;
-  /** Activities of row r are those from rowStart[r] to rowStart[r + 1]. */
+  /** Row r has the activities from rowStart[r] up to rowStart[r + 1]. */
   rowStart: Uint32Array;
-  /** Latest end among the activities of the row up to this one: ascending in a row, which `end` need not be. */
+  /** Latest end among the row's activities up to this one. Unlike `end`, it ascends within a row. */
   reach: Float64Array;
-  /** Time spent in each kind within each whole block of BLOCK activities, `kinds.length` numbers to a block. */
+  /** Time spent in each kind in each complete block of BLOCK activities, `kinds.length` numbers per block. */
   blockTime: Float64Array;
   begin: number;
   finish: number;
@@ -96,7 +96,7 @@ function rowStarts(row: Uint32Array, rows: number): Uint32Array {
   return starts;
 }
 
-// Most timelines have no activity within another: their ends ascend already and serve as they are.
+// Most timelines have no nested activities: their ends already ascend and are used directly.
 function reachOf(c: Columns, length: number): Float64Array {
   let ascending = true;
   for (let i = 1; i < length && ascending; i++) ascending = c.row[i] !== c.row[i - 1] || c.end[i]! >= c.end[i - 1]!;
@@ -118,7 +118,7 @@ function blockTimes(c: Columns, length: number): Float64Array {
   return sums;
 }
 
-/** First activity of a row that ends after the time (or is at it). */
+/** First activity of a row up to which some activity ends at the time or later. */
 export function firstReaching(a: Activities, row: number, time: number): number {
   let lo = a.rowStart[row]!;
   let hi = a.rowStart[row + 1]!;
@@ -142,13 +142,13 @@ export function firstStartingAfter(a: Activities, row: number, time: number): nu
   return lo;
 }
 
-/** The activity of a row at a time, within `slack` of it; noise before others, then the one that started last. */
+/** The activity of a row at a time, within `slack`; prefers noise, then the activity that started last. */
 export function activityAt(a: Activities, row: number, time: number, slack: number): number {
   if (!(row >= 0 && row < a.rows.length)) return -1;
   const last = firstStartingAfter(a, row, time + slack);
   let best = -1;
   let bestScore = -Infinity;
-  // A long way back only where activities lie within each other; bounded, since this runs on every move of the mouse.
+  // Goes back far only with nested activities; bounded, since this runs on every mouse move.
   for (let i = last - 1, tries = 0; i >= a.rowStart[row]! && a.reach[i]! >= time - slack && tries < 20_000; i--, tries++) {
     if (a.end[i]! < time - slack) continue;
     const inside = a.start[i]! <= time && a.end[i]! >= time;

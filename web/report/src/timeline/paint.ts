@@ -1,4 +1,4 @@
-// Draws a timeline: overview strip, cells, messages, time axis, names of rows.
+// Draws a timeline: overview strip, cells, messages, time axis and row names.
 
 import { picoseconds } from "../format/number";
 import { ticks } from "../format/ticks";
@@ -20,7 +20,7 @@ export function areaOf(a: Activities, width: number, height: number): Area {
   return { left, right: width - 14, top: 4 + STRIP + STRIP_GAP, bottom: height - BOTTOM, strip: 4 };
 }
 
-/** Colours of the kinds; several kinds of one role get shades of its colour. */
+/** Colours of the kinds; kinds with the same role get shades of its colour. */
 export function kindColors(a: Activities, theme: Theme): string[] {
   const seen = new Map<string, number>();
   return a.kinds.map(({ role }) => {
@@ -47,7 +47,7 @@ export function paintCells(p: Painter, a: Activities, w: Window, area: Area, the
   });
 }
 
-/** The whole run in a strip, and which part of it is shown. */
+/** Draws the whole run as a strip, with the visible part marked. */
 export function paintStrip(p: Painter, a: Activities, w: Window, area: Area, theme: Theme, index: Uint8Array, columns: number, bands: number): void {
   const step = (area.right - area.left) / columns;
   const high = STRIP / bands;
@@ -71,7 +71,7 @@ export function paintStrip(p: Painter, a: Activities, w: Window, area: Area, the
   p.frame(from, top, Math.max(2, to - from), Math.max(2, bottom - top), { color: theme.accent, width: 1.5 });
 }
 
-/** Messages in view, or how many there are when too many to draw. */
+/** The messages in view, and whether there are more than can be drawn. */
 export function arrowsInView(arrows: Arrows, w: Window): { list: number[]; more: boolean } {
   const list: number[] = [];
   for (let i = 0; i < arrows.length; i++) {
@@ -96,7 +96,7 @@ export function paintArrows(p: Painter, arrows: Arrows, list: number[], w: Windo
     lines.push(x0, y0, x1, y1, NaN, NaN);
     if (list.length <= 300 && high >= 6) arrowHead(p, x0, y0, x1, y1, theme.ink, opacity);
   }
-  // Many short strokes: one stroke of thousands of crossing lines takes a rasteriser ten times as long.
+  // Uses many short paths: a rasteriser takes ten times as long for one path of thousands of crossing lines.
   for (let i = 0; i < lines.length; i += 6 * 32) p.path(lines.slice(i, i + 6 * 32), { color: theme.ink, width: 1, opacity });
 }
 
@@ -136,7 +136,7 @@ function paintRowNames(p: Painter, a: Activities, w: Window, area: Area, theme: 
   }
 }
 
-/** Number of activities that begin in the window or reach into it. */
+/** Number of activities that begin in the window or extend into it. */
 export function activitiesInView(a: Activities, w: Window): number {
   let n = 0;
   for (let row = Math.max(0, Math.floor(w.row0)); row < Math.min(a.rows.length, Math.ceil(w.row1)); row++) {

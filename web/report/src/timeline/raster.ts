@@ -1,5 +1,5 @@
-// A part of a timeline as cells of one colour each. A cell shows the kind that takes most of its time; noise shows
-// through however short it is, the stronger the more of the cell it takes.
+// A part of a timeline as cells of one colour each. A cell shows the kind that takes most of its time. Noise is always
+// visible, however short, and stronger the more of the cell it takes.
 
 import { mix } from "../draw/color";
 import type { Theme } from "../draw/theme";
@@ -7,16 +7,16 @@ import { BLOCK, firstReaching, firstStartingAfter, type Activities } from "./act
 
 export interface Window { t0: number; t1: number; row0: number; row1: number }
 
-/** Noise takes nothing, a little, a good part, or most of a cell. */
+/** Noise takes none, little, much or most of a cell. */
 const NOISE_LEVELS = 4;
 const STRENGTH = [0, 0.5, 0.78, 1];
 
-/** What takes no time at all still shows: this share of a cell stands for it. */
+/** Activities without duration are also shown: they count as this share of a cell. */
 const SLIVER = 1e-6;
 
 export interface Band { row0: number; row1: number }
 
-/** Colours by index: 0 nothing, then for every kind its colour with rising shares of noise. */
+/** Colours by index: 0 is nothing, then for every kind its colour with increasing shares of noise. */
 export function timelinePalette(theme: Theme, colors: string[]): string[] {
   const palette = [""];
   for (const color of colors) for (let level = 0; level < NOISE_LEVELS; level++) palette.push(mix(color, theme.noise, STRENGTH[level]!));
@@ -25,7 +25,7 @@ export function timelinePalette(theme: Theme, colors: string[]): string[] {
   return palette;
 }
 
-/** One row of cells per band of rows; `columns` cells over the time from t0 to t1. Noise below `faint` is left out. */
+/** One row of cells per band of rows, with `columns` cells from t0 to t1. Noise below the share `faint` is left out. */
 export function rasterise(a: Activities, t0: number, t1: number, columns: number, bands: Band[], faint = 0): Uint8Array {
   const kinds = a.kinds.length;
   const index = new Uint8Array(columns * bands.length);
@@ -41,7 +41,7 @@ export function rasterise(a: Activities, t0: number, t1: number, columns: number
   return index;
 }
 
-/** Adds the shares of each cell that a row spends in each kind. */
+/** Adds the share of each cell that a row spends in each kind. */
 function addRow(a: Activities, row: number, t0: number, cell: number, columns: number, time: Float32Array): void {
   const kinds = a.kinds.length;
   const { start, end, kind } = a;
@@ -110,13 +110,13 @@ function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds:
   }
 }
 
-/** How rows of the window become bands: several rows to one where they are thinner than `thinnest` pixels. */
+/** Groups the rows of the window into bands: several rows per band if they are thinner than `thinnest` pixels. */
 export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
   const height = pixels / (w.row1 - w.row0);
   const first = Math.max(0, Math.floor(w.row0));
   const last = Math.min(rows, Math.ceil(w.row1));
   const together = Math.max(1, Math.ceil(thinnest / height));
-  // Bands begin at multiples, so that they do not flicker while scrolling.
+  // Bands begin at multiples of their size, so that they do not flicker while scrolling.
   const begin = Math.floor(first / together) * together;
   const bands: Band[] = [];
   for (let row = begin; row < last; row += together) bands.push({ row0: row, row1: Math.min(rows, row + together) });

@@ -1,4 +1,4 @@
-// The view of a timeline: which time and which rows are shown, what pointer and keys do, what is read out.
+// The view of a timeline: visible time and rows, pointer and keyboard input, and readings.
 
 import type { Chart } from "../charts/chart";
 import type { Reading, Series, TableSource } from "../charts/plot";
@@ -17,9 +17,9 @@ import { rasterise, type Window } from "./raster";
 
 const HELP = "Left and right arrow keys move in time, up and down over rows, plus and minus zoom, Home resets; N and P read the next and previous activity, J and K those of the next and previous row; Escape leaves.";
 const STRIP_COLUMNS = 600;
-const FAINT = 0.08; // in the overview, where many rows are one, less noise than this would paint all of it
-const FRAME = 12; // milliseconds a frame may take before moving pictures are drawn coarser
-const REST = 150; // milliseconds after which a picture is taken to stand still
+const FAINT = 0.08; // the overview merges many rows; showing less noise than this would colour all of it
+const FRAME = 12; // milliseconds that a frame may take before motion is drawn at lower resolution
+const REST = 150; // milliseconds without motion after which the view counts as at rest
 
 export class TimelineView implements Chart {
   readonly stage: Stage;
@@ -66,7 +66,7 @@ export class TimelineView implements Chart {
   paint(p: Painter, width: number, height: number, theme: Theme): void {
     const area = areaOf(this.a, width, height);
     const onScreen = p instanceof CanvasPainter;
-    // On paper and in SVG files half pixels are worth having, finer cells only make the file large.
+    // Finer cells would only make paper and SVG output larger.
     const fine = onScreen ? Math.min(2, devicePixelRatio || 1) : 1;
     const coarse = onScreen && this.moving !== 0;
     const columns = Math.max(1, Math.floor((area.right - area.left) * (coarse ? 0.5 : fine)));
@@ -133,7 +133,7 @@ export class TimelineView implements Chart {
     this.stage.redraw();
   }
 
-  // Where a frame takes long, pictures in motion have half the columns and rows, and all of them once at rest.
+  // If frames are slow, draws half the columns and rows during motion, and all of them once at rest.
   private coarseWhileMoving(): void {
     if (this.moving === 0 && this.stage.lastFrame < FRAME) return;
     clearTimeout(this.moving);
@@ -187,7 +187,7 @@ export class TimelineView implements Chart {
     return this.zoom(factor, 1, x, y);
   }
 
-  /** Moves by tenths of what is shown; false at the end of what there is. */
+  /** Moves by tenths of the visible range. Returns false at the end of the data. */
   private scroll(time: number, rows: number): boolean {
     const before = this.view;
     const dt = ((before.t1 - before.t0) * time) / 10;
@@ -217,7 +217,7 @@ export class TimelineView implements Chart {
     this.show({ t0: from.t0 - dt, t1: from.t1 - dt, row0: from.row0 - dr, row1: from.row1 - dr });
   }
 
-  /** A click into the overview brings that time to the middle. */
+  /** Centres the view on the time at a position in the overview. */
   private centre(x: number): void {
     const area = this.area();
     const t = this.a.begin + ((x - area.left) / (area.right - area.left)) * (this.a.finish - this.a.begin);
@@ -348,13 +348,13 @@ export class TimelineView implements Chart {
   }
 }
 
-/** The window moved and cut to lie within the whole. */
+/** The window, moved and clipped to lie within the home view. */
 function inside(w: Window, home: Window): Window {
   const time = Math.min(w.t1 - w.t0, home.t1 - home.t0);
   const rows = Math.min(w.row1 - w.row0, home.row1 - home.row0);
   const t0 = Math.max(home.t0, Math.min(home.t1 - time, w.t0));
   const row0 = Math.max(home.row0, Math.min(home.row1 - rows, w.row0));
-  // At full width the very numbers of the home view, not sums that differ in their last digit.
+  // At full width, uses the exact numbers of the home view, not sums that differ in the last digit.
   return {
     t0, t1: time >= home.t1 - home.t0 ? home.t1 : t0 + time,
     row0, row1: rows >= home.row1 - home.row0 ? home.row1 : row0 + rows,

@@ -1,4 +1,4 @@
-// Elements without ceremony. Text always goes in as text: nothing of the data is ever parsed as HTML.
+// Helpers to create elements. Text is always inserted as text: data is never parsed as HTML.
 
 type Child = Node | string | null | undefined | false;
 
@@ -31,7 +31,7 @@ export function save(name: string, data: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Copies, where the clipboard may be used; from disk some browsers only allow the old way. */
+/** Copies text to the clipboard; for pages opened from disk, some browsers only allow the old way. */
 export async function copy(text: string, node: HTMLButtonElement): Promise<void> {
   const label = node.textContent;
   let done = true;

@@ -1,4 +1,4 @@
-// Charts as files and on paper: title, legend and chart on one sheet, in the colours and the view now shown.
+// Charts as files and on paper: title, legend and chart on one sheet, in the current colours and view.
 
 import type { Chart } from "../charts/chart";
 import { canvasPainter } from "../draw/canvas";
@@ -13,7 +13,7 @@ const TITLE = 30;
 
 export interface Sheet { title: string; command: string; chart: Chart }
 
-/** Draws what stands above the chart; gives where the chart begins. On paper the page itself has title and margins. */
+/** Draws title and legend above the chart. Returns where the chart begins. On paper, the page has its own title and margins. */
 function paintSheet(p: Painter, sheet: Sheet, width: number, theme: Theme, titled: boolean): number {
   const margin = titled ? MARGIN : 0;
   const inner = width - 2 * margin;
@@ -45,7 +45,7 @@ function paintAll(p: Painter, sheet: Sheet, width: number, theme: Theme, titled:
   sheet.chart.paint(shifted(p, titled ? MARGIN : 0, above), inner, chartHeight(sheet, inner, titled), theme);
 }
 
-/** Width of saved files: that of the screen, or a good one for a chart never shown. */
+/** Width of saved files: as on the screen, or a default for a chart that was never shown. */
 function sheetWidth(sheet: Sheet): number {
   return (sheet.chart.stage.width || 860) + 2 * MARGIN;
 }
@@ -71,7 +71,7 @@ export function savePng(sheet: Sheet): void {
   canvas.toBlob((blob) => blob && save(fileName(sheet.title, "png"), blob), "image/png");
 }
 
-/** A painter whose drawing is moved: charts draw from their own corner. */
+/** A painter with a shifted origin, as charts draw from their own corner. */
 function shifted(p: Painter, dx: number, dy: number): Painter {
   const points = (list: ArrayLike<number>) => {
     const out = new Float64Array(list.length);

@@ -1,4 +1,4 @@
-// A chart with all that belongs to it: title, note, legend, buttons, command, its numbers as a table.
+// A chart with title, note, legend, buttons, command, and its data as a table.
 
 import { makeChart } from "../charts/make";
 import type { Chart } from "../charts/chart";
@@ -16,7 +16,7 @@ export interface Figure { node: HTMLElement; chart: Chart; title: string }
 
 let figures = 0;
 
-/** A figure, or an element that says that there is none. */
+/** A figure, or an element that explains why there is none. */
 export function figure(data: Container, block: ChartBlock): Figure | HTMLElement {
   const chart = makeChart(block.title, data, block.plot);
   if (!chart) return el("p", { class: "left-out" }, `“${block.title}” is a plot of the kind “${String((block.plot as { type?: string } | undefined)?.type)}”, which this page does not know. It is left out.`);
@@ -24,7 +24,7 @@ export function figure(data: Container, block: ChartBlock): Figure | HTMLElement
 }
 
 function figureNode(block: ChartBlock, chart: Chart): HTMLElement {
-  // A picture goes its own ways: it says itself that its input was made up.
+  // Saved pictures are used apart from the page, so their titles say that the input is synthetic.
   const title = block.synthetic ? `${block.title} (synthetic input)` : block.title;
   const sheet: Sheet = { title, command: block.command ?? "", chart };
   const reset = button("Reset", () => chart.reset(), { class: "reset", title: "Show everything again (Home)" });
@@ -55,7 +55,7 @@ function modeSwitch(chart: Chart): HTMLElement | null {
   return el("span", { class: "switch", role: "group", "aria-label": "Shown as" }, ...buttons);
 }
 
-/** For those who have neither wheel nor keys. */
+/** Zoom buttons, for users without a wheel or keyboard. */
 function zoomButtons(chart: Chart): HTMLElement | null {
   if (!chart.zoomBy) return null;
   return el("span", { class: "switch", role: "group", "aria-label": "Zoom" },
@@ -69,7 +69,7 @@ export function commandNode(command: string | null | undefined): HTMLElement | n
   return el("details", { class: "command" }, el("summary", {}, "Command"), el("div", { class: "line" }, el("code", {}, command), copyButton));
 }
 
-/** The numbers of a chart for those who do not see it; built when opened. */
+/** The data of a chart as a table, for users who cannot see it; built when opened. */
 function dataTable(chart: Chart): HTMLElement {
   const holder = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Data of the chart" });
   const details = el("details", { class: "data" }, el("summary", {}, "Data as table"), holder);
@@ -88,7 +88,7 @@ function dataTable(chart: Chart): HTMLElement {
   return details;
 }
 
-// Paper gets vectors in light colours, drawn when printing starts and thrown away after.
+// On paper, charts are vectors in light colours, drawn when printing starts and removed afterwards.
 function preparePrint(sheet: Sheet, paper: HTMLElement, number: number): void {
   addEventListener("beforeprint", () => {
     const drawn = new DOMParser().parseFromString(svgOf(sheet, lightTheme(), 760, false, `p${number}`), "image/svg+xml");

@@ -1,4 +1,4 @@
-// Legends: on the page as buttons, in saved files as drawing.
+// Legends: as buttons on the page, as drawings in saved files.
 
 import type { Chart } from "../charts/chart";
 import type { Series } from "../charts/plot";
@@ -46,7 +46,7 @@ export function legend(chart: Chart): HTMLElement | null {
   return el("div", { class: "legend" }, ...items);
 }
 
-/** Draws the legend of what is visible; gives the height it took. */
+/** Draws the legend of the visible series. Returns its height. */
 export function paintLegend(p: Painter, chart: Chart, x0: number, y0: number, width: number, theme: Theme): number {
   const shown = chart.series.filter((series) => series.name && series.visible);
   if (shown.length === 0) return 0;

@@ -63,7 +63,7 @@ function themeSwitch(): HTMLElement {
 
 const KEY = "straggler-theme";
 
-// From disk some browsers refuse storage; then the choice lasts as long as the page.
+// Some browsers refuse storage to pages opened from disk; then the choice lasts as long as the page is open.
 function remember(choice: Choice): void {
   try {
     localStorage.setItem(KEY, choice);
@@ -96,10 +96,10 @@ function section(data: Container, s: Section, index: number, figures: Figure[]):
   return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, text)), ...blocks);
 }
 
-/** Rows of a table that may be parted between two sheets of paper. */
+/** A table with more rows than this may be split across sheets of paper. */
 const LONG = 12;
 
-// Whatever is wrong with one block, the rest of the page shall be read.
+// An error in one block must not affect the rest of the page.
 function blockOrWhyNot(data: Container, block: Block): Figure | HTMLElement {
   try {
     return blockNode(data, block);

@@ -1,5 +1,5 @@
-// The place where a chart is drawn: two canvases (the chart, and over it what moves with the pointer), focusable,
-// drawn when it comes near the window and again when its size or the theme changes.
+// The element in which a chart is drawn: two canvases (the chart, and an overlay that follows the pointer). It is
+// focusable, drawn when it comes near the viewport, and redrawn when its size or the theme changes.
 
 import type { Reading } from "../charts/plot";
 import { canvasPainter } from "../draw/canvas";
@@ -21,7 +21,7 @@ export class Stage {
   private readonly over = el("canvas", { "aria-hidden": "true", class: "over" });
   width = 0;
   height = 0;
-  /** Milliseconds that the last drawing took. */
+  /** Duration of the last drawing, in milliseconds. */
   lastFrame = 0;
   private near = false;
   private frame = 0;
@@ -83,7 +83,7 @@ export class Stage {
     if (over) this.drawing.paintOver(over, this.width, this.height);
   }
 
-  /** Tells what is at a place of the stage, to the eye at once, to the ear when the pointer rests. */
+  /** Shows the reading at a point of the stage at once, and announces it to screen readers when the pointer rests. */
   read(reading: Reading | null, x: number, y: number): void {
     clearTimeout(this.speaking);
     if (!reading) {

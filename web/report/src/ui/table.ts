@@ -1,4 +1,4 @@
-// Tables that sort by click and by keyboard, and can be copied as CSV.
+// Tables that can be sorted by click or keyboard and copied as CSV.
 
 import type { Cell, TableBlock } from "../data/report";
 import { many } from "../format/number";
@@ -33,7 +33,7 @@ function rowOf(cells: Cell[], numeric: boolean[]): HTMLElement {
   return el("tr", {}, ...cells.map((cell, i) => el("td", { class: numeric[i] ? "number" : undefined }, cell.text)));
 }
 
-// By value where there is one; cells without come last in either direction.
+// Compares by value; cells without a value come last in either direction.
 function compare(a: Cell | undefined, b: Cell | undefined, falling: boolean): number {
   const [x, y] = [a?.value ?? null, b?.value ?? null];
   const sign = falling ? -1 : 1;
@@ -42,7 +42,7 @@ function compare(a: Cell | undefined, b: Cell | undefined, falling: boolean): nu
   return sign * (a?.text ?? "").localeCompare(b?.text ?? "", "en", { numeric: true });
 }
 
-// Numbers go out as numbers, without separators and units.
+// Copies numbers without separators and units.
 function plain(cell: Cell): string {
   return cell.value != null ? String(cell.value) : cell.text;
 }

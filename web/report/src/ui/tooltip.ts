@@ -1,4 +1,4 @@
-// One tooltip for the page, beside the pointer and always inside the window.
+// The single tooltip of the page, next to the pointer and always inside the window.
 
 import type { Reading } from "../charts/plot";
 import { el } from "./dom";

@@ -1,7 +1,7 @@
-// A wheel over a chart zooms only when the pointer was moved onto the chart: who scrolls down the page and comes
-// across a chart goes on scrolling.
+// The wheel zooms a chart only if the pointer was moved onto it, so that scrolling down the page does not stop at
+// charts.
 
-let scrolling = 0; // until when the page is taken to be scrolling
+let scrolling = 0; // time until which the page counts as scrolling
 
 export function onWheel(node: HTMLElement, act: (e: WheelEvent, steps: number) => boolean): void {
   let moved = false;
@@ -19,13 +19,13 @@ export function onWheel(node: HTMLElement, act: (e: WheelEvent, steps: number) =
   }, { passive: false });
 }
 
-/** One notch of a wheel is a step; touchpads send many small parts of one. */
+/** One notch of a wheel is a step; touchpads send many fractions of a step. */
 function wheelSteps(e: WheelEvent): number {
   const unit = e.deltaMode === 1 ? 3 : e.deltaMode === 2 ? 1 : 100;
   return Math.max(-3, Math.min(3, e.deltaY / unit));
 }
 
-/** Watches moves of a pressed pointer; `end` is told whether it really moved. */
+/** Tracks a pressed pointer; `end` is told whether it really moved. */
 export function onDrag(node: HTMLElement, handlers: {
   start(x: number, y: number, e: PointerEvent): boolean;
   move(x: number, y: number, e: PointerEvent): void;
@@ -37,7 +37,7 @@ export function onDrag(node: HTMLElement, handlers: {
     return [e.clientX - box.left, e.clientY - box.top];
   };
   node.addEventListener("pointerdown", (e) => {
-    // A finger scrolls the page.
+    // A finger scrolls the page instead.
     if (e.button !== 0 || e.pointerType === "touch") return;
     const [x, y] = place(e);
     if (!handlers.start(x, y, e)) return;

@@ -1,8 +1,8 @@
-//! Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): before the round of distance d a rank
-//! has the d blocks that begin with its own, and sends them to the rank d before it. Log P rounds for any
-//! number of processes; the last sends only what is missing.
+//! Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): before the round of distance d
+//! a rank has d blocks, starting with its own, and sends them to the rank d before it. It takes log
+//! P rounds for any number of processes; the last round sends only the missing blocks.
 //!
-//! With radix k a round is for k - 1 distances, and what is known grows k-fold.
+//! With radix k, a round has k - 1 distances, and the number of known blocks grows k-fold.
 
 use crate::collectives::hops::{Hop, Hops};
 use crate::collectives::{CollectiveError, Job, Meaning, Name, PLACE, Take, add_modulo, subtract_modulo};
@@ -21,7 +21,7 @@ impl Bruck {
         Ok(Bruck { job: job.clone(), hops: Hops::new(Name::Bruck, job.processes, radix)? })
     }
 
-    /// How many blocks are sent: all that are known, or as many as are missing there.
+    /// Number of blocks to send: all that the rank has, or as many as the receiver lacks.
     #[inline(always)]
     fn count(&self, hop: Hop) -> u32 {
         hop.distance.min(self.job.processes - hop.shift)
@@ -54,7 +54,7 @@ impl Steps for Bruck {
         if hop.closes.is_some() { step } else { step.go() }
     }
 
-    /// Of a run of blocks no part is longer, so only the longest runs count.
+    /// A run of blocks contains all shorter runs, so only the longest ones can be the largest message.
     fn largest_message(&self) -> u64 {
         let all = self.job.processes;
         let counts = self.hops.distances().map(|distance| distance.min(all - distance));
@@ -91,7 +91,7 @@ mod tests {
         let steps = Bruck::new(&Job::new(6, 10), None).unwrap();
         let of_1 = |stage| steps.step(1, stage).send.map(|m| (m.peer, m.bytes)).unwrap();
         assert_eq!([of_1(0), of_1(1), of_1(2)], [(0, 10), (5, 20), (3, 20)]);
-        // Blocks 5, 0, 1 and 2, less what is there.
+        // Blocks 5, 0, 1 and 2, except those that the receiver already has.
         assert_eq!(steps.carries(5, 2), [50..60, 0..10]);
     }
 }

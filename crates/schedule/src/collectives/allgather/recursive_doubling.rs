@@ -56,7 +56,7 @@ impl Exchanges for Groups {
         self.job.sizes.range(u64::from(rank)..u64::from(rank) + 1)
     }
 
-    /// All but its own block.
+    /// All blocks but the rank's own.
     fn given_back(&self, rank: Rank) -> [Range<u64>; 2] {
         let own = self.handed_over(rank);
         [0..own.start, own.end..self.whole()]

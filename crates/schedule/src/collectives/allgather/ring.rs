@@ -1,4 +1,4 @@
-//! Ring: every block is passed on from rank to rank until it has been everywhere, in P - 1 rounds.
+//! Ring: every rank passes blocks on to the next until all have every block, in P - 1 rounds.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name, add_modulo, subtract_modulo};
@@ -22,7 +22,7 @@ impl Rounds for PassOn {
         subtract_modulo(rank, 1, job.processes)
     }
 
-    /// In round s rank r passes on the block it got before, which is that of rank r - s.
+    /// In round s, rank r passes on the block it received in the round before, that of rank r - s.
     #[inline(always)]
     fn block(job: &Job, from: Rank, _: Rank, round: u32) -> u64 {
         u64::from(subtract_modulo(from, round, job.processes))

@@ -21,7 +21,7 @@ impl Dissemination {
         Dissemination { processes: job.processes, rounds, bytes, reduction: job.cost(bytes) }
     }
 
-    /// How many rounds there are: the same for every rank.
+    /// Number of rounds, the same for every rank.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }

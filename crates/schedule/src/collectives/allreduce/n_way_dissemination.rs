@@ -1,7 +1,7 @@
-//! n-way dissemination (Hoefler, Mehlan, Mietke and Rehm 2006): dissemination with n = radix - 1 partners
-//! a round, which networks that start messages faster than they deliver them make use of.
+//! n-way dissemination (Hoefler, Mehlan, Mietke and Rehm 2006): dissemination with n = radix - 1
+//! partners per round, for networks that can start several messages before the first one arrives.
 //!
-//! All sends and receives of a round are under way together; what came is combined when all of it is there.
+//! All sends and receives of a round are in flight together; the data is combined when all has arrived.
 
 use crate::collectives::hops::Hops;
 use crate::collectives::{

@@ -1,9 +1,9 @@
 //! Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive doubling.
 //!
-//! The vector is cut into 2^m parts. In round k of the reduce-scatter partners are 2^k apart and part the
-//! run of parts that both still care for: each sends the half it gives up and combines the half it keeps. The
-//! largest messages so go to the nearest ranks. The allgather goes the same way back (Thakur, Rabenseifner
-//! and Gropp 2005).
+//! The vector is cut into 2^m parts. In round k of the reduce-scatter, partners are 2^k apart and
+//! divide the run of parts that both still hold: each sends the half it gives up and combines the
+//! half it keeps. So the largest messages go to the nearest ranks. The allgather goes the same way
+//! back (Thakur, Rabenseifner and Gropp 2005).
 
 use crate::collectives::Job;
 use crate::collectives::fold::{Exchanges, Fold, Folded, Turn};
@@ -28,12 +28,12 @@ impl Rabenseifner {
 }
 
 impl Halves {
-    /// The parts a place cares for after some rounds: the lower half for every bit that is 0 of its number,
-    /// the upper half for every bit that is 1, from the lowest bit on.
+    /// The parts that a place still holds after some rounds. Bits of its number, from the lowest,
+    /// select the lower half (0) or the upper half (1).
     fn kept(&self, place: u32, rounds: u32) -> Range<u64> {
         let doublings = self.fold.doublings;
         let decided = place & ((1 << rounds) - 1);
-        // The lowest bit is worth half of the parts.
+        // The lowest bit selects among the two halves of all parts, so it is worth most.
         let first = decided.reverse_bits().checked_shr(u32::BITS - doublings).unwrap_or(0);
         self.parts.range(first..first + (1 << (doublings - rounds)))
     }
@@ -85,7 +85,7 @@ impl Exchanges for Halves {
     fn largest_message(&self) -> u64 {
         match (self.fold.pairs, self.fold.doublings) {
             (0, 0) => 0,
-            // The first parts have a byte more.
+            // The first parts may be a byte longer.
             (0, _) => self.kept(0, 1).end,
             _ => self.job.vector(),
         }
@@ -105,7 +105,7 @@ mod tests {
             .map(|stage| steps.step(5, stage))
             .map(|step| (step.send.unwrap().peer, step.send.unwrap().bytes, step.recv.unwrap().bytes))
             .collect();
-        // Place 5 (binary 101) keeps parts 4 to 7, of these 4 and 5, of these 5.
+        // Place 5 (binary 101) keeps parts 4 to 7, then 4 and 5, then 5.
         assert_eq!(of_5, [(4, 9, 8), (7, 4, 4), (1, 2, 2), (1, 2, 2), (7, 4, 4), (4, 8, 9)]);
     }
 }

@@ -1,7 +1,7 @@
-//! Recursive doubling: in round k a rank exchanges with the one whose number differs in bit k.
+//! Recursive doubling: in round k, ranks whose numbers differ in bit k exchange their data.
 //!
-//! With P = 2^m + r processes the first 2r ranks fold in pairs: the even one hands its data to the
-//! odd one before the rounds, waits, and gets the result after them.
+//! With P = 2^m + r processes, the first 2r ranks fold in pairs: the even rank hands its data to
+//! the odd one before the rounds and gets the result after them.
 
 use crate::collectives::{COMBINE, Job, Meaning, PLACE, Take, piece};
 use crate::steps::{Message, Step, Steps, Symmetry};
@@ -11,9 +11,9 @@ use straggler_model::{Rank, Time};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecursiveDoubling {
     processes: u32,
-    /// m, the rounds of doubling; their tags are 1 to m, the folding's are 0 and m + 1.
+    /// m, the number of doubling rounds. Their tags are 1 to m; folding uses tags 0 and m + 1.
     rounds: u32,
-    /// 2r: below it ranks fold in pairs.
+    /// 2r: ranks below this fold in pairs.
     folded: u32,
     bytes: u64,
     reduction: Time,
@@ -41,7 +41,7 @@ impl RecursiveDoubling {
         if partner < pairs { 2 * partner + 1 } else { partner + pairs }
     }
 
-    /// A rank that takes no part in the rounds.
+    /// Whether the rank takes no part in the rounds.
     #[inline(always)]
     fn rests(&self, rank: Rank) -> bool {
         rank < self.folded && rank.is_multiple_of(2)
@@ -102,7 +102,7 @@ impl Meaning for RecursiveDoubling {
         piece(0..self.bytes)
     }
 
-    /// Only a rank that rests gets the result instead of something to combine.
+    /// A resting rank receives the final result; all others combine what they receive.
     fn takes(&self, rank: Rank, _: u32) -> &'static [Take] {
         if self.rests(rank) { PLACE } else { COMBINE }
     }

@@ -1,5 +1,5 @@
-//! Ring: the data is cut into one block a rank. P - 1 rounds of reduce-scatter pass every block once
-//! round the ring, P - 1 rounds of allgather pass the results on.
+//! Ring: the data is cut into one block per rank. P - 1 rounds of reduce-scatter pass every block
+//! once around the ring, P - 1 rounds of allgather pass the results on.
 
 use crate::collectives::sizes::Split;
 use crate::collectives::{
@@ -16,7 +16,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Keeps the stages below the most a rank may have.
+    /// Keeps the number of stages below the limit for a rank.
     const MOST_PROCESSES: u32 = 1 << 27;
 
     pub fn new(job: &Job) -> Result<Ring, CollectiveError> {
@@ -24,9 +24,9 @@ impl Ring {
         Ok(Ring { job: job.clone(), blocks: Split::new(job.vector(), job.processes) })
     }
 
-    /// The block that is sent in a stage. In round s of the reduce-scatter rank r sends block r - s and
-    /// receives block r - s - 1. It then owns block r + 1, so in round s of the allgather it sends block
-    /// r + 1 - s and receives r - s.
+    /// The block sent in a stage. In round s of the reduce-scatter, rank r sends block r - s and
+    /// receives block r - s - 1. It then owns block r + 1, so in round s of the allgather it sends
+    /// block r + 1 - s and receives block r - s.
     #[inline(always)]
     fn sent(&self, rank: Rank, stage: u32) -> u32 {
         let rounds = self.job.processes - 1;
@@ -98,7 +98,7 @@ mod tests {
         let steps = Ring::new(&Job::new(4, 10)).unwrap();
         let sent =
             |rank| -> Vec<u64> { (0..6).map(|stage| steps.step(rank, stage).send.unwrap().bytes).collect() };
-        // Rank 0 sends blocks 0, 3, 2 and, owning block 1 then, 1, 0, 3.
+        // Rank 0 sends blocks 0, 3 and 2; it then owns block 1 and sends blocks 1, 0 and 3.
         assert_eq!(sent(0), [3, 2, 2, 3, 3, 2]);
         // Rank 2 sends blocks 2, 1, 0 and 3, 2, 1.
         assert_eq!(sent(2), [2, 3, 3, 2, 2, 3]);

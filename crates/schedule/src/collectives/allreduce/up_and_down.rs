@@ -1,11 +1,11 @@
-//! Reduction up a tree to rank 0, then broadcast down the same tree: Hoefler et al. (SC10) name the binary one, and
-//! libraries for GPUs use two complementary trees. Each way is pipelined if the tree has segments, but one
-//! follows the other: the way down begins at a rank when all it had to send up is sent.
+//! Reduction up a tree to rank 0, then broadcast down the same tree. Hoefler et al. (SC10) name the binary
+//! tree; GPU libraries use two complementary trees. If the tree has segments, each direction is pipelined,
+//! but they do not overlap: a rank begins the way down after it has sent everything up.
 
 use crate::collectives::sequence::{Part, Sequence};
 use crate::collectives::{Algorithm, CollectiveError, Job, Operation};
 
-/// Both ways by the algorithm that reduce and bcast have under the same name.
+/// Uses the algorithm that reduce and bcast have under the same name.
 pub fn up_and_down(algorithm: &Algorithm, job: &Job) -> Result<Sequence, CollectiveError> {
     let job = Job { root: 0, ..job.clone() };
     let up = algorithm.build(Operation::Reduce, &job)?;

@@ -1,8 +1,8 @@
-//! Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): blocks pass through other ranks.
+//! Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): other ranks forward the blocks.
 //!
-//! The way of a block, the difference between where it goes and where it comes from, is written with the
-//! radix k as base. In the round of k^i all blocks whose way has the digit j there go j·k^i ranks further,
-//! in one message: log P rounds instead of P - 1, for about half of log P times the bytes (k = 2).
+//! The distance from the source of a block to its destination is written in base k, the radix. In the round
+//! of k^i, all blocks whose distance has the digit j there move j·k^i ranks further, in one message: log P
+//! rounds instead of P - 1, at the price of about (log P) / 2 times the bytes (k = 2).
 
 use super::{bytes, range};
 use crate::collectives::hops::{Hop, Hops};
@@ -15,7 +15,7 @@ use straggler_model::Rank;
 pub struct Bruck {
     job: Job,
     hops: Hops,
-    /// Of all blocks, if they have the same.
+    /// Size of all blocks, if it is the same.
     size: Option<u64>,
 }
 
@@ -26,8 +26,8 @@ impl Bruck {
         Ok(Bruck { job: job.clone(), hops, size })
     }
 
-    /// The blocks that a rank sends, by where they come from and go to. They came here by the lower digits
-    /// of their ways.
+    /// The blocks that a rank sends in a hop, as (source, destination). The lower digits of their
+    /// distances have already brought them to this rank.
     fn sent(&self, rank: Rank, hop: Hop) -> impl Iterator<Item = (Rank, Rank)> {
         let all = self.job.processes;
         let turns = (u64::from(hop.shift)..all.into()).step_by(self.hops.turn(hop.distance) as usize);
@@ -40,7 +40,7 @@ impl Bruck {
         })
     }
 
-    /// Blocks of different sizes are looked at one by one: that takes time in proportion to the processes.
+    /// Blocks of different sizes are added up one by one, in time proportional to the number of processes.
     #[inline]
     fn bytes(&self, rank: Rank, hop: Hop) -> u64 {
         match self.size {
@@ -75,7 +75,7 @@ impl Steps for Bruck {
         if hop.closes.is_some() { step } else { step.go() }
     }
 
-    /// With blocks of different sizes this takes as long as all the steps.
+    /// With blocks of different sizes, this takes as long as computing all steps.
     fn largest_message(&self) -> u64 {
         let largest = |rank| {
             let sent = (0..self.hops.stages()).map(|stage| self.bytes(rank, self.hops.at(stage)));

@@ -1,4 +1,5 @@
-//! Linear: everyone sends all its blocks at once, to the next rank first so that not all begin with the same.
+//! Linear: every rank sends all its blocks at once, to the next rank first, so that not all ranks
+//! begin with the same one.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name};

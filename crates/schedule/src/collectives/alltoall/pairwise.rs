@@ -1,6 +1,6 @@
-//! Pairwise exchange: in round s ranks whose numbers differ by the bits of s exchange their blocks (Thakur,
-//! Rabenseifner and Gropp 2005). If the number of processes is no power of two not everyone has
-//! such a partner, and everyone sends to the rank s after it instead.
+//! Pairwise exchange: in round s, ranks whose numbers differ in exactly the bits of s exchange
+//! their blocks (Thakur, Rabenseifner and Gropp 2005). If the number of processes is not a power of
+//! two, some ranks have no such partner, so every rank sends to the rank s after it instead.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name, add_modulo, subtract_modulo};

@@ -1,6 +1,6 @@
-//! Tournament: ranks are paired as the players of a chess tournament, and exchange their blocks
-//! (Tabe, Hardwick and Stout, *Statistical Analysis of Communication Time on the IBM SP2*, figure 2). Among
-//! an odd number of ranks one has no partner in each round: it continues with its next round.
+//! Tournament: ranks are paired like the players of a chess tournament and exchange their blocks
+//! (Tabe, Hardwick and Stout, *Statistical Analysis of Communication Time on the IBM SP2*, figure
+//! 2). With an odd number of ranks, one has no partner in each round and goes on to its next round.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name};
@@ -15,7 +15,7 @@ pub struct Meetings;
 impl Rounds for Meetings {
     const NAME: Name = Name::Tournament;
 
-    /// Rank r would sit out round r.
+    /// With an odd number of ranks, rank r skips round r.
     #[inline(always)]
     fn round(job: &Job, rank: Rank, stage: u32) -> u32 {
         stage + u32::from(!job.processes.is_multiple_of(2) && stage >= rank)
@@ -23,7 +23,7 @@ impl Rounds for Meetings {
 
     #[inline(always)]
     fn target(job: &Job, rank: Rank, round: u32) -> Rank {
-        // There is a partner in every round that is not sat out.
+        // Skipped rounds are not asked for, so there always is a partner.
         partner(job.processes, rank, round).unwrap_or(rank)
     }
 

@@ -1,5 +1,5 @@
-//! Binomial tree: in round k everyone who has the data, the first 2^k counted from the root, sends
-//! it 2^k ranks further.
+//! Binomial tree: in round k, every rank that has the data (the first 2^k counted from the root)
+//! sends it 2^k ranks further.
 
 use crate::collectives::{Job, Meaning, PLACE, Take, add_modulo, bits, piece, subtract_modulo};
 use crate::steps::{Message, Step, Steps};
@@ -18,20 +18,20 @@ impl Binomial {
         Binomial { processes: job.processes, root: job.root, bytes: job.vector() }
     }
 
-    /// A rank's place, counted from the root.
+    /// Number of a rank counted from the root.
     #[inline(always)]
     fn place(&self, rank: Rank) -> u32 {
         subtract_modulo(rank, self.root, self.processes)
     }
 
-    /// How many children a place has: one in every round after it got the data in which the place
+    /// Number of children of a place: one per round after it got the data, as long as the place
     /// 2^round further exists.
     #[inline(always)]
     fn children(&self, place: u32) -> u32 {
         bits(self.processes - 1 - place).saturating_sub(bits(place))
     }
 
-    /// The message over the edge that is used in a round, with the other end's place.
+    /// The message over the tree edge used in a round; `place` is the other end.
     #[inline(always)]
     fn message(&self, place: u32, round: u32) -> Message {
         Message { peer: add_modulo(place, self.root, self.processes), tag: round, bytes: self.bytes }

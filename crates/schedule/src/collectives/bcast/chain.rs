@@ -1,4 +1,4 @@
-//! Pipelined chain: everyone hands each segment to the next while it receives the one after it.
+//! Pipelined chain: every rank passes a segment on to the next while it receives the following one.
 
 use crate::collectives::tree::{self, Vector, Walk};
 use crate::collectives::{CollectiveError, Job, Name};

@@ -1,9 +1,9 @@
 //! Two complementary binary trees, each with half of the vector in segments.
 //!
-//! If segment 0 gets to a place in round t of one tree, segment s gets there in round t + 2s, to one child
-//! in round t + 1 + 2s and to the other in round t + 2 + 2s. The trees are such that nobody receives twice
-//! or sends twice in a round ([`tree::double`](crate::collectives::tree::double)), and every rank takes its
-//! steps in the order of the rounds. So 2s segments take about 2s rounds: the full bandwidth of a rank.
+//! If segment 0 reaches a place in round t of one tree, segment s arrives there in round t + 2s, at one child
+//! in round t + 1 + 2s and at the other in round t + 2 + 2s. The trees are built so that no rank receives
+//! twice or sends twice in a round ([`tree::double`](crate::collectives::tree::double)), and every rank takes
+//! its steps in the order of the rounds. So 2s segments take about 2s rounds: the full bandwidth of a rank.
 
 use crate::collectives::sizes::{Segments, Split};
 use crate::collectives::tree::Mirrored;
@@ -22,7 +22,7 @@ pub struct DoubleTree {
     halves: [Half; 2],
 }
 
-/// What one tree carries.
+/// The part of the vector that one tree carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Half {
     start: u64,
@@ -33,19 +33,19 @@ struct Half {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node {
     tree: usize,
-    /// From 1 on.
+    /// Counted from 1.
     position: u32,
     /// The round in which segment 0 gets here.
     round: i64,
 }
 
-/// The steps of a place below the root, as two series with a step a segment each: `a` receives in the
-/// tree where the place may have children and serves its second child, `b` receives in the other tree and
-/// serves the first child. Steps are ordered by number, `a` before `b`.
+/// The steps of a place below the root, as two series with one step per segment each. `a` receives
+/// in the tree where the place may have children and sends to its second child; `b` receives in the
+/// other tree and sends to the first child. Steps are ordered by number, `a` before `b`.
 struct Series {
     inner: Node,
     leaf: Node,
-    /// Their positions in the tree of `inner`.
+    /// Positions of the children in the tree of `inner`.
     first: Option<u32>,
     second: Option<u32>,
     /// Step number s of `b` receives segment s + ahead.
@@ -53,12 +53,12 @@ struct Series {
     segments: i64,
 }
 
-/// A step of a place below the root, as segments.
+/// A step of a place below the root, in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Moves {
-    /// Tree and segment.
+    /// Tree and segment received.
     receives: Option<(usize, u32)>,
-    /// Position of the child and segment.
+    /// Position of the child and segment sent.
     sends: Option<(u32, u32)>,
 }
 
@@ -81,14 +81,14 @@ impl DoubleTree {
         self.halves[0].segments.parts()
     }
 
-    /// The position of a place in a tree, or the place of a position: mirroring undoes itself.
+    /// Converts between a place and its position in a tree; mirroring is its own inverse.
     fn across(&self, tree: usize, position: u32) -> u32 {
         if tree == 0 { position } else { self.positions.mirrored(position) }
     }
 
     fn node(&self, tree: usize, place: u32) -> Node {
         let position = self.across(tree, place);
-        // The root serves the second tree a round after the first.
+        // The root sends to the second tree one round after the first.
         let round = i64::from(self.positions.round(position)) + tree as i64;
         Node { tree, position, round }
     }
@@ -97,7 +97,7 @@ impl DoubleTree {
         let nodes = [self.node(0, place), self.node(1, place)];
         let [inner, leaf] = if nodes[1].position.is_multiple_of(2) { [nodes[1], nodes[0]] } else { nodes };
         let [first, second] = self.positions.children(inner.position);
-        // Which segment of the other tree is the first to arrive after the first of this?
+        // Finds which segment of the other tree is the first to arrive after the first one of this tree.
         let order = |node: Node| 2 * node.round + node.tree as i64;
         let ahead = (order(inner) - order(leaf)).div_euclid(4) + 1;
         Series { inner, leaf, first, second, ahead, segments: i64::from(self.segments()) }
@@ -150,14 +150,14 @@ impl Series {
         (0..self.segments).contains(&number).then_some(number as u32)
     }
 
-    /// Numbers between which the same is done again and again.
+    /// Bounds, in ascending order, of the runs of step numbers within which the steps do not change.
     fn bounds(&self) -> [i64; 5] {
         let mut bounds = [0, self.segments, self.segments + 1, -self.ahead, self.segments - self.ahead];
         bounds.sort_unstable();
         bounds
     }
 
-    /// Runs of numbers in which each number has the same steps: with how many steps.
+    /// Runs of step numbers with the same steps, and how many steps each number has.
     fn runs(&self) -> impl Iterator<Item = (Range<i64>, i64)> {
         let bounds = self.bounds();
         (0..4).map(move |run| {

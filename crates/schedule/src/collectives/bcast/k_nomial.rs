@@ -1,4 +1,4 @@
-//! K-nomial tree: in each round everyone who has the data sends it to k - 1 others, one after the other.
+//! K-nomial tree: in each round, every rank that has the data sends it to k - 1 others in turn.
 
 use crate::collectives::sizes::Segments;
 use crate::collectives::tree::{self, Vector, Walk};
@@ -24,7 +24,7 @@ mod tests {
             let job = Job { root: processes / 3, ..Job::new(processes, 100) };
             let (binomial, two) = (Binomial::new(&job), k_nomial(&job, 2).unwrap());
             for rank in 0..processes {
-                // The binomial tree has the round for a tag.
+                // The binomial tree uses the round as the tag.
                 let no_tag = |message: Option<Message>| message.map(|m| Message { tag: 0, ..m });
                 let of = |stage| {
                     let step = binomial.step(rank, stage);

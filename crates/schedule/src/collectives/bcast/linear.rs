@@ -1,7 +1,7 @@
 //! Linear: the root sends to everyone.
 //!
-//! The sends are started one after the other and waited for together, as a row of nonblocking sends: a
-//! large message waits for its receiver, and the root need not wait with it before it serves the next.
+//! The root starts all sends in turn and waits for them together, as with nonblocking sends: a
+//! large message waits for its receiver, but does not delay the sends after it.
 
 use crate::collectives::sizes::Segments;
 use crate::collectives::tree::{Star, Vector, Walk};

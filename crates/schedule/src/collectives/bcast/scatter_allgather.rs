@@ -1,5 +1,5 @@
-//! Scatter, then allgather (van de Geijn): the vector is cut into one part a place, a binomial tree deals
-//! the parts out, and P - 1 rounds of a ring pass them on until everyone has all.
+//! Scatter, then allgather (van de Geijn): the vector is cut into one part per place. A binomial
+//! tree distributes the parts, and P - 1 rounds of a ring pass them on until every rank has all.
 
 use crate::collectives::sizes::Split;
 use crate::collectives::tree::{Contiguous, Parts, Walk};
@@ -18,11 +18,11 @@ pub struct ScatterAllgather {
     scatter: Walk<Contiguous, Parts<Contiguous>>,
 }
 
-/// The scatter's messages have tag 0.
+/// Tag of the ring's messages; the scatter's messages have tag 0.
 const RING: u32 = 1;
 
 impl ScatterAllgather {
-    /// Keeps the stages below the most a rank may have.
+    /// Keeps the number of stages below the limit for a rank.
     const MOST_PROCESSES: u32 = 1 << 27;
 
     pub fn new(job: &Job) -> Result<ScatterAllgather, CollectiveError> {
@@ -34,7 +34,7 @@ impl ScatterAllgather {
         Ok(ScatterAllgather { processes, root: job.root, parts, scatter })
     }
 
-    /// The part that a rank sends in a round of the ring: first its own, then what it got before.
+    /// The part that a rank sends in a round of the ring: first its own, then the one just received.
     #[inline]
     fn sent(&self, rank: Rank, round: u32) -> u32 {
         let place = subtract_modulo(rank, self.root, self.processes);
@@ -69,7 +69,7 @@ impl Steps for ScatterAllgather {
     }
 
     fn largest_message(&self) -> u64 {
-        // The first part may be larger than all that the root deals out.
+        // The first part may be larger than any message of the scatter.
         if self.processes == 1 { 0 } else { self.scatter.largest_message().max(self.parts.largest()) }
     }
 

@@ -21,7 +21,7 @@ impl Atoms {
         self.cuts.len() - 1
     }
 
-    /// The atoms of a range whose ends are boundaries.
+    /// The atoms in a range. Both ends of the range must be boundaries.
     pub fn of(&self, range: &Range<u64>) -> Range<usize> {
         let place = |byte| self.cuts.partition_point(|&cut| cut < byte);
         place(range.start)..place(range.end)

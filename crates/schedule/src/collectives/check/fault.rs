@@ -1,4 +1,4 @@
-//! What can be wrong with a collective.
+//! The faults that a collective can have.
 
 use straggler_model::{Rank, Tag, Time};
 

@@ -1,10 +1,10 @@
-//! What a rank has before an operation, and what it must have after it.
+//! What a rank holds before an operation, and what it must hold after it.
 
 use super::super::{Data, Job, Operation, piece};
 use std::ops::Range;
 use straggler_model::Rank;
 
-/// How many bytes the data of an operation has.
+/// Size in bytes of the data of an operation.
 pub fn extent(operation: Operation, job: &Job) -> u64 {
     let processes = u64::from(job.processes);
     match operation.data() {
@@ -14,7 +14,7 @@ pub fn extent(operation: Operation, job: &Job) -> u64 {
     }
 }
 
-/// Where blocks begin and end.
+/// Byte ranges of the blocks.
 pub fn blocks(operation: Operation, job: &Job) -> Vec<Range<u64>> {
     let processes = u64::from(job.processes);
     let count = match operation.data() {
@@ -25,7 +25,7 @@ pub fn blocks(operation: Operation, job: &Job) -> Vec<Range<u64>> {
     (0..count).map(|block| job.sizes.range(block..block + 1)).collect()
 }
 
-/// The data a rank has at the start; it consists of the rank's own contribution.
+/// The bytes that a rank holds at the start, all its own contribution.
 pub fn owned(operation: Operation, job: &Job, rank: Rank) -> Range<u64> {
     let (own, all) = (u64::from(rank), u64::from(job.processes));
     let whole = 0..extent(operation, job);
@@ -38,7 +38,7 @@ pub fn owned(operation: Operation, job: &Job, rank: Rank) -> Range<u64> {
     }
 }
 
-/// The data that a rank must have at the end, with the ranks that each piece is made of.
+/// The bytes that a rank must hold at the end, with the ranks that contribute to each range.
 pub fn promised(operation: Operation, job: &Job, rank: Rank) -> Vec<(Range<u64>, Range<Rank>)> {
     let whole = 0..extent(operation, job);
     let own = u64::from(rank);

@@ -10,21 +10,21 @@ use std::ops::Range;
 use std::rc::Rc;
 use straggler_model::{Rank, Tag, Time};
 
-/// How often the data of each rank is contained in an atom; `None`: there is nothing.
+/// How often an atom contains the data of each rank; `None` if it holds no data.
 type Value = Option<Rc<[u32]>>;
 
-/// What was proven.
+/// What the checker has proven.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
-    /// No contribution is counted twice. Otherwise the result is right only for operations to which a
-    /// second time makes no difference, such as a maximum.
+    /// No contribution is counted twice. Otherwise the result is right only for idempotent
+    /// operations, such as a maximum.
     pub exact: bool,
-    /// There is data that could be followed. Without any, only sending and receiving were checked.
+    /// There was data to follow. Without data, only the sends and receives were checked.
     pub followed: bool,
     pub messages: u64,
 }
 
-/// Follows the data of a collective to its end.
+/// Follows the data of a collective to the end.
 pub fn check(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Result<Proof, Fault> {
     let mut checker = Checker::new(operation, job, algorithm);
     while checker.advance_all()? {}
@@ -37,30 +37,30 @@ struct Checker<'a> {
     algorithm: &'a dyn Meaning,
     atoms: Atoms,
     ranks: Vec<State>,
-    /// By source, destination and tag, in the order of sending.
+    /// Messages in flight by source, destination and tag, in the order of sending.
     flying: HashMap<(Rank, Rank, Tag), VecDeque<Payload>>,
     messages: u64,
 }
 
-/// Values of a message, by atom.
+/// The values that a message carries, by atom.
 struct Payload {
     bytes: u64,
     values: Vec<(usize, Value)>,
 }
 
-/// One rank.
+/// State of one rank.
 struct State {
     work: Vec<Value>,
     result: Vec<Value>,
     stage: u32,
     /// Whether the stage has been entered.
     entered: bool,
-    /// The stages of receives that no step has waited for.
+    /// Receives that no step has waited for yet, with their stages.
     posted: Vec<(u32, Message)>,
 }
 
-/// How many bytes of memory [`check`] takes at most, or `None` if just to find that out takes too long: more
-/// than a minute or so for that many messages.
+/// Estimates how many bytes of memory [`check`] takes at most. Returns `None` if there are so many
+/// messages that the estimate alone would take more than about a minute.
 pub fn memory(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Option<u64> {
     const MOST_MESSAGES: u64 = 50_000_000;
     const MOST_PAIRS: u64 = 250_000;
@@ -69,16 +69,18 @@ pub fn memory(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Optio
     if processes > MOST_MESSAGES || pairs > MOST_MESSAGES || algorithm.messages() > MOST_MESSAGES {
         return None;
     }
-    // In both buffers, if no two values are the same: how often each rank is contained, and the counts of Rc.
+    // Per atom and rank: a pointer in each of the two buffers, and, if no two values are shared, a
+    // count for each rank and the counters of `Rc`.
     let value = 2 * size_of::<Value>() as u64 + 4 * processes + 16;
     if pairs > MOST_PAIRS {
-        // Every block is an atom at least; to cut finer would only say how much more it is.
+        // Every block is at least one atom. Cutting finer would only raise an estimate that is
+        // already too large.
         return Some(processes * pairs * value);
     }
     Some(processes * cut(operation, job, algorithm).len() as u64 * value)
 }
 
-/// The data, cut wherever a message or a block begins or ends.
+/// Cuts the data wherever a message or a block begins or ends.
 fn cut(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Atoms {
     let carried = (0..algorithm.processes()).flat_map(|rank| {
         let sends = (0..algorithm.stages(rank)).filter(move |&at| algorithm.step(rank, at).send.is_some());
@@ -95,7 +97,7 @@ impl<'a> Checker<'a> {
         Checker { operation, job, algorithm, atoms, ranks, flying: HashMap::new(), messages: 0 }
     }
 
-    /// Lets every rank go as far as it can; says whether any got further.
+    /// Lets every rank advance as far as it can. Returns whether any did.
     fn advance_all(&mut self) -> Result<bool, Fault> {
         let mut moved = false;
         for rank in 0..self.job.processes {
@@ -106,7 +108,7 @@ impl<'a> Checker<'a> {
         Ok(moved)
     }
 
-    /// Lets a rank enter or leave its stage.
+    /// Lets a rank enter or leave its stage, if it can.
     fn advance(&mut self, rank: Rank) -> Result<bool, Fault> {
         let state = &self.ranks[rank as usize];
         let stage = state.stage;
@@ -160,7 +162,7 @@ impl<'a> Checker<'a> {
         Ok(Payload { bytes: message.bytes, values })
     }
 
-    /// Takes what was posted, if all of it is there.
+    /// Completes the posted receives, if all their messages are there.
     fn complete(&mut self, rank: Rank, stage: u32, after: Time) -> Result<bool, Fault> {
         let posted = self.ranks[rank as usize].posted.clone();
         let mut wanted: HashMap<(Rank, Tag), usize> = HashMap::new();
@@ -182,7 +184,7 @@ impl<'a> Checker<'a> {
         if needs == after { Ok(true) } else { Err(Fault::Reduction { rank, stage, says: after, needs }) }
     }
 
-    /// Applies one received message; gives how many bytes were combined with others.
+    /// Applies one received message. Returns how many bytes were combined with existing data.
     fn take(&mut self, rank: Rank, stage: u32, message: Message) -> Result<u64, Fault> {
         let key = (message.peer, rank, message.tag);
         let Some(payload) = self.flying.get_mut(&key).and_then(VecDeque::pop_front) else {
@@ -235,7 +237,7 @@ impl<'a> Checker<'a> {
         stages > 0 && self.algorithm.step(rank, stages - 1).then == Then::Go
     }
 
-    /// Whether a promise is kept exactly; an error if it is not kept at all.
+    /// Returns whether a promise is kept exactly, or an error if it is not kept at all.
     fn kept(&self, rank: Rank, range: &Range<u64>, of: &Range<Rank>) -> Result<bool, Fault> {
         let scans = matches!(self.operation, Operation::Scan | Operation::Exscan);
         let buffer = self.ranks[rank as usize].buffer(if scans { Buffer::Result } else { Buffer::Work });
@@ -274,7 +276,7 @@ impl State {
         }
     }
 
-    /// Says whether anything was combined.
+    /// Applies a received value. Returns whether it was combined with an existing one.
     fn apply(&mut self, take: Take, atom: usize, value: &Value) -> bool {
         let (Take::Place(buffer) | Take::Combine(buffer)) = take;
         let place = match buffer {

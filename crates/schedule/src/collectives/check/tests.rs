@@ -1,4 +1,4 @@
-//! The checker catches what is wrong: each mutant of a right algorithm gets its verdict.
+//! The checker finds faults: each mutant of a correct algorithm gets the expected verdict.
 
 mod exchanges;
 
@@ -8,7 +8,7 @@ use crate::{Message, Step, Steps};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
-/// An algorithm with something broken in the steps of some ranks.
+/// A correct algorithm, broken in the steps of rank 1.
 #[derive(Debug)]
 struct Mutant {
     right: Collective,
@@ -27,13 +27,13 @@ enum Mutation {
     CountsTwice,
     /// Rank 1 sends a byte less than it should.
     ShortMessage,
-    /// Rank 1 carries a byte less than it says.
+    /// Rank 1's message carries a byte less than its stated size.
     CarriesLess,
     /// Rank 1 does not pay for its reductions.
     FreeReduction,
-    /// Rank 1 does not wait for its last step.
+    /// Rank 1 does not wait for its last step to complete.
     Hurries,
-    /// The tag of rank 1's first message is another.
+    /// Rank 1's first message has a different tag.
     WrongTag,
     /// Rank 1 sends other data of the same size.
     WrongData,
@@ -119,7 +119,7 @@ fn mutants_of_an_allreduce() {
 
 #[test]
 fn a_sum_that_is_wrong_is_found() {
-    // Without a price for reductions the wrong sums themselves have to give it away.
+    // With free reductions, only the wrong sums themselves can reveal the fault.
     let job = Job::new(8, 40);
     let right =
         || Algorithm::parse(Operation::Allreduce, "ring").unwrap().build(Operation::Allreduce, &job).unwrap();
@@ -134,7 +134,7 @@ fn a_sum_that_is_wrong_is_found() {
     assert!(matches!(fault, Fault::Wrong { found: 2, expected: 1, .. }));
 }
 
-/// The verdict with rank 1, the one that is mutated, as root or below the root.
+/// The verdict for a mutated rank 1, as the root or below the root.
 fn rooted(operation: Operation, algorithm: &str, root: Rank, mutation: Mutation) -> Fault {
     let job = Job { root, ..Job::new(8, 40) };
     let right = Algorithm::parse(operation, algorithm).unwrap().build(operation, &job).unwrap();
@@ -145,13 +145,13 @@ fn rooted(operation: Operation, algorithm: &str, root: Rank, mutation: Mutation)
 #[test]
 fn mutants_of_trees() {
     use Operation::*;
-    // The root deals out the wrong blocks: somebody does not get its own, or passes on what it has not got.
+    // The root sends the wrong blocks: a rank misses its own, or forwards blocks it does not have.
     assert!(matches!(rooted(Scatter, "linear", 1, Mutation::WrongData), Fault::Missing { .. }));
     for algorithm in ["binomial", "k-nomial,radix=3", "two-level,per-node=2"] {
         let fault = rooted(Scatter, algorithm, 1, Mutation::WrongData);
         assert!(matches!(fault, Fault::SendsMissing { .. } | Fault::Missing { .. }), "{fault}");
     }
-    // Rank 1, with others below it, passes on blocks that it has not got.
+    // Rank 1 has children, and forwards blocks that it does not have.
     let fault = rooted(Gather, "binomial", 5, Mutation::WrongData);
     assert!(matches!(fault, Fault::SendsMissing { rank: 1, .. }), "{fault}");
     // A pipeline that runs ahead of its data.

@@ -1,4 +1,4 @@
-//! K-nomial tree: the scatter's, with time reversed. With k = 2 it is the binomial tree.
+//! K-nomial tree: the tree of scatter with time reversed. With k = 2 it is the binomial tree.
 
 use crate::collectives::tree::Mirror;
 use crate::collectives::{CollectiveError, Job, scatter};

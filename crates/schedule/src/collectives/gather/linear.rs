@@ -1,5 +1,5 @@
-//! Linear: everyone sends its block to the root, which posts all receives and waits for them together, so
-//! that a late rank does not delay the others.
+//! Linear: every rank sends its block to the root, which posts all receives and waits for them
+//! together, so that a late rank does not delay the others.
 
 use crate::collectives::tree::Mirror;
 use crate::collectives::{CollectiveError, Job, scatter};

@@ -1,4 +1,4 @@
-//! Binomial tree: the broadcast's tree in the opposite direction, its last round first.
+//! Binomial tree: the tree of the broadcast in the opposite direction, last round first.
 
 use crate::collectives::{COMBINE, Job, Meaning, Take, bcast};
 use crate::steps::{Step, Steps};

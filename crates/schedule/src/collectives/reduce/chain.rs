@@ -1,4 +1,4 @@
-//! Pipelined chain: the broadcast's, with time reversed.
+//! Pipelined chain: the broadcast with time reversed.
 
 use crate::collectives::tree::Mirror;
 use crate::collectives::{CollectiveError, Job, bcast};

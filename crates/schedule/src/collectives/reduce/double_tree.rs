@@ -1,4 +1,4 @@
-//! Two complementary binary trees, each with half of the vector: the broadcast's, with time reversed.
+//! Two complementary binary trees, each with half of the vector: the broadcast with time reversed.
 
 use crate::collectives::tree::Mirror;
 use crate::collectives::{CollectiveError, Job, bcast};

@@ -1,4 +1,4 @@
-//! K-nomial tree: the broadcast's, with time reversed.
+//! K-nomial tree: the broadcast with time reversed.
 
 use crate::collectives::tree::Mirror;
 use crate::collectives::{CollectiveError, Job, bcast};

@@ -1,5 +1,5 @@
-//! Linear: everyone sends to the root, which receives and combines in order. The root waits for each: it
-//! combines one vector while the next is on its way.
+//! Linear: every rank sends to the root, which receives and combines in order. The root waits for
+//! each message, and combines one vector while the next is in flight.
 
 use crate::collectives::sizes::Segments;
 use crate::collectives::tree::{Mirror, Star, Vector, Walk};

@@ -2,8 +2,8 @@
 //! scatters the reduction, a binomial tree gathers it at the root. About 2·log2 P rounds, and at most
 //! twice the vector over every rank's network port, whatever P is.
 //!
-//! Ranks are counted from the root as places. With P = 2^m + r processes the first 2r places fold in
-//! pairs: the odd one hands its vector to the even one and is done. The others are numbered anew.
+//! Ranks are counted from the root as places. With P = 2^m + r processes, the first 2r places fold in pairs:
+//! the odd one hands its vector to the even one and is done. The remaining places are renumbered.
 
 use crate::collectives::sizes::Split;
 use crate::collectives::tree::{Contiguous, Neighbours, Tree};
@@ -15,16 +15,16 @@ use straggler_model::Rank;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rabenseifner {
     job: Job,
-    /// m, the rounds of halving.
+    /// m, the number of halving rounds.
     rounds: u32,
     /// 2r: places below it fold in pairs.
     folded: u32,
-    /// One part for each of the 2^m that remain.
+    /// One part for each of the 2^m remaining places.
     parts: Split,
     gather: Contiguous,
 }
 
-/// What a place does in a stage; numbers are those of the places that remain.
+/// What a place does in a stage. Numbers are those of the remaining places.
 enum Does {
     FoldInto,
     TakeFold,
@@ -59,7 +59,7 @@ impl Rabenseifner {
         subtract_modulo(rank, self.job.root, self.job.processes)
     }
 
-    /// The rank at a number.
+    /// The rank with a number.
     fn rank(&self, number: u32) -> Rank {
         let pairs = self.folded / 2;
         let place = if number < pairs { 2 * number } else { number + pairs };
@@ -79,7 +79,7 @@ impl Rabenseifner {
         let Some(gathers) = stage.checked_sub(self.rounds) else {
             return self.halve(number, stage);
         };
-        // Small subtrees, which are there first, come first.
+        // Small subtrees are ready first, so they are received first.
         match self.gather.children(number).checked_sub(gathers + 1) {
             Some(index) => Does::Receive { child: self.gather.child(number, index) },
             None => Does::Send { number },
@@ -94,7 +94,7 @@ impl Rabenseifner {
         Does::Halve { partner, sends: run(partner), keeps: run(number) }
     }
 
-    /// What is gathered from a number: its part and those below it.
+    /// The parts gathered from a number: its own and those of its subtree.
     fn gathered(&self, number: u32) -> Range<u64> {
         self.parts.range(number..number + self.gather.below(number))
     }
@@ -108,7 +108,7 @@ impl Rabenseifner {
     }
 }
 
-/// The halving has the round for a tag.
+/// Tags of folding and gathering; the halving uses the round as its tag.
 const FOLD: u32 = 100;
 const GATHER: u32 = 101;
 

@@ -1,5 +1,5 @@
-//! Pairwise exchange: in round s everyone sends to the rank s after it that rank's block, and combines its
-//! own block with what the rank s before it has of it (Thakur, Rabenseifner and Gropp 2005).
+//! Pairwise exchange: in round s, every rank sends the rank s after it that rank's block, and combines its
+//! own block with the contribution of the rank s before it (Thakur, Rabenseifner and Gropp 2005).
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name};

@@ -1,6 +1,6 @@
-//! Recursive halving: partners far apart first, each sends the half of the blocks on the other's side and
-//! combines the half on its own, until only its own block is left (Thakur, Rabenseifner and Gropp 2005,
-//! for commutative operations).
+//! Recursive halving: starting with the most distant partners, each rank sends the blocks on its
+//! partner's side and combines those on its own side, until only its own block is left (Thakur,
+//! Rabenseifner and Gropp 2005, for commutative operations).
 
 use crate::collectives::Job;
 use crate::collectives::fold::{Exchanges, Fold, Folded, Turn};

@@ -1,5 +1,5 @@
-//! Ring: a block starts at the rank after its owner and gathers a contribution at every rank on its way
-//! round, which ends at its owner.
+//! Ring: a block starts at the rank after its owner and collects a contribution at every rank until
+//! it reaches its owner.
 
 use crate::collectives::blockwise::{Blockwise, Rounds};
 use crate::collectives::{Job, Name, add_modulo, subtract_modulo};

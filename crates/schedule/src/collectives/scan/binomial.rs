@@ -1,10 +1,10 @@
-//! Binomial trees, up and down (Blelloch 1990): work in proportion to the ranks, in twice as many rounds.
+//! Binomial trees, up and down (Blelloch 1990): work proportional to the ranks, in twice as many rounds.
 //!
-//! If the number of a rank ends with t ones, its group are the 2^t ranks that end with it. On the way up it
-//! receives from the ranks 2^k below it for all k < t, which are the last ones of the parts of its group, and
-//! so has the reduction of the group. If that begins at rank 0, it is the result. On the way down ranks that
-//! have their result send it to the ranks 2^k above them for all k < t, whose groups begin right after them,
-//! the largest groups first.
+//! If the number of a rank ends with t one bits, its group is the 2^t ranks that end with it. On
+//! the way up, it receives from the ranks 2^k below it for all k < t, the last ranks of the parts
+//! of its group, and so gets the reduction of the group. If the group begins at rank 0, that is the
+//! result. On the way down, ranks that have their result send it to the ranks 2^k above them for
+//! all k < t, whose groups begin right after them, largest group first.
 
 use super::COMBINE_RESULT;
 use crate::collectives::{Buffer, Job, Meaning, Take, bits, piece};
@@ -19,7 +19,7 @@ pub struct Binomial {
     reduction: Time,
 }
 
-/// What a rank does in a stage, with the rank at the other end.
+/// What a rank does in a stage, and with which rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Turn {
     Receive(Rank),
@@ -32,7 +32,7 @@ impl Binomial {
         Binomial { processes: job.processes, bytes, reduction: job.cost(bytes) }
     }
 
-    /// t, the levels of a rank's group.
+    /// t, the number of levels of a rank's group.
     #[inline(always)]
     fn levels(rank: Rank) -> u32 {
         rank.trailing_ones()
@@ -44,14 +44,14 @@ impl Binomial {
         (rank + 1).is_power_of_two()
     }
 
-    /// Whether there is a rank whose group consists of this one's and as many ranks above.
+    /// Whether there is a rank whose group is this one's plus as many ranks above it.
     #[inline(always)]
     fn sends_up(&self, rank: Rank) -> bool {
         let to = u64::from(rank) + (1 << Self::levels(rank));
         to < u64::from(self.processes)
     }
 
-    /// How many ranks get this one's result on the way down.
+    /// Number of ranks that get this one's result on the way down.
     #[inline(always)]
     fn sends_down(&self, rank: Rank) -> u32 {
         let above = self.processes - 1 - rank;
@@ -95,7 +95,7 @@ impl Steps for Binomial {
 
     #[inline]
     fn step(&self, rank: Rank, stage: u32) -> Step {
-        // Two ranks have one message at most for each other.
+        // Two ranks exchange at most one message in each direction, so tags are not needed.
         let message = |peer| Message { peer, tag: 0, bytes: self.bytes };
         match self.turn(rank, stage) {
             Turn::Receive(from) => Step::recv(message(from)).after(self.reduction),
@@ -107,7 +107,8 @@ impl Steps for Binomial {
         if self.processes == 1 { 0 } else { self.bytes }
     }
 
-    /// Up, rank r receives one for every one that its number ends with; down, one if it is not ready.
+    /// On the way up, rank r receives a message per trailing one bit; on the way down, one if it
+    /// has no result yet.
     fn messages(&self) -> u64 {
         let all = u64::from(self.processes);
         let up: u64 = (1..=all.ilog2()).map(|level| all >> level).sum();

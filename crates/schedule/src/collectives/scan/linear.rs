@@ -1,4 +1,4 @@
-//! Linear: from rank to rank, each adding its data. The fewest messages and reductions, the longest way.
+//! Linear: each rank adds its data and passes it on. Fewest messages and reductions, longest path.
 
 use super::{COMBINE_RESULT, Own, PASS_ON, PLACE_RESULT};
 use crate::collectives::{Buffer, Job, Meaning, Take, piece};
@@ -24,7 +24,7 @@ impl Linear {
         rank + 1 == self.processes
     }
 
-    /// In an exclusive scan no rank needs the data of the last one.
+    /// In an exclusive scan, no rank needs the data of the last one.
     fn combines(&self, rank: Rank) -> bool {
         self.own == Own::Included || !self.is_last(rank)
     }

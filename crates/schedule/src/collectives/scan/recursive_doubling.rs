@@ -1,9 +1,9 @@
-//! Recursive doubling: in round k ranks whose numbers differ in bit k exchange the reductions of their
-//! groups of 2^k; the upper one adds what it gets to its result also. As MPICH does it; prefix sums in
-//! parallel steps are Hillis and Steele's (1986).
+//! Recursive doubling: in round k, ranks whose numbers differ in bit k exchange the reductions of
+//! their groups of 2^k; the upper rank also combines what it receives into its result. This is
+//! MPICH's method; prefix sums in parallel steps go back to Hillis and Steele (1986).
 //!
-//! A rank whose partner does not exist goes on without: whoever is missing is above, and results need only
-//! what is below, which is complete.
+//! A rank whose partner does not exist skips the round: missing ranks are above it, and its result
+//! needs only the ranks below, which are complete.
 
 use super::{Own, PASS_ON};
 use crate::collectives::{COMBINE, Job, Meaning, Take, bits, piece};
@@ -22,8 +22,8 @@ impl RecursiveDoubling {
         RecursiveDoubling { own, job: job.clone() }
     }
 
-    /// The bits in which a partner of the rank differs: those that the rank has, as the partner is below,
-    /// and the others as long as there are ranks so far above.
+    /// The bits for which the rank has a partner: its one bits, as that partner is below it, and
+    /// its zero bits as long as there are ranks that far above.
     #[inline(always)]
     fn bits(&self, rank: Rank) -> u32 {
         let above = self.job.processes - 1 - rank;
@@ -37,8 +37,9 @@ impl RecursiveDoubling {
         left & left.wrapping_neg()
     }
 
-    /// What is added to what, in vectors. The first that comes from below is the result so far if that leaves
-    /// out the rank's own data.
+    /// Number of vectors that the rank combines in a step: one for the data it passes on, and one
+    /// for the result if the message comes from below. In an exclusive scan, the first message from
+    /// below is the result so far and needs no combining.
     #[inline(always)]
     fn combined(&self, rank: Rank, bit: u32) -> u64 {
         let from_below = rank & bit != 0;
@@ -69,7 +70,7 @@ impl Steps for RecursiveDoubling {
         if self.job.processes == 1 { 0 } else { self.job.vector() }
     }
 
-    /// Two for every pair of ranks that differ in one bit: the lower has no 1 there.
+    /// Two messages for every pair of ranks that differ in one bit.
     fn messages(&self) -> u64 {
         let all = u64::from(self.job.processes);
         let upper = |bit: u32| {

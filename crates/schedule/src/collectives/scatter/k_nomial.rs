@@ -1,5 +1,5 @@
-//! K-nomial tree: everyone is handed the blocks of its whole subtree and deals them out, the largest
-//! share first. With k = 2 it is the binomial tree.
+//! K-nomial tree: every place gets the blocks of its whole subtree and distributes them, largest
+//! subtree first. With k = 2 it is the binomial tree.
 
 use crate::collectives::tree::{Blocks, Contiguous, Walk};
 use crate::collectives::{CollectiveError, Job, Name};
@@ -24,7 +24,7 @@ mod tests {
             let sends = (0..steps.stages(rank)).filter_map(|stage| steps.step(rank, stage).send);
             sends.map(|Message { peer, bytes, .. }| (peer, bytes)).collect()
         };
-        // Places 9 (two of them below), 3 and 6 (three each), 1 and 2.
+        // Places 9 (a subtree of two), 3 and 6 (three each), 1 and 2.
         assert_eq!(sent(1), [(10, 20), (4, 30), (7, 30), (2, 10), (3, 10)]);
         assert_eq!(sent(4), [(5, 10), (6, 10)]);
         // Place 9 is rank 10; place 10 is rank 0.

@@ -1,5 +1,4 @@
-//! Linear: the root sends everyone its block. As in the linear broadcast, the sends are waited for
-//! together.
+//! Linear: the root sends every rank its block. As in the linear broadcast, it waits for all sends together.
 
 use crate::collectives::tree::{Blocks, Star, Walk};
 use crate::collectives::{CollectiveError, Job, Name};

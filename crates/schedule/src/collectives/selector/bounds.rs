@@ -1,4 +1,4 @@
-//! Ranges of sizes and of counts, as rules state them.
+//! Ranges of sizes and counts in rules.
 
 use straggler_model::units::{self, UnitError};
 
@@ -9,14 +9,14 @@ pub struct Bounds {
     last: u64,
 }
 
-/// What the numbers are numbers of.
+/// What the numbers count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Bytes,
     Count,
 }
 
-/// Why a text is no range.
+/// Why a text is not a range.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BoundsFault {
     #[error(transparent)]
@@ -44,8 +44,8 @@ impl Unit {
 }
 
 impl Bounds {
-    /// Reads `A..B`, which excludes B, `A..=B`, which includes it, or a single number. Either end may be
-    /// left out.
+    /// Parses `A..B`, which excludes B, `A..=B`, which includes it, or a single number. Either end
+    /// may be omitted.
     pub fn parse(text: &str, unit: Unit) -> Result<Bounds, BoundsFault> {
         let Some((first, end)) = text.split_once("..") else {
             let only = unit.read(text)?;
@@ -72,7 +72,7 @@ impl Bounds {
         let first = if self.first == 0 { String::new() } else { unit.write(self.first) };
         match self.last.checked_add(1) {
             None => format!("{first}.."),
-            // Sizes mostly end before an even number; counts read better with their last one.
+            // Size ranges mostly end before a round number; counts read better with an inclusive end.
             Some(end) if unit == Unit::Bytes && !self.last.is_multiple_of(1024) => {
                 format!("{first}..{}", unit.write(end))
             }

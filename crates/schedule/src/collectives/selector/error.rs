@@ -1,4 +1,4 @@
-//! What can be wrong with rules.
+//! Errors in rule files.
 
 use super::super::{AlgorithmError, Operation, UnknownOperation};
 use super::Selector;
@@ -42,7 +42,7 @@ pub enum SelectorError {
     NoRule { selector: String, operation: Operation, bytes: u64, processes: u32, inexact: bool },
 }
 
-/// What can be wrong with one rule.
+/// Errors in a single rule.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RuleFault {
     #[error(transparent)]

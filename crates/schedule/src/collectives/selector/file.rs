@@ -1,4 +1,4 @@
-//! The file of rules: TOML, version 1.
+//! The format of rule files: TOML, version 1.
 
 use super::super::{Algorithm, Operation};
 use super::bounds::{Bounds, Unit};
@@ -36,7 +36,7 @@ struct FileRule {
     algorithm: Spanned<String>,
 }
 
-/// A range, written as a string or, where it is a single number, as that.
+/// A range as a string, or a single number.
 #[derive(Debug)]
 struct Text(String);
 
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Names {
     }
 }
 
-/// Where rules are read from, to say where they are wrong.
+/// The file that rules are read from, for error messages.
 struct Source<'a> {
     text: &'a str,
     table: Arc<str>,
@@ -107,7 +107,7 @@ impl Source<'_> {
         toml_file::line(self.text, place.span().start)
     }
 
-    /// A rule of the file becomes one for each operation it names.
+    /// Turns a rule of the file into one rule per operation it names.
     fn rules(&self, number: usize, rule: &Spanned<FileRule>) -> Result<Vec<Rule>, SelectorError> {
         let typed = rule.get_ref();
         let when = self.when(number, typed)?;
@@ -178,7 +178,7 @@ pub fn read(text: &str, name: &str) -> Result<Selector, SelectorError> {
         rules.extend(source.rules(number, rule)?);
     }
     if let Some(base) = file.base {
-        // A preset has no base of its own, so this ends.
+        // Presets have no base of their own, so this does not recurse.
         let Some(text) = Selector::preset_text(base.get_ref()) else {
             return Err(SelectorError::Base { line: source.line(&base), base: base.into_inner() });
         };

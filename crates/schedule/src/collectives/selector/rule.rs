@@ -1,23 +1,23 @@
-//! One rule: when it fits, and what it gives.
+//! A single rule: its conditions and the algorithm it selects.
 
 use super::super::{Algorithm, Data, Job, Operation};
 use super::bounds::{Bounds, Unit};
 use std::fmt;
 use std::sync::Arc;
 
-/// An algorithm for one operation under conditions.
+/// The algorithm to use for an operation under some conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
     pub operation: Operation,
     pub when: When,
     pub algorithm: Algorithm,
-    /// The table that the rule stands in, its number there and the line it begins on, both from 1.
+    /// The table of the rule, and its number and first line there, both counted from 1.
     pub table: Arc<str>,
     pub number: usize,
     pub line: usize,
 }
 
-/// Conditions; what is not stated is not asked.
+/// Conditions of a rule; absent ones always hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct When {
     pub bytes: Option<Bounds>,
@@ -28,7 +28,7 @@ pub struct When {
     pub idempotent: Option<bool>,
 }
 
-/// What rules ask of a job.
+/// The properties of a job that rules test.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     operation: Operation,
@@ -67,7 +67,7 @@ impl When {
             && is(self.idempotent, case.idempotent)
     }
 
-    /// The conditions that are stated, by key, as a file states them.
+    /// The stated conditions, by key, in the notation of the file.
     pub fn stated(&self) -> Vec<(&'static str, String)> {
         let ranges = [
             ("bytes", self.bytes, Unit::Bytes),
@@ -83,7 +83,7 @@ impl When {
     }
 }
 
-/// "bytes ..2KiB, power_of_two true"; "always" if nothing is asked.
+/// Formats as "bytes ..2KiB, power_of_two true", or "always" without conditions.
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stated = self.stated();
@@ -97,12 +97,12 @@ impl fmt::Display for When {
 }
 
 impl Rule {
-    /// Whether the operation and the conditions are those of the case.
+    /// Whether the rule is for this operation and its conditions hold.
     pub(super) fn fits(&self, case: &Case) -> bool {
         self.operation == case.operation && self.when.holds(case)
     }
 
-    /// Whether its algorithm gives this case a right result.
+    /// Whether the rule's algorithm gives a correct result in this case.
     pub(super) fn may_decide(&self, case: &Case) -> bool {
         case.idempotent
             || !case.operation.reduces()

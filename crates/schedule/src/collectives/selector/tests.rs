@@ -1,4 +1,4 @@
-//! Rules are read as they are meant, wrong ones are named, and every preset has an answer for everything.
+//! Rules are read correctly, wrong ones are rejected by name, and every preset covers all cases.
 
 use super::{Selector, SelectorError};
 use crate::collectives::sizes::Sizes;
@@ -31,7 +31,7 @@ fn the_first_rule_that_fits_decides() {
     let mine = Selector::parse(OWN, "file").unwrap();
     assert_eq!(mine.name, "mine");
     assert_eq!(chosen(&mine, Operation::Allreduce, 9, 2048), "ring");
-    // A byte too many, too few processes, a power of two: the base is asked.
+    // A byte too many, too few processes, a power of two: the base decides.
     assert_eq!(chosen(&mine, Operation::Allreduce, 9, 2049), "recursive-doubling");
     assert_eq!(chosen(&mine, Operation::Allreduce, 7, 2048), "recursive-doubling");
     assert_eq!(chosen(&mine, Operation::Allreduce, 8, 2048), "dissemination");
@@ -49,7 +49,7 @@ fn what_counts_twice_is_for_those_who_may() {
     for (idempotent, algorithm) in [(false, "recursive-doubling"), (true, "dissemination")] {
         assert_eq!(paper.choose(Operation::Allreduce, &job, idempotent).unwrap().to_string(), algorithm);
     }
-    // The rule for three processes fits and is passed over; a barrier adds nothing.
+    // With 5 processes, dissemination would count twice; a barrier sums nothing, so it may use it.
     assert_eq!(chosen(&mine, Operation::Allreduce, 5, 8), "recursive-doubling");
     assert_eq!(chosen(&mine, Operation::Barrier, 3, 1), "dissemination");
     let only = "[[rule]]\noperation = \"allreduce\"\nidempotent = true\nalgorithm = \"dissemination\"\n";
@@ -69,7 +69,7 @@ fn a_table_without_an_answer_says_so() {
     assert!(selector.choose(Operation::Allreduce, &Job::new(5, 8), true).is_ok());
 }
 
-/// Sizes of blocks count by their mean, by their sum over the ranks and by a rank's share of that.
+/// The three sizes of a case: mean block, sum over the ranks, and a rank's share of the sum.
 #[test]
 fn three_ways_to_ask_for_a_size() {
     let case = |operation, job: &Job| {
@@ -175,7 +175,7 @@ fn every_preset_has_an_answer_that_builds() {
     }
 }
 
-/// What the sources of the presets say, by hand, on both sides of their thresholds.
+/// What the sources of the presets say, transcribed by hand, on both sides of each threshold.
 #[test]
 fn presets_decide_as_their_sources_do() {
     use Operation::*;

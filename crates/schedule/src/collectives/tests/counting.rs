@@ -1,24 +1,24 @@
-//! How long algorithms take in rounds, against what the literature says.
+//! Number of rounds of the algorithms, compared with the literature.
 //!
-//! A message takes a round, in which it occupies both its ends: it begins when sender and receiver have
-//! come to it. So a chain of messages counts its hops and a rank that sends k times counts k, and an
-//! algorithm that would deadlock with synchronous sends has no number of rounds.
+//! A message takes one round, in which it occupies both ends, and begins when sender and receiver
+//! have both reached it. So a chain of messages counts its hops, a rank that sends k times takes k
+//! rounds, and an algorithm that would deadlock with synchronous sends has no number of rounds.
 
 use super::super::{Algorithm, Job, Operation};
 use crate::{Message, Step, Steps, Then};
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag};
 
-/// When both ends of a message have come to it; messages of one key are numbered.
+/// When sender and receiver reached a message; messages with the same key are numbered.
 type Ends = HashMap<(Rank, Rank, Tag, u32), [Option<u64>; 2]>;
 
 #[derive(Default)]
 struct Clock {
     stage: u32,
     now: u64,
-    /// How many messages of a key this rank has sent or received.
+    /// Number of messages per key that this rank has sent or received.
     counts: HashMap<(Rank, Rank, Tag), u32>,
-    /// The messages of the stage, once it is entered.
+    /// The messages of the stage, once the rank has entered it.
     entered: Option<Vec<(Rank, Rank, Tag, u32)>>,
 }
 
@@ -37,7 +37,7 @@ fn enter(clock: &mut Clock, rank: Rank, step: Step, ends: &mut Ends) {
     clock.entered = Some(keys.into_iter().flatten().collect());
 }
 
-/// `None` if some ranks wait for each other for ever.
+/// Counts the rounds. Returns `None` if ranks deadlock.
 fn rounds(steps: &impl Steps) -> Option<u64> {
     let mut clocks: Vec<Clock> = (0..steps.processes()).map(|_| Clock::default()).collect();
     let mut ends = Ends::new();
@@ -82,8 +82,8 @@ fn log2(processes: u32) -> u64 {
 
 #[test]
 fn binomial_trees_take_the_logarithm() {
-    // The least possible where a message is sent to one at a time (Knuth's "telephone" argument: what is
-    // known can at most double in a round).
+    // Optimal if a rank sends one message at a time (Knuth's "telephone" argument: the number of
+    // ranks that know something at most doubles per round).
     for processes in 1..70 {
         let root = processes / 2;
         for operation in [Operation::Bcast, Operation::Reduce, Operation::Scatter, Operation::Gather] {
@@ -136,8 +136,8 @@ fn a_binary_tree_takes_two_rounds_a_level_and_a_segment() {
 
 #[test]
 fn two_trees_use_the_full_bandwidth() {
-    // Sanders, Speck and Träff 2009: with their trees a vector in 2s segments takes 2s rounds and at most
-    // two for each level below the top. One pipelined binary tree takes twice as many a segment.
+    // Sanders, Speck and Träff 2009: with their trees, a vector in 2s segments takes 2s rounds plus at most
+    // two for each level below the top. A single pipelined binary tree takes twice as many per segment.
     for operation in [Operation::Bcast, Operation::Reduce] {
         for processes in 2..70u32 {
             for segments in [1, 4, 50] {
@@ -160,7 +160,7 @@ fn scatter_and_allgather_take_a_logarithm_and_a_ring() {
 
 #[test]
 fn rabenseifner_takes_twice_the_logarithm() {
-    // The same source; folding takes one round more.
+    // The same source; folding takes one more round.
     for processes in 1..70u32 {
         let taken = rounds_of(Operation::Reduce, "rabenseifner", processes, processes / 2, 100);
         let halving = u64::from(processes.ilog2());
@@ -222,7 +222,7 @@ fn messages_are_as_many_as_edges_and_segments() {
         assert_eq!(messages(Operation::Bcast, "double-tree,segment=30", processes, 100), 4 * edges);
         let ring = u64::from(processes) * edges;
         assert_eq!(messages(Operation::Bcast, "scatter-allgather", processes, 100), edges + ring);
-        // Levels part the edges between them.
+        // The two levels share the edges between them.
         assert_eq!(messages(Operation::Gather, "two-level,per-node=4", processes, 100), edges);
     }
     // Thakur, Rabenseifner and Gropp 2005: P messages in each round of halving, then a tree.

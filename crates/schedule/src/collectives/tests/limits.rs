@@ -1,4 +1,4 @@
-//! The largest numbers of processes and sizes: an algorithm refuses them or computes its steps.
+//! The largest numbers of processes and sizes: an algorithm rejects them or computes its steps.
 
 use super::super::{CollectiveError, Job, MOST_PROCESSES, Name, Operation};
 use crate::Steps;
@@ -32,7 +32,7 @@ fn the_largest_numbers_are_refused_or_computed() {
     }
 }
 
-/// The first and the last steps of the first and the last ranks.
+/// Computes the first and last steps of the first and last ranks.
 fn all_ends(steps: &impl Steps) {
     let all = steps.processes();
     assert!(steps.messages() > 0 && steps.largest_message() > 0);

@@ -1,15 +1,15 @@
-//! How many rounds algorithms take and how many bytes a rank sends, against the formulas of the literature.
+//! Rounds of the algorithms and bytes sent per rank, compared with the formulas of the literature.
 //!
-//! Unless another source is named they are those of Thakur, Rabenseifner and Gropp, *Optimization of
-//! Collective Communication Operations in MPICH* (2005): p processes, n bytes.
+//! Unless another source is named, formulas are from Thakur, Rabenseifner and Gropp, *Optimization
+//! of Collective Communication Operations in MPICH* (2005): p processes, n bytes.
 
 use super::super::{Algorithm, Collective, Job, Operation};
 use crate::{Message, Steps, Then};
 use std::collections::{HashMap, VecDeque};
 use straggler_model::{Rank, Tag};
 
-/// The length of a collective if a message takes one round, and a step that sends at least as long.
-/// Whatever was begun together goes on in the same round.
+/// Number of rounds of a collective if a message takes one round and a sending step at least as
+/// long. Operations that begin together share a round.
 pub fn rounds(steps: &impl Steps) -> u32 {
     let mut ranks: Vec<Clock> = (0..steps.processes()).map(|_| Clock::default()).collect();
     let mut flying = HashMap::new();
@@ -26,19 +26,19 @@ pub fn rounds(steps: &impl Steps) -> u32 {
 /// Rounds in which messages arrive, by source, destination and tag.
 type Flying = HashMap<(Rank, Rank, Tag), VecDeque<u32>>;
 
-/// Where a rank is.
+/// Progress of a rank.
 #[derive(Default)]
 struct Clock {
     stage: u32,
     entered: bool,
     now: u32,
-    /// When what was begun will have completed, apart from the receives.
+    /// When everything begun so far will have completed, except for receives.
     end: u32,
     open: VecDeque<Message>,
 }
 
 impl Clock {
-    /// Goes as far as possible; says whether that was any further.
+    /// Advances as far as possible. Returns whether that was any further.
     fn run(&mut self, rank: Rank, steps: &impl Steps, flying: &mut Flying) -> bool {
         let begin = self.stage;
         while self.stage < steps.stages(rank) {
@@ -88,7 +88,7 @@ fn sent(steps: &impl Steps) -> Vec<u64> {
     (0..steps.processes()).map(of_rank).collect()
 }
 
-/// Compares for the numbers of processes of an iterator; `None`: not the same for all ranks.
+/// Compares rounds and bytes per rank for several numbers of processes. Bytes are `None` if ranks differ.
 fn expect(
     text: &str,
     bytes: u64,
@@ -113,7 +113,7 @@ fn powers() -> impl Iterator<Item = u32> {
     (0..8).map(|bit| 1 << bit)
 }
 
-/// The smallest number of rounds in which k-fold growth reaches p.
+/// The smallest number of rounds after which k-fold growth reaches p.
 fn log_up(p: u64, k: u64) -> u64 {
     (0..).find(|&rounds| k.pow(rounds) >= p).map_or(0, u64::from)
 }
@@ -122,7 +122,7 @@ fn log2(p: u64) -> u64 {
     p.ilog2().into()
 }
 
-/// Before and after the rounds, if ranks fold.
+/// Extra rounds before and after, if ranks fold.
 fn folding(p: u64) -> u64 {
     if p.is_power_of_two() { 0 } else { 2 }
 }
@@ -177,10 +177,10 @@ fn alltoall() {
     expect("alltoall:pairwise", 10, any(), |p| (p - 1, others(p)));
     // Half of the blocks in every round.
     expect("alltoall:bruck", 10, powers(), |p| (log2(p), Some(10 * p / 2 * log2(p))));
-    // A block is sent as often as the way has ones: Bruck and others 1997.
+    // A block is sent once per one bit of its distance: Bruck and others 1997.
     let ones = |p: u64| (0..p).map(|way| u64::from(way.count_ones())).sum::<u64>();
     expect("alltoall:bruck", 10, any(), |p| (log_up(p, 2), Some(10 * ones(p))));
-    // Tabe, Hardwick and Stout: with an odd number one sits out in each of p steps.
+    // Tabe, Hardwick and Stout: with an odd number of processes, one sits out in each of p steps.
     let steps = |p: u64| if p.is_multiple_of(2) { p - 1 } else { p };
     expect("alltoall:tournament", 10, any(), |p| (if p == 1 { 0 } else { steps(p) }, others(p)));
 }

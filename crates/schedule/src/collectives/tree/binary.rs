@@ -1,4 +1,4 @@
-//! Binary tree, numbered level by level as a heap is: place p has the children 2p + 1 and 2p + 2.
+//! Binary tree, numbered level by level like a heap: place p has the children 2p + 1 and 2p + 2.
 
 use super::Tree;
 
@@ -16,7 +16,7 @@ impl Binary {
 impl Tree for Binary {
     #[inline]
     fn children(&self, place: u32) -> u32 {
-        // Places are below 2^31, so twice as many fit.
+        // Places are below 2^31, so doubling does not overflow.
         self.processes.saturating_sub(2 * place + 1).min(2)
     }
 

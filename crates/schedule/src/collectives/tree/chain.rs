@@ -1,4 +1,4 @@
-//! Chain: everyone hands to the next.
+//! Chain: every place passes data on to the next.
 
 use super::Tree;
 

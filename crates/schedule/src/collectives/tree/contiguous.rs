@@ -1,5 +1,5 @@
-//! K-nomial tree whose subtrees are neighbours, as scatter and gather need it: written in base k, the
-//! parent of a place has 0 for its last digit that is not 0. The largest subtrees are served first.
+//! K-nomial tree with contiguous subtrees, as scatter and gather need it: in base k, the parent of
+//! a place has its last nonzero digit set to 0. The largest subtrees are served first.
 
 use super::{Neighbours, Tree};
 
@@ -22,7 +22,7 @@ impl Contiguous {
         Contiguous { processes, radix, top }
     }
 
-    /// What the last digit that is not 0 stands for; the root has one beyond all others.
+    /// The weight of the last nonzero digit; for the root, the power of the radix above `top`.
     #[inline]
     fn weight(&self, place: u32) -> u64 {
         let mut weight = 1;
@@ -32,7 +32,7 @@ impl Contiguous {
         weight
     }
 
-    /// Groups of children with their distance from the place and how many they are, largest first.
+    /// Groups of children, as (distance between them, number of children), largest subtrees first.
     #[inline]
     fn groups(&self, place: u32) -> impl Iterator<Item = (u64, u64)> {
         let room = self.processes - 1 - u64::from(place);

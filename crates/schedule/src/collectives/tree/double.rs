@@ -1,19 +1,19 @@
-//! Two binary trees in which nobody works twice (Sanders, Speck and Träff 2009, "Two-tree algorithms for
-//! full bandwidth broadcast, reduction and scan").
+//! Two binary trees in which no place is an inner node twice (Sanders, Speck and Träff 2009,
+//! "Two-tree algorithms for full bandwidth broadcast, reduction and scan").
 //!
-//! The places 1 to n = P - 1 stand at positions 1 to n in the order of a binary search tree: odd positions
-//! are leaves, even ones inner nodes. In the first tree place i is at position i. In the second one the
-//! first N = 4·⌊n/4⌋ places are mirrored, i ↔ N + 1 - i, and the next two, if there are two, change
-//! places: both turn odd into even. So every place is an inner node of at most one tree. The root of the
-//! operation, place 0, stands above both trees and has one child in each.
+//! The places 1 to n = P - 1 take positions 1 to n in the order of a binary search tree: odd
+//! positions are leaves, even ones inner nodes. In the first tree, place i is at position i. In the
+//! second, the first N = 4·⌊n/4⌋ places are mirrored, i ↔ N + 1 - i, and the next two, if they
+//! exist, are swapped: both turn odd into even. So every place is an inner node of at most one
+//! tree. The root of the operation, place 0, is above both trees and has one child in each.
 //!
-//! Segments follow each other over an edge every second round, in even or in odd rounds: that is the
-//! colour of the edge. The two children of a node need different colours, as the node sends to one of them
-//! in a round; the edges to a place in the two trees need different colours, as it receives from one of
-//! them in a round. The second tree has at each position the other colour than the first, which is what the
-//! root needs. Then a place wants, in terms of the first tree alone, equal colours at its two positions:
-//! mirrored positions have the same colour. What is left is to colour the N/2 even positions so that
-//! siblings differ, whether they are siblings themselves or those mirrored to them, which are leaves, are.
+//! Segments follow each other over an edge every second round, in even or in odd rounds: that is the colour
+//! of the edge. The two children of a node need different colours, as the node sends to only one of them per
+//! round. The edges to a place in the two trees need different colours, as it receives from only one of them
+//! per round. The second tree has the opposite colour of the first at each position, which is what the root
+//! needs. A place then needs, in terms of the first tree alone, equal colours at its two positions: mirrored
+//! positions have the same colour. It remains to colour the N/2 even positions so that two of them differ if
+//! they are siblings, or if the leaves mirrored to them are.
 
 /// A binary search tree over positions 1 to `last`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,20 +26,20 @@ impl Positions {
         Positions { last }
     }
 
-    /// The position that nobody but the root is above.
+    /// The position directly below the root of the operation.
     pub fn top(&self) -> u32 {
         1 << self.last.max(1).ilog2()
     }
 
-    /// The position above another, 0 above the top one.
+    /// The parent of a position; 0 for the top one.
     pub fn parent(&self, position: u32) -> u32 {
         let bit = position & position.wrapping_neg();
         let above = (position ^ bit) | (bit << 1);
         if above <= self.last { above } else { position ^ bit }
     }
 
-    /// The positions left and right below another. To the right may be fewer positions than a whole
-    /// subtree has: then the largest that fits hangs there.
+    /// The left and right children of a position. If the right subtree is incomplete, the largest
+    /// subtree that fits hangs there.
     fn sides(&self, position: u32) -> [Option<u32>; 2] {
         let mut distance = (position & position.wrapping_neg()) / 2;
         if distance == 0 {
@@ -52,8 +52,8 @@ impl Positions {
         [left, (distance > 0).then_some(position + distance)]
     }
 
-    /// The positions below another: the one served in the round after the position gets a segment, and
-    /// the one served in the second round after it.
+    /// The children of a position: the one served in the round after the position gets a segment,
+    /// and the one served a round later.
     pub fn children(&self, position: u32) -> [Option<u32>; 2] {
         let own = self.colour(position);
         let [left, right] = self.sides(position);
@@ -62,7 +62,7 @@ impl Positions {
         [find(true), find(false)]
     }
 
-    /// The position in the second tree of what is at this position in the first, and the other way round.
+    /// Converts a position in one tree to that of the same place in the other.
     pub fn mirrored(&self, position: u32) -> u32 {
         let whole = self.last & !3;
         let changes = self.last - whole >= 2 && position <= whole + 2;
@@ -74,7 +74,7 @@ impl Positions {
         }
     }
 
-    /// In which round a segment gets to a position, if it gets to the top in round 0.
+    /// The round in which a segment reaches a position, if it reaches the top in round 0.
     pub fn round(&self, position: u32) -> u32 {
         let (mut below, mut colour, mut round) = (position, self.colour(position), 0);
         while let above @ 1.. = self.parent(below) {
@@ -92,19 +92,19 @@ impl Positions {
             let even = if position.is_multiple_of(2) { position } else { whole + 1 - position };
             return even_colour(even / 2, whole / 2);
         }
-        // One position more hangs on the right of the last mirrored one; of two or three more the second
-        // hangs there. The first has the colour of the second, the third the other one.
+        // If there is one more position, it is the right child of the last mirrored one; if there are two or
+        // three, the second is. The first has the colour of the second, the third the opposite one.
         let sibling = whole - (whole & whole.wrapping_neg()) / 2;
         let second = whole > 0 && !even_colour(sibling / 2, whole / 2);
         second != (position == whole + 3)
     }
 }
 
-/// The colour of even position 2·`half` of 2·`halves`. The even positions are themselves a search tree
-/// of `halves` positions; neighbours 1 and 2, 3 and 4, … of it differ because the leaves mirrored to them
-/// are siblings. So an odd one is given by its neighbour, or, if it is the last and has none, by its
-/// sibling. Among the even ones, again a search tree, neighbours 1 and 2, … must differ because the odd
-/// neighbours of theirs are siblings, and so on.
+/// The colour of even position 2·`half` of 2·`halves`. The even positions themselves form a search
+/// tree of `halves` positions. Its neighbours 1 and 2, 3 and 4, … differ because the leaves
+/// mirrored to them are siblings. So the colour of an odd one follows from its neighbour or, if it
+/// is the last and has none, from its sibling. The even ones again form a search tree, in which
+/// neighbours 1 and 2, … must differ because their odd neighbours are siblings, and so on.
 fn even_colour(mut half: u32, mut halves: u32) -> bool {
     let mut colour = false;
     loop {
@@ -161,7 +161,7 @@ mod tests {
         for last in (1..700).chain([4096, 9999, 100_001]) {
             let tree = Positions::new(last);
             for position in 1..=last {
-                // The second tree is a round behind the first.
+                // The second tree is one round behind the first.
                 let rounds = [tree.round(position), tree.round(tree.mirrored(position)) + 1];
                 assert_ne!(rounds[0] % 2, rounds[1] % 2, "{last} {position}");
                 assert!(rounds[0] <= 2 * last.ilog2());

@@ -1,5 +1,5 @@
-//! K-nomial tree that grows: after round j the first k^j places have the data, and in round j each of
-//! them serves the k - 1 places i·k^j further. With k = 2 it is the binomial tree.
+//! K-nomial tree that grows: before round j the first k^j places have the data, and in round j each
+//! of them serves the k - 1 places i·k^j further. With k = 2 it is the binomial tree.
 
 use super::Tree;
 
@@ -15,7 +15,7 @@ impl KNomial {
         KNomial { processes: u64::from(processes), radix: u64::from(radix.max(2)) }
     }
 
-    /// The smallest power of the radix above a place: the distance of its first child.
+    /// The smallest power of the radix above a place, which is the distance to its first child.
     #[inline]
     fn first_distance(&self, place: u32) -> u64 {
         let mut power = 1;

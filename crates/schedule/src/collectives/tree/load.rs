@@ -1,4 +1,4 @@
-//! Which bytes go over an edge of a tree. An edge is named by its lower end.
+//! The bytes that go over each edge of a tree. An edge is named by its lower end.
 
 use super::{Neighbours, Tree};
 use crate::collectives::sizes::{Segments, Split};
@@ -6,22 +6,22 @@ use crate::collectives::{Job, piece};
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// What all messages of a walk carry.
+/// The contents of all messages of a walk.
 pub trait Load: Debug + Send + Sync {
-    /// In how many messages the data goes over each edge.
+    /// Number of messages that the data over an edge is divided into.
     fn segments(&self) -> u32;
     fn bytes(&self, place: u32, segment: u32) -> u64;
-    /// The same bytes as ranges of the operation's data.
+    /// The same bytes, as ranges of the operation's data.
     fn ranges(&self, place: u32, segment: u32) -> Vec<Range<u64>>;
 
-    /// The largest message. What goes to a place contains what goes on from there, so the root has it.
+    /// The largest message. A place receives everything it passes on, so the root sends the largest.
     fn largest(&self, tree: &impl Tree) -> u64 {
         let children = (0..tree.children(0)).map(|index| tree.child(0, index));
         children.map(|child| self.bytes(child, 0)).max().unwrap_or(0)
     }
 }
 
-/// The same vector over all edges, in segments.
+/// The same vector over every edge, in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vector(pub Segments);
 
@@ -45,7 +45,7 @@ impl Load for Vector {
     }
 }
 
-/// The blocks of a place and all places below it: one run of bytes, or two where it passes the last rank.
+/// The blocks of a place and its subtree: one range, or two where the ranks wrap around.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks<T> {
     pub tree: T,
@@ -71,7 +71,7 @@ impl<T: Neighbours> Load for Blocks<T> {
     }
 }
 
-/// The parts of a vector that belong to a place and all places below it.
+/// The parts of a vector for a place and its subtree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts<T> {
     pub tree: T,

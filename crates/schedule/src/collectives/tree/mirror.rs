@@ -1,5 +1,5 @@
-//! From the leaves to the root: a walk with time reversed. Each send becomes a receive, each receive a
-//! send, and the last step the first; what cannot deadlock in one direction cannot in the other.
+//! From the leaves to the root: a walk with time reversed. Sends become receives, receives become sends, and
+//! the last step comes first. A walk that cannot deadlock has a mirror that cannot either.
 
 use crate::collectives::{COMBINE, Job, Meaning, PLACE, Take};
 use crate::steps::{Step, Steps, Then};
@@ -7,26 +7,26 @@ use std::ops::Range;
 use straggler_model::Rank;
 use straggler_model::network::PerByte;
 
-/// A collective whose receives are known as well as its sends, so that time can be reversed.
+/// A collective that also knows what its receives bring, so that time can be reversed.
 pub trait Mirrored: Meaning {
-    /// The bytes that the receive of this step brings.
+    /// The bytes that this step receives.
     fn brings(&self, rank: Rank, stage: u32) -> Vec<Range<u64>>;
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mirror<W> {
     walk: W,
-    /// What combining costs a byte, if what arrives is combined.
+    /// Cost of combining a byte, if received data is combined.
     combines: Option<PerByte>,
 }
 
 impl<W: Mirrored> Mirror<W> {
-    /// Received data is combined with the rank's own, as a reduction does.
+    /// Mirrors a walk into a reduction: received data is combined with the rank's own.
     pub fn combining(walk: W, job: &Job) -> Mirror<W> {
         Mirror { walk, combines: Some(job.reduction) }
     }
 
-    /// Received data is put in its place, as gather does.
+    /// Mirrors a walk into a gather: received data is only stored.
     pub fn placing(walk: W) -> Mirror<W> {
         Mirror { walk, combines: None }
     }
@@ -51,7 +51,7 @@ impl<W: Mirrored> Steps for Mirror<W> {
     fn step(&self, rank: Rank, stage: u32) -> Step {
         let reversed = self.reversed(rank, stage);
         let step = self.walk.step(rank, reversed);
-        // Steps that belong together still do: this one goes with the one before it in the walk.
+        // Steps that run together still do: this one runs with the step before it in the walk.
         let then = match reversed.checked_sub(1) {
             Some(before) if self.walk.overlaps() => self.walk.step(rank, before).then,
             _ => Then::Wait,

@@ -1,4 +1,4 @@
-//! Star: everyone is a child of the root.
+//! Star: all places are children of the root.
 
 use super::{Neighbours, Tree};
 

@@ -1,9 +1,9 @@
-//! From the root to the leaves.
+//! Data from the root to the leaves.
 //!
-//! A place receives segment s, sends it to its children one after the other, and receives segment s + 1
-//! together with the last of these sends. If the transfer of segment s to a place happens in round t, the
-//! one to its child number j happens in round t + 1 + j: every transfer has a round, and every rank takes
-//! its steps in the order of rounds. So even sends that wait for their receiver cannot wait in a circle.
+//! A place receives segment s, sends it to its children in turn, and receives segment s + 1
+//! together with the last of these sends. If segment s reaches a place in round t, it reaches its
+//! child number j in round t + 1 + j: every transfer has a round, and every rank takes its steps in
+//! the order of rounds. So even sends that wait for their receivers cannot wait in a cycle.
 
 use super::{Load, Mirrored, Tree};
 use crate::collectives::{
@@ -19,12 +19,12 @@ pub struct Walk<T, L> {
     root: Rank,
     tree: T,
     load: L,
-    /// Of sends to all children but the last.
+    /// Applies to sends to all children but the last.
     then: Then,
 }
 
 impl<T: Tree, L: Load> Walk<T, L> {
-    /// A walk whose places wait for each send before the next.
+    /// A walk in which places wait for each send before the next.
     pub fn new(name: Name, job: &Job, tree: T, load: L) -> Result<Walk<T, L>, CollectiveError> {
         if u64::from(tree.children(0).max(2)) * u64::from(load.segments()) + 1 >= u64::from(MOST_STAGES) {
             at_most(name, job.processes, MOST_STAGES - 1)?;
@@ -32,7 +32,7 @@ impl<T: Tree, L: Load> Walk<T, L> {
         Ok(Walk { processes: job.processes, root: job.root, tree, load, then: Then::Wait })
     }
 
-    /// A place starts the sends to all its children and then waits for them together.
+    /// Makes places start the sends to all children, then wait for them together.
     pub fn together(self) -> Walk<T, L> {
         Walk { then: Then::Go, ..self }
     }
@@ -42,15 +42,15 @@ impl<T: Tree, L: Load> Walk<T, L> {
         subtract_modulo(rank, self.root, self.processes)
     }
 
-    /// A message between `peer` and this rank over the edge whose lower end is `lower`. Messages of one
-    /// edge arrive in order, so they need no tags to be told apart.
+    /// A message between `peer` and this rank over the edge with lower end `lower`. Messages over
+    /// one edge arrive in order, so they need no different tags.
     #[inline]
     fn message(&self, peer: u32, lower: u32, segment: u32) -> Message {
         let peer = add_modulo(peer, self.root, self.processes);
         Message { peer, tag: 0, bytes: self.load.bytes(lower, segment) }
     }
 
-    /// The child and the segment that a stage sends.
+    /// The child and segment that a stage sends, if any.
     #[inline]
     fn sends(&self, place: u32, stage: u32) -> Option<Sends> {
         let children = self.tree.children(place);
@@ -62,7 +62,7 @@ impl<T: Tree, L: Load> Walk<T, L> {
         Some(Sends { child: self.tree.child(place, index), segment, last: index + 1 == children })
     }
 
-    /// The segment that a stage receives.
+    /// The segment that a stage receives, if any.
     #[inline]
     fn receives(&self, place: u32, stage: u32, sends: &Option<Sends>) -> Option<u32> {
         let segment = match sends {
@@ -77,7 +77,7 @@ impl<T: Tree, L: Load> Walk<T, L> {
 struct Sends {
     child: u32,
     segment: u32,
-    /// Whether no other child is left to be sent this segment.
+    /// Whether this is the last child to get the segment.
     last: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Reads GOAL binary. Nothing the file states is believed: every offset and count is checked, and
-//! memory stays in proportion to the file.
+//! Reads GOAL binary. The file is not trusted: every offset and count is checked, and memory stays
+//! proportional to the file.
 
 mod schedule;
 
@@ -14,9 +14,9 @@ use crate::Graph;
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::graph::{Facts, Filling, Part};
 
-/// What one thread reads at a time, in bytes.
+/// Bytes that one thread reads at a time.
 const PIECE: usize = 256 << 10;
-/// Pieces a thread in one batch.
+/// Pieces per thread in a batch.
 const PIECES_A_THREAD: usize = 8;
 
 /// Reads a schedule.
@@ -29,12 +29,12 @@ pub fn parse_with(bytes: &[u8], consumed: &mut dyn FnMut(Range<usize>)) -> Resul
     parse_ranks(bytes, &|_| true, consumed)
 }
 
-/// How many ranks a schedule has.
+/// Returns the number of ranks of a schedule.
 pub fn ranks(bytes: &[u8]) -> Result<Rank, GoalError> {
     Ok(File::open(bytes, &|_| true)?.ranks)
 }
 
-/// The same with some ranks only: the others have no operations, and the input is not looked at for them.
+/// Like [`parse_with`], for some ranks only. The others get no operations, and their schedules are not read.
 pub fn parse_ranks(
     bytes: &[u8],
     wanted: &(dyn Fn(Rank) -> bool + Sync),
@@ -47,7 +47,7 @@ pub fn parse_ranks(
         let first = target.ranks();
         let mut pieces = file.batch(first);
         let broken = file.open_all(&pieces, &mut target);
-        // What comes before a broken rank is read first: the first fault of the file is reported.
+        // Ranks before a broken one are still read, so that the first fault of the file is reported.
         pieces.iter_mut().for_each(|ranks| ranks.end = ranks.end.min(target.ranks()));
         pieces.retain(|ranks| !ranks.is_empty());
         let mut parts = target.parts(&pieces);
@@ -76,9 +76,9 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
 }
 
-/// A file whose header and table of schedules are good.
+/// A file whose header and table of schedules have been checked.
 struct File<'a> {
-    /// Everything behind the magic, from which offsets count.
+    /// Everything after the magic number; offsets count from here.
     body: &'a [u8],
     ranks: u32,
     largest_cpu: u8,
@@ -134,7 +134,7 @@ impl<'a> File<'a> {
                 let out_of_range = BinaryProblem::OutOfRange { found: start, limit: end };
                 return problem(Some(rank), "start of the schedule", out_of_range);
             }
-            // Schedules that overlap could make a small file a large graph.
+            // Overlapping schedules could turn a small file into a large graph.
             total = total.saturating_add(end - start);
             if total > limit {
                 return problem(Some(rank), "end of the schedule", BinaryProblem::Overlap);
@@ -154,19 +154,19 @@ impl<'a> File<'a> {
         &self.body[start as usize..end as usize]
     }
 
-    /// What the wanted schedules take.
+    /// Size in bytes of the wanted schedules.
     fn wanted_bytes(&self) -> usize {
         (0..self.ranks).filter(|&rank| (self.wanted)(rank)).map(|rank| self.schedule(rank).len()).sum()
     }
 
-    /// Where the schedules of some ranks are, if they stand in order; otherwise nothing.
+    /// Range in the file of the schedules of some ranks, or an empty range if they are out of order.
     fn extent_in_file(&self, first: Rank, end: Rank) -> Range<usize> {
         let (start, stop) = (self.extent(first).0 as usize + 8, self.extent(end - 1).1 as usize + 8);
         if start <= stop { start..stop } else { start..start }
     }
 
-    /// Makes room for the operations of some ranks, up to the first whose parts do not fit into the file. No operation
-    /// has been looked at.
+    /// Reserves room for the operations of some ranks, up to the first whose parts do not fit in
+    /// the file. Does not look at operations yet.
     fn open_all(&self, pieces: &[Range<Rank>], target: &mut Filling) -> Result<(), GoalError> {
         for rank in pieces.iter().cloned().flatten() {
             let operations = if (self.wanted)(rank) { Schedule::open(self, rank)?.operations() } else { 0 };
@@ -175,7 +175,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// Ranks from `first` on that are read together, in pieces for one thread each.
+    /// The next ranks to read, from `first` on, in pieces for one thread each.
     fn batch(&self, first: Rank) -> Vec<Range<Rank>> {
         let full = PIECES_A_THREAD * rayon::current_num_threads();
         let mut pieces = Vec::new();

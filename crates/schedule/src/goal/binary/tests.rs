@@ -6,9 +6,9 @@ const GOAL: &str = "num_ranks 2
     rank 0 { a: calc 5 cpu 1; b: send 8b to 1 nic 2; c: recv 9b from -1 tag -1; b requires a; c irequires b }
     rank 1 { recv 8b from 0; send 9b to 0 }";
 
-/// Where the schedule of rank 0 begins in the file, behind magic, header and table.
+/// Offset of rank 0's schedule in the file, after magic number, header and table.
 const SCHEDULE: usize = 8 + HEADER + 2 * EXTENT;
-/// Where its nodes begin: it has one root.
+/// Offset of its nodes: it has one root.
 const NODES: usize = SCHEDULE + COUNTS + INDEX;
 const APPENDIX: usize = NODES + 3 * NODE;
 
@@ -18,7 +18,7 @@ fn file() -> Vec<u8> {
     bytes
 }
 
-/// What is said when the bytes at `at` are replaced.
+/// The error message if the bytes at `at` are replaced.
 fn error(at: usize, bytes: &[u8]) -> String {
     let mut file = file();
     file[at..at + bytes.len()].copy_from_slice(bytes);
@@ -158,7 +158,7 @@ fn edges_are_checked() {
 #[test]
 fn the_number_of_roots_is_checked() {
     let mut bytes = file();
-    // Nobody waits for node 0 any more, and node 1 says so.
+    // No node waits for node 0 any more, and the count of node 1 agrees.
     bytes[NODES + 23] = 0;
     bytes[NODES + NODE] = 0;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Writes GOAL binary, byte for byte as the reference does.
+//! Writes GOAL binary, byte for byte like the reference.
 
 use std::io::{self, Write};
 
@@ -37,19 +37,19 @@ fn write_header(graph: &Graph, buffer: &mut Vec<u8>) {
     }
 }
 
-/// What a file begins with.
+/// Writes the magic number and the header.
 pub(in crate::goal) fn write_magic(processes: u32, (cpus, nics): (usize, usize), buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&MAGIC.to_le_bytes());
     buffer.extend_from_slice(&processes.to_le_bytes());
     buffer.extend_from_slice(&[(cpus - 1) as u8, (nics - 1) as u8]);
 }
 
-/// Where the schedule of the first rank begins.
+/// Offset of the first rank's schedule.
 pub(in crate::goal) fn first_start(processes: u32) -> u64 {
     HEADER as u64 + EXTENT as u64 * u64::from(processes)
 }
 
-/// Where a rank's schedule begins and, which is returned, ends.
+/// Writes where a rank's schedule begins and ends. Returns the end.
 pub(in crate::goal) fn write_extent(start: u64, length: u64, buffer: &mut Vec<u8>) -> u64 {
     let end = start + length;
     buffer.extend_from_slice(&start.to_le_bytes());
@@ -57,18 +57,18 @@ pub(in crate::goal) fn write_extent(start: u64, length: u64, buffer: &mut Vec<u8
     end
 }
 
-/// Bytes of a rank's schedule.
+/// Size in bytes of a rank's schedule.
 fn length(rank: &RankView<'_>) -> u64 {
     let roots = rank.dependency_counts().iter().filter(|&&count| count == 0).count();
     length_of(u64::from(rank.len()), roots as u64, rank.all_edges().count() as u64)
 }
 
-/// Size in bytes of a schedule with these numbers of operations, operations without dependencies, and dependencies.
+/// Size in bytes of a schedule with this many operations, operations without dependencies, and dependencies.
 pub(in crate::goal) fn length_of(operations: u64, roots: u64, edges: u64) -> u64 {
     COUNTS as u64 + (roots + edges) * INDEX as u64 + operations * NODE as u64
 }
 
-/// Returns how many computations were rounded.
+/// Writes the schedule of a rank. Returns how many computations were rounded.
 pub(in crate::goal) fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>) -> u64 {
     let counts = rank.dependency_counts();
     let roots = (0u32..).zip(&counts).filter(|(_, count)| **count == 0).map(|(node, _)| node);
@@ -89,7 +89,7 @@ pub(in crate::goal) fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>)
     rounded
 }
 
-/// `place` is where the node's edges begin in the appendix, and afterwards where they end.
+/// Writes a node. `place` is where its edges begin in the appendix, and is advanced to their end.
 fn write_node(
     rank: &RankView<'_>,
     node: u32,

@@ -1,4 +1,4 @@
-//! Bytes into tokens: blanks and comments, words, labels and numbers.
+//! Tokens of the text: blanks and comments, words, labels and numbers.
 
 use straggler_model::Rank;
 
@@ -13,8 +13,8 @@ pub(super) struct Cursor<'a> {
     pub rank: Option<Rank>,
 }
 
-/// A label as it stands in the text. Most are letters and a number, which can be looked up in an
-/// array: `prefix` holds the letters, packed, and is 0 for all other labels.
+/// A label in the text. Most are letters followed by a number, which can be looked up in an array:
+/// `prefix` holds the packed letters, and is 0 for all other labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label {
     pub start: usize,
@@ -57,7 +57,7 @@ impl<'a> Cursor<'a> {
         Err(Box::new(Fault { offset, rank: self.rank, problem }))
     }
 
-    /// Something else than `expected` stands here.
+    /// Reports that `expected` was not found here.
     #[cold]
     pub fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
         self.unexpected_at(self.at, expected)
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips the comment that begins here. The line end of a `//` comment is left.
+    /// Skips the comment that begins here, but not the line end of a `//` comment.
     #[cold]
     fn skip_comment(&mut self) -> Parsed<()> {
         let rest = &self.bytes[self.at..];
@@ -141,7 +141,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the `}` that ends the block which `opened` at an offset. Comments may contain one.
+    /// Moves to the `}` that ends the block opened at offset `opened`, ignoring those in comments.
     pub fn skip_block(&mut self, opened: usize) -> Parsed<()> {
         loop {
             match memchr::memchr2(b'}', b'/', &self.bytes[self.at..]) {
@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A word, which is empty when none begins here.
+    /// Reads a word, which is empty if none begins here.
     #[inline(always)]
     pub fn word(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
         &self.bytes[start..self.at]
     }
 
-    /// Takes the word `expected` when it stands here.
+    /// Reads the word `expected` if it is here. Returns whether it was.
     #[inline(always)]
     pub fn take(&mut self, expected: &'static [u8]) -> bool {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
@@ -180,7 +180,7 @@ impl<'a> Cursor<'a> {
         here
     }
 
-    /// A label or keyword, if one begins here.
+    /// Reads a label or keyword, if one begins here.
     #[inline(always)]
     pub fn label(&mut self) -> Option<Label> {
         let start = self.at;
@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
         Some(Label { start, end: self.at, prefix, number })
     }
 
-    /// A number of digits only, at most `limit`.
+    /// Reads a number of digits only, at most `limit`.
     #[inline(always)]
     pub fn number(&mut self, what: &'static str, limit: u64) -> Parsed<u64> {
         let start = self.at;
@@ -220,7 +220,7 @@ impl<'a> Cursor<'a> {
         let mut overflow = false;
         while self.peek().is_ascii_digit() {
             let digit = u64::from(self.peek() - b'0');
-            // Nineteen digits always fit; only then is it worth asking.
+            // Nineteen digits always fit; only longer numbers need checks.
             if self.at - start < 19 {
                 value = value * 10 + digit;
             } else {
@@ -239,7 +239,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// "a size" where a number is missing, "the size" where it is too large.
+/// Turns "a size", used where a number is missing, into "size".
 fn strip_article(what: &'static str) -> &'static str {
     what.strip_prefix("a ").unwrap_or(what)
 }

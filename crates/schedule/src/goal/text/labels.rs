@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use super::cursor::Label;
 
 const ABSENT: u32 = u32::MAX;
-/// More different prefixes than this go through the hash table.
+/// If there are more prefixes than this, the rest go through the hash table.
 const MOST_SERIES: usize = 8;
-/// With more labels than this no similar one is looked for.
+/// With more labels than this, no similar label is searched for in error messages.
 const MOST_COMPARED: usize = 20_000;
 
-/// Numbered labels are kept in arrays, one a prefix, all others in a hash table.
+/// Numbered labels are kept in one array per prefix, all others in a hash table.
 #[derive(Debug, Default)]
 pub(super) struct Labels<'a> {
     series: Vec<Series>,
@@ -26,7 +26,7 @@ struct Series {
 }
 
 impl<'a> Labels<'a> {
-    /// Forgets all labels, for the next rank, which will probably use the same prefixes.
+    /// Forgets all labels before the next rank, which probably uses the same prefixes.
     pub fn clear(&mut self) {
         if self.series.len() == MOST_SERIES {
             self.series.clear();
@@ -53,13 +53,13 @@ impl<'a> Labels<'a> {
         if self.named.is_empty() { None } else { self.named.get(name).copied() }
     }
 
-    /// Names an operation; false when the label is taken.
+    /// Names an operation. Returns false if the label is taken.
     #[inline(always)]
     pub fn define(&mut self, label: Label, name: &'a [u8], operation: u32) -> bool {
         if self.get(label, name).is_some() {
             return false;
         }
-        // Arrays stay in proportion to the operations, whatever the numbers.
+        // Keeps arrays proportional to the number of operations, whatever the labels' numbers.
         let in_proportion = u64::from(label.number) <= 2 * u64::from(operation) + 64;
         match self.series_of(label.prefix) {
             Some(series) if in_proportion => {
@@ -106,7 +106,7 @@ impl<'a> Labels<'a> {
         numbered.chain(named)
     }
 
-    /// What to call these operations in a message.
+    /// Names of these operations, for messages.
     pub fn names_of(&self, operations: &[u32]) -> Vec<String> {
         let mut names: HashMap<u32, String> =
             operations.iter().map(|&op| (op, format!("operation {op}"))).collect();
@@ -116,7 +116,7 @@ impl<'a> Labels<'a> {
         operations.iter().map(|operation| names[operation].clone()).collect()
     }
 
-    /// The defined label most like an unknown one, if any is like it.
+    /// The defined label most similar to an unknown one, if any is similar.
     pub fn nearest(&self, unknown: &str) -> Option<String> {
         let count = self.named.len() + self.series.iter().map(|series| series.operation.len()).sum::<usize>();
         if count > MOST_COMPARED || unknown.len() > 64 {
@@ -142,7 +142,7 @@ fn unpack(prefix: u64) -> String {
     prefix.to_be_bytes().iter().filter(|byte| **byte != 0).map(|&byte| char::from(byte)).collect()
 }
 
-/// Levenshtein's distance, row by row.
+/// Levenshtein distance, row by row.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

@@ -1,25 +1,25 @@
-//! The outer structure of a text: how many ranks, and where each rank's block is.
+//! The outer structure of a text: the number of ranks and the place of each rank's block.
 
 use straggler_model::Rank;
 
 use super::cursor::Cursor;
 use crate::goal::error::{Parsed, TextProblem};
 
-/// Ranks without a block cost memory but no text, so their number is bounded by the file's size
-/// and this many more.
+/// Ranks without a block take memory but no text, so the number of ranks may exceed the file's size
+/// by at most this.
 const RANKS_FOR_FREE: u64 = 1 << 20;
 
-/// Where the statements of a rank are, without the braces.
+/// Range of a rank's statements, without the braces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub rank: Rank,
-    /// Where the block's `rank` stands.
+    /// Offset of the block's `rank` keyword.
     pub header: usize,
     pub start: usize,
     pub end: usize,
 }
 
-/// Finds the blocks one after another.
+/// Finds the blocks in order.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
@@ -38,12 +38,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// How many ranks there are, 0 while that has not been read.
+    /// Number of ranks, 0 before it has been read.
     pub fn ranks(&self) -> u32 {
         self.ranks.unwrap_or(0)
     }
 
-    /// The next block, or nothing at the end of the text.
+    /// The next block, or `None` at the end of the text.
     pub fn next_block(&mut self) -> Parsed<Option<Block>> {
         loop {
             self.cursor.skip_separators()?;
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
         }
         self.cursor.skip_blank()?;
         let ranks = self.cursor.number("a number of ranks", u64::MAX)?;
-        // The largest rank number is left to the wildcard.
+        // The largest rank number is reserved for the wildcard.
         let limit = (RANKS_FOR_FREE + self.length).min(u64::from(u32::MAX));
         if ranks == 0 {
             return self.cursor.fault(start, TextProblem::NoRanks);

@@ -11,14 +11,14 @@ use crate::graph::ANY;
 use crate::validate::cycle::find_cycle;
 use crate::{GraphBuilder, Operation, OperationKind, RankBuilder};
 
-/// How much one rank may hold.
+/// Limits for a single rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub operations: u32,
     pub dependencies: u32,
 }
 
-/// Reads blocks into a graph; its memory serves one rank after another.
+/// Reads blocks into a graph, reusing its memory from rank to rank.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
     cursor: Cursor<'a>,
@@ -29,8 +29,8 @@ pub(super) struct BlockReader<'a> {
     rank: RankBuilder,
     /// Dependencies on labels that had not been defined yet.
     later: Vec<Dependency>,
-    /// Whether every dependency so far goes from an earlier to a later operation: then no cycle
-    /// can be.
+    /// Whether every dependency so far goes from an earlier to a later operation, so that there can
+    /// be no cycle.
     forward: bool,
 }
 
@@ -41,7 +41,7 @@ struct Dependency {
     on_start: bool,
 }
 
-/// A word that begins a statement and is not a label.
+/// The kind of operation that a word begins, if it is not a label.
 fn kind_of(word: &[u8]) -> Option<OperationKind> {
     match word {
         b"calc" => Some(OperationKind::Calc),

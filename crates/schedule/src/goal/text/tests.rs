@@ -7,7 +7,7 @@ fn error(text: &str) -> String {
     parse(text.as_bytes()).unwrap_err().to_string()
 }
 
-/// What is said about one line of statements, which is line 3 of the file.
+/// The error message for a line of statements, which is line 3 of the file.
 fn statement_error(statement: &str) -> String {
     error(&format!("num_ranks 4\nrank 2 {{\n{statement}\n}}\n"))
 }
@@ -17,7 +17,7 @@ fn operations(statements: &str) -> Vec<Operation> {
     graph.rank(0).operations().collect()
 }
 
-/// (before, dependent, on start) of all edges.
+/// All edges, as (before, dependent, on start).
 fn edges(graph: &Graph, rank: Rank) -> Vec<(u32, u32, bool)> {
     let view = graph.rank(rank);
     let of = |before| view.dependents(before).map(move |edge| (before, edge.dependent(), edge.on_start()));

@@ -1,4 +1,4 @@
-//! What each kind of call becomes.
+//! What each kind of call is translated to.
 
 use super::*;
 use crate::traced::{Begin, Instruction};
@@ -6,7 +6,7 @@ use crate::workloads::Only;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{CommId, Repeated};
 
-/// Init leaves at 10, as the first of all ranks.
+/// MPI_Init, left at 10 ns, before all other ranks.
 pub fn init() -> (Call, Option<Details>) {
     plain(call(Function::Init, 0, 10))
 }
@@ -102,7 +102,7 @@ fn wildcards_are_whom_they_matched() {
                 ..requests(&[RequestId(0)])
             },
         ),
-        // Never completed, and nobody knows whom it was from.
+        // Never completed, so its source is unknown.
         plain(with_request(RequestId(1), any(Function::Irecv, 13))),
         plain(message(Function::Send, 14, 14, special::NOBODY, 0, 5)),
     ];
@@ -130,7 +130,7 @@ fn copies_keep_their_partners_and_collectives_grow() {
     };
     let trace = traced(vec![with_allreduce(1, Function::Send), with_allreduce(0, Function::Recv)]);
     let graph = played(&trace, &Options::default(), 2);
-    // Message tags 0 and, for answers, 1; the dissemination of four ranks has the two after them.
+    // Messages have tag 0 and replies tag 1; the dissemination over four ranks uses the next two.
     let of_rank = |rank: u32, first: &str| {
         let peers = [1, 2].map(|distance| ((rank + distance) % 4, (rank + 4 - distance) % 4));
         format!(
@@ -159,7 +159,7 @@ fn smaller_communicators_are_in_every_copy() {
     };
     let ranks: String = [(0, 2), (2, 0), (3, 5), (5, 3)].map(|(rank, peer)| exchange(rank, peer)).concat();
     let graph = played(&trace, &Options::default(), 2);
-    // A barrier's messages have a byte in some algorithms; only who sends matters here.
+    // Some algorithms give barrier messages a byte; only the senders and receivers matter here.
     let sends: Vec<(u32, u32)> = (0..6)
         .flat_map(|rank| graph.rank(rank).operations().map(move |operation| (rank, operation)))
         .filter(|(_, operation)| operation.kind == crate::OperationKind::Send)
@@ -217,11 +217,11 @@ fn polling_is_waiting() {
     };
     let calls = vec![
         init(),
-        // Ten calls and 900 between them: 100 at a time.
+        // Ten calls with 900 between them: 100 per gap.
         failed(1_010, 3_010, 10, 1_100),
-        // Close to the last: still the same loop.
+        // Close to the last poll: still the same loop.
         failed(3_210, 3_310, 1, 100),
-        // 5,000 between two of them are work, as is what came before.
+        // The 5,000 between two polls are work, as is the time before.
         failed(7_310, 13_310, 2, 1_000),
         finalize(13_910),
     ];
@@ -272,7 +272,7 @@ fn a_message_that_was_probed_for_is_awaited_at_the_probe() {
         init(),
         probe(12, 40),
         plain(message(Function::Recv, 47, 50, 0, 3, 8)),
-        // Something else comes between: the receive stays where it is.
+        // A call in between: the receive stays where it is.
         probe(50, 60),
         plain(message(Function::Send, 62, 63, 0, 4, 8)),
         plain(message(Function::Recv, 68, 70, 0, 3, 8)),
@@ -309,11 +309,11 @@ fn waits_for_what_is_not_described_take_their_time() {
         init(),
         unknown(RequestId(0), 10, 12),
         with(call(Function::Wait, 20, 3_020), requests(&[RequestId(0)])),
-        // Beside a message, only that is waited for.
+        // Together with a message: only the message is waited for.
         unknown(RequestId(1), 3_020, 3_021),
         plain(with_request(RequestId(2), message(Function::Irecv, 3_021, 3_022, 0, 0, 8))),
         with(call(Function::Waitall, 3_022, 9_000), requests(&[RequestId(1), RequestId(2)])),
-        // The format knows no requests.
+        // The trace format records no requests.
         with(call(Function::Wait, 9_000, 9_040), requests(&[])),
         finalize(9_041),
     ];
@@ -354,7 +354,7 @@ fn tests_for_what_is_not_described_take_their_time() {
         finalize(4_031),
     ];
     let trace = traced(vec![rank(calls)]);
-    // All of it: from 10, when the rank begins, to 4,031.
+    // The whole time: from 10, when the rank begins, to 4,031.
     assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 4021\n}");
     let notes = record(&trace).unwrap().notes().join("\n");
     assert!(

@@ -1,4 +1,4 @@
-//! Traces that are no schedules.
+//! Traces that cannot be turned into schedules.
 
 use super::*;
 use crate::validate::Finding;
@@ -13,7 +13,8 @@ fn start() -> (Call, Option<Details>) {
     plain(call(Function::Init, 0, 10))
 }
 
-/// Rank 0 sends twice, rank 1 receives once and waits for a rank that does not send; one is not in the barrier.
+/// Rank 0 sends twice; rank 1 receives once and waits for a rank that does not send; one rank
+/// misses the barrier.
 fn lonely() -> Trace {
     let send = |enter| plain(message(Function::Send, enter, enter + 1, 1, 0, 8));
     let zero = vec![start(), send(10), send(12), plain(call(Function::Barrier, 20, 21))];
@@ -86,7 +87,7 @@ fn copies_that_cannot_be() {
     assert_eq!(build(1 << 20), Ok(()));
 }
 
-/// Anything a damaged file might hold.
+/// Any values that a damaged file might contain.
 fn garbage() -> impl Strategy<Value = Trace> {
     let number = || prop_oneof![6 => -4i32..5, 1 => any::<i32>()];
     let id = || prop_oneof![8 => 0u32..6, 1 => any::<u32>()];

@@ -1,4 +1,4 @@
-//! Requests that are kept, cancelled or unused, threads, and communicators.
+//! Requests that are persistent, cancelled or unused; threads; and communicators.
 
 use super::calls::init;
 use super::*;
@@ -51,7 +51,7 @@ fn persistent_cancelled_and_kept() {
     );
 }
 
-/// Both send before they receive, more than any library sends without being asked for: only a buffer lets them go on.
+/// Both ranks send more than any eager limit before they receive: only buffering lets them proceed.
 #[test]
 fn buffered_sends_are_waited_for_by_nobody() {
     let bytes = 1 << 30;
@@ -91,8 +91,8 @@ fn messages_of_nobody_are_received_from_nobody() {
     assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from any source"), "{notes:?}");
 }
 
-/// Threads of two ranks use one tag, in another order on either side: a message belongs to the call that received it, whoever
-/// comes first in a replay.
+/// Threads of two ranks use the same tag, in a different order on each side: a message belongs to
+/// the call that received it, whichever comes first in a replay.
 #[test]
 fn messages_of_threads_are_told_apart() {
     let on = |thread: u16, (call, details): (Call, Option<Details>)| (Call { thread, ..call }, details);
@@ -115,7 +115,8 @@ fn messages_of_threads_are_told_apart() {
     }
 }
 
-/// Two messages are taken by probes and received in the other order: each receive gets the message of its probe.
+/// Probes take two messages, which are received in the opposite order: each receive gets the
+/// message of its probe.
 #[test]
 fn messages_taken_by_probes_may_be_received_in_another_order() {
     let zero = vec![
@@ -153,13 +154,13 @@ fn messages_taken_by_probes_may_be_received_in_another_order() {
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
-    // What they take is settled; others may still take what comes.
+    // Their messages are fixed; other receives may still take any matching message.
     let options = Options { decisions: Decisions::Redecide, ..Options::default() };
     let wild = TracedRun::from_trace(&trace, &options).unwrap().rank(1).wild().len();
     assert_eq!(wild, 1);
 }
 
-/// A program may start threads without end, as long as few of them run at a time.
+/// A program may start any number of threads, as long as few of them run at a time.
 #[test]
 fn threads_that_ended_make_room() {
     let threads = (1..=1000u16).map(|thread| {
@@ -175,7 +176,7 @@ fn threads_that_ended_make_room() {
     assert_eq!(recording.rank(0).threads(), 2);
 }
 
-/// Tests of null requests list none; in a loop they are part of the waiting.
+/// Tests of null requests list no requests; in a loop they count as waiting.
 #[test]
 fn tests_of_nothing_are_looks_at_something_else() {
     let nothing = Details { found: true, ..Details::default() };
@@ -188,7 +189,7 @@ fn tests_of_nothing_are_looks_at_something_else() {
     assert_goal(&played(&traced(vec![rank(calls)]), &Options::default(), 1), "num_ranks 1\nrank 0 {\n}");
 }
 
-/// Persistent collectives are prepared in one order, and started as each rank likes.
+/// Persistent collectives are initialised in the same order, but each rank may start them in any order.
 #[test]
 fn persistent_collectives_start_in_any_order() {
     let side = |first: RequestId, second: RequestId| {
@@ -229,7 +230,7 @@ fn persistent_collectives_start_in_any_order() {
 
 #[test]
 fn other_communicators() {
-    // Two groups of two; each side has its own number for what lies between them.
+    // Two groups of two; each side has its own id for the intercommunicator.
     let send = |peer| plain(Call { comm: CommId(1), ..message(Function::Send, 10, 11, peer, 5, 8) });
     let receive = |peer| plain(Call { comm: CommId(2), ..message(Function::Recv, 10, 11, peer, 5, 8) });
     let window = |function, enter, comm| {

@@ -1,4 +1,4 @@
-//! Calls that send, receive or do something together.
+//! Calls that send, receive or take part in a collective.
 
 use super::{Prepared, RankReader, Site};
 use crate::collectives::Operation;
@@ -17,7 +17,7 @@ use straggler_trace::{
     Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, Start,
 };
 
-/// Stands for the tag of neighbourhood collectives; tags of programs are not negative.
+/// Internal tag of neighbourhood collectives; tags of programs are not negative.
 const NEIGHBORS: i64 = -16;
 
 /// What a receive asked for, and what it found in the traced run.
@@ -27,12 +27,12 @@ pub(super) struct Sought {
     found: Matched,
 }
 
-/// What agreement on a communicator takes.
+/// Bytes of the allreduce that models the agreement on a new communicator.
 const AGREEMENT: u64 = 8;
 
 impl<'a> RankReader<'_, 'a> {
-    /// The instructions of an operation, by its row. `by` is the call that begins it: the same one that describes it, or a
-    /// later one for persistent requests.
+    /// Translates an operation, given by its row. `by` is the call that begins it: `site`, which
+    /// describes it, or a later call for persistent requests.
     pub(super) fn operate(
         &mut self,
         by: &Site<'a>,
@@ -58,7 +58,7 @@ impl<'a> RankReader<'_, 'a> {
                 self.await_all(by, places.iter().collect(), Asked::Waited);
             }
             (true, _) => {}
-            // Only without a model does a collective have no operations.
+            // Only a collective without a model has no instructions.
             (false, Class::Collective(..) | Class::Neighbor(..)) if places.is_empty() => {
                 self.become_of(row, Behind::Untold);
             }
@@ -67,7 +67,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok(())
     }
 
-    /// Whether an operation is not wanted, or never happened.
+    /// Whether an operation was cancelled or filtered out.
     fn left_out(&mut self, site: &Site<'_>, operation: &Traced) -> bool {
         if operation.is_cancelled() {
             self.shared.notes.count(Reason::Cancelled, site.call.function);
@@ -81,7 +81,7 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// The peer of a message as a rank of the schedule; None if there is no peer.
+    /// The peer of a message as a rank of the schedule, and its tag; `None` for MPI_PROC_NULL.
     fn partner(
         &mut self,
         site: &Site<'_>,
@@ -121,7 +121,8 @@ impl<'a> RankReader<'_, 'a> {
         let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else {
             return Ok(InstructionPlaces::default());
         };
-        // A buffered send completes when its bytes are in the buffer, whatever its size: it never waits for the receiver.
+        // A buffered send completes once its bytes are in the buffer, whatever their size: it never
+        // waits for the receiver.
         let buffered = mode == Mode::Buffered;
         let how =
             How { blocking: blocking && !buffered, answered: mode == Mode::Synchronous, ..How::default() };
@@ -138,7 +139,7 @@ impl<'a> RankReader<'_, 'a> {
     ) -> Result<InstructionPlaces, TraceError> {
         let comm = self.operations.comm(operation).unwrap_or(NO_COMM);
         if comm == NO_COMM {
-            // The message of a probe without a source, or one that is not in the trace.
+            // MPI_MESSAGE_NO_PROC, or a message that is not in the trace.
             if operation.source.peer != special::NOBODY {
                 self.shared.notes.count(Reason::NeverMatched, site.call.function);
             }
@@ -151,12 +152,13 @@ impl<'a> RankReader<'_, 'a> {
         let call = site.call;
         let own = Matched { peer: call.peer, tag: call.tag };
         let kept = matches!(call.function.class(), Class::MatchedRecv(_));
-        // A kept message was looked for by its probe; if that is elsewhere, others may have come since.
+        // A matched receive accepts exactly its probe's message, unless it is translated at the
+        // place of the probe: then it accepts what the probe asked for.
         let asked = self.looked_for.map_or(if kept { operation.source } else { own }, |(_, asked)| asked);
         self.receive_from(by, site, comm, Sought { asked, found: operation.source }, blocking)
     }
 
-    /// A receive of what came; left out where the trace does not say what that was.
+    /// Receives the message recorded in the trace; dropped if the trace does not identify it.
     fn receive_from(
         &mut self,
         by: &Site<'_>,
@@ -188,7 +190,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok(place.into())
     }
 
-    /// Both begin together: the receive costs nothing to post, so it comes first, as in MPI libraries.
+    /// Both begin together. Posting a receive costs nothing, so it comes first, as in MPI libraries.
     fn send_and_receive(
         &mut self,
         by: &Site<'_>,
@@ -244,7 +246,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok(self.emit(by, Instruction::Collective { call, member, how }).into())
     }
 
-    /// Where a collective is in the order that all members agree on.
+    /// The number of a collective in the order that all members share.
     fn next_of_series(&mut self, site: &Site<'_>, comm: CommId) -> Result<(Series, usize), TraceError> {
         if let Some(prepared) = self.prepared.get_mut(&site.index) {
             prepared.starts += 1;
@@ -255,7 +257,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok((Series::Called, seat.collectives - 1))
     }
 
-    /// A persistent request: a collective has its place in the order of those that are prepared.
+    /// Handles a persistent request. Collectives are numbered in the order of their initialisation.
     pub(super) fn prepare(&mut self, site: &Site<'_>) {
         if matches!(site.call.function.class(), Class::Collective(..))
             && let Ok(seat) = self.seat(site, site.call.comm)
@@ -266,7 +268,7 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// A synchronisation that the program did not ask for by name.
+    /// Takes part in a synchronisation that the program did not request explicitly.
     fn join_plainly(
         &mut self,
         site: &Site<'_>,
@@ -302,7 +304,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok(())
     }
 
-    /// What a call took when nobody was waited for any more.
+    /// The time that a call took after the last member had entered.
     fn work_together(&self, site: &Site<'_>) -> Time {
         let number = u32::try_from(site.index).unwrap_or(u32::MAX);
         let blocking = site.call.request == Call::NO_REQUEST;
@@ -326,7 +328,7 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// A message to and from every neighbour, all begun at once.
+    /// A message to and from every neighbour, all started at once.
     fn neighbors(
         &mut self,
         by: &Site<'_>,
@@ -364,7 +366,7 @@ impl<'a> RankReader<'_, 'a> {
             }
             let to = self.member(site, communicator, peer)?;
             let own = site.details.sent_sizes.get(place).copied();
-            // The same goes to all, unless each neighbour gets its own.
+            // All neighbours get the same amount, unless the collective has a size for each.
             let own = own.filter(|_| matches!(kind, Collective::Alltoallv | Collective::Alltoallw));
             let bytes = own.unwrap_or(site.call.sent);
             places.push(self.emit(by, Instruction::Send { bytes, to, tag, how }));

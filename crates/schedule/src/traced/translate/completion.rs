@@ -1,4 +1,4 @@
-//! Calls that begin, complete or ask about requests.
+//! Calls that start, complete or query requests.
 
 use super::{Ask, Polls, RankReader, Site};
 use crate::traced::behind::{Behind, InstructionPlace};
@@ -11,7 +11,7 @@ use straggler_trace::operations::{Acted, Fate, Given, Kind};
 use straggler_trace::{Class, HowMany, Matched, Start};
 
 impl<'a> RankReader<'_, 'a> {
-    /// Begins persistent requests.
+    /// Starts persistent requests.
     pub(super) fn begin(&mut self, site: &Site<'a>, acted: &Acted<'_, 'a>) -> Result<(), TraceError> {
         let unknown = acted.given().filter(|given| !matches!(given, Given::Operation(_)));
         unknown.for_each(|_| self.shared.notes.count(Reason::UnknownRequest, site.call.function));
@@ -36,7 +36,8 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     pub(super) fn wait(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
-        // Null requests are not listed, and waiting for them takes no time; formats that know no requests list none.
+        // Null requests are not listed, and waiting for them takes no time; formats without
+        // requests list none.
         let (mut places, mut untold) = (Vec::new(), acted.finished().len() == 0);
         for given in acted.finished() {
             let behind = match given {
@@ -53,7 +54,7 @@ impl<'a> RankReader<'_, 'a> {
                 }
             }
         }
-        // Together with a replayed operation, the time of the wait for it alone is unknown.
+        // If a replayed operation is waited for too, the time spent on the other requests is unknown.
         if untold && places.is_empty() {
             self.wait_untold(site);
         }
@@ -66,7 +67,7 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// How a call finds out about its requests. To those who follow the trace it is all the same.
+    /// How a call finds out about its requests. Irrelevant if the replay follows the trace.
     fn asked(&self, site: &Site<'_>) -> Asked {
         let thread = &self.threads[usize::from(site.thread)];
         match site.call.function.class() {
@@ -76,8 +77,8 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    /// The operations among which a call chooses, if it does and that can be left to the replay: each must be one
-    /// instruction that the program waits for, here or later.
+    /// The operations among which a call chooses, if the choice can be left to the replay: each
+    /// must be a single instruction that the program waits for, here or later.
     fn candidates(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) -> Option<Vec<InstructionPlace>> {
         let (Class::Wait(how) | Class::Test(how)) = site.call.function.class() else { return None };
         if !matches!(how, HowMany::Any | HowMany::Some) || self.redecides_not() {
@@ -98,7 +99,8 @@ impl<'a> RankReader<'_, 'a> {
         self.shared.options.decisions == Decisions::AsRecorded
     }
 
-    /// What the requests of a call stand for. Those that nothing completes are left out; none if one is not one instruction.
+    /// The instructions that the requests of a call stand for, without requests that never
+    /// complete. `None` if a request is not a single instruction.
     fn asked_for(&self, acted: &Acted<'_, '_>) -> Option<Vec<InstructionPlace>> {
         let mut found = Vec::new();
         for given in acted.given() {
@@ -117,7 +119,7 @@ impl<'a> RankReader<'_, 'a> {
         Some(found)
     }
 
-    /// What follows waits for as many of the candidates as the traced run took.
+    /// Waits for as many of the candidates as completed in the traced run.
     fn await_some(
         &mut self,
         site: &Site<'_>,
@@ -134,7 +136,8 @@ impl<'a> RankReader<'_, 'a> {
         self.emit(site, Instruction::Choose { first, count, chosen, asked });
     }
 
-    /// Waiting that cannot be replayed, with the unsuccessful tests before; what ended at once is not worth telling.
+    /// Counts waiting that cannot be replayed as computation, including unsuccessful tests before
+    /// it. Very short waits are not noted.
     fn wait_untold(&mut self, site: &Site<'_>) {
         let thread = &mut self.threads[usize::from(site.thread)];
         let (since, computed) = thread.polled_since.take().unwrap_or((site.call.enter, thread.computed));
@@ -146,7 +149,7 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     pub(super) fn test(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
-        // Null requests are not listed: a test of nothing else is one more look in a loop that waits for something.
+        // Null requests are not listed, so a test of only those counts as another poll in a waiting loop.
         if !site.details.found || acted.given().len() == 0 && acted.finished().len() == 0 {
             self.poll(site);
             if self.decides {
@@ -154,12 +157,12 @@ impl<'a> RankReader<'_, 'a> {
             }
             return;
         }
-        // What was computed between the tests was computed before the last of them.
+        // Computation between the tests happened before the last of them.
         self.threads[usize::from(site.thread)].settle_polls(self.shared.options.spin);
         self.wait(site, acted);
     }
 
-    /// An unsuccessful test is asked again by the replay.
+    /// Records an unsuccessful test, which the replay repeats.
     fn ask(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
         let Class::Test(how) = site.call.function.class() else { return };
         let Some(of) = self.asked_for(acted).filter(|of| !of.is_empty()) else { return };
@@ -196,8 +199,9 @@ impl<'a> RankReader<'_, 'a> {
         self.receive_probed(site)
     }
 
-    /// If the thread's next call receives what a probe has found, the message is waited for where the probe is: what lies
-    /// between the two happens when it is there. Otherwise it is received where the program receives it.
+    /// If the thread's next call receives the message that a probe found, translates the receive at
+    /// the place of the probe, so that the time between the two comes after the message. Otherwise
+    /// the receive stays where it is.
     fn receive_probed(&mut self, probe: &Site<'a>) -> Result<(), TraceError> {
         let number = u32::try_from(probe.index).unwrap_or(u32::MAX);
         let row = self.operations.received_after(number);
@@ -219,7 +223,7 @@ impl<'a> RankReader<'_, 'a> {
         Ok(())
     }
 
-    /// Nothing was there. Time inside of the calls is waiting; between them too, if there is little.
+    /// Handles an unsuccessful poll. Time inside the calls is waiting, as are short gaps between them.
     fn poll(&mut self, site: &Site<'_>) {
         let spin = self.shared.options.spin;
         let thread = &mut self.threads[usize::from(site.thread)];
@@ -227,7 +231,7 @@ impl<'a> RankReader<'_, 'a> {
         thread.polled_since.get_or_insert((site.call.enter, thread.computed));
         let Some(repeated) = site.details.repeated else { return };
         let (enter, exit) = (site.call.enter, site.call.exit);
-        // Different polls of one loop were counted side by side: their time is one.
+        // Different polls of one loop are counted over the same period, so their time is merged.
         if thread.polls.as_ref().is_some_and(|polls| enter >= polls.end) {
             thread.settle_polls(spin);
         }
@@ -238,7 +242,7 @@ impl<'a> RankReader<'_, 'a> {
         polls.calls = polls.calls.saturating_add(repeated.calls);
     }
 
-    /// What follows waits for these operations.
+    /// Waits for these instructions.
     pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<InstructionPlace>, asked: Asked) {
         if places.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Mutants of the algorithms that exchange blocks, each broken in a way that is easily written.
+//! Mutants of the algorithms that exchange blocks, each broken in one simple way.
 
 use super::{Mutation, verdict};
 use crate::collectives::check::{Fault, check};
@@ -7,8 +7,8 @@ use crate::{Message, Step, Steps};
 use std::ops::Range;
 use straggler_model::Rank;
 
-/// An algorithm that carries other data, in messages of the size that this has. Both ends of a message must
-/// have it in the same stage.
+/// An algorithm that carries different data; messages are resized to match. Both ends of a message
+/// must handle it in the same stage.
 struct Broken {
     right: Collective,
     carries: fn(&Collective, Rank, u32) -> Vec<Range<u64>>,
@@ -58,7 +58,7 @@ fn right(operation: Operation, algorithm: &str) -> Collective {
     Algorithm::parse(operation, algorithm).unwrap().build(operation, &Job::new(RANKS, BLOCK)).unwrap()
 }
 
-/// The verdict on an algorithm that carries something else.
+/// The verdict on an algorithm that carries different data.
 fn carrying(
     operation: Operation,
     algorithm: &str,
@@ -68,7 +68,7 @@ fn carrying(
     check(operation, &Job::new(RANKS, BLOCK), &broken).unwrap_err()
 }
 
-/// What the right one carries, each block as another one.
+/// The blocks that the correct algorithm carries, each replaced by another.
 fn other_blocks(right: &Collective, at: (Rank, u32), other: impl Fn(u64) -> u64) -> Vec<Range<u64>> {
     let carried = right.carries(at.0, at.1);
     let blocks = carried.iter().flat_map(|range| range.start / BLOCK..range.end / BLOCK);
@@ -94,7 +94,7 @@ fn bruck_that_forgets_the_wrap_around() {
 
 #[test]
 fn bruck_that_passes_nothing_on() {
-    // Every block is taken for one of the rank's own that has the same way.
+    // Replaces every block by the rank's own block with the same distance.
     let fault = carrying(Operation::Alltoall, "bruck", |right, rank, stage| {
         let all = u64::from(RANKS);
         other_blocks(right, (rank, stage), |block| {
@@ -138,7 +138,7 @@ fn scan_that_combines_from_above() {
     }
 }
 
-/// Whatever the algorithm: a rank that leaves early, that does not wait, or that leaves out a byte.
+/// For every algorithm: a rank that stops early, does not wait, or leaves out a byte.
 #[test]
 fn mutants_of_every_algorithm() {
     for operation in Operation::ALL {

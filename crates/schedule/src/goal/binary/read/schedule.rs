@@ -10,16 +10,16 @@ use crate::graph::{ANY, Columns, Edge, Facts, Link, MANY, MAX_DEPENDENCIES, Row,
 use crate::validate::cycle::find_cycle;
 use crate::{Operation, OperationKind, RankView};
 
-/// What is needed while a rank is read.
+/// Buffers that are reused for every rank.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// For each node, how many dependencies on others were found.
+    /// For each node, the number of dependencies found.
     counted: Vec<u32>,
-    /// Who waits for one node.
+    /// The dependents of one node.
     dependents: Vec<Edge>,
 }
 
-/// The schedule of one rank, cut into its parts.
+/// The schedule of one rank, divided into its parts.
 pub(super) struct Schedule<'a> {
     file: &'a File<'a>,
     rank: Rank,
@@ -72,7 +72,7 @@ impl<'a> Schedule<'a> {
         self.nodes.len()
     }
 
-    /// Fills in the nodes with their edges.
+    /// Reads the nodes with their edges into `columns`.
     pub fn read(&self, mut columns: Columns<'_, '_>, scratch: &mut Scratch) -> Result<Facts, GoalError> {
         let Scratch { counted, dependents } = scratch;
         counted.clear();
@@ -90,9 +90,9 @@ impl<'a> Schedule<'a> {
             irequires: false,
         };
         let mut facts = Facts::default();
-        // Where all dependencies go forward, a node's count is complete when the node is reached.
+        // If all dependencies go forward, a node's count is complete when the node is reached.
         let mut seems_wrong = false;
-        // Below the most operations a rank may have, so inside 32 bits.
+        // Node numbers are below the limit of operations per rank, so they fit in 32 bits.
         for (node, (bytes, row)) in self.nodes.iter().zip(rows.iter_mut()).enumerate() {
             if number::<0>(bytes) != counted[node] {
                 seems_wrong = true;
@@ -129,7 +129,7 @@ impl<'a> Schedule<'a> {
         Ok(facts)
     }
 
-    /// Nearly all nodes are messages with nothing odd about them.
+    /// Reads the most common nodes: plain messages that need no further checks.
     #[inline(always)]
     fn plain(&self, bytes: &[u8; NODE], facts: &mut Facts) -> Option<Operation> {
         let (amount, peer, tag, [cpu, nic]) = fields(bytes);
@@ -153,7 +153,8 @@ impl<'a> Schedule<'a> {
         self.appendix.len().min(MAX_DEPENDENCIES) as u64
     }
 
-    /// Lists that share entries could make a small file a large graph: finds the first that goes too far.
+    /// Lists that share entries could turn a small file into a large graph. Reports the first node
+    /// with which the lists exceed the appendix.
     #[inline(never)]
     fn refuse_shared_edges<T>(&self) -> Result<T, GoalError> {
         let (limit, mut found) = (self.most_edges(), 0);
@@ -219,10 +220,10 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// The roots are exactly the nodes without dependencies.
+    /// Checks that the roots are exactly the nodes without dependencies.
     fn check_roots(&self, counted: &[u32]) -> Result<(), GoalError> {
         let found = self.roots.len() as u64;
-        // Below the most operations a rank may have; narrow numbers are added several at a time.
+        // The sum is below the limit of operations per rank, so 32 bits suffice, which vectorises better.
         let right = u64::from(counted.iter().map(|&count| u32::from(count == 0)).sum::<u32>());
         if found != right {
             return self.fail("number of roots", BinaryProblem::Mismatch { found, counted: right });
@@ -254,7 +255,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Where a node's type is.
+/// Offset of the type in a node.
 const TYPE: usize = 4;
 
 /// Size, peer, tag, CPU and NIC of a node.
@@ -264,7 +265,7 @@ fn fields(bytes: &[u8; NODE]) -> (u64, Rank, Tag, [u8; 2]) {
     (amount, number::<5>(bytes), number::<17>(bytes), [bytes[21], bytes[22]])
 }
 
-/// How many others each node waits for, as a graph keeps it.
+/// Fills in how many others each node waits for, capped at [`MANY`].
 #[inline(always)]
 fn fill_waits(waits: &mut [u8], counted: &[u32]) {
     let mut seen = 0;
@@ -277,20 +278,20 @@ fn fill_waits(waits: &mut [u8], counted: &[u32]) {
     }
 }
 
-/// The number at a place that is known to be inside a node.
+/// The number at a fixed offset inside a node.
 #[inline(always)]
 fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
     u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
 }
 
-/// The edges of a rank while they are read. For each node it is counted how many dependencies on others were found.
+/// The edges of a rank while they are read, with a count of the dependencies found for each node.
 struct Edges<'a> {
     schedule: &'a Schedule<'a>,
     dependents: &'a mut Vec<Edge>,
-    /// Where lists go; those of the rank begin at `base`.
+    /// Where lists are appended; those of the rank begin at `base`.
     edges: &'a mut Vec<u32>,
     base: usize,
-    /// How many were found by [`Edges::plain`], and by [`Edges::any`].
+    /// Edges found by [`Edges::plain`] and by [`Edges::any`].
     plain: u64,
     listed: u64,
     /// Whether every dependency so far goes from an earlier node to a later one.
@@ -299,8 +300,8 @@ struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    /// Who waits for `node`, where that is nobody, or a few nodes that follow each other and this one and wait for its
-    /// completion.
+    /// Reads the dependents of `node` in the common case: none, or up to three consecutive later
+    /// nodes that wait for its completion.
     #[inline(always)]
     fn plain(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Option<Link> {
         let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
@@ -329,7 +330,7 @@ impl<'a> Edges<'a> {
         Some(link)
     }
 
-    /// Any dependents.
+    /// Reads the dependents of a node in the general case.
     #[inline(never)]
     fn any(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Result<Link, GoalError> {
         let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
@@ -342,7 +343,7 @@ impl<'a> Edges<'a> {
         Ok(Link::new(self.dependents, self.edges, self.base))
     }
 
-    /// A part of the appendix.
+    /// A list in the appendix.
     fn list(
         &mut self,
         field: &'static str,
