@@ -68,7 +68,7 @@ pub struct RankProfile {
 pub struct Counts {
     pub calls: u64,
     pub time: Time,
-    /// The longest single call.
+    /// The longest single call. Polls that were only counted enter with their mean.
     pub longest: Time,
     pub sent: u64,
     pub received: u64,

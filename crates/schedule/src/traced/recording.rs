@@ -287,7 +287,7 @@ impl TracedRun {
         &self.sizes
     }
 
-    /// When the clock of the recording starts, on the clock of the trace: the first exit from MPI_Init.
+    /// When the clock of the recording starts, on the clock of the trace: the first exit from MPI_Init, or the first call.
     pub fn origin(&self) -> Time {
         self.origin
     }

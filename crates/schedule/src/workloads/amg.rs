@@ -83,7 +83,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     Ok((builder, format!("{cycles} over {levels} on {grid} processes")))
 }
 
-/// Builds a collective of 8 bytes, or nothing if its count is 0.
+/// Builds an allreduce of 8 bytes or a barrier, or nothing if its count is 0.
 fn collective(
     setting: &Setting<'_>,
     count: &'static str,
