@@ -80,7 +80,7 @@ pub fn read(text: &[u8]) -> Result<NoiseRecording, RtlaError> {
     Ok(recording)
 }
 
-/// Recognizes rtla's terminal output.
+/// Recognises rtla's terminal output.
 fn without_times(text: &[u8]) -> Option<&'static str> {
     let head = text.get(..4096).unwrap_or(text);
     let kinds: [(&[u8], &str); 4] = [

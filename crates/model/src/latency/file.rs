@@ -31,7 +31,7 @@ struct Writing<'a> {
 /// Encodes a measurement as the bytes of a file.
 pub fn to_bytes(measurement: &Measurement) -> Vec<u8> {
     let writing = Writing { format: FORMAT, version: VERSION, measurement };
-    // Serialization cannot fail: keys are strings, and floats that are not finite become null.
+    // Serialisation cannot fail: keys are strings, and floats that are not finite become null.
     let mut bytes = serde_json::to_vec(&writing).unwrap_or_default();
     bytes.push(b'\n');
     bytes
@@ -151,7 +151,7 @@ pub fn write(path: &Path, measurement: &Measurement) -> Result<(), LatencyError>
     Ok(replace_file(path, |out| out.write_all(&bytes))?)
 }
 
-/// Serializes lists of times as whole picoseconds.
+/// Serialises lists of times as whole picoseconds.
 pub(super) mod list_of_picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -165,7 +165,7 @@ pub(super) mod list_of_picoseconds {
     }
 }
 
-/// Serializes an optional time as whole picoseconds.
+/// Serialises an optional time as whole picoseconds.
 pub(super) mod maybe_picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -148,7 +148,7 @@ pub struct Cycle {
 const LEAST_FOR_P99: u64 = 100;
 
 impl Cycle {
-    /// Summarizes the histogram of one cycle; `None` if it is empty.
+    /// Summarises the histogram of one cycle; `None` if it is empty.
     pub fn of(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
         let (min, max) = (histogram.min()?, histogram.max()?);
         let median_outside = histogram.outside(0.5);

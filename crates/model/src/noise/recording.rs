@@ -379,7 +379,7 @@ impl Core {
     }
 }
 
-/// Serializes times as picoseconds.
+/// Serialises times as picoseconds.
 pub(crate) mod picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,5 +1,5 @@
 //! A signature: noise as a short list of sources, each with its arrivals and durations. It stands in for a
-//! system without an available trace, or summarizes a long trace in a few lines.
+//! system without an available trace, or summarises a long trace in a few lines.
 //!
 //! Signatures are read from and written to TOML ([`Signature::from_toml`], [`Signature::to_toml`]); those of
 //! published systems are built in ([`BuiltIn`]). Simulations inject noise drawn from a signature: a trace for

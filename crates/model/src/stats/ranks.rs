@@ -29,7 +29,7 @@ pub fn quantile_ranks(count: u64, q: f64, confidence: f64) -> Option<(u64, u64)>
 
 /// For the binomial number X of values below the quantile, returns the largest k with P(X <= k) <= `doubt`
 /// and the smallest k with P(X <= k) >= 1 - `doubt`. Each term is computed from the one before; dividing by
-/// the sum normalizes them.
+/// the sum normalises them.
 fn binomial(count: u64, q: f64, doubt: f64) -> Option<(u64, u64)> {
     let mean = count as f64 * q;
     let reach = REACH * (mean * (1.0 - q)).sqrt() + 20.0;

@@ -113,7 +113,7 @@ impl Page {
             sections: self.sections.iter().map(|section| written(section, &mut columns)).collect(),
             columns: columns.places,
         };
-        // Serialization cannot fail: the header consists of texts and numbers with textual keys.
+        // Serialisation cannot fail: the header consists of texts and numbers with textual keys.
         let mut header = serde_json::to_vec(&header).unwrap_or_default();
         let end = aligned(BEFORE_HEADER + header.len());
         header.resize(end - BEFORE_HEADER, b' ');

@@ -1,7 +1,7 @@
 //! Fits counts of interruptions to numbers of detours.
 //!
 //! Detours of one class (their lengths differ by less than a factor of two) are fitted together. If `n[i]` of
-//! them lie in slice `i`, where source `j` counted `c[i][j]`, the shares `x[j]` between 0 and 1 minimize the
+//! them lie in slice `i`, where source `j` counted `c[i][j]`, the shares `x[j]` between 0 and 1 minimise the
 //! squares of `n[i] - Σ x[j]·c[i][j]`: `x[j]` is how often the source causes such a detour.
 
 use super::{Guess, Guesses};

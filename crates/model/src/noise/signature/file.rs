@@ -54,7 +54,7 @@ struct FileSource {
     duration: Text<Durations>,
 }
 
-/// A value stored as a string. Parsed during deserialization, so that errors have a line and
+/// A value stored as a string. Parsed during deserialisation, so that errors have a line and
 /// column.
 struct Text<T>(T);
 
