@@ -1,4 +1,5 @@
-//! What a recorder costs on top of reading the clock: the difference between `two_readings` and `begin_end_*`.
+//! The cost of a recorder on top of reading the clock: the difference between `two_readings` and
+//! `begin_end_*`.
 
 use divan::{Bencher, black_box};
 use straggler_measure::latency::Recorder;
@@ -9,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// Trials of one sample: two batches of the recorder, so that every sample has the same work.
+/// Trials per sample: two batches of the recorder, so that every sample does the same work.
 const TRIALS: u64 = 1024;
 
 #[divan::bench]

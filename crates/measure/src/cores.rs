@@ -1,8 +1,8 @@
-//! Which cores there are for us, and how a thread stays on one.
+//! The cores this process may use, and pinning threads to them.
 //!
-//! The kernel's affinity mask already knows cpusets, so a job that was given some cores of a node measures
-//! those. A quota of CPU time (cgroups) is not a set of cores: it stops all threads for the rest of a period,
-//! and that looks like noise.
+//! The kernel's affinity mask already accounts for cpusets, so a job that was given some cores of a node
+//! measures those. A quota of CPU time (cgroups) is not a set of cores: it stops all threads for the rest of
+//! a period, which looks like noise.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -27,13 +27,13 @@ pub fn allowed() -> Result<Vec<u32>, CoresError> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect())
 }
 
-/// A list as the kernel writes them, `0-3,8`: in the order that was typed, each core once.
+/// Parses a list in the kernel's notation, `0-3,8`: in the given order, each core once.
 pub fn parse(text: &str) -> Result<Vec<u32>, CoresError> {
     let mut list = Vec::new();
     for part in text.split(',').map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-            // More than the kernel's mask holds can only be a slip.
+            // More cores than the kernel's mask holds can only be a typing error.
             (Ok(first), Ok(last)) if first <= last && (last as usize) < CpuSet::MAX_CPU => {
                 list.extend(first..=last);
             }
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<Vec<u32>, CoresError> {
     if list.is_empty() { Err(CoresError::Empty) } else { Ok(list) }
 }
 
-/// The list as the kernel would write it.
+/// Writes a list in the kernel's notation.
 pub fn write(list: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for &core in list {
@@ -65,7 +65,7 @@ pub fn write(list: &[u32]) -> String {
     text.collect::<Vec<_>>().join(",")
 }
 
-/// Those that were asked for if they may be used, or all that may.
+/// Returns the requested cores if they may be used, or all allowed ones.
 pub fn choose(asked: Option<&[u32]>, allowed: &[u32]) -> Result<Vec<u32>, CoresError> {
     let Some(asked) = asked else { return Ok(allowed.to_vec()) };
     match asked.iter().find(|core| !allowed.contains(core)) {
@@ -74,7 +74,7 @@ pub fn choose(asked: Option<&[u32]>, allowed: &[u32]) -> Result<Vec<u32>, CoresE
     }
 }
 
-/// The calling thread stays on this core from now on.
+/// Pins the calling thread to a core.
 pub fn pin(core: u32) -> Result<(), CoresError> {
     let not_pinned = |fault: String| CoresError::NotPinned { core, fault };
     if core as usize >= CpuSet::MAX_CPU {

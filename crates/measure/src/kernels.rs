@@ -8,8 +8,8 @@
 //!
 //! The first two are described and compared in section II of Hoefler, Schneider and Lumsdaine,
 //! "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation" (2010); the third
-//! is Sottile's and Minnich's. All are generic over the clock, keep to memory that was touched before, and
-//! tell slow phases of the whole core from detours.
+//! is by Sottile and Minnich. All are generic over the clock, use only memory that was touched before, and
+//! distinguish slow phases of the whole core from detours.
 
 pub mod detour;
 pub mod ftq;
@@ -21,10 +21,10 @@ pub use profile::{Profile, Stretch};
 
 use straggler_model::Time;
 
-/// From which length on an iteration is a detour.
+/// The length above which an iteration is a detour.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Threshold {
-    /// So many times the undisturbed iteration.
+    /// A multiple of the undisturbed iteration.
     Factor(f64),
     Time(Time),
 }
@@ -37,11 +37,11 @@ pub const SLOW: f64 = 1.25;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
     pub start: u64,
-    /// What was lost: the undisturbed iteration is taken off.
+    /// The time lost, without the undisturbed iteration.
     pub length: u64,
 }
 
-/// What a kernel saw on one core. All times are in ticks of its clock.
+/// The findings of a kernel on one core. All times are in ticks of its clock.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
     pub start: u64,
@@ -50,18 +50,18 @@ pub struct Seen {
     pub t_min: u64,
     pub threshold: u64,
     pub iterations: u64,
-    /// The mean undisturbed iteration at the core's best speed: what the loop really costs.
+    /// The mean undisturbed iteration at the core's best speed: the actual cost of the loop.
     pub iteration: f64,
     pub detours: Vec<Span>,
     pub lost: u64,
     pub lost_ticks: u64,
-    /// Stretches slower than the best.
+    /// Periods slower than the best speed.
     pub slow: Vec<Stretch>,
     /// Start and value of every quantum, for the kernels that have them.
     pub quanta: Vec<(u64, u64)>,
 }
 
-/// A buffer of fixed capacity whose pages are there before they are needed.
+/// Allocates a buffer of fixed capacity with all its pages mapped.
 pub(crate) fn touched<T: Copy + Default>(capacity: usize) -> Vec<T> {
     // Not `vec![default; n]` of zeros: the allocator would hand out pages that are mapped at first use.
     let mut buffer = Vec::with_capacity(capacity);
@@ -82,8 +82,8 @@ pub trait Work {
     fn work(&mut self, steps: u64);
 }
 
-/// A chain of multiplications in which each needs the result of the one before: no processor can do them
-/// faster than one after the other, and no cache matters.
+/// A chain of multiplications in which each needs the result of the one before, so that no processor can
+/// overlap them and no cache matters.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain(u64);
 

@@ -4,8 +4,8 @@
 //!  Clock ─► Recorder (begin … end, cycles) ─► Series ─► Measurement
 //!  Operation ─► drive (cycles of trials, stop, progress) ──▲
 //! ```
-//! Kernels are [`Operation`]s: one call is one trial. [`measure`] runs those of a [`Kernel`] one after another, each
-//! on a pinned thread of its own, and keeps what was measured when one fails or somebody says stop.
+//! Kernels are [`Operation`]s: one call is one trial. [`measure`] runs those of a [`Kernel`] one after
+//! another, each on a pinned thread of its own, and keeps the data if one fails or the run is stopped.
 
 mod drive;
 mod kernels;
@@ -23,7 +23,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_model::latency::Measurement;
 use straggler_model::noise::recording::{Origin, Timer};
 
-/// A measurement of this machine that has no series yet. It says so when the timer may not run at one rate.
+/// Creates a measurement of this machine without series. It has a note if the timer's rate may not be
+/// constant.
 pub fn begin(kernel: &str, command: &str, timer: &Timer) -> Measurement {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let version = env!("CARGO_PKG_VERSION").into();

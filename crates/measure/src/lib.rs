@@ -5,8 +5,8 @@
 //!  cores ──► kernels ───┼─► Recording (detours, speed profile) ─► sources ─► Recording with names
 //!  /proc, tracefs ──────┴────────────────────────────────────────────▲
 //! ```
-//! Kernels run against any clock, so that tests need no time. What the kernel did meanwhile is observed
-//! beside them and joined with the detours afterwards, on the same clock.
+//! Kernels run with any clock, so tests need no real time. The operating system is observed at the same time
+//! and joined with the detours afterwards, on the same clock.
 
 pub mod cores;
 pub mod kernels;

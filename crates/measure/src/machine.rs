@@ -1,7 +1,7 @@
-//! What is known of the machine, from /proc and /sys.
+//! Facts about the machine, from /proc and /sys.
 //!
-//! All functions take the root under which those lie, so that tests can show them other machines. What is not
-//! there or cannot be read is left out: a recording without its governor is better than none.
+//! All functions take the root of these trees, so that tests can provide other machines. Missing or
+//! unreadable facts are left out: a recording without its governor is better than none.
 
 mod cgroup;
 
@@ -12,12 +12,12 @@ use std::path::Path;
 use straggler_model::Time;
 use straggler_model::noise::recording::Machine;
 
-/// The machine this runs on, before a measurement; stolen time is the difference of two [`stolen`].
+/// This machine, before a measurement; stolen time is the difference of two calls of [`stolen`].
 pub fn this() -> Machine {
     Machine { tick_hz: tick_hz(), ..gather(Path::new("/")) }
 }
 
-/// What the files under `root` tell.
+/// Reads the facts from the files under `root`.
 pub fn gather(root: &Path) -> Machine {
     let cpu = |file: &str| read(root, &format!("sys/devices/system/cpu/{file}"));
     let (cgroup, cgroup_quota_cores) = cgroup::of_this_process(root);
@@ -52,14 +52,14 @@ pub fn stolen(root: &Path, cores: &[u32]) -> Option<Time> {
     Some(Time(ticks.saturating_mul(tick)))
 }
 
-/// Coarse clocks step with the timer tick, so their resolution is its period.
+/// The rate of the timer tick: coarse clocks step with it, so their resolution is its period.
 pub fn tick_hz() -> Option<u32> {
     let step = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
     let ns = u64::try_from(step.tv_nsec).ok().filter(|&ns| step.tv_sec == 0 && ns > 100_000)?;
     u32::try_from((1_000_000_000 + ns / 2) / ns).ok()
 }
 
-/// A file as one text without the space around it; nothing when there is nothing in it.
+/// Reads a file and trims it; `None` if it is empty.
 fn read(root: &Path, file: &str) -> Option<String> {
     let bytes = fs::read(root.join(file)).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -82,7 +82,8 @@ fn value(text: &str, key: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.into())
 }
 
-/// x86 and most others print a name, ARM only who made it and which part it is; some have it in the device tree.
+/// The processor's name. x86 and most others print one, ARM only the vendor and part number; some have it in
+/// the device tree.
 fn processor(root: &Path) -> Option<String> {
     let info = read(root, "proc/cpuinfo")?;
     let named = ["model name", "cpu model", "cpu", "uarch"].iter().find_map(|key| value(&info, key));
@@ -93,7 +94,7 @@ fn processor(root: &Path) -> Option<String> {
     named.or_else(part)
 }
 
-/// Files that tell the kind come first; the processor only says that there is one.
+/// The hypervisor. Files that state its kind come first; the processor's flag only tells that there is one.
 fn hypervisor(root: &Path) -> Option<String> {
     read(root, "sys/hypervisor/type")
         .or_else(|| read(root, "proc/device-tree/hypervisor/compatible"))
@@ -125,7 +126,7 @@ fn from_firmware(root: &Path) -> Option<String> {
         ("Amazon EC2", "Amazon Nitro"),
         ("Google Compute Engine", "KVM"),
     ];
-    // A bare-metal machine of Amazon names itself so too.
+    // Bare-metal machines of Amazon carry the name, too.
     if texts.iter().any(|text| text.contains(".metal")) {
         return None;
     }

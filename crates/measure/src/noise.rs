@@ -1,10 +1,10 @@
-//! A measurement of noise: one pinned thread a core, all started at the same instant, and what they saw.
+//! Measuring noise: one pinned thread per core, all started at the same instant.
 //!
 //! ```text
 //!  main:     start threads ── all ready? ── set the instant ── sleep ──────────── collect
 //!  worker:   pin, touch memory, assess ───────┘ spin until it ── kernel ── until the deadline
 //! ```
-//! The main thread sleeps while the workers measure, so that it is no noise itself.
+//! The main thread sleeps while the workers measure, so that it causes no noise itself.
 
 use crate::cores::{self, CoresError};
 use crate::kernels::{Chain, Seen, Stretch, Threshold, detour, ftq, fwq};
@@ -19,13 +19,13 @@ use straggler_model::noise::recording::{
     self, Core, Detour, Lost, Method, NoiseRecording, Phase, Quantum, UNNAMED,
 };
 
-/// Which kernel runs, and how.
+/// The kernel to run, with its parameters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kernel {
     Detour {
         threshold: Threshold,
     },
-    /// `work` is what a quantum takes at best, about.
+    /// `work` is the approximate best time of a quantum.
     FixedWork {
         work: Time,
         threshold: Threshold,
@@ -36,7 +36,7 @@ pub enum Kernel {
     },
 }
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     pub cores: Vec<u32>,
@@ -44,21 +44,21 @@ pub struct Options {
     pub length: Time,
     /// Ends early when every core has found this many detours.
     pub events: Option<u64>,
-    /// Detours, or quanta, that are kept on each core.
+    /// Number of detours, or quanta, kept on each core.
     pub capacity: usize,
-    /// By the timer, when to begin: a moment that several programs agreed on. As soon as all threads are ready unless given,
-    /// and also if they are ready only later.
+    /// When to begin, in ticks of the timer: a moment that several programs agreed on. By default, and if it
+    /// has passed already, the measurement begins as soon as all threads are ready.
     pub begin_ticks: Option<u64>,
 }
 
-/// What came out.
+/// The result of a measurement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// Origin and machine are left for the caller to fill in.
+    /// The caller fills in origin and machine.
     pub recording: NoiseRecording,
     pub timebase: Timebase,
     pub workers: Vec<Worker>,
-    /// For each core what an undisturbed iteration took on average, in ps: the cost of the loop.
+    /// For each core the mean time of an undisturbed iteration, in ps: the cost of the loop.
     pub iteration_ps: Vec<f64>,
 }
 
@@ -98,10 +98,10 @@ fn least(overhead: Time, granularity: Time) -> Time {
 /// Readings that must fit into a quantum of work or time, so that reading does not distort it.
 const READS_IN_A_QUANTUM: u64 = 50;
 
-/// Parts of a quantum of time that are counted.
+/// Units of work per quantum of time.
 const UNITS_IN_A_QUANTUM: u64 = 1000;
 
-/// Ticks and times of one timer.
+/// Converts between ticks and times of one timer.
 #[derive(Clone, Copy, Debug)]
 struct Rate(f64);
 
@@ -115,7 +115,7 @@ impl Rate {
     }
 }
 
-/// Checks what can be checked before threads are started.
+/// Checks the options before threads are started.
 pub fn check(options: &Options, timer: &recording::Timer) -> Result<(), MeasureError> {
     if options.cores.is_empty() {
         return Err(MeasureError::NoCores);
@@ -146,8 +146,8 @@ pub fn check(options: &Options, timer: &recording::Timer) -> Result<(), MeasureE
     }
 }
 
-/// Measures. When `stop` is raised it ends early with what there is; `watch`, if given, is told now and then
-/// how much time has passed, which costs a little of a core's time.
+/// Measures. If `stop` is raised, it ends early with the data so far. If `watch` is given, it is called now
+/// and then with the time passed, which costs a little of a core's time.
 pub fn measure(
     options: &Options,
     timer: &recording::Timer,
@@ -185,7 +185,7 @@ fn method(kernel: Kernel) -> Method {
     }
 }
 
-/// What the threads share.
+/// The state shared by the threads.
 #[derive(Debug)]
 struct Shared<'a> {
     options: &'a Options,
@@ -193,17 +193,17 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     /// The instant at which all begin, [`WAIT`] until it is known, or [`GIVE_UP`].
     start: AtomicU64,
-    /// Cores that have found as much as was asked for.
+    /// Number of cores that have found the requested number of events.
     satisfied: AtomicU32,
 }
 
 const WAIT: u64 = 0;
 const GIVE_UP: u64 = u64::MAX;
 
-/// From the moment the last worker is ready until all begin: longer than it takes to see the instant.
+/// Time from when the last worker is ready until all begin: long enough for every worker to see the instant.
 const LEAD: Time = Time::from_ns(2_000_000);
 
-/// Between two looks of the main thread when somebody watches.
+/// Interval at which the main thread calls `watch`.
 const WATCH: Duration = Duration::from_millis(200);
 
 /// Which core is ready, or why it is not.
@@ -246,7 +246,7 @@ fn run_workers<'scope>(
 
 fn all_prepared(prepared: &Receiver<Prepared>, cores: &[u32]) -> Result<(), MeasureError> {
     let ready = prepared.iter().take(cores.len()).collect::<Result<Vec<u32>, _>>()?;
-    // One that died says nothing.
+    // A worker that died has sent nothing.
     match cores.iter().find(|core| !ready.contains(core)) {
         Some(&core) => Err(MeasureError::Died { core }),
         None => Ok(()),
@@ -264,16 +264,16 @@ fn joined(core: u32, thread: ScopedJoinHandle<'_, Result1>) -> Result1 {
     thread.join().unwrap_or(Err(MeasureError::Died { core }))
 }
 
-/// Everything a thread does.
+/// The body of a worker thread.
 fn worker(core: u32, shared: &Shared<'_>, ready: Sender<Prepared>) -> Result1 {
     let prepared = cores::pin(core).map_err(MeasureError::from).and_then(|()| prepare(core, shared));
     let _ = ready.send(prepared.as_ref().map(|_| core).map_err(Clone::clone));
-    // So that the main thread notices when a worker dies before it gets here.
+    // Lets the main thread notice if a worker dies before it gets here.
     drop(ready);
     let kernel = prepared?;
     let mut clock = Native::default();
     let Some(start) = wait_for_start(shared, &mut clock) else { return Err(MeasureError::Died { core }) };
-    // A tick more, so that rounding never makes it shorter than what was asked for.
+    // One tick more, so that rounding never makes it shorter than requested.
     let deadline = start.saturating_add(shared.rate.ticks(shared.options.length) + 1);
     let enough = enough(shared);
     let seen = kernel.run(&mut clock, start, deadline, enough);
@@ -281,11 +281,11 @@ fn worker(core: u32, shared: &Shared<'_>, ready: Sender<Prepared>) -> Result1 {
     Ok((Worker { core, thread }, seen))
 }
 
-/// Spins until the common instant; nothing when there will be none.
+/// Spins until the common instant; `None` if the measurement was given up.
 fn wait_for_start(shared: &Shared<'_>, clock: &mut Native) -> Option<u64> {
     let start = loop {
         match shared.start.load(Ordering::Acquire) {
-            // Whoever sets the instant may need this very core.
+            // The thread that sets the instant may need this core.
             WAIT => std::thread::yield_now(),
             GIVE_UP => return None,
             start => break start,
@@ -295,7 +295,7 @@ fn wait_for_start(shared: &Shared<'_>, clock: &mut Native) -> Option<u64> {
     Some(start)
 }
 
-/// Ends a kernel when somebody says stop, or when every core has enough.
+/// Ends a kernel when `stop` is raised, or when every core has found enough.
 fn enough<'a>(shared: &'a Shared<'_>) -> impl FnMut(u64) -> bool + 'a {
     let mut satisfied = false;
     let all = shared.options.cores.len() as u32;
@@ -354,7 +354,7 @@ fn prepare(core: u32, shared: &Shared<'_>) -> Result<Ready, MeasureError> {
     }
 }
 
-/// What a quantum may lose before it counts as disturbed.
+/// The time that a quantum may lose before it counts as disturbed.
 fn excess(threshold: Threshold, undisturbed: u64, ticks: impl Fn(Time) -> u64) -> u64 {
     match threshold {
         Threshold::Factor(factor) => (undisturbed as f64 * (factor - 1.0)).round() as u64,
@@ -362,7 +362,7 @@ fn excess(threshold: Threshold, undisturbed: u64, ticks: impl Fn(Time) -> u64) -
     }
 }
 
-/// Assessing takes a tenth of the measurement, within these bounds; warming up takes as long again.
+/// Bounds of the time for assessing, otherwise a tenth of the measurement; warming up takes as long again.
 const ASSESS: (Time, Time) = (Time::from_ns(10_000_000), Time::from_ns(100_000_000));
 
 fn prepare_detour(core: u32, shared: &Shared<'_>, threshold: Threshold) -> Result<Ready, MeasureError> {
@@ -387,7 +387,7 @@ fn assess_until(clock: &mut Native, ticks: u64) -> u64 {
     clock.now().saturating_add(ticks)
 }
 
-/// What was seen, in times since the common start.
+/// Converts a core's findings to times since the common start.
 fn core(number: u32, timebase: &Timebase, seen: Seen, kernel: Kernel) -> Core {
     let time = |ticks: u64| timebase.time(ticks).unwrap_or(Time::ZERO);
     // Lengths as differences of times, so that rounding makes no neighbours overlap.
@@ -408,7 +408,8 @@ fn core(number: u32, timebase: &Timebase, seen: Seen, kernel: Kernel) -> Core {
         value: if is_time { timebase.length(value).ps() } else { value },
     };
     let detours: Vec<Detour> = detours.collect();
-    // The buffer keeps what came first: of what came after only the sum is known, so that is not measured.
+    // The buffer keeps the first detours. Of later ones only the sum is known, so the measurement ends with
+    // the last one kept.
     let kept_until = detours.last().filter(|_| seen.lost > 0).map(Detour::end);
     Core {
         core: number,
@@ -446,14 +447,14 @@ mod tests {
         let length = Time::from_ns(1_000_000);
         let later = Options { begin_ticks: Some(begin), length, ..options() };
         let measured = measure(&later, &timer, &AtomicBool::new(false), None).unwrap();
-        // A machine that is very busy may not be ready by then.
+        // A very busy machine may be ready only later.
         assert!(measured.timebase.start_ticks >= begin);
         let past = Options { begin_ticks: Some(1), length, ..options() };
         let measured = measure(&past, &timer, &AtomicBool::new(false), None).unwrap();
         assert!(measured.timebase.start_ticks > begin);
     }
 
-    /// The one test that measures for real.
+    /// The only test that really measures.
     #[test]
     fn two_hundred_milliseconds_of_this_machine() {
         let timer = timer::examine().unwrap();

@@ -1,13 +1,13 @@
-//! Does the detour kernel find what is known to be there?
+//! Checks whether the detour kernel finds known detours.
 //!
 //! A second thread on the measured core wakes up every few milliseconds, keeps the core busy for a known
-//! span, and notes when. That is the truth the recording is held against: how many of the spans it has, and
-//! how far its durations are off.
+//! span, and records when. The recording is compared with these spans: how many of them it contains, and how
+//! far its durations are off.
 //!
-//! A detour begins before the injecting thread reads its clock and ends after it: interrupt, wake-up and two
-//! context switches come on top. What they cost is measured apart, with spans so short that they are hardly
-//! anything else. On a virtual machine that cost is no constant but spreads over many microseconds, so that it
-//! is measured as a range; the longer spans are judged by what lies outside it.
+//! A detour begins before the injecting thread reads its clock and ends after it, because of the interrupt,
+//! the wake-up and two context switches. Their cost is measured separately, with spans so short that they
+//! consist of little else. On a virtual machine this cost is not constant but varies by many microseconds, so
+//! it is measured as a range; for the longer spans only the excess outside this range is an error.
 
 mod priority;
 
@@ -25,7 +25,7 @@ use straggler_model::Time;
 use straggler_model::noise::recording::{Core, Detour, Timer};
 use straggler_model::stats::quantile_in_place;
 
-/// Spans of these lengths in turn; the first measures what switching costs.
+/// Spans of these lengths in turn; the first measures the cost of switching.
 const SPANS: [Time; 6] = [
     Time::from_ns(2_000),
     Time::from_ns(20_000),
@@ -35,20 +35,20 @@ const SPANS: [Time; 6] = [
     Time::from_ns(200_000),
 ];
 
-/// Spans from this length on are what the test is about.
+/// Spans from this length on are judged.
 pub const JUDGED_FROM: Time = Time::from_ns(20_000);
 
 /// Sleep between two spans.
 const PERIOD: Duration = Duration::from_millis(2);
 
-/// A duration may be off by so much, or by five percent.
+/// A duration may be off by this much, or by five percent.
 const TOLERANCE: Time = Time::from_ns(2_000);
 const TOLERANCE_SHARE: f64 = 0.05;
 
-/// So much must be found.
+/// This share of the spans must be found.
 const FOUND_SHARE: f64 = 0.95;
 
-/// With more noise of other origin than this, a failure says little.
+/// With more other noise than this, a failure means little.
 const BUSY: f64 = 0.01;
 
 /// A span for which the core was taken.
@@ -68,13 +68,13 @@ impl Injected {
     }
 }
 
-/// How the recording compares with the truth. Errors are of the durations of found spans of 20 µs and more,
-/// beyond the range of the cost of switching.
+/// The comparison of the recording with the injected spans. Errors concern the durations of found spans of 20
+/// µs and more, beyond the range of the switching cost.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Verdict {
     pub injected: u64,
     pub found: u64,
-    /// What interrupt, wake-up and two context switches take: the median over the shortest spans, and the
+    /// The cost of interrupt, wake-up and two context switches: the median over the shortest spans, and the
     /// range of nine tenths of them.
     pub switch_cost: Time,
     pub switch_cost_range: [Time; 2],
@@ -82,7 +82,7 @@ pub struct Verdict {
     pub p95_error: Time,
     /// The 95th percentile of error over tolerance (2 µs or 5 %, whichever is more); at most 1 is good.
     pub p95_of_tolerance: f64,
-    /// Share of the time that noise of other origin took.
+    /// Share of time taken by other noise.
     pub other_noise: f64,
 }
 
@@ -91,18 +91,18 @@ impl Verdict {
         if self.injected == 0 { 0.0 } else { self.found as f64 / self.injected as f64 }
     }
 
-    /// 95 % found, and the durations of 95 % of them within the tolerance.
+    /// Whether 95 % were found, and the durations of 95 % of these are within the tolerance.
     pub fn passed(&self) -> bool {
         self.found_share() >= FOUND_SHARE && self.p95_of_tolerance <= 1.0
     }
 
-    /// Whether there is so much other noise that a failure says little.
+    /// Whether there is so much other noise that a failure means little.
     pub fn is_busy(&self) -> bool {
         self.other_noise > BUSY
     }
 }
 
-/// A self-test that was run.
+/// The result of a self-test.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelfTest {
     pub verdict: Verdict,
@@ -122,8 +122,8 @@ pub fn run(options: &Options, timer: &Timer, stop: &AtomicBool) -> Result<SelfTe
         let injector = injector
             .spawn_scoped(scope, move || inject(core, spans, over, ready))
             .map_err(|fault| MeasureError::NoThread { core, fault: fault.to_string() })?;
-        // Once the measuring thread runs before all ordinary ones, the injecting thread could not get there.
-        // If it fails it hangs up, and says why at the end.
+        // Wait until the injecting thread is ready: once the measuring thread has precedence, it could no
+        // longer be set up. If it fails it hangs up, and its error is returned at the end.
         let _ = is_ready.recv();
         let favour = Favour::ask();
         let measured = noise::measure(options, timer, stop, None);
@@ -141,7 +141,7 @@ pub fn run(options: &Options, timer: &Timer, stop: &AtomicBool) -> Result<SelfTe
     })
 }
 
-/// Takes the core again and again until it is over; when it did, in ticks.
+/// Takes the core repeatedly until `over` is set; returns the spans in ticks.
 fn inject(
     core: u32,
     spans: [u64; SPANS.len()],
@@ -170,7 +170,7 @@ fn inject(
     Ok((priority, list))
 }
 
-/// Compares a core's detours with what was injected into it.
+/// Compares a core's detours with the injected spans.
 pub fn judge(core: &Core, truth: &[Injected]) -> Verdict {
     // Spans that were cut by the ends of the measurement are left out.
     let whole = truth.iter().filter(|span| span.end < core.length && span.start > Time::ZERO);
@@ -193,7 +193,7 @@ pub fn judge(core: &Core, truth: &[Injected]) -> Verdict {
     let mut parts: Vec<u64> =
         found.iter().zip(&errors).map(|(&(length, _), &error)| parts_of_tolerance(length, error)).collect();
     let mut error_at = |share| Time(quantile_in_place(&mut errors, share).unwrap_or(0));
-    // Ours are the spans and what switching takes at least; the rest had other reasons.
+    // Injected noise is the spans plus the least switching cost; the rest is other noise.
     let all: Vec<(Time, i64)> = matched.iter().filter_map(excess).collect();
     let least = all.iter().map(|&(_, excess)| excess.max(0) as u64).min().unwrap_or(0);
     let ours = all.iter().fold(Time::ZERO, |sum, &(length, _)| sum + length + Time(least));
@@ -209,7 +209,7 @@ pub fn judge(core: &Core, truth: &[Injected]) -> Verdict {
     }
 }
 
-/// In millionths, so that there is one definition of quantiles.
+/// The error as millionths of the tolerance: integers, so that the common definition of quantiles applies.
 fn parts_of_tolerance(length: Time, error: u64) -> u64 {
     let tolerance = (TOLERANCE.ps() as f64).max(TOLERANCE_SHARE * length.ps() as f64);
     (error as f64 / tolerance * 1e6).round() as u64
@@ -232,7 +232,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
     const US: u64 = 1_000_000;
 
-    /// Spans every 2 ms; detours as `detour` makes them of start and length.
+    /// A verdict on spans every 2 ms; `detour` makes the detours from start and length.
     fn verdict(count: u64, detour: impl Fn(u64, u64, u64) -> Option<(u64, u64)>) -> Verdict {
         let mut core = Core { length: Time((2 * count + 2) * MS), ..Core::default() };
         let mut truth = Vec::new();

@@ -1,4 +1,4 @@
-//! What took the CPU: the kernel is observed during a measurement, and its detours get names.
+//! The causes of noise: the kernel is observed during a measurement, and the detours are named.
 //!
 //! ```text
 //!  tracefs ──► ftrace_text ──► spans ──► join ──────┐
@@ -6,9 +6,9 @@
 //!  counters ─► slices ──► correlate ────────────────┘
 //!  (/proc)
 //! ```
-//! With root, every detour is joined with what the kernel traced on the same clock. Without, counters of /proc
-//! are sampled while the measurement runs, and detours are named by what counted up in the same slices of
-//! time; such names are marked as guesses. Only `tracefs` and `counters` touch the machine.
+//! With root, every detour is joined with the kernel's trace on the same clock. Without, counters in /proc
+//! are sampled while the measurement runs, and detours are named after the counters that rose in the same
+//! time slices; such names are marked as guesses. Only `tracefs` and `counters` access the machine.
 
 pub mod correlate;
 pub mod counters;
@@ -34,10 +34,10 @@ use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Attribution, AttributionMethod};
 use tracefs::{CoreText, Events, Tie, Tracing, Watched};
 
-/// How the kernel is to be observed.
+/// How to observe the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Wish {
-    /// The best way that is permitted.
+    /// The best permitted way.
     #[default]
     Auto,
     Tracepoints,
@@ -60,7 +60,7 @@ enum Way {
     Nothing,
 }
 
-/// Why the kernel cannot be observed as asked.
+/// Why the kernel cannot be observed as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
     #[error("the kernel's events cannot be read: {source}; run as root, or use --sources counters")]
@@ -83,7 +83,7 @@ pub enum SourcesError {
 }
 
 impl Observation {
-    /// Starts to observe what happens on `cores`. `ticks` reads the timer of the measurement.
+    /// Starts observing `cores`. `ticks` reads the timer of the measurement.
     pub fn begin(wish: Wish, cores: &[u32], ticks: fn() -> u64) -> Result<Observation, SourcesError> {
         let way = match wish {
             Wish::Auto => return Self::best(cores, ticks),
@@ -95,7 +95,7 @@ impl Observation {
         Ok(Observation { way, hindrance: None })
     }
 
-    /// Tracepoints say all that the osnoise tracer says and more, so that it is never the better choice.
+    /// The osnoise tracer is not considered: tracepoints report everything that it does, and more.
     fn best(cores: &[u32], ticks: fn() -> u64) -> Result<Observation, SourcesError> {
         match Tracing::begin(Events::Tracepoints, cores, ticks) {
             Ok(tracing) => Ok(Observation { way: Way::Tracing(tracing), hindrance: None }),
@@ -110,8 +110,8 @@ impl Observation {
         }
     }
 
-    /// Ends the observation and names the sources of the recording's detours. `workers` are the threads that
-    /// measured: what ran instead of them is noise.
+    /// Ends the observation and names the sources of the recording's detours. `workers` are the measuring
+    /// threads: whatever ran instead of them is noise.
     pub fn end(
         self,
         recording: &mut NoiseRecording,
@@ -132,7 +132,7 @@ impl Observation {
     }
 }
 
-/// Names detours by what was traced.
+/// Names detours by the trace.
 pub fn name_traced(
     watched: &Watched,
     recording: &mut NoiseRecording,

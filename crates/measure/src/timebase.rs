@@ -1,11 +1,11 @@
-//! From ticks of a timer to times since the start of a measurement.
+//! Conversion from timer ticks to times since the start of a measurement.
 
 use straggler_model::Time;
 
-/// Where a measurement began and how fast its timer runs.
+/// The start of a measurement and the rate of its timer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timebase {
-    /// What the timer said at the synchronised start.
+    /// The timer reading at the synchronised start.
     pub start_ticks: u64,
     pub ticks_per_second: f64,
 }
@@ -14,18 +14,18 @@ pub struct Timebase {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Worker {
     pub core: u32,
-    /// As the kernel numbers it.
+    /// The kernel's thread number.
     pub thread: i32,
 }
 
 impl Timebase {
-    /// A number of ticks as a length of time.
+    /// Converts a number of ticks to a duration.
     pub fn length(&self, ticks: u64) -> Time {
-        // A u64 of ticks needs more than the 53 bits of a double after a month; a measurement takes minutes.
+        // Ticks exceed the 53 bits of a double only after a month; a measurement takes minutes.
         Time((ticks as f64 * 1e12 / self.ticks_per_second).round() as u64)
     }
 
-    /// A reading as time since the start; nothing before it.
+    /// Converts a reading to the time since the start; `None` before it.
     pub fn time(&self, ticks: u64) -> Option<Time> {
         ticks.checked_sub(self.start_ticks).map(|since| self.length(since))
     }

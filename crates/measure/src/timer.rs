@@ -1,10 +1,10 @@
-//! Clocks that can be read in nanoseconds, and what is known about them before they are trusted.
+//! Clocks that can be read in nanoseconds, and the checks before they are trusted.
 //!
 //! A [`Clock`] counts ticks. Kernels are generic over it: on this machine they read [`Native`], in tests a
-//! simulated clock that costs no time. [`examine`] finds out what a measurement must know of the real one:
-//! whether it runs at one rate ([`invariance`]), at which ([`calibration`]), what a read costs and how small
-//! its steps are. That a timer must be calibrated the way it is used, and that only the least overhead may be
-//! taken off, is Settlemyer et al.'s point (*Diagnosing Anomalous Network Performance with Confidence*); here
+//! simulated clock that takes no time. [`examine`] determines what a measurement must know of the real one:
+//! whether its rate is constant ([`invariance`]), the rate ([`calibration`]), the cost of a read and the size
+//! of its steps. A timer must be calibrated the way it is used, and only the least overhead may be
+//! subtracted, as Settlemyer et al. argue (*Diagnosing Anomalous Network Performance with Confidence*); here
 //! every number has an error bar or a reason why it has none.
 
 pub mod calibration;
@@ -34,32 +34,32 @@ pub type Native = Cntvct;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub type Native = MonotonicRaw;
 
-/// A counter of ticks that does not go back on one core.
+/// A counter of ticks that never goes backwards on one core.
 pub trait Clock {
-    /// As people call it.
+    /// Its common name.
     const NAME: &'static str;
 
     /// The cheapest reading. The processor may move it by some instructions.
     fn now(&mut self) -> u64;
 
-    /// A reading that stays between what is written before and after it.
+    /// A reading that stays between the code before and after it.
     fn fenced(&mut self) -> u64 {
         self.now()
     }
 }
 
-/// What the clock of this machine says now.
+/// Reads the clock of this machine.
 pub fn ticks() -> u64 {
     Native::default().now()
 }
 
-/// Reads of which the best is what a read costs.
+/// Number of reads, of which the best gives the cost of a read.
 const READS: u32 = 20_000;
 
-/// Finds out what there is to know about the clock of this machine. Takes about a quarter of a second.
+/// Examines the clock of this machine. Takes about a quarter of a second.
 pub fn examine() -> Result<recording::Timer, CalibrationError> {
     let mut clock = Native::default();
-    // The core may be slow for a while; it is less likely to be so before and after the calibration.
+    // The core may be slow for a while; it is unlikely to be slow both before and after the calibration.
     let before = [costs(&mut clock, Clock::now), costs(&mut clock, Clock::fenced)];
     let calibration = Calibration::measure(&mut calibration::Here(&mut clock))?;
     let after = [costs(&mut clock, Clock::now), costs(&mut clock, Clock::fenced)];
@@ -78,12 +78,12 @@ pub fn examine() -> Result<recording::Timer, CalibrationError> {
     })
 }
 
-/// Reads in a row whose average is the cost of one. A single difference would be less than the truth, since
-/// the processor may overlap two neighbouring reads.
+/// Number of consecutive reads whose average is the cost of one. A single difference would be too small,
+/// since the processor may overlap two neighbouring reads.
 const IN_A_ROW: u32 = 64;
 
-/// What a reading costs in ticks, and the smallest step the clock makes. Both are least values, so that
-/// interruptions do not count.
+/// The cost of a reading in ticks, and the smallest step of the clock. Both are minima, so that interruptions
+/// do not count.
 fn costs<C: Clock>(clock: &mut C, read: impl Fn(&mut C) -> u64) -> (f64, u64) {
     let (mut least_row, mut least_step) = (u64::MAX, u64::MAX);
     for _ in 0..READS / IN_A_ROW {

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Now, as `2026-01-31T12:34:56Z`.
+/// Returns the current time, as `2026-01-31T12:34:56Z`.
 pub fn utc_now() -> String {
     utc(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
@@ -28,7 +28,7 @@ fn utc(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    /// As `date -u -d @…` has them.
+    /// Expected values from `date -u -d @…`.
     #[test]
     fn dates() {
         for (seconds, text) in [

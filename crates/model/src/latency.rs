@@ -1,11 +1,11 @@
-//! Latency as a distribution: what repeated timings of one operation found, and the file that keeps it.
+//! Latency as a distribution: the timings of a repeated operation, and the file that stores them.
 //!
 //! ```text
 //!  Bins ─► Histogram ─► Series (one distribution and its labels) ─► Measurement ⇄ FILE.lat
 //!             ▲ merge      ▲ merge                                     ▲ merge
 //! ```
-//! Times are whole picoseconds and everything that is added up is an integer, so merging gives what recording
-//! all in one place would have given, whatever the order: over threads, processes and files.
+//! Times are whole picoseconds and all sums are integers, so merging is exact and independent of order:
+//! threads, processes and files merge to what one recorder would have seen.
 
 mod bins;
 mod error;

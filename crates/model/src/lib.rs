@@ -1,5 +1,5 @@
-//! What the rest of straggler is written in: simulated time, networks, noise,
-//! statistics and random numbers. Nothing here knows of schedules or engines.
+//! Types shared by the rest of straggler: simulated time, networks, noise, statistics and random
+//! numbers. Nothing here knows about schedules or engines.
 
 pub mod date;
 pub mod latency;

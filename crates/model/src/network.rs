@@ -37,7 +37,7 @@ impl PerByte {
         PerByte((ps as u64) << Self::FRACTION_BITS)
     }
 
-    /// A measured rate, as fixed point; 0 for what is negative or no number.
+    /// Converts a measured rate to fixed point; negative values and NaN become 0.
     pub fn from_picoseconds(ps: f64) -> PerByte {
         PerByte((ps.max(0.0) * (1u64 << Self::FRACTION_BITS) as f64) as u64)
     }
@@ -46,13 +46,13 @@ impl PerByte {
         self.0 as f64 / (1u64 << Self::FRACTION_BITS) as f64
     }
 
-    /// What a message of `size` bytes pays: the model charges max(size, 1) - 1 bytes.
+    /// The cost of a message of `size` bytes: the model charges max(size, 1) - 1 bytes.
     #[inline(always)]
     pub fn of_message(self, size: u64) -> Time {
         self.of(size.saturating_sub(1))
     }
 
-    /// What `bytes` bytes cost, rounded once.
+    /// The cost of `bytes` bytes, rounded once.
     #[inline(always)]
     pub fn of(self, bytes: u64) -> Time {
         if bytes == 0 || self.0 == 0 {
@@ -67,11 +67,11 @@ impl PerByte {
 /// The LogGOPS parameters of one link class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// L: what a message needs from the end of the sender's overhead to the receiver.
+    /// L: the time from the end of the sender's overhead to the arrival at the receiver.
     pub latency: Time,
-    /// o_s: what a send costs the CPU.
+    /// o_s: the CPU time of a send.
     pub send_overhead: Time,
-    /// o_r: what an arriving message costs the CPU.
+    /// o_r: the CPU time of a receive.
     pub recv_overhead: Time,
     /// g: the least time between two messages on one NIC.
     pub gap: Time,
@@ -96,7 +96,7 @@ impl Link {
     }
 }
 
-/// How ranks are grouped (onto nodes, say) for one link class.
+/// How ranks are grouped for one link class, for example onto nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grouping {
     /// Consecutive ranks, this many per group.
@@ -118,7 +118,7 @@ impl Grouping {
     }
 }
 
-/// A link class that holds inside the groups of a [`Grouping`].
+/// A link class used within the groups of a [`Grouping`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Level {
     pub name: String,
@@ -130,7 +130,7 @@ pub struct Level {
 /// group. Levels go from the innermost (a node) outwards; the first that holds both ranks wins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Network {
-    /// What the user called it, for reports.
+    /// The name the user gave it, for reports.
     pub name: String,
     pub base: Link,
     pub levels: Vec<Level>,
@@ -155,7 +155,7 @@ impl Network {
             .map_or(&self.base, |level| &level.link)
     }
 
-    /// The place of the link between two processes among [`Network::links`].
+    /// The index in [`Network::links`] of the link between two processes.
     #[inline(always)]
     pub fn class(&self, from: Rank, to: Rank) -> usize {
         if self.levels.is_empty() { 0 } else { self.class_by_level(from, to) }
@@ -182,7 +182,7 @@ impl Network {
         self.levels.iter().map(|level| &level.link).chain([&self.base])
     }
 
-    /// The smallest o_s + L: nothing a process does reaches another sooner.
+    /// The smallest o_s + L: no process can affect another sooner.
     pub fn lookahead(&self) -> Time {
         self.links().map(Link::flight).min().unwrap_or(Time::ZERO)
     }

@@ -1,11 +1,11 @@
-//! Noise: what the system takes from a process's CPU, and when.
+//! Noise: CPU time that the system takes from a process, and when.
 //!
 //! A [`Detours`] list is a trace that repeats for ever. A [`Source`] lays one over some ranks,
 //! each with its own phase. [`Injection`] is all sources of a run and answers the one question
 //! engines ask: how much noise falls into this interval of this process?
 //!
-//! What a user writes goes through three stages: a [`NoiseSpec`] is parsed, loading it reads files
-//! and draws traces ([`Loaded`]), and [`Injection::new`] checks that the sum can be simulated.
+//! User input passes three stages: a [`NoiseSpec`] is parsed, loading it reads files and draws
+//! traces ([`Loaded`]), and [`Injection::new`] checks that the sources can be simulated together.
 
 mod check;
 pub(crate) mod columns;

@@ -1,20 +1,20 @@
-//! Paths in texts. Some options take a name, a description or a path, and keep it as text; but the name of a file on Unix is any
-//! bytes. A byte that is not UTF-8 stands in the text as a character of a private range, so that no path is lost: 0x80 is
-//! U+EF80, 0xFF is U+EFFF.
+//! Paths as text. Some options take a name, a description or a path, and keep it as a string, but Unix file
+//! names are arbitrary bytes. A byte that is not valid UTF-8 is stored as a private-use character, so that no
+//! path is lost: 0x80 is U+EF80, 0xFF is U+EFFF.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// What a byte is in a text, less the byte.
+/// Offset from a byte to its private-use character.
 const BASE: u32 = 0xef00;
 
-/// The byte that a character of a text stands for, if it stands for one.
+/// The byte that a character stands for, if any.
 pub fn byte_of(c: char) -> Option<u8> {
     u8::try_from(u32::from(c).checked_sub(BASE)?).ok().filter(|byte| *byte >= 0x80)
 }
 
-/// What was typed, or the name of a file, as a text.
+/// Converts user input or a file name to text.
 pub fn text_of(typed: &OsStr) -> String {
     let escaped = |bytes: &[u8]| -> String {
         bytes.iter().filter_map(|&byte| char::from_u32(BASE + u32::from(byte))).collect()
@@ -22,7 +22,7 @@ pub fn text_of(typed: &OsStr) -> String {
     let mut text = String::with_capacity(typed.len());
     for chunk in typed.as_bytes().utf8_chunks() {
         for c in chunk.valid().chars() {
-            // A character of the range itself, byte by byte.
+            // Characters of the private range itself are escaped byte by byte.
             match byte_of(c) {
                 Some(_) => text.push_str(&escaped(c.encode_utf8(&mut [0; 4]).as_bytes())),
                 None => text.push(c),
@@ -33,7 +33,7 @@ pub fn text_of(typed: &OsStr) -> String {
     text
 }
 
-/// The path that a text holds.
+/// Converts text back to the path.
 pub fn path_of(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
@@ -61,7 +61,7 @@ mod tests {
         #[test]
         fn no_path_is_lost(bytes in prop::collection::vec(any::<u8>(), 0..20), place in 0usize..20) {
             let mut bytes = bytes;
-            // A character of the range, too.
+            // Include a character of the private range.
             bytes.splice(place.min(bytes.len())..place.min(bytes.len()), "\u{ef90}".bytes());
             let typed = OsString::from_vec(bytes);
             prop_assert_eq!(path_of(&text_of(&typed)).into_os_string(), typed);

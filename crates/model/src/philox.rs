@@ -22,7 +22,7 @@ pub fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// A stream of 64-bit draws that belongs to (seed, replica, rank, source) and to nothing else.
+/// A stream of 64-bit draws that depends only on (seed, replica, rank, source).
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: [u32; 2],
@@ -31,7 +31,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// `source` is at most 2^24 - 1: the rest of that counter word numbers the blocks drawn.
+    /// `source` is below 2^24: the upper 8 bits of its counter word extend the number of blocks drawn.
     pub fn new(seed: u64, replica: u32, rank: u32, source: u32) -> Stream {
         debug_assert!(source < 1 << 24);
         Stream { key: [seed as u32, (seed >> 32) as u32], counter: [0, rank, replica, source], spare: None }

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic replacement of files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,8 +13,8 @@ pub struct ReplaceError {
     pub fault: io::Error,
 }
 
-/// Lets `fill` write a temporary file beside `path` and renames it when that is complete. If `fill`
-/// fails, nothing is left and what was there stays. A device or a pipe is written directly.
+/// Lets `fill` write a temporary file next to `path` and renames it when complete. If `fill` fails, the
+/// temporary file is removed and an existing file stays. A device or a pipe is written directly.
 pub fn replace_file<T>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
@@ -22,7 +22,7 @@ pub fn replace_file<T>(
     replace(path, 0o666, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
-/// The same for a file that only its owner may read.
+/// Like [`replace_file`], for a file that only its owner may read.
 pub fn replace_private_file<T>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
@@ -30,7 +30,7 @@ pub fn replace_private_file<T>(
     replace(path, 0o600, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
-/// The same for a program or a script: executable for everyone who may read it.
+/// Like [`replace_file`], for a program or script: executable for everyone who may read it.
 pub fn replace_executable_file<T>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
@@ -38,7 +38,7 @@ pub fn replace_executable_file<T>(
     replace(path, 0o777, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
-/// An error where the folder of a file is not there; asked before long work, and before every write.
+/// Fails if the folder of a file does not exist. Called before long work, and before every write.
 pub fn refuse_missing_folder(path: &Path) -> Result<(), ReplaceError> {
     there_is_a_folder(path).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
@@ -68,12 +68,12 @@ fn replace<T>(
         return Err(io::Error::other("write to /dev/stdout, or to ./- for a file of that name"));
     }
     there_is_a_folder(path)?;
-    // A link's target is replaced, not the link.
+    // For a symbolic link, replace its target.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     sweep(folder_of(&target));
     let mut file = temporary_beside(&target, mode)?;
-    // Held until the end of the process, however that comes: a file that nobody holds is left over. Where a file
-    // system knows no locks, nothing is swept either.
+    // The lock goes away when the process ends, however it ends: an unlocked file is a leftover. On file
+    // systems without locks nothing is swept either.
     let _ = file.as_file().try_lock();
     let mut out = BufWriter::with_capacity(256 << 10, file.as_file_mut());
     let value = fill(&mut out)?;
@@ -84,7 +84,7 @@ fn replace<T>(
     Ok(value)
 }
 
-/// A file under a temporary name, which several processes fill in before it gets its own.
+/// A temporary file that several processes fill before it gets its final name.
 #[derive(Debug)]
 pub struct Temporary {
     file: tempfile::NamedTempFile,
@@ -92,7 +92,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Makes one beside `path`, which stays as it is. Removed again unless [`Temporary::persist`] is called.
+    /// Creates one next to `path`, which stays unchanged. Removed unless [`Temporary::persist`] is called.
     pub fn beside(path: &Path) -> Result<Temporary, ReplaceError> {
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let made = there_is_a_folder(&target).and_then(|()| temporary_beside(&target, 0o666));
@@ -105,12 +105,12 @@ impl Temporary {
         self.file.as_file()
     }
 
-    /// Where it lies for now.
+    /// The temporary path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Gives it its name: what others wrote into it is there.
+    /// Gives the file its final name, with everything that was written to it.
     pub fn persist(self) -> Result<(), ReplaceError> {
         let Temporary { file, path } = self;
         let done = file.as_file().sync_data().and_then(|()| Ok(file.persist(&path)?));
@@ -118,11 +118,11 @@ impl Temporary {
     }
 }
 
-/// How temporary files are called.
+/// Names of temporary files.
 const PREFIX: &str = ".straggler-";
 const SUFFIX: &str = ".tmp";
 
-/// A temporary file is locked long before it is so old.
+/// Any live temporary file is locked long before it reaches this age.
 const OLD: Duration = Duration::from_secs(60);
 
 fn folder_of(target: &Path) -> &Path {
@@ -132,7 +132,7 @@ fn folder_of(target: &Path) -> &Path {
     }
 }
 
-/// Removes temporary files that a killed process left behind. What cannot be removed stays.
+/// Removes temporary files that a killed process left behind, as far as possible.
 fn sweep(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -143,7 +143,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Old, and held by no process.
+/// Whether the file is old and locked by no process.
 fn is_left_over(path: &Path) -> bool {
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
     let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -151,11 +151,11 @@ fn is_left_over(path: &Path) -> bool {
 }
 
 fn temporary_beside(target: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
-    // Opened here, because errors of the library name the temporary file, which says nothing to anybody.
+    // Opened here because the library's errors name the temporary file, which means nothing to users.
     tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(target), |path| {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
-        // The process's mask is applied to it.
+        // The process's umask applies.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
         #[cfg(not(unix))]
@@ -229,7 +229,7 @@ mod tests {
         assert!(text.ends_with("no is not a folder; give another"), "{text}");
     }
 
-    /// Not even root may make files there.
+    /// A folder in which not even root may create files.
     #[test]
     #[cfg(target_os = "linux")]
     fn temporary_names_are_not_told() {

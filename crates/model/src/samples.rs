@@ -1,8 +1,8 @@
 //! Files of measured times: one a line, such as `173us` or `173.2 us`, with `#` before comments.
 //!
-//! Plain numbers are understood where their unit is known: from the caller, or from a comment
-//! `# unit: us` above them. A unit behind a number always counts. Zero is refused: nothing that was measured
-//! took no time, and a clock too coarse for what it measured gives no distribution.
+//! Plain numbers need a unit: from the caller, or from a comment `# unit: us` above them. A unit after a
+//! number takes precedence. Zero is refused: everything takes some time, and a clock too coarse for what it
+//! measured yields no distribution.
 
 use crate::Time;
 use crate::noise::LinePlace;
@@ -10,10 +10,10 @@ use crate::noise::columns::{Line, lines};
 use crate::units::{TimeUnit, UnitError};
 use std::path::{Path, PathBuf};
 
-/// With more values than this, draws of 32 random bits would prefer some of them by more than half a percent.
+/// Up to this many values, draws of 32 random bits favour some of them by less than half a percent.
 pub const MOST: usize = 1 << 24;
 
-/// Why a file is no list of measured times.
+/// Why a file is not a list of measured times.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     #[error("{place}: {fault}")]
@@ -40,7 +40,7 @@ pub enum SamplesError {
 }
 
 impl SamplesError {
-    /// Whether all that is missing is the unit of plain numbers, which some commands take as an option.
+    /// Whether the only problem is the missing unit of plain numbers, which some commands take as an option.
     pub fn is_no_unit(&self) -> bool {
         match self {
             SamplesError::NoUnit { .. } => true,
@@ -80,7 +80,7 @@ fn stated_unit(comment: &str, line: usize) -> Result<Option<TimeUnit>, SamplesEr
     }
 }
 
-/// The value of a line, if there is something in front of its comment.
+/// The value of a line, unless the line holds only a comment.
 fn value(fields: &[(LinePlace, &str)], unit: Option<TimeUnit>) -> Result<Option<Time>, SamplesError> {
     let Some(&(place, text)) = fields.first() else { return Ok(None) };
     let behind = match fields.get(1) {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(parse(b"# unit: us\n173\n0.2 ms\n", None).unwrap(), [us(173), us(200)]);
         let unit = "us".parse().ok();
         assert_eq!(parse(b"173\n174", unit).unwrap(), [us(173), us(174)]);
-        // As programs write numbers.
+        // Numbers in the notation that programs print.
         assert_eq!(
             parse(b"1.73e-05 s\n1.8E2us\n2e+2us", None).unwrap(),
             [Time(17_300_000), us(180), us(200)]

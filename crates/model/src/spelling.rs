@@ -1,9 +1,9 @@
-//! Which known word a mistyped one was meant to be.
+//! Suggestions for misspelt words.
 
-/// The nearest of the known words, if it is near at all.
+/// Returns the nearest known word, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    // A single letter may mean anything; in a word of two, one may be wrong. Two that are swapped count as one.
+    // A single letter allows no error, a word of two letters one. Swapping two letters counts as one error.
     let limit = word.chars().count() / 2;
     known
         .into_iter()
@@ -14,19 +14,20 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Whether two words differ only in a number, like `fig5` and `fig2`: both may be meant. Digits at the end may be missing.
+/// Whether two words differ only in a number, like `fig5` and `fig2`: either may be meant. A missing digit at
+/// the end does not count.
 fn differs_in_number(one: &str, other: &str) -> bool {
     let parts = |word: &str| -> (String, String) { word.chars().partition(char::is_ascii_digit) };
     let ((digits, rest), (other_digits, other_rest)) = (parts(one), parts(other));
     rest == other_rest && !digits.starts_with(&other_digits) && !other_digits.starts_with(&digits)
 }
 
-/// "; did you mean `x`?", or nothing: the end of an error message.
+/// The end of an error message: "; did you mean `x`?", or empty.
 pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
 }
 
-/// The same from a list as messages have it: "a, b, c".
+/// Like [`hint`], from a list in the form "a, b, c".
 pub fn hint_of_list(word: &str, known: &str) -> String {
     hint(nearest(word, known.split(", ")))
 }

@@ -1,8 +1,7 @@
-//! Order statistics, means and distributions. This is the only median in straggler.
+//! Order statistics, means and distributions of plain values.
 //!
-//! A quantile is always one of the values: the smallest with at least the asked share of all values at or
-//! below it. [`Summary`] and [`distance`] take sorted values, so that a sample is sorted once however much
-//! is asked of it.
+//! A quantile is always one of the values: the smallest with at least the given share of all values at or
+//! below it. [`Summary`] and [`distance`] take sorted values, so that a sample is sorted only once.
 
 mod boxes;
 mod histogram;
@@ -32,38 +31,38 @@ pub fn quantile_in_place<T: Ord + Copy>(values: &mut [T], q: f64) -> Option<T> {
     Some(*values.select_nth_unstable(position(values.len(), q)).1)
 }
 
-/// The same of a sorted slice.
+/// Like [`quantile_in_place`], for a sorted slice.
 pub fn quantile_of_sorted<T: Copy>(values: &[T], q: f64) -> Option<T> {
     values.get(position(values.len(), q)).copied()
 }
 
-/// Two of the values, between which the quantile of the distribution they come from lies with the given
-/// confidence; nothing where the values are too few ([`quantile_ranks`]).
+/// Confidence interval of a quantile, from order statistics: two of the values. `None` if there are too few
+/// values ([`quantile_ranks`]).
 pub fn quantile_interval_of_sorted<T: Copy>(values: &[T], q: f64, confidence: f64) -> Option<(T, T)> {
     let (low, high) = quantile_ranks(values.len() as u64, q, confidence)?;
     let at = |rank: u64| values.get(rank as usize - 1).copied();
     at(low).zip(at(high))
 }
 
-/// How many values an interval of this quantile takes at least: all of them may lie on one side of it with a
-/// chance of no more than half the doubt, (1 - q)^n and q^n. Nothing for the ends, of which no number of values
-/// tells, and for a confidence that is none.
+/// The least number of values for a confidence interval of this quantile: the chance that all lie on one
+/// side, (1 - q)^n or q^n, must be at most half of 1 - confidence. `None` for quantiles 0 and 1, for which no
+/// number suffices, and for an invalid confidence.
 pub fn samples_needed(q: f64, confidence: f64) -> Option<u64> {
     let doubt = (1.0 - confidence) / 2.0;
     let inside = |share: f64| share > 0.0 && share < 1.0;
     if !inside(q) || !inside(confidence) {
         return None;
     }
-    // ln(1 - q) by a function that is right for tiny q, too.
+    // `ln_1p` gives ln(1 - q) accurately for tiny q.
     let log = q.ln().max((-q).ln_1p());
     let enough = |count: f64| log * count <= doubt.ln();
-    // The quotient may miss a whole number by a hair.
+    // Rounding errors may push the quotient just above a whole number.
     let guess = (doubt.ln() / log).ceil();
     let count = if enough(guess - 1.0) { guess - 1.0 } else { guess };
     Some(count.max(1.0) as u64)
 }
 
-/// A quantile that was asked for and cannot be told.
+/// Why a quantile cannot be computed.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum QuantileError {
     #[error("{q} is not a quantile: give a number between 0 and 1, both excluded")]
@@ -76,7 +75,7 @@ pub enum QuantileError {
     TooFew { q: f64, confidence: f64, needed: u64, count: usize },
 }
 
-/// A quantile of sorted values, and between what it lies.
+/// A quantile of sorted values with its confidence interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Quantile<T> {
     pub value: T,
@@ -84,7 +83,7 @@ pub struct Quantile<T> {
     pub high: T,
 }
 
-/// The quantile with its interval, or how many values it would take.
+/// The quantile with its interval, or an error with the number of values needed.
 pub fn quantile_with_interval<T: Copy>(
     sorted: &[T],
     q: f64,
@@ -101,16 +100,16 @@ pub fn quantile_with_interval<T: Copy>(
     }
 }
 
-/// T / T0 − 1: what share longer a run takes than without noise.
+/// T / T0 − 1: the relative increase of a run's time over the time without noise.
 pub fn slowdown(time: crate::Time, quiet: crate::Time) -> f64 {
     if time == quiet {
-        // Also where nothing takes time: nothing is slowed down.
+        // Also when both are 0.
         return 0.0;
     }
     time.ps() as f64 / quiet.ps().max(1) as f64 - 1.0
 }
 
-/// Where among `count` sorted values the quantile stands.
+/// The index of the quantile among `count` sorted values.
 fn position(count: usize, q: f64) -> usize {
     let position = (q.clamp(0.0, 1.0) * count as f64).ceil() as usize;
     position.clamp(1, count.max(1)) - 1
@@ -121,7 +120,7 @@ fn position(count: usize, q: f64) -> usize {
 pub struct Summary {
     pub count: usize,
     pub mean: f64,
-    /// Of the sample: the squares are divided by one less than their number. 0 for a single value.
+    /// Of the sample, with n - 1 in the denominator. 0 for a single value.
     pub sd: f64,
     pub min: u64,
     pub p1: u64,
@@ -133,7 +132,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Nothing for no values.
+    /// Returns `None` for no values.
     pub fn of_sorted(values: &[u64]) -> Option<Summary> {
         let at = |q| quantile_of_sorted(values, q);
         let mean = mean(values)?;
@@ -160,15 +159,15 @@ pub fn mean(values: &[u64]) -> Option<f64> {
     (!values.is_empty()).then(|| sum as f64 / values.len() as f64)
 }
 
-/// The largest difference between two empirical distribution functions (Kolmogorov and Smirnov's
-/// distance), of sorted values. 1 if just one of them is empty.
+/// The largest difference between the empirical distribution functions of two sorted samples
+/// (Kolmogorov–Smirnov distance). 1 if exactly one sample is empty.
 pub fn distance(one: &[u64], other: &[u64]) -> f64 {
     if one.is_empty() || other.is_empty() {
         return if one.is_empty() && other.is_empty() { 0.0 } else { 1.0 };
     }
     let (mut i, mut j, mut largest) = (0, 0, 0.0f64);
     while let (Some(&x), Some(&y)) = (one.get(i), other.get(j)) {
-        // Both functions jump at equal values before they are compared.
+        // Advance both functions past equal values before comparing them.
         let at = x.min(y);
         i += one[i..].iter().take_while(|&&value| value == at).count();
         j += other[j..].iter().take_while(|&&value| value == at).count();
@@ -178,16 +177,15 @@ pub fn distance(one: &[u64], other: &[u64]) -> f64 {
     largest
 }
 
-/// What the [`distance`] of two samples of the same distribution stays below in 99 of 100 cases, if their
-/// values are independent: Smirnov's asymptotic formula, sqrt(-ln(0.01 / 2) / 2 · (1/n + 1/m)). `other` is
-/// nothing for a sample that is compared with the distribution it was drawn from. Conservative where values
-/// repeat.
+/// The value that the [`distance`] of two samples of the same distribution stays below in 99 of 100 cases, if
+/// their values are independent: Smirnov's asymptotic formula, sqrt(-ln(0.01 / 2) / 2 · (1/n + 1/m)). `other`
+/// is `None` for a sample compared with the distribution it was drawn from. Conservative for repeated values.
 pub fn chance_distance(count: usize, other: Option<usize>) -> f64 {
     let inverse = |count: usize| 1.0 / count as f64;
     (-(0.01f64 / 2.0).ln() / 2.0 * (inverse(count) + other.map_or(0.0, inverse))).sqrt()
 }
 
-/// A mean and between what it lies.
+/// A mean with its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MeanInterval {
     pub mean: f64,

@@ -1,19 +1,19 @@
-//! What a study finds out, point by point: where the point lies and what came out. The crates that run studies,
-//! store them and show them meet here.
+//! The results of a study: each point's coordinates and its outcome. Shared by the crates that run, store and
+//! show studies.
 
 use crate::Time;
 
-/// Where a point lies in the space of a study; texts are as the study has them.
+/// The coordinates of a point in a study; texts are as in the study file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Coordinates {
-    /// The name of the sweep; empty where a study is only one.
+    /// The name of the sweep; empty if the study has only one.
     pub sweep: String,
     /// The collective or the workload.
     pub workload: String,
-    /// Bytes of a collective's data; nothing for a workload.
+    /// Bytes of a collective's data; `None` for a workload.
     pub size: Option<u64>,
     pub network: String,
-    /// How many times faster the network is than the one that is named.
+    /// How many times faster the network is than `network`.
     pub network_scale: f64,
     pub noise: String,
     pub cosched: bool,
@@ -33,9 +33,9 @@ impl Coordinates {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointResult {
     pub point: Coordinates,
-    /// When all have finished without noise.
+    /// Makespan without noise.
     pub quiet: Time,
-    /// When all have finished, replica by replica.
+    /// Makespan of each replica.
     pub makespans: Vec<Time>,
 }
 
@@ -46,7 +46,7 @@ impl PointResult {
     }
 }
 
-/// Everything a study found out, in the order of its points.
+/// All results of a study, in the order of its points.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Results {
     pub points: Vec<PointResult>,

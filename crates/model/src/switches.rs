@@ -1,17 +1,17 @@
-//! Which switch each node is connected to, as Slurm's topology.conf says:
+//! Which switch each node is connected to, according to Slurm's topology.conf:
 //!
 //! ```text
 //! SwitchName=leaf1 Nodes=n[001-016]
 //! SwitchName=leaf2 Nodes=n[017-032]
 //! SwitchName=spine Switches=leaf[1-2]
 //! ```
-//! A node is known by the path to it from the topmost switch: `spine/leaf1`.
+//! A node's position is the path from the topmost switch: `spine/leaf1`.
 
 mod hosts;
 
 use std::collections::BTreeMap;
 
-/// Why a text is no topology.
+/// Why a text is not a topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     #[error("line {line}: `{list}` is not a list of hosts: {what}")]
@@ -33,14 +33,14 @@ pub enum TopologyError {
     Empty,
 }
 
-/// What each node and each switch is connected to.
+/// The switch above each node and each switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
     of_node: BTreeMap<String, String>,
     above: BTreeMap<String, String>,
 }
 
-/// Between the switches of a path.
+/// Separates the switches of a path.
 const SEPARATOR: &str = "/";
 
 impl Switches {
@@ -74,7 +74,7 @@ impl Switches {
                 }
                 "nodes" => &mut self.of_node,
                 "switches" => &mut self.above,
-                // How fast a link is does not matter here.
+                // Link speed is not used.
                 "linkspeed" => continue,
                 _ => return Err(TopologyError::Word { line, word: word.into() }),
             };
@@ -91,7 +91,7 @@ impl Switches {
         if name.is_none() { Err(TopologyError::NoName { line }) } else { Ok(()) }
     }
 
-    /// From the topmost switch down to this one; nothing where that goes round in a circle.
+    /// The path from the topmost switch down to this one; `None` if there is a cycle.
     fn path(&self, switch: &str) -> Option<String> {
         let mut path = vec![switch];
         while let Some(above) = self.above.get(path[path.len() - 1]) {
@@ -112,7 +112,7 @@ impl Switches {
     }
 }
 
-/// Lines without comments and with those joined that end with a backslash, by the number of the first.
+/// Lines without comments, continuation lines joined, each with the number of its first line.
 fn whole_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut continues = false;
@@ -132,11 +132,11 @@ fn whole_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The path of switches in what Slurm tells each process: `spine.leaf1.n001` with the pattern `switch.switch.node`. Nothing
-/// where there are no switches in it.
+/// The path of switches in the topology address that Slurm gives each process: `spine.leaf1.n001` with the
+/// pattern `switch.switch.node`. `None` if it has no switches.
 pub fn of_slurm(address: &str, pattern: &str) -> Option<String> {
     let kinds: Vec<&str> = pattern.split('.').collect();
-    // Names of nodes may have dots of their own; they come last.
+    // The node comes last, and its name may contain dots.
     let names: Vec<&str> = address.splitn(kinds.len(), '.').collect();
     if names.len() != kinds.len() {
         return None;
@@ -147,7 +147,7 @@ pub fn of_slurm(address: &str, pattern: &str) -> Option<String> {
     (!path.is_empty()).then(|| path.join(SEPARATOR))
 }
 
-/// How many levels up two paths meet: 0 for the same switch. Nothing where they never do.
+/// How many levels up two paths meet: 0 for the same switch, `None` if they never do.
 pub fn levels_apart(one: &str, other: &str) -> Option<usize> {
     let [one, other] = [one, other].map(|path| path.split(SEPARATOR).collect::<Vec<_>>());
     let common = one.iter().zip(&other).take_while(|(a, b)| a == b).count();

@@ -27,7 +27,7 @@ pub struct Time(pub u64);
 
 impl Time {
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const NEVER: Time = Time(u64::MAX);
 
     pub const fn from_ps(ps: u64) -> Time {
@@ -39,7 +39,7 @@ impl Time {
         Time(ns.saturating_mul(1_000))
     }
 
-    /// Whole nanoseconds, or nothing when they do not fit.
+    /// Converts nanoseconds; `None` on overflow.
     pub const fn checked_from_ns(ns: u64) -> Option<Time> {
         match ns.checked_mul(1_000) {
             Some(ps) => Some(Time(ps)),

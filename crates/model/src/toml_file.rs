@@ -1,31 +1,31 @@
-//! Reading TOML files: one place for their errors, which say where, what is wrong and how to fix it.
+//! Reading TOML files, with errors that tell where the problem is, what it is and how to fix it.
 
 use crate::spelling::{hint, nearest};
 use serde::de::DeserializeOwned;
 
-/// Why a text is not the TOML that was expected. Lines and columns count from 1, columns in characters.
+/// Why a text is not the expected TOML. Lines and columns count from 1, columns in characters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}, column {column}: {fault}{}", hint(.nearest.as_deref()))]
 pub struct TomlError {
     pub line: usize,
     pub column: usize,
-    /// What is wrong, in the words of the reader.
+    /// The problem, in the parser's words.
     pub fault: String,
-    /// The key that was meant, if the fault is an unknown one.
+    /// The key probably meant, if the error is an unknown key.
     pub nearest: Option<String>,
 }
 
-/// Reads a text whose keys are all known to `T`.
+/// Parses a text; all its keys must be known to `T`.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     toml::from_str(text).map_err(|fault| located(&fault, text))
 }
 
-/// The line of a byte of a text, counted from 1.
+/// The line of a byte offset, counted from 1.
 pub fn line(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|&byte| byte == b'\n').count() + 1
 }
 
-/// The column of a byte of a text in its line, counted from 1 in characters.
+/// The column of a byte offset in its line, counted from 1 in characters.
 fn column(text: &str, byte: usize) -> usize {
     let before = text.get(..byte).unwrap_or(text);
     before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1
@@ -42,8 +42,8 @@ fn located(fault: &toml::de::Error, text: &str) -> TomlError {
     }
 }
 
-/// The key that was meant, if the fault is an unknown one. The error of serde has it only in
-/// its words: "unknown field `x`, expected one of `a`, `b`".
+/// The key probably meant, if the error is an unknown key. serde reports it only in its message: "unknown
+/// field `x`, expected one of `a`, `b`".
 fn meant(fault: &str) -> Option<String> {
     let mut quoted = fault.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
     let unknown = quoted.next()?;

@@ -1,8 +1,7 @@
 //! Quantities as people write them: `5.33us`, `1MiB`, `10Hz`, `25GB/s`.
 //!
-//! Every number goes from decimal digits to its integer without a float on the way, and is rounded
-//! once, to the nearest representable value. What [`write_time`] and [`write_per_byte`] print parses
-//! back to the same value.
+//! Numbers are converted from decimal digits to integers without floats, and rounded once, to the nearest
+//! representable value. The output of [`write_time`] and [`write_per_byte`] parses back to the same value.
 
 mod count;
 mod decimal;
@@ -21,7 +20,7 @@ const FREQUENCY_UNITS: &str = "Hz, kHz, MHz, GHz";
 const RATE_UNITS: &str = "a time per byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth (kB/s, MB/s, GB/s, TB/s, MiB/s, \
                           GiB/s, Mb/s, Gb/s, Tb/s)";
 
-/// Why a text is not the quantity it should be.
+/// Why a text is not the expected quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     #[error("`{text}` is not {what}: it does not start with a number; write it like {example}")]
@@ -52,7 +51,7 @@ fn unknown_unit(text: &str, unit: &str) -> String {
     if text.trim() == unit { unknown } else { format!("`{text}` has the {unknown}") }
 }
 
-/// What kind of quantity is being read, for the errors.
+/// The kind of quantity being parsed, for the errors.
 #[derive(Clone, Copy)]
 struct Kind {
     what: &'static str,
@@ -107,7 +106,7 @@ impl Kind {
         UnitError::NoUnit { text: text.into(), example, known: self.known }
     }
 
-    /// The number in front and the unit behind it, blanks between them allowed.
+    /// Splits into the number and the unit after it, with optional blanks between them.
     fn split(self, text: &str) -> Result<(Decimal, &str), UnitError> {
         let trimmed = text.trim();
         if trimmed.starts_with('-') {
@@ -127,7 +126,7 @@ impl Kind {
     }
 }
 
-/// Where a number ends: digits, a point, and an exponent such as `e-05`.
+/// Finds where the number ends: digits, a point, and an exponent such as `e-05`.
 fn number_end(text: &str) -> usize {
     let rest_at = |from: usize, is_part: fn(char) -> bool| {
         text[from..].find(|letter| !is_part(letter)).map_or(text.len(), |more| from + more)
@@ -139,14 +138,14 @@ fn number_end(text: &str) -> usize {
     if after > signed { after } else { end }
 }
 
-/// A unit of time by itself, for numbers that are written without one.
+/// A unit of time, for numbers that are written without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeUnit {
     picoseconds: u128,
 }
 
 impl TimeUnit {
-    /// So many of this unit, to the nearest picosecond.
+    /// Parses a number in this unit, to the nearest picosecond.
     pub fn times(self, number: &str) -> Result<Time, UnitError> {
         let (count, rest) = TIME.split(number)?;
         if rest.is_empty() { to_time(count, self.picoseconds, number) } else { time(number) }
@@ -162,7 +161,7 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// Picoseconds in one of a unit of time.
+/// Picoseconds in a unit of time.
 fn time_unit(unit: &str) -> Option<u128> {
     Some(match unit {
         "ps" => 1,
@@ -176,7 +175,7 @@ fn time_unit(unit: &str) -> Option<u128> {
     })
 }
 
-/// Bytes in one of a unit of size.
+/// Bytes in a unit of size.
 fn byte_unit(unit: &str) -> Option<u128> {
     Some(match unit {
         "B" => 1,
@@ -192,7 +191,7 @@ fn byte_unit(unit: &str) -> Option<u128> {
     })
 }
 
-/// Bits in one of a unit of bits.
+/// Bits in a unit of bits.
 fn bit_unit(unit: &str) -> Option<u128> {
     let prefix = unit.strip_suffix("bit").or_else(|| unit.strip_suffix('b'))?;
     Some(match prefix {
@@ -245,15 +244,15 @@ pub fn bytes(text: &str) -> Result<u64, UnitError> {
     count.ok_or_else(|| BYTES.too_large(text))
 }
 
-/// How a limit that nothing reaches is written.
+/// The word for no limit.
 const UNLIMITED: &str = "unlimited";
 
-/// The largest size that is still within a limit, or `unlimited`, which is the largest number.
+/// Parses a largest allowed size, or `unlimited`, which gives the largest number.
 pub fn limit(text: &str) -> Result<u64, UnitError> {
     if text.trim() == UNLIMITED { Ok(u64::MAX) } else { bytes(text) }
 }
 
-/// A frequency, as the period it means, to the nearest picosecond.
+/// Parses a frequency and returns its period, to the nearest picosecond.
 pub fn period(text: &str) -> Result<Time, UnitError> {
     let (number, unit) = FREQUENCY.split(text)?;
     let scale = match unit {
@@ -276,8 +275,8 @@ pub fn period(text: &str) -> Result<Time, UnitError> {
     }
 }
 
-/// A time per byte, written as such (`6ns`, `0.6ns/B`) or as a bandwidth (`25GB/s`, `200Gb/s`),
-/// to the nearest fixed-point value.
+/// Parses a time per byte, written directly (`6ns`, `0.6ns/B`) or as a bandwidth (`25GB/s`, `200Gb/s`), to
+/// the nearest fixed-point value.
 pub fn per_byte(text: &str) -> Result<PerByte, UnitError> {
     let (number, unit) = RATE.split(text)?;
     let fraction = 1 << PerByte::FRACTION_BITS;

@@ -1,4 +1,4 @@
-//! Noise files, injection and units, and the sentences users read when something is wrong.
+//! Noise files, injection and units, and the error messages users see.
 
 #[path = "model/errors.rs"]
 mod errors;

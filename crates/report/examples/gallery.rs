@@ -1,11 +1,11 @@
-//! Draws every kind of chart with ordinary and with awkward data, to be looked at, and a page of the same charts:
-//! `cargo run -p straggler-report --example gallery -- FOLDER`.
+//! Draws every kind of chart with ordinary and with awkward data, for visual inspection, and a page of the
+//! same charts: `cargo run -p straggler-report --example gallery -- FOLDER`.
 
 use std::path::Path;
 use straggler_report::charts::save;
 use straggler_report::page::*;
 
-/// Numbers from 0 to 1 that look random and are always the same.
+/// Pseudo-random numbers from 0 to 1, the same in every run.
 struct Draws(u64);
 
 impl Draws {

@@ -1,15 +1,15 @@
-//! Pictures for papers and people: the [plots](crate::page::Plot) of a page, drawn without a browser. Plain data in,
-//! SVG text out, PNG or PDF on request.
+//! Charts for papers and people: the [plots](crate::page::Plot) of a page, drawn without a browser. Takes
+//! plain data and writes SVG, or PNG or PDF on request.
 //!
-//! A chart takes numbers computed elsewhere and a [`Heading`], and draws them without failing,
-//! whatever they are: what is not finite is left out and counted in the subtitle, and a chart without data
-//! says so. The same data give the same bytes. [`save`] writes SVG, PNG or PDF, by the name of the file.
+//! A chart takes numbers computed elsewhere and a [`Heading`]. Drawing never fails: values that are not
+//! finite are left out and counted in the subtitle, and a chart without data says so. The same data give the
+//! same bytes. [`save`] writes SVG, PNG or PDF, depending on the file name.
 //!
-//! What an axis spans, its ticks and their labels are those of the page: `plot/agreement.rs` and
-//! `web/report/tests/agreement.unit.ts` hold both against the same numbers.
+//! Axis ranges, ticks and labels match those of the page: `plot/agreement.rs` and
+//! `web/report/tests/agreement.unit.ts` compare both with the same numbers.
 //!
-//! SVG is written directly (`canvas.rs`). A drawing library that puts every dot into an element of its own
-//! and rounds to whole pixels makes files ten times as large and curves with steps.
+//! SVG is written directly (`canvas.rs`). A drawing library that makes every dot an element and rounds to
+//! whole pixels produces files ten times as large and stepped curves.
 
 mod axis;
 mod canvas;
@@ -30,21 +30,21 @@ pub use png::{PngError, to_png};
 pub use save::{ImageFormat, SaveError, save};
 pub(crate) use text::escaped;
 
-/// What stands around a chart.
+/// The text around a chart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Heading {
-    /// What is to be seen; wrapped, and in smaller letters where it is long.
+    /// What the chart shows; wrapped, and set smaller if it is long.
     pub title: String,
-    /// Where it was measured or what was assumed; wrapped likewise.
+    /// Where it was measured or what was assumed; wrapped as well.
     pub subtitle: String,
     /// Where the data come from: the command, the version, the file.
     pub footer: String,
-    /// The data were drawn from a description, not measured; the chart is labelled so.
+    /// Whether the data were drawn from a description, not measured; the chart is then labelled.
     pub synthetic: bool,
 }
 
 impl Heading {
-    /// The same with something more to say about the data, on a line of its own.
+    /// Adds a remark about the data, on a line of its own.
     fn with_remark(&self, remark: &str) -> Heading {
         let parts = [self.subtitle.as_str(), remark];
         let subtitle = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
@@ -56,6 +56,6 @@ impl Heading {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picture {
     pub svg: String,
-    /// Of a scatter: dots that stand for all of its points.
+    /// For a scatter, the number of dots drawn for all of its points.
     pub dots: Option<usize>,
 }

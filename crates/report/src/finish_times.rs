@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's ending asks for: `.parquet`, all else is CSV.
+    /// Selects the format by the file extension: `.parquet`, anything else is CSV.
     pub fn for_path(path: &Path) -> Format {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("parquet") => Format::Parquet,
@@ -42,7 +42,7 @@ pub enum ReadError {
 
 const HEADER: &str = "rank,finish_ps";
 
-/// Writes the finish times of ranks 0, 1, …; the file appears only when it is complete.
+/// Writes the finish times of ranks 0, 1, … atomically.
 pub fn write(path: &Path, finish: &[Time]) -> Result<(), ReplaceError> {
     replace_file(path, |out| match Format::for_path(path) {
         Format::Csv => write_csv(out, finish),
@@ -50,7 +50,7 @@ pub fn write(path: &Path, finish: &[Time]) -> Result<(), ReplaceError> {
     })
 }
 
-/// Reads what [`write()`] wrote.
+/// Reads a file written by [`write()`].
 pub fn read(path: &Path) -> Result<Vec<Time>, ReadError> {
     match Format::for_path(path) {
         Format::Csv => {
@@ -75,7 +75,7 @@ fn write_lines(out: &mut dyn Write, first: u32, finish: &[Time]) -> io::Result<(
     Ok(())
 }
 
-/// What a CSV file begins with.
+/// The header line of a CSV file.
 pub fn csv_header() -> String {
     format!("{HEADER}\n")
 }
@@ -83,12 +83,12 @@ pub fn csv_header() -> String {
 /// The lines of a CSV file for ranks from `first` on, for a file that several processes write together.
 pub fn csv_lines(first: u32, finish: &[Time]) -> Vec<u8> {
     let mut lines = Vec::with_capacity(finish.len() * 20);
-    // Memory takes whatever is written.
+    // Writing to memory cannot fail.
     let _ = write_lines(&mut lines, first, finish);
     lines
 }
 
-/// Writes finish times as Parquet while they come: `times` is asked for those of each of [`pages`], in their order.
+/// Writes finish times as Parquet while they are produced: calls `times` for each of [`pages`], in order.
 pub fn write_parquet(
     path: &Path,
     processes: usize,

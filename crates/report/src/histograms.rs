@@ -1,7 +1,7 @@
 //! Histograms as a file: one table of all of them, CSV.
 //!
-//! The columns are `processes`, `quantity`, `from_ps`, `to_ps` and `count`: so many values of the quantity lie
-//! in `[from_ps, to_ps)`. Values that are exactly 0 have the bin `0,1` for themselves.
+//! The columns are `processes`, `quantity`, `from_ps`, `to_ps` and `count`: the number of values of the
+//! quantity in `[from_ps, to_ps)`. Zeros have a bin of their own, `0,1`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Histogram {
     pub bins: Vec<Bin>,
 }
 
-/// Writes all histograms; the file appears only when it is complete.
+/// Writes all histograms atomically.
 pub fn write(path: &Path, histograms: &[Histogram]) -> Result<(), ReplaceError> {
     replace_file(path, |out| write_csv(out, histograms))
 }

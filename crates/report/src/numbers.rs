@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formatting of numbers for people.
 
 pub use straggler_model::units::{counted, grouped};
 
-/// A share that rounds to nothing.
+/// A share that rounds to 0.
 const NOTHING: &str = "0 %";
 
 /// A share in percent: two significant digits below 10 %, whole percents from there on. From ten wholes on it is a
@@ -11,7 +11,7 @@ pub fn percent(share: f64) -> String {
     if share.abs() >= 9.995 {
         return format!("{}×", significant(share));
     }
-    // Never "-0".
+    // Avoid "-0".
     let value = share * 100.0 + 0.0;
     let size = value.abs();
     let decimals = match size {
@@ -29,7 +29,7 @@ pub fn percent(share: f64) -> String {
 pub const SLOWDOWN_LEGEND: &str =
     "A slowdown of +17 % is 17 % longer than without noise; 3.4× is 3.4 times as long.";
 
-/// From twice the time on, a slowdown is a factor. What rounds to 100 % counts as twice.
+/// Whether a slowdown is written as a factor: from twice the time on, including what rounds to 100 %.
 pub fn is_factor(more: f64) -> bool {
     more >= 0.995
 }
@@ -65,7 +65,7 @@ pub fn longer(more: f64) -> String {
     }
 }
 
-/// The same, followed by what the time is compared with: `17 % longer than`, `3.40 times as long as`.
+/// Like [`longer`], followed by the word of comparison: `17 % longer than`, `3.40 times as long as`.
 pub fn longer_than(more: f64) -> String {
     format!("{} {}", longer(more), if is_factor(more) { "as" } else { "than" })
 }
@@ -90,7 +90,7 @@ pub fn rounded(value: f64) -> String {
     format!("{}{word}", significant(value / scale))
 }
 
-/// Wall-clock seconds in the unit that suits them: `1.23 s`, `45.6 ms`, `789 µs`.
+/// Formats wall-clock seconds in a suitable unit: `1.23 s`, `45.6 ms`, `789 µs`.
 pub fn seconds(value: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
     let (scale, unit) = UNITS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1e-9, "ns"));

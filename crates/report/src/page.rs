@@ -1,12 +1,12 @@
-//! A report: what a page shows, as plain data.
+//! Reports: the content of a page, as plain data.
 //!
-//! A [`Page`] has sections, these have tables and charts, and every chart carries the command that made its
-//! data. It lies in a file `NAME.page` ([`Page::to_container`]), or together with the program that shows it in
-//! one HTML file that needs no network ([`Page::to_html`]). `docs/report-format.md` describes the container;
-//! the page in `web/report` and `page/container.rs` both keep to it.
+//! A [`Page`] has sections, which have tables and charts, and every chart carries the command that made its
+//! data. It is stored in a file `NAME.page` ([`Page::to_container`]), or together with its viewer in one HTML
+//! file that needs no network ([`Page::to_html`]). `docs/report-format.md` describes the container; the
+//! viewer in `web/report` and `page/container.rs` both implement it.
 //!
-//! The same page gives the same bytes. What was read from a file can be anything: columns of one plot may
-//! differ in length and hold what is not finite, so whoever draws them takes what fits together.
+//! The same page gives the same bytes. Data read from a file can be anything: columns of one plot may differ
+//! in length and hold values that are not finite, so drawing code uses what fits together.
 
 mod axis;
 mod columns;
@@ -27,18 +27,18 @@ pub use crate::table::{Cell, Column, Table};
 
 use serde::{Deserialize, Serialize};
 
-/// Everything one report shows.
+/// The content of one report.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Page {
     pub title: String,
-    /// Sentences: what a person wants to know first.
+    /// Sentences with the most important results.
     pub summary: Vec<String>,
     pub facts: Facts,
     pub warnings: Vec<String>,
     pub sections: Vec<Section>,
 }
 
-/// What is known of where a report comes from, in pairs of a name and a text.
+/// The origin of a report, as pairs of a name and a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(pub Vec<(String, String)>);
@@ -57,7 +57,7 @@ impl Facts {
     }
 }
 
-/// What belongs together under one title.
+/// Texts and blocks under one title.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Section {
     pub title: String,
@@ -84,7 +84,7 @@ impl Section {
 }
 
 impl Page {
-    /// All charts, in the order in which they are shown.
+    /// All charts, in display order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
         self.sections.iter().flat_map(Section::charts)
     }
@@ -113,17 +113,17 @@ impl From<Chart> for Block {
     }
 }
 
-/// A plot and what stands around it.
+/// A plot with its title, note and command.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Chart<P = Plot> {
     #[serde(default)]
     pub title: String,
     #[serde(default)]
     pub note: String,
-    /// What made the data, as it can be pasted.
+    /// The command that made the data, ready to be pasted.
     #[serde(default)]
     pub command: String,
-    /// The data were drawn from a description, not measured.
+    /// Whether the data were drawn from a description, not measured.
     #[serde(default)]
     pub synthetic: bool,
     pub plot: P,

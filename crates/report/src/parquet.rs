@@ -1,12 +1,13 @@
-//! Flat tables as Parquet, in the few parts of the format that they need: plain pages, gzip, one footer. Any reader of
-//! Parquet reads these files. [`read`] reads only what [`write()`] wrote, and only if not a byte of it has changed.
+//! Flat tables as Parquet, using only a few parts of the format: plain pages, gzip, one footer. Any Parquet
+//! reader can read these files. [`read`] accepts only unchanged files written by [`write()`].
 //!
 //! ```text
 //! PAR1 │ group 0: column 0: page, page, … │ column 1: … │ group 1: … │ footer │ length of the footer │ PAR1
 //! ```
-//! A page has [`PAGE_ROWS`] rows and a group [`GROUP_ROWS`], the last ones fewer, so that the number of rows says which
-//! page comes where. The footer ends with the same bytes in all files of a layout, but for the checksum of the whole
-//! file among them: a reader finds it without having understood anything, and decodes nothing before it agrees.
+//! A page has [`PAGE_ROWS`] rows and a group [`GROUP_ROWS`], the last ones fewer, so the number of rows
+//! determines where each page is. All files of a layout have a footer with the same last bytes, except for
+//! the checksum of the whole file in them. A reader can therefore find the checksum without parsing anything,
+//! and decodes nothing before it has been verified.
 
 mod metadata;
 mod read;
@@ -24,7 +25,7 @@ const GROUP_ROWS: usize = 1 << 20;
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// What all files of a table have in common.
+/// The properties shared by all files of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The name under which the footer states [`version`](Self::version).
@@ -39,7 +40,7 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Text,
@@ -50,7 +51,7 @@ pub enum Kind {
     F64,
 }
 
-/// How many rows the pages of one column chunk of a table have.
+/// The number of rows in each page of one column chunk.
 fn pages_of_group(rows: usize) -> impl Iterator<Item = usize> {
     (0..rows).step_by(PAGE_ROWS).map(move |first| PAGE_ROWS.min(rows - first))
 }
@@ -63,7 +64,7 @@ pub fn pages(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
-/// The first row of every group and how many rows it has.
+/// The first row and the number of rows of every group.
 fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rows).step_by(GROUP_ROWS).map(move |first| (first, GROUP_ROWS.min(rows - first)))
 }
@@ -106,7 +107,7 @@ mod tests {
         file
     }
 
-    /// All rows, column by column, in the pages they come in.
+    /// All rows, page by page, each with its columns.
     fn read_all(file: &[u8]) -> Result<Vec<Vec<Values>>, String> {
         read(file, &LAYOUT)?.collect()
     }
@@ -150,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Someone may make a checksum agree: what follows must still end without a panic.
+    /// A checksum can be forged: decoding must still not panic.
     #[test]
     fn nonsense_with_a_right_checksum_is_refused_or_read() {
         let file = written(200);

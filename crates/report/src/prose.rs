@@ -1,13 +1,13 @@
-//! Sentences on a terminal.
+//! Wrapping of sentences for a terminal.
 
 use std::borrow::Cow;
 use textwrap::{Options, WordSplitter, wrap};
 
-/// Narrower than this, sentences are hard to read; the terminal may break them.
+/// The narrowest width: below it sentences are hard to read, and the terminal breaks them instead.
 const LEAST: usize = 40;
 
-/// The text with its sentences wrapped at a width. Lines that are indented are tables, commands and such, and stay as they
-/// are, except items of lists and sentences below a numbered heading.
+/// Wraps the sentences of a text. Indented lines are tables, commands and the like and stay unchanged, except
+/// list items and sentences below a numbered heading.
 pub fn wrap_prose(text: &str, width: usize) -> String {
     let width = width.max(LEAST);
     text.split_inclusive('\n').map(|line| wrapped(line, width)).collect()
@@ -31,10 +31,11 @@ fn wrapped(line: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// The indent of what stands below a numbered heading, which is that of the heading's text.
+/// Indent below a numbered heading, equal to that of the heading's text.
 const BELOW_HEADING: &str = "   ";
 
-/// A sentence below a numbered heading, without its indent. Tables are indented less, and have wider gaps between columns.
+/// A sentence below a numbered heading, without its indent. Tables have a different indent, or wide gaps
+/// between columns.
 fn below_heading(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(BELOW_HEADING)?;
     (rest.starts_with(char::is_alphanumeric) && !rest.contains("  ")).then_some(rest)
@@ -46,20 +47,20 @@ fn is_heading(line: &str) -> bool {
     rest.len() < line.len() && rest.starts_with(". ")
 }
 
-/// Stands for a space at which no line may end.
+/// Replaces a space at which a line must not end.
 const NO_BREAK: char = '\u{a0}';
 
-/// Longer words than this are no units.
+/// Longer words are not units.
 const LONGEST_UNIT: usize = 3;
 
-/// The lines of a text. They end between words, but never between a number and its unit: `24 %`, `3.1 µs`.
+/// Wraps a text between words, but never between a number and its unit: `24 %`, `3.1 µs`.
 pub(crate) fn lines(text: &str, options: Options<'_>) -> Vec<String> {
     let kept = with_units(text);
     let options = options.word_splitter(WordSplitter::NoHyphenation);
     wrap(&kept, options).into_iter().map(|line| line.replace(NO_BREAK, " ")).collect()
 }
 
-/// The text in which no space separates a number from its unit.
+/// Replaces the space between a number and its unit by a no-break space.
 pub(crate) fn with_units(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (number, word) in text.split(' ').enumerate() {

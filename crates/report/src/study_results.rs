@@ -1,8 +1,9 @@
 //! The results of a study as a table: Parquet, CSV or JSON.
 //!
-//! A row is a replica: where its point lies, when all had finished with noise and without, and T / T0 − 1. Rows go
-//! by point, in the order of the study, and then by replica. The Parquet file holds nothing else: no date, no
-//! machine, and pages and groups of fixed sizes, so that the same results are the same bytes.
+//! Each row is a replica: the coordinates of its point, the makespan with and without noise, and T / T0 − 1.
+//! Rows are sorted by point, in the order of the study, and then by replica. The Parquet file holds nothing
+//! else: no date, no machine, and pages and groups of fixed sizes, so that the same results give the same
+//! bytes.
 
 mod columns;
 mod text;
@@ -23,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What a file's ending asks for, if it is one of these.
+    /// Selects the format by the file extension; `None` if it is another.
     pub fn for_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "parquet" => Some(Format::Parquet),
@@ -64,7 +65,7 @@ pub const COLUMNS: [&str; 13] = [
     "slowdown",
 ];
 
-/// Writes all replicas; the file appears only when it is complete.
+/// Writes all replicas atomically.
 pub fn write(path: &Path, format: Format, results: &Results) -> Result<(), ReplaceError> {
     replace_file(path, |out| match format {
         Format::Parquet => columns::write(out, results),
@@ -73,7 +74,7 @@ pub fn write(path: &Path, format: Format, results: &Results) -> Result<(), Repla
     })
 }
 
-/// Reads the Parquet file that [`write()`] wrote.
+/// Reads a Parquet file written by [`write()`].
 pub fn read(path: &Path) -> Result<Results, ReadError> {
     columns::read(path)
 }

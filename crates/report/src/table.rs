@@ -1,8 +1,8 @@
 //! Tables: the same rows for a terminal and for a page.
 //!
-//! A [`Table`] is defined once, most easily with [`Columns`] over the rows of an answer. Its `Display` is the terminal's:
-//! aligned columns below a rule. As a block of a page it is written as `docs/report-format.md` says. A column may be
-//! for one of the two only.
+//! A [`Table`] is defined once, most easily with [`Columns`] over the rows of an answer. Its `Display` is for
+//! terminals: aligned columns below a rule. As a block of a page it is written as `docs/report-format.md`
+//! describes. A column may be for only one of the two.
 
 mod cell;
 mod columns;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub struct Table {
     pub title: String,
     pub note: String,
-    /// What made the data, as it can be pasted.
+    /// The command that made the data, ready to be pasted.
     pub command: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
@@ -30,12 +30,13 @@ pub struct Table {
 #[serde(default)]
 pub struct Column {
     pub name: String,
-    /// Whether it holds numbers, which stand at the right. On a terminal the first column stands at the left in any case.
+    /// Whether it holds numbers, which are right-aligned. On a terminal the first column is always
+    /// left-aligned.
     pub number: bool,
-    /// Pages hold only columns that they show, so files need not say it.
+    /// Not stored: pages hold only columns that they show.
     #[serde(skip)]
     pub shown: Shown,
-    /// What a page calls it, if not the same.
+    /// Its name on a page, if different.
     #[serde(skip)]
     pub page_name: Option<String>,
 }
@@ -60,7 +61,7 @@ impl Column {
 }
 
 impl Table {
-    /// Columns of text and of numbers, by name; a name that begins with `#` is one of numbers.
+    /// Creates a table with the given columns; a name that begins with `#` is a column of numbers.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Table {
         let column = |name: &&str| match name.strip_prefix('#') {
             Some(name) => Column::number(name),
@@ -80,13 +81,13 @@ impl Table {
         Table::new("", &["", ""])
     }
 
-    /// Makes a column, counted from 0, one of text.
+    /// Makes a column, counted from 0, a column of text.
     pub fn text(mut self, column: usize) -> Table {
         self.columns.get_mut(column).into_iter().for_each(|column| column.number = false);
         self
     }
 
-    /// What stands around the table on a page.
+    /// Sets the title and the command, which a page shows.
     pub fn titled(mut self, title: impl Into<String>, command: impl Into<String>) -> Table {
         (self.title, self.command) = (title.into(), command.into());
         self
@@ -105,7 +106,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// With the columns of a page alone.
+    /// Keeps only the columns that a page shows.
     pub(crate) fn for_page(mut self) -> Table {
         let kept: Vec<bool> = self.columns.iter().map(|column| column.shown != Shown::Terminal).collect();
         for row in &mut self.rows {

@@ -1,10 +1,10 @@
-//! Text of files on a terminal: names of hosts, sources, programs and studies may hold anything.
+//! Text from files on a terminal: names of hosts, sources, programs and studies may contain anything.
 
 use std::borrow::Cow;
 use straggler_model::path_text::byte_of;
 
-/// The text with its control characters made visible, so that no name moves the cursor or sets a colour. Ends of lines and
-/// tabs stay.
+/// Makes control characters visible, so that no name moves the cursor or sets a colour. Line breaks and tabs
+/// stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_layout = |c: char| matches!(c, '\n' | '\t');
     if !text.chars().any(|c| is_dangerous(c) && !is_layout(c)) {
@@ -17,7 +17,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same for a name, which is part of a line.
+/// Like [`visible`], for a name within a line.
 pub fn visible_name(name: &str) -> Cow<'_, str> {
     if !name.chars().any(is_dangerous) {
         return Cow::Borrowed(name);
@@ -25,7 +25,7 @@ pub fn visible_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().map(|c| if is_dangerous(c) { escaped(c) } else { c.into() }).collect())
 }
 
-/// Control characters, those that turn the direction of a text, and bytes of names that are not UTF-8.
+/// Control characters, direction overrides, and bytes of names that are not UTF-8.
 fn is_dangerous(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') || byte_of(c).is_some()
 }

@@ -28,7 +28,7 @@ fn scatter() -> String {
     chart().draw(&heading()).svg
 }
 
-/// Reads it as any program that shows SVG would.
+/// Parses it like any SVG viewer.
 fn tree(svg: &str) -> Tree {
     Tree::from_str(svg, &Options::default()).unwrap()
 }
@@ -88,7 +88,7 @@ fn a_png_is_twice_as_large_and_shows_dots_and_letters() {
     };
     let all = pixels.pixels().len();
     assert!(of(255, 255, 255) > all / 2);
-    // Dots of the first colour, and text: the fonts are there even if the machine has none.
+    // Dots of the first colour, and text: the fonts exist even if the machine has none.
     assert!(of(0x00, 0x72, 0xb2) > 499);
     assert!(of(0x1c, 0x23, 0x30) > 2_000, "{}", of(0x1c, 0x23, 0x30));
 }

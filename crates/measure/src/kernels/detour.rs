@@ -1,15 +1,15 @@
-//! The tight loop of Hoefler et al. (SC10, section II): read the clock, compare with the reading before, keep what is
-//! longer than a threshold.
+//! The tight loop of Hoefler et al. (SC10, section II): reads the clock, compares with the previous reading,
+//! and records iterations longer than a threshold.
 //!
 //! ```text
 //!  assess ─► t_min, threshold ─► block ─► settle ─► block ─► settle ─► …
 //!                                  │        └ the block's own speed; detours are kept or taken back
 //!                                  └ two comparisons an iteration: longer than the threshold? block over?
 //! ```
-//! As in the paper t_min is assessed in a step of its own, so that the loop need not follow it, and the
-//! threshold is 9·t_min unless given, which leaves out the cache misses of recording. What the paper did not
-//! have to deal with is a core whose speed changes: there one t_min turns every iteration of a slow phase
-//! into a detour. So time is cut into blocks, and `settle` judges each one by its own speed.
+//! As in the paper, t_min is assessed in a separate step, so that the loop need not track it, and the
+//! threshold is 9·t_min unless given, which excludes the cache misses of recording. The paper does not deal
+//! with cores whose speed changes: there a single t_min turns every iteration of a slow phase into a detour.
+//! So time is cut into blocks, and `settle` judges each one by its own speed.
 
 mod settle;
 
@@ -18,32 +18,33 @@ use crate::timer::Clock;
 use settle::Book;
 use straggler_model::Time;
 
-/// How many times t_min an iteration may take, as in the paper.
+/// The default threshold as a multiple of t_min, as in the paper.
 pub const FACTOR: f64 = 9.0;
 
-/// A block: short beside the tens of milliseconds of a slow phase, long beside the time to settle it.
+/// Length of a block: short compared with the tens of milliseconds of a slow phase, long compared with the
+/// time to settle it.
 pub const BLOCK: Time = Time::from_ns(250_000);
 
-/// An iteration that took longer than the threshold, before it is judged.
+/// An iteration longer than the threshold that has not been judged yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Long {
     pub start: u64,
     pub ticks: u64,
-    /// How many iterations of the run it ends.
+    /// Its number in the run, from 1.
     pub iteration: u64,
 }
 
-/// What the loop needs to know, in ticks.
+/// Parameters of the loop, in ticks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
     pub threshold: u64,
     pub t_min: u64,
     pub block: u64,
-    /// Detours that are kept; of those beyond, number and time are.
+    /// Number of detours that are kept. Of further ones only the number and total time are.
     pub capacity: usize,
 }
 
-/// Why the loop cannot measure as asked.
+/// Why the loop cannot measure with the given threshold.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 #[error("the threshold of {threshold} ticks is not above the {t_min} ticks of an undisturbed iteration")]
 pub struct ThresholdTooLow {
@@ -86,7 +87,7 @@ pub fn assess<C: Clock>(clock: &mut C, deadline: u64) -> u64 {
     if least == u64::MAX { 1 } else { least }
 }
 
-/// The loop and its memory. Making it takes the time that measuring must not take.
+/// The loop and its memory, which is allocated before the measurement.
 #[derive(Debug)]
 pub struct Kernel {
     settings: Settings,
@@ -102,16 +103,16 @@ impl Kernel {
         Kernel { settings, book: Book::new(&settings), staged: touched(most as usize) }
     }
 
-    /// Runs the loop until `deadline` for its speed alone: caches and predictors warm up, and the best speed
-    /// gets known. What was seen is dropped.
+    /// Runs the loop until `deadline` to warm up caches and branch predictors, and to learn the best speed.
+    /// Discards the findings.
     pub fn warm_up<C: Clock>(&mut self, clock: &mut C, deadline: u64) {
         let start = clock.now();
         self.go(clock, start, deadline, &mut |_| false);
         self.book.restart();
     }
 
-    /// Measures from `start`, which is about now, until `deadline`, or until `enough` says so of the number
-    /// of detours found.
+    /// Measures from `start`, which is about now, until `deadline`, or until `enough` returns true for the
+    /// number of detours found.
     pub fn run<C: Clock>(
         mut self,
         clock: &mut C,
@@ -146,7 +147,7 @@ impl Kernel {
                 }
                 return (last, iterations);
             }
-            // What settling took beyond its usual time was a detour too.
+            // A settling time above the usual was a detour, too.
             let after = clock.now();
             iterations += 1;
             if let Some(ticks) = self.book.settled_in(after.saturating_sub(last), judged) {
@@ -156,8 +157,8 @@ impl Kernel {
         }
     }
 
-    /// No longer than what is free can hold: every long iteration takes more than the threshold, which may
-    /// have come down since the memory was made.
+    /// Limits the block to what the free memory can hold: every long iteration takes more than the threshold,
+    /// which may have decreased since the memory was allocated.
     fn block_length(&self) -> u64 {
         let free = (self.staged.capacity() - self.staged.len()).saturating_sub(2).max(1) as u64;
         self.settings.block.min(free.saturating_mul(self.book.threshold()))
@@ -170,10 +171,10 @@ impl Kernel {
     }
 }
 
-/// One block: what takes longer than the threshold is staged. Returns the last reading.
+/// Runs one block, staging iterations longer than the threshold. Returns the last reading.
 ///
 /// Nothing else happens in here: the counter, the two comparisons and the copy of a register hide behind the
-/// latency of reading the clock. Both branches are taken so rarely that they are always predicted.
+/// latency of reading the clock. Both branches are taken so rarely that they are predicted correctly.
 #[inline(never)]
 fn block<C: Clock>(
     clock: &mut C,
@@ -190,7 +191,7 @@ fn block<C: Clock>(
         let ticks = now.wrapping_sub(previous);
         iteration = iteration.wrapping_add(1);
         if ticks > threshold || now >= end {
-            // A reading behind the one before wraps around; no iteration takes half of all time.
+            // A reading smaller than the previous one wraps around; no iteration takes half of all time.
             if ticks > threshold && ticks < u64::MAX / 2 && has_room(staged) {
                 staged.push(Long { start: previous, ticks, iteration });
             }

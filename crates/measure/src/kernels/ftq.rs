@@ -1,18 +1,18 @@
 //! Fixed time: how much work is done in every quantum of time (Sottile and Minnich, 2004).
 //!
-//! The sampling rate is constant, so that the counts can go through a Fourier transform. For that the quanta
-//! must not drift: quantum k ends at start + k·quantum, whatever happened before, and a detour longer than a
-//! quantum leaves quanta with no work behind.
+//! The sampling rate is constant, so that the counts can be Fourier transformed. For that the quanta must not
+//! drift: quantum k ends at start + k·quantum, whatever happened before, and a detour longer than a quantum
+//! leaves quanta without work.
 
 use super::quanta::{self, Quanta};
 use super::{Seen, Work, has_room, touched};
 use crate::timer::Clock;
 
-/// What the kernel needs to know, in ticks.
+/// Parameters of the kernel, in ticks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
     pub quantum: u64,
-    /// Steps in the unit of work that is counted.
+    /// Steps per unit of work counted.
     pub steps: u64,
     /// A quantum that lost more than this was disturbed.
     pub least: u64,
@@ -37,7 +37,7 @@ impl Kernel {
         Kernel { settings, counts, most: 0, lost: 0, lost_ticks: 0, disturbed: 0 }
     }
 
-    /// Measures whole quanta from `start` until `deadline`, or until `enough` says so of the number of
+    /// Measures whole quanta from `start` until `deadline`, or until `enough` returns true for the number of
     /// disturbed ones.
     pub fn run<C: Clock>(
         mut self,
@@ -62,7 +62,7 @@ impl Kernel {
         self.close(start, start + index * quantum, iterations)
     }
 
-    /// Works until `end`; how much, and when it really ended.
+    /// Works until `end`; returns the units of work and the actual end.
     #[inline]
     fn quantum<C: Clock>(&self, clock: &mut C, worker: &mut impl Work, end: u64) -> (u64, u64) {
         let mut count = 0;
@@ -109,7 +109,7 @@ impl Kernel {
     }
 }
 
-/// The time that work which was not done would have taken.
+/// The time that the missing work would have taken.
 fn lost(count: u64, most: f64, quantum: u64) -> u64 {
     if most <= 0.0 {
         return 0;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// Quanta stand where they belong, and what is missing is what was injected, to a few units of work
+        /// Quanta are at their places, and the missing work matches the injected time to a few units of work
         /// (10 ticks each).
         #[test]
         fn work_lost_is_time_injected(gaps in prop::collection::vec((1000u64..80_000, 200u64..50_000), 0..30)) {

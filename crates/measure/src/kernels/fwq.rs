@@ -1,29 +1,29 @@
-//! Fixed work: the same work again and again, each time timed.
+//! Fixed work: repeats and times the same work.
 //!
-//! What a quantum takes longer than the best one was lost to noise. The work is not as short as possible, as
-//! in the detour kernel, so that everything shorter than t_min runs together; in exchange every quantum is
-//! kept, and the numbers can be compared with those of LLNL's and Netgauge's programs of this name.
+//! The excess of a quantum over the best one was lost to noise. A quantum is longer than an iteration of the
+//! detour kernel, so interruptions within one merge. In exchange every quantum is kept, and the numbers are
+//! comparable with those of LLNL's and Netgauge's programs of this name.
 
 use super::quanta::{self, Quanta};
 use super::{Seen, Work, has_room, touched};
 use crate::timer::Clock;
 
-/// What the kernel needs to know, in ticks.
+/// Parameters of the kernel, in ticks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
     /// Steps of work in a quantum.
     pub steps: u64,
     pub t_min: u64,
-    /// A quantum that takes so much longer was disturbed.
+    /// A quantum that takes this much longer was disturbed.
     pub least: u64,
     /// Quanta that are kept.
     pub capacity: usize,
 }
 
-/// Attempts of which the best counts.
+/// Number of attempts, of which the best counts.
 const ATTEMPTS: u32 = 20;
 
-/// How many steps take about `target` ticks, and what they take at best.
+/// Returns the number of steps that take about `target` ticks, and their best time.
 pub fn calibrate<C: Clock>(clock: &mut C, worker: &mut impl Work, target: u64) -> (u64, u64) {
     let mut steps = 16;
     let mut took = best_of(clock, worker, steps, ATTEMPTS);
@@ -61,7 +61,8 @@ impl Kernel {
         Kernel { settings, times: touched(settings.capacity), lost: 0, lost_ticks: 0, disturbed: 0 }
     }
 
-    /// Measures from `start` until `deadline`, or until `enough` says so of the number of disturbed quanta.
+    /// Measures from `start` until `deadline`, or until `enough` returns true for the number of disturbed
+    /// quanta.
     pub fn run<C: Clock>(
         mut self,
         clock: &mut C,
@@ -163,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// Detours far enough apart that a quantum has one at most come back with their lengths.
+        /// Finds the lengths of detours that are far enough apart for at most one per quantum.
         #[test]
         fn injected_detours_are_found(gaps in prop::collection::vec((300u64..3000, 6u64..500), 0..50)) {
             let mut at = 0;
@@ -185,7 +186,7 @@ mod tests {
     fn a_slow_phase_is_no_detour() {
         let seen = run(Simulated::new(2).slow_between(10_000, 100_000, 12), 200_000, 100_000);
         assert_eq!(seen.slow.len(), 1);
-        // The quantum in which the phase begins and the one in which it ends are partly slow.
+        // The first and the last quantum of the phase are only partly slow.
         assert!(seen.detours.len() <= 2, "{:?}", seen.detours);
         assert!(seen.slow[0].slowdown > 3.0 && seen.slow[0].slowdown <= 12.0);
     }

@@ -1,15 +1,15 @@
-//! The speed of a core over time, in as few stretches as tell it.
+//! The speed of a core over time, in as few stretches as possible.
 //!
-//! Pieces come in order of time, each with the work done in it. Neighbours of about the same speed become one
-//! stretch, and so do all neighbours that are not slow. Whether a stretch was slow is only said at the end,
-//! when the best speed is known: a measurement may begin in a slow phase.
+//! Pieces arrive in order of time, each with the work done in it. Neighbours of about the same speed become
+//! one stretch, and so do all neighbours that are not slow. Whether a stretch was slow is decided only at the
+//! end, when the best speed is known: a measurement may begin in a slow phase.
 
 use super::{SLOW, has_room, touched};
 
 /// Slow neighbours whose speeds differ by less than this factor are one phase.
 const ALIKE: f64 = 1.25;
 
-/// Stretches that are kept; when they are full, pairs of neighbours are joined.
+/// The most stretches that are kept; when full, pairs of neighbours are joined.
 const MOST: usize = 1 << 14;
 
 /// A stretch of one speed.
@@ -17,7 +17,7 @@ const MOST: usize = 1 << 14;
 pub struct Stretch {
     pub start: u64,
     pub end: u64,
-    /// How many times as long as at its best an iteration took.
+    /// Duration of an iteration relative to the best.
     pub slowdown: f64,
 }
 
@@ -31,7 +31,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Ticks an iteration.
+    /// Ticks per iteration.
     fn pace(&self) -> f64 {
         if self.iterations > 0.0 { self.time / self.iterations } else { 0.0 }
     }
@@ -61,14 +61,14 @@ impl Profile {
         self.best
     }
 
-    /// Takes note of a pace that may be the best one.
+    /// Updates the best speed.
     pub fn consider(&mut self, pace: f64) {
         if pace > 0.0 {
             self.best = self.best.min(pace);
         }
     }
 
-    /// How many times as long as at its best an iteration takes; 1 for all that is not slow.
+    /// Duration of an iteration relative to the best; 1 unless it is slow.
     pub fn slowdown(&self, pace: f64) -> f64 {
         if self.is_slow(pace) { pace / self.best } else { 1.0 }
     }
@@ -77,8 +77,8 @@ impl Profile {
         pace > SLOW * self.best
     }
 
-    /// From `start` to `end` an iteration took `time / iterations` ticks. Returns whether memory had to be
-    /// made, which takes much longer than the rest.
+    /// Adds a piece from `start` to `end` in which an iteration took `time / iterations` ticks. Returns
+    /// whether pieces had to be joined to make room, which takes much longer than usual.
     pub fn push(&mut self, start: u64, end: u64, time: f64, iterations: f64) -> bool {
         let piece = Piece { start, end, time, iterations };
         if end <= start || iterations <= 0.0 {
@@ -101,7 +101,7 @@ impl Profile {
         full
     }
 
-    /// Joins pairs of neighbours. What lay between them is not known to have been slow.
+    /// Joins pairs of neighbours. The gaps between them are assumed to have had the best speed.
     fn halve(&mut self) {
         let mut kept = 0;
         for index in (0..self.pieces.len()).step_by(2) {
@@ -118,7 +118,7 @@ impl Profile {
         self.pieces.truncate(kept);
     }
 
-    /// The stretches that were slow, by the best speed of all.
+    /// The stretches that were slow compared with the best speed.
     pub fn slow(&self) -> Vec<Stretch> {
         let slow = self.pieces.iter().filter(|piece| self.is_slow(piece.pace()));
         let stretch = |piece: &Piece| Stretch {
@@ -140,7 +140,7 @@ impl Default for Profile {
 mod tests {
     use super::*;
 
-    /// Pieces of 100 ticks with so many iterations each.
+    /// Pieces of 100 ticks with the given numbers of iterations.
     fn profile(iterations: &[f64]) -> Profile {
         let mut profile = Profile::new();
         for (index, &iterations) in iterations.iter().enumerate() {

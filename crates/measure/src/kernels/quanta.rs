@@ -1,24 +1,25 @@
-//! From quanta to detours, for kernels of fixed work and of fixed time.
+//! Derives detours from quanta, for the fixed-work and fixed-time kernels.
 //!
-//! Both keep every sample, so that all is judged afterwards. A quantum that took much longer, or did much
-//! less, than the best was disturbed; when [`MANY`] in a row are, the core was slow, and the faster
-//! of them are what the others are compared with.
+//! Both keep every sample and judge them all afterwards. A quantum that took much longer, or did much less,
+//! than the best was disturbed; if [`MANY`] in a row are, the core was slow, and they are compared with the
+//! faster ones among them.
 
 use super::{SLOW, Span, Stretch};
 use std::ops::Range;
 
-/// So many disturbed quanta in a row are a slow phase.
+/// This many disturbed quanta in a row are a slow phase.
 const MANY: usize = 16;
 
-/// A quantum slower than this stood still: another program had the core. That is a detour, however long.
+/// A quantum slower than this stood still because another program had the core. That is a detour, however
+/// long.
 const STILL: f64 = 64.0;
 
-/// The quanta as a kernel sees them.
+/// The quanta of a kernel.
 pub(super) trait Quanta {
     fn count(&self) -> usize;
     fn start(&self, index: usize) -> u64;
     fn end(&self, index: usize) -> u64;
-    /// How many times as long as at the best, over all, the same work took.
+    /// Duration of the same work relative to the best of all quanta.
     fn slowdown(&self, index: usize) -> f64;
     /// Ticks lost in a quantum if undisturbed work ran slower by this factor.
     fn lost(&self, index: usize, slowdown: f64) -> u64;
@@ -33,7 +34,7 @@ pub(super) fn judge(quanta: &impl Quanta, least: u64) -> (Vec<Span>, Vec<Stretch
         if is_slow {
             slow.push(Stretch { start: quanta.start(run.start), end: quanta.end(run.end - 1), slowdown });
         }
-        // In slow phases the threshold follows.
+        // In slow phases the threshold is scaled.
         let least = (least as f64 * slowdown).round() as u64;
         for index in run {
             let length = quanta.lost(index, slowdown);

@@ -6,16 +6,16 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Something whose time is measured.
+/// Something to be timed.
 pub trait Operation {
     /// One trial.
     fn perform(&mut self) -> io::Result<()>;
 }
 
-/// How often.
+/// The number of trials and cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// In each cycle.
+    /// Per cycle.
     pub trials: u64,
     pub cycles: u32,
 }
@@ -25,7 +25,8 @@ impl Effort {
         self.trials.saturating_mul(self.cycles.into())
     }
 
-    /// Trials before the first that counts: caches, branch predictors and clocks of the processor settle.
+    /// Number of trials before the first that counts, while caches, branch predictors and processor clocks
+    /// settle.
     pub fn warm_up(self) -> u64 {
         (self.trials / 10).clamp(1, 1000)
     }
@@ -35,7 +36,7 @@ impl Effort {
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
-    /// Is told how many more trials are done.
+    /// Called with the number of further trials done.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -45,22 +46,22 @@ impl std::fmt::Debug for Watch<'_> {
     }
 }
 
-/// How it ended.
+/// How a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ended {
     Complete,
-    /// Somebody said stop.
+    /// Stopped on request.
     Stopped,
     Failed(String),
 }
 
-/// Between two reports of progress.
+/// Time between two progress reports.
 const REPORT: Duration = Duration::from_millis(200);
 
 /// A signal is heard within this time.
 const HEARD: Duration = Duration::from_millis(200);
 
-/// Runs all cycles, or as many as there is time for. What was recorded until then stays in the recorder.
+/// Runs all cycles, or until it is stopped or fails. The recorder keeps what was recorded until then.
 pub fn drive<C: Clock>(
     operation: &mut impl Operation,
     recorder: &mut Recorder<C>,
@@ -85,7 +86,8 @@ pub fn drive<C: Clock>(
     Ended::Complete
 }
 
-/// Ctrl-C ends a command as well, and this program may hear of it a little later.
+/// Distinguishes a failure from Ctrl-C, which also ends a command; this program may receive the signal a
+/// little later.
 fn failed(fault: &io::Error, watch: &Watch<'_>) -> Ended {
     let until = Instant::now() + HEARD;
     while !watch.stop.load(Ordering::Relaxed) {
@@ -138,7 +140,7 @@ mod tests {
     use straggler_model::Time;
     use straggler_model::latency::{Bins, Labels};
 
-    /// Takes 100, 101, … ticks and fails at last.
+    /// Takes 100, 101, … ticks and finally fails.
     struct Scripted {
         work: Bench,
         trials: u64,

@@ -63,7 +63,7 @@ impl Kernel {
         }
     }
 
-    /// Some seconds on an ordinary machine.
+    /// The default number of trials, for some seconds on an ordinary machine.
     pub fn usual_trials(&self) -> u64 {
         match self {
             Kernel::Tcp { .. } | Kernel::UnixSocket | Kernel::Pipe | Kernel::Futex => 10_000,
@@ -74,7 +74,7 @@ impl Kernel {
         }
     }
 
-    /// Nothing where a kernel has no sizes.
+    /// `None` for kernels without sizes.
     pub fn usual_size(&self) -> Option<u64> {
         match self {
             Kernel::Tcp { .. } | Kernel::UnixSocket | Kernel::Pipe => Some(1),
@@ -84,7 +84,7 @@ impl Kernel {
         }
     }
 
-    /// How many series there will be.
+    /// The number of series that will be measured.
     fn series(&self, sizes: usize, cores: usize) -> u64 {
         let series = match self {
             Kernel::Futex => cores * cores.saturating_sub(1) / 2,
@@ -110,15 +110,15 @@ pub struct Options {
 }
 
 impl Options {
-    /// All trials of all series.
+    /// The total number of trials of all series.
     pub fn trials(&self) -> u64 {
         let series = self.kernel.series(self.sizes.len(), self.cores.len());
         series.saturating_mul(self.effort.total())
     }
 }
 
-/// Measures. What fails or is stopped half-way ends the measurement with a sentence in
-/// [`Measurement::interruptions`]; what was measured until then is there.
+/// Measures. A failure or stop ends the measurement with a sentence in [`Measurement::interruptions`]; the
+/// data up to then is kept.
 pub fn measure(options: &Options, command: &str, timer: &Timer, watch: Watch<'_>) -> Measurement {
     let measurement = begin(options.kernel.name(), command, timer);
     let host = measurement.machines.first().and_then(|machine| machine.host.clone());
@@ -148,11 +148,11 @@ struct Session<'a> {
     measurement: Measurement,
 }
 
-/// Why the rest is not measured.
+/// The error says why the rest is not measured.
 type Ending = Result<(), String>;
 
 impl Session<'_> {
-    /// The core of the measuring thread and that of its peer; the same where only one may be used.
+    /// The cores of the measuring thread and of its peer; the same if only one may be used.
     fn two_cores(&self) -> (u32, u32) {
         let first = self.options.cores.first().copied().unwrap_or(0);
         (first, self.options.cores.get(1).copied().unwrap_or(first))
@@ -162,7 +162,7 @@ impl Session<'_> {
         Labels { kernel: kernel.into(), ..Labels::default() }
     }
 
-    /// Says on which core the process of this rank runs.
+    /// Records the core on which the process of this rank runs.
     fn put(&mut self, rank: u32, core: u32) {
         let process = place(Path::new("/"), rank, self.host.clone(), core);
         self.measurement.processes.push(process);
@@ -195,7 +195,7 @@ impl Session<'_> {
             let ended = drive(&mut operation, &mut recorder, effort, &watch);
             Ok((recorder.finish(), ended))
         };
-        // A thread of its own, so that the caller's is not pinned.
+        // A thread of its own, so that the caller's thread is not pinned.
         let joined = std::thread::scope(|scope| {
             let thread =
                 std::thread::Builder::new().name("straggler-latency".into()).spawn_scoped(scope, run);

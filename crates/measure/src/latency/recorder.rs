@@ -1,12 +1,13 @@
-//! Times an operation again and again and keeps the distribution.
+//! Times an operation repeatedly and records the distribution.
 //!
-//! What a pair of readings costs with nothing between them is found before the first trial, in the same way as trials
-//! are timed, and the least of it is taken off every trial: more would make some trials shorter than they were. After
-//! every batch of [`BATCH`] trials such an empty pair is timed again, so that one can see whether that held during the run.
+//! The cost of a pair of readings with nothing between them is measured before the first trial, in the same
+//! way as trials are timed, and the least cost is subtracted from every trial: more would make some trials
+//! too short. After every batch of [`BATCH`] trials such an empty pair is timed again, to show whether the
+//! cost stayed the same during the run.
 //!
-//! A trial costs one difference and one store. The fences of the clock would make every further instruction wait for the
-//! one before it, so times are sorted into bins a batch at a time, where the processor overlaps them. No memory is asked for
-//! until a cycle ends.
+//! A trial costs one difference and one store. The clock's fences would make every further instruction wait
+//! for the one before it, so times are sorted into bins a batch at a time, where the processor can overlap
+//! them. No memory is allocated until a cycle ends.
 
 use crate::timer::{Clock, Native};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,7 +15,7 @@ use straggler_model::Time;
 use straggler_model::latency::{Bins, Bounds, Histogram, Labels, Series};
 use straggler_model::noise::recording::Timer;
 
-/// The reading at which a trial began.
+/// The clock reading at the start of a trial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "give it to `end`"]
 pub struct Begun(pub u64);
@@ -22,7 +23,8 @@ pub struct Begun(pub u64);
 /// Empty pairs of readings timed before the first trial.
 const CALIBRATIONS: u32 = 10_000;
 
-/// Trials that are kept in ticks before they are sorted into bins: a power of two, and small beside the nearest cache.
+/// Number of trials kept in ticks before they are sorted into bins: a power of two, and small compared with
+/// the L1 cache.
 const BATCH: usize = 512;
 
 /// Records one series. One thread has one; series of several threads are merged.
@@ -30,22 +32,22 @@ const BATCH: usize = 512;
 pub struct Recorder<C: Clock = Native> {
     clock: C,
     rate: Rate,
-    /// What is taken off each trial, in ticks.
+    /// The cost subtracted from each trial, in ticks.
     cost: u64,
-    /// Trials in ticks, as read, and how many of them there are.
+    /// Trials in ticks, as read, and their number.
     batch: Box<[u64; BATCH]>,
     filled: usize,
-    /// The same as times, while they are sorted into bins.
+    /// The trials as times, while they are sorted into bins.
     times: Box<[Time; BATCH]>,
-    /// The cycle that runs.
+    /// The current cycle.
     cycle: Histogram,
     cycle_started_ns: u64,
-    /// The cycles that are over.
+    /// The finished cycles.
     series: Series,
 }
 
 impl Recorder<Native> {
-    /// `timer` is what [`crate::timer::examine`] found.
+    /// `timer` is the result of [`crate::timer::examine`].
     pub fn new(timer: &Timer, labels: Labels, bins: Bins) -> Recorder<Native> {
         Recorder::with_clock(Native::default(), timer.ticks_per_second, labels, bins)
     }
@@ -72,7 +74,7 @@ impl<C: Clock> Recorder<C> {
         }
     }
 
-    /// Reads the clock; what follows is timed.
+    /// Reads the clock; timing starts here.
     #[inline(always)]
     pub fn begin(&mut self) -> Begun {
         Begun(self.clock.fenced())
@@ -82,7 +84,7 @@ impl<C: Clock> Recorder<C> {
     #[inline(always)]
     pub fn end(&mut self, begun: Begun) -> Time {
         let ticks = self.clock.fenced().saturating_sub(begun.0);
-        // The mask says to the compiler that it lies inside.
+        // The mask tells the compiler that the index is in bounds.
         self.batch[self.filled & (BATCH - 1)] = ticks;
         self.filled += 1;
         if self.filled == BATCH {
@@ -91,8 +93,8 @@ impl<C: Clock> Recorder<C> {
         self.less_cost(ticks).unwrap_or(Time::ZERO)
     }
 
-    /// Reads the clock and returns the time since `begun` without recording it, for kernels that record it elsewhere or
-    /// only together with what another process saw. Nothing when less time has passed than is taken off.
+    /// Reads the clock and returns the time since `begun` without recording it, for kernels that record it
+    /// elsewhere or combine it with another process's time. `None` if it is less than the subtracted cost.
     #[inline(always)]
     pub fn elapsed(&mut self, begun: Begun) -> Option<Time> {
         let ticks = self.clock.fenced().saturating_sub(begun.0);
@@ -105,7 +107,7 @@ impl<C: Clock> Recorder<C> {
         self.cycle.record(time);
     }
 
-    /// Records a trial that took less time than is taken off.
+    /// Records a trial that took less than the subtracted cost.
     pub fn record_underflow(&mut self) {
         self.cycle.record_underflow();
     }
@@ -122,7 +124,7 @@ impl<C: Clock> Recorder<C> {
         self.check_timer();
     }
 
-    /// Sorts what there is of the batch into bins.
+    /// Sorts the trials of the batch into bins.
     fn sort_batch(&mut self) {
         let filled = std::mem::take(&mut self.filled);
         let mut kept = 0;
@@ -138,23 +140,23 @@ impl<C: Clock> Recorder<C> {
         self.cycle.record_all(&self.times[..kept]);
     }
 
-    /// Times a pair of readings with nothing between them. Whoever records times of [`Recorder::elapsed`] should do so now and
-    /// then; otherwise it is done after each batch.
+    /// Times a pair of readings with nothing between them. Users of [`Recorder::elapsed`] should call this
+    /// now and then; otherwise it happens after each batch.
     pub fn check_timer(&mut self) {
         let ticks = empty_pair(&mut self.clock);
         self.series.timer.calls.record(self.rate.time(ticks));
     }
 
-    /// The trials since the last call are one cycle: its minimum and its summary are kept apart.
+    /// Ends a cycle: the trials since the last call. Its minimum and summary are stored separately.
     pub fn end_cycle(&mut self) {
         self.sort_batch();
-        // The two have the same bins, and nobody counts 2^64 trials.
+        // The two have the same bins, and 2^64 trials are out of reach.
         let _ = self.series.add_cycle(&self.cycle, self.cycle_started_ns);
         self.cycle.clear();
         self.cycle_started_ns = now_ns();
     }
 
-    /// What was recorded so far, the cycle that runs included.
+    /// The series so far, including the current cycle.
     pub fn so_far(&mut self) -> Series {
         self.sort_batch();
         let mut series = self.series.clone();
@@ -162,7 +164,7 @@ impl<C: Clock> Recorder<C> {
         series
     }
 
-    /// Ends the cycle that runs, unless it is empty, and gives everything that was recorded.
+    /// Ends the current cycle, unless it is empty, and returns everything recorded.
     pub fn finish(mut self) -> Series {
         self.check_timer();
         self.end_cycle();
@@ -187,7 +189,7 @@ struct Rate(u64);
 
 impl Rate {
     fn new(ticks_per_second: f64) -> Rate {
-        // Conversion from float saturates; rates of real timers are far from that.
+        // The conversion from float saturates, far beyond the rates of real timers.
         Rate((1e12 / ticks_per_second * (1u64 << 32) as f64).round() as u64)
     }
 

@@ -1,10 +1,10 @@
-//! Where a core lies: its socket and its NUMA domain, as /sys tells.
+//! The socket and NUMA domain of a core, from /sys.
 
 use std::fs;
 use std::path::Path;
 use straggler_model::latency::Process;
 
-/// A process on a core of this machine; what is under `root` tells where that is.
+/// Describes a process on a core of this machine, from the files under `root`.
 pub fn place(root: &Path, rank: u32, host: Option<String>, core: u32) -> Process {
     let folder = root.join(format!("sys/devices/system/cpu/cpu{core}"));
     let socket = fs::read_to_string(folder.join("topology/physical_package_id"));

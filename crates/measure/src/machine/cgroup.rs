@@ -1,7 +1,7 @@
-//! The cgroup of this process and how much CPU time it may use.
+//! The cgroup of this process and its limit of CPU time.
 //!
-//! Limits hold for all below them, so the tightest on the way up to the root counts. In a container the path
-//! may be the host's, of which only the root can be seen; the way up ends there too.
+//! Limits apply to everything below them, so the tightest on the way up to the root counts. In a container
+//! the path may be the host's, of which only the root is visible; the search ends there as well.
 
 use super::read;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn v2_limit(group: &Path) -> Option<f64> {
     ratio(quota.parse().ok()?, period.parse().ok()?)
 }
 
-/// -1 stands for no limit.
+/// -1 means no limit.
 fn v1_limit(group: &Path) -> Option<f64> {
     let quota = read(group, "cpu.cfs_quota_us")?.parse().ok()?;
     ratio(quota, read(group, "cpu.cfs_period_us")?.parse().ok()?)

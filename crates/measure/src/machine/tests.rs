@@ -1,7 +1,7 @@
 use super::*;
 use tempfile::TempDir;
 
-/// A tree of files under a folder that goes when the test is over.
+/// A temporary tree of files, removed at the end of the test.
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     for (file, text) in files {

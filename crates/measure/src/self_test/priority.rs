@@ -1,25 +1,25 @@
-//! Threads that others must make way for, as far as that is permitted.
+//! Threads with precedence over others, as far as permitted.
 
 use rustix::process::setpriority_process;
 use std::ffi::c_int;
 
-/// What the injecting thread was granted.
+/// The priority granted to the injecting thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priority {
     /// SCHED_FIFO: it runs as soon as it wakes up.
     RealTime,
     /// The best niceness of the ordinary scheduler.
     Nice,
-    /// None: the scheduler decides when a thread that wakes up runs.
+    /// No priority: the scheduler decides when a woken thread runs.
     Ordinary,
 }
 
-/// While it lives, threads that the calling thread starts come before all ordinary ones, if that is permitted:
-/// a core on which other programs run is then as good as idle. Niceness would not do, since it counts only
-/// within a session where the kernel groups tasks by session.
+/// While it exists, threads started by the calling thread have precedence over all ordinary ones, if
+/// permitted: a core on which other programs run is then as good as idle. Niceness would not suffice: if the
+/// kernel groups tasks by session, it counts only within a session.
 ///
-/// A real-time thread that never sleeps leaves the others a twentieth of the time, which the kernel enforces;
-/// the injecting thread comes before it.
+/// The kernel makes sure that a real-time thread that never sleeps leaves the others a twentieth of the time;
+/// the injecting thread has precedence over it.
 #[derive(Debug)]
 pub(super) struct Favour(bool);
 
@@ -37,7 +37,7 @@ impl Drop for Favour {
     }
 }
 
-/// Raises the calling thread's priority as far as it may.
+/// Raises the calling thread's priority as far as permitted.
 pub(super) fn raise() -> Priority {
     if schedule(SCHED_FIFO, FIRST) {
         Priority::RealTime
@@ -55,7 +55,7 @@ const SCHED_FIFO: c_int = 1;
 const FIRST: c_int = 10;
 const FAVOURED: c_int = 1;
 
-/// `struct sched_param`: a priority, and what some C libraries reserve behind it.
+/// `struct sched_param`: a priority, and the space that some C libraries reserve after it.
 #[repr(C)]
 struct Parameters {
     priority: c_int,
@@ -68,13 +68,13 @@ unsafe extern "C" {
     fn sched_setscheduler(process: c_int, policy: c_int, parameters: *const Parameters) -> c_int;
 }
 
-/// Gives the calling thread a policy and a priority; whether it may have them.
+/// Sets the calling thread's policy and priority; returns whether this was permitted.
 fn schedule(policy: c_int, priority: c_int) -> bool {
     let parameters = Parameters { priority, reserved: [0; 15] };
     // SAFETY: 0 is the calling thread; the pointer is to a live value at least as large as the C structure
     // and is only read.
     #[allow(unsafe_code)]
     let result = unsafe { sched_setscheduler(0, policy, &parameters) };
-    // Linux, or POSIX: the former policy.
+    // Linux returns 0, POSIX the former policy.
     result >= 0
 }

@@ -1,14 +1,14 @@
-//! Which counter explains a detour, when all that is known is how much each counted in a slice of time.
+//! Guesses which counter explains a detour, from how much each rose in a time slice.
 //!
-//! The surest comes first, and what one step has named the next leaves alone:
-//! 1. detours that the sampler of the counters caused itself: it knows when it had the core;
-//! 2. counters of time: the wait of the measuring thread for its core belongs to other threads, stolen time to
-//!    the hypervisor. Both go to the longest detours that fit into them;
+//! The most certain steps come first, and each leaves the detours named before alone:
+//! 1. detours caused by the sampler of the counters itself: it knows when it had the core;
+//! 2. counters of time: the measuring thread's wait for its core is due to other threads, stolen time to the
+//!    hypervisor. Both are assigned to the longest detours that fit into them;
 //! 3. the timer tick: detours at one phase of its period;
 //! 4. other counts: for detours of about the same length, the non-negative mixture of interrupts and softirqs
-//!    that gives best how many there were, slice by slice (`fit.rs`).
+//!    that best reproduces their numbers, slice by slice (`fit.rs`).
 //!
-//! What remains stays without a name.
+//! The remaining detours stay unnamed.
 
 mod fit;
 
@@ -17,7 +17,7 @@ use super::slices::Slice;
 use straggler_model::Time;
 use straggler_model::noise::recording::Detour;
 
-/// What a detour is put down to.
+/// The presumed cause of a detour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Guess {
     #[default]
@@ -25,17 +25,17 @@ pub enum Guess {
     Own,
     OtherThreads,
     Stolen,
-    /// A number of the names.
+    /// A number in the list of names.
     Counted(u32),
 }
 
-/// What a change of threads costs beside the wait itself, twice; also how early a sampler takes a core before
-/// it can say so.
+/// The cost of the two context switches around a wait, which the wait does not include; also how long before
+/// its first reading the sampler may have taken the core.
 const SWITCHES: Time = Time(10_000_000);
-/// Shorter detours are no change of threads, and no hypervisor takes a core for less.
+/// The shortest detours that can be a switch of threads, or stolen by a hypervisor.
 const SHORTEST_SWITCH: Time = Time(2_000_000);
 const SHORTEST_STOLEN: Time = Time(20_000_000);
-/// A tick takes no longer; what begins with one and lasts is somebody else's.
+/// A tick takes no longer; a longer detour that begins with one has another cause.
 const LONGEST_TICK: Time = Time(200_000_000);
 /// Fewer at one phase may be there by chance.
 const FEWEST_TICKS: usize = 5;
@@ -120,7 +120,7 @@ impl Guesses<'_> {
         }
     }
 
-    /// Stolen time is counted in steps of 10 ms, so a step belongs to all slices since the one before.
+    /// Stolen time is counted in steps of 10 ms, so a step covers all slices since the previous step.
     fn stolen(&mut self) {
         let mut since_last_step = Vec::new();
         for (number, slice) in self.slices.iter().enumerate() {
@@ -147,7 +147,7 @@ impl Guesses<'_> {
             if left == Time::ZERO || given == fitting.most {
                 return;
             }
-            // A detour holds the time that was counted and a little more.
+            // A detour takes the counted time and a little more.
             let least = Time(self.detours[index].duration.ps() / 20 * 19).since(fitting.allowance);
             if least <= left {
                 left = left.since(self.detours[index].duration);
@@ -157,8 +157,8 @@ impl Guesses<'_> {
         }
     }
 
-    /// Whether the tick runs all the time, so that its detours can be told by their phase. Its interrupt also
-    /// serves other timers, so that more may be counted, but not less.
+    /// Names the detours of the tick by their phase. Returns whether the tick runs all the time, which this
+    /// requires. Its interrupt also serves other timers, so more may be counted, but not fewer.
     fn ticks(&mut self, tick: u32, rate: u32) -> bool {
         let count =
             |slice: &Slice| slice.counts.iter().find(|(name, _)| *name == tick).map_or(0, |row| row.1);
@@ -177,9 +177,9 @@ impl Guesses<'_> {
         true
     }
 
-    /// The detours in the narrow window of phases that has the most of them. Something faster, like the tick of
-    /// a hypervisor, fills the window half a period away as well; those are taken off. Without enough, the tick
-    /// is too short to be seen, and what falls into the window does so by chance.
+    /// The detours in the narrow phase window that has the most of them. Something faster, such as the tick
+    /// of a hypervisor, fills the window half a period away as well; that number is subtracted. If too few
+    /// remain, the tick is too short to be seen, and the detours in the window are there by chance.
     fn in_phase(&self, mut open: Vec<usize>, period: u64, ticks: u64) -> Vec<usize> {
         open.retain(|&index| self.detours[index].duration <= LONGEST_TICK);
         let phase = |index: usize| self.detours[index].start.ps() % period;
@@ -205,8 +205,8 @@ struct Phases {
 }
 
 impl Phases {
-    /// Positions of those up to a fiftieth of the period behind `from`, counted on past the end of the list.
-    /// Slices are so short that the few parts in a million between two clocks do not matter.
+    /// Positions of the phases from `from` to a fiftieth of the period later, continuing past the end of the
+    /// list. Slices are so short that the few ppm between two clocks do not matter.
     fn window(&self, from: u64) -> std::ops::Range<usize> {
         let from = from % self.period;
         let to = from + self.period / 50;
@@ -216,7 +216,7 @@ impl Phases {
     }
 }
 
-/// How much time is to be given to detours, and to which.
+/// An amount of time to be assigned to detours, with its conditions.
 struct Fitting {
     time: Time,
     allowance: Time,

@@ -1,8 +1,8 @@
-//! Counters of /proc, sampled while a measurement runs: what can be had without root.
+//! Counters in /proc, sampled while a measurement runs: the method that works without root.
 //!
-//! A thread of our own wakes up for every slice of time and keeps the texts; they are understood afterwards.
-//! That is noise too, so it notes when it had which core, and the detours it caused bear its name. Memory is
-//! bounded: when the texts grow too large, every other sample goes and slices become twice as long.
+//! A thread wakes up for every time slice and stores the texts, which are parsed afterwards. That is noise
+//! too, so the thread records when it had which core, and the detours it caused get its name. Memory is
+//! bounded: when the texts grow too large, every other sample is dropped and slices become twice as long.
 
 use super::SourcesError;
 use super::correlate::{self, Guess};
@@ -18,19 +18,19 @@ use std::time::Duration;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::{Attribution, AttributionMethod, Evidence, SourceId, UNNAMED};
 
-/// Between two samples, at first. Shorter slices tell more apart and disturb more.
+/// Initial time between two samples. Shorter slices separate more, but disturb more.
 const SLICE: Duration = Duration::from_millis(100);
-/// Of all texts together.
+/// Limit on the size of all texts together.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A sampler at work.
+/// A running sampler.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Vec<Sample>>,
 }
 
-/// What it brought home.
+/// The samples taken.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
     pub samples: Vec<Sample>,
@@ -48,7 +48,7 @@ impl Sampler {
     }
 
     pub fn end(self) -> Sampled {
-        // A sampler that died has sent its samples nowhere; there is nothing to name then.
+        // If the sampler died, there are no samples and nothing is named.
         let _ = self.stop.send(());
         Sampled { samples: self.thread.join().unwrap_or_default() }
     }
@@ -80,7 +80,7 @@ fn thin_out(samples: &mut Vec<Sample>) {
     });
 }
 
-/// Files that are not there are empty: not every kernel has all of them.
+/// Missing files read as empty: not every kernel has all of them.
 fn sample(proc: &Path, ticks: fn() -> u64) -> Sample {
     let core = || rustix::thread::sched_getcpu() as u32;
     let read = |file: &str| fs::read_to_string(proc.join(file)).unwrap_or_default();
@@ -108,7 +108,7 @@ fn threads(directory: &Path) -> io::Result<Vec<(i32, String)>> {
 }
 
 impl Sampled {
-    /// Names detours by what counted up beside them.
+    /// Names detours by the counters that rose at the same time.
     pub fn name(
         &self,
         recording: &mut NoiseRecording,

@@ -1,28 +1,28 @@
-//! The text in which the kernel prints its trace buffers, as far as noise needs it.
+//! Parses the text form of the kernel's trace buffers, as far as noise needs it.
 //!
-//! A line is `comm-pid [core] flags time: event: arguments`. The name of the thread may hold anything,
-//! also spaces, dashes, colons and brackets, so it is not searched: the kernel pads it to 16 columns. Only
-//! text that was indented by somebody else is searched for the first dash that makes sense.
+//! A line is `comm-pid [core] flags time: event: arguments`. The thread name may contain anything, including
+//! spaces, dashes, colons and brackets, so it is not searched: the kernel pads it to 16 columns. Only text
+//! with another indent is searched for the first dash that makes sense.
 //!
 //! Events are named as in the kernel's `include/trace/events` (irq, irq_vectors, nmi, exceptions, sched, ipi,
-//! osnoise). Others are counted and skipped, lines that are no events at all too.
+//! osnoise). Other events, and lines that are not events, are counted and skipped.
 
-/// What a trace buffer tells.
+/// The content of a trace buffer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Trace<'a> {
     pub events: Vec<Event<'a>>,
-    /// Events of kinds that say nothing about noise.
+    /// Number of events of kinds irrelevant to noise.
     pub unknown: u64,
     /// Lines that are neither events nor comments.
     pub garbled: u64,
-    /// Events the kernel says it lost.
+    /// Number of events that the kernel reports as lost.
     pub lost: u64,
 }
 
 /// One event on one core.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Event<'a> {
-    /// Ticks where the clock counts ticks, nanoseconds where it prints seconds.
+    /// In ticks or in nanoseconds, depending on whether the clock prints ticks or seconds.
     pub at: u64,
     pub core: u32,
     /// The thread that was running.
@@ -37,18 +37,19 @@ pub struct Event<'a> {
 pub enum FtraceKind<'a> {
     Enter(Activity<'a>),
     Leave(Activity<'a>),
-    /// Seen at its end. `nanoseconds` leave out what interrupted it; `start` is the osnoise tracer's.
+    /// Reported at its end. `nanoseconds` exclude interruptions of it; `start` is given by the osnoise tracer
+    /// only.
     Took {
         activity: Activity<'a>,
         start: Option<u64>,
         nanoseconds: u64,
     },
-    /// The kernel tells when one begins, not when it ends.
+    /// The kernel reports when one begins, but not when it ends.
     PageFault,
-    /// One thread made room for another.
+    /// A switch from one thread to another.
     Switch {
         from: i32,
-        /// It was preempted while runnable.
+        /// Whether it was preempted while runnable.
         from_runnable: bool,
         to: i32,
         name: &'a [u8],
@@ -65,7 +66,7 @@ pub enum FtraceKind<'a> {
 /// What can take a core from a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Activity<'a> {
-    /// An interrupt that the processor itself raises, by its name in the kernel: `local_timer`.
+    /// An interrupt raised by the processor itself, by its kernel name: `local_timer`.
     Vector(&'a [u8]),
     /// An interrupt of a device. The end of one is without a name.
     Device {
@@ -90,7 +91,7 @@ impl Activity<'_> {
     }
 }
 
-/// Reads the text of a trace buffer; never fails.
+/// Parses the text of a trace buffer. Never fails.
 pub fn parse(text: &[u8]) -> Trace<'_> {
     let mut trace = Trace::default();
     for line in text.split(|&byte| byte == b'\n') {
@@ -135,27 +136,27 @@ fn lost_events(line: &[u8]) -> Option<u64> {
     number(rest.split(|&byte| byte == b' ').next()?)
 }
 
-/// Who was running when a line was written.
+/// The thread that was running when a line was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head<'a> {
     /// Empty where the kernel no longer knew it.
     pub name: &'a [u8],
     pub thread: i32,
-    /// Where the kernel was asked to tell it (`record-tgid`) and knew it.
+    /// Its process, if the kernel was asked to record it (`record-tgid`) and knew it.
     pub process: Option<i32>,
     core: u32,
 }
 
-/// Who was running at each line of a trace buffer.
+/// The running thread of each line of a trace buffer.
 pub fn heads(text: &[u8]) -> impl Iterator<Item = Head<'_>> {
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"#"));
     lines.filter_map(|line| Some(find_head(line)?.0))
 }
 
-/// How wide the kernel prints the name of a thread.
+/// Column width of thread names.
 const NAME_WIDTH: usize = 16;
 
-/// What it prints of a thread that ended and whose name was overwritten since.
+/// Printed for a thread that ended and whose name has been overwritten.
 const NAME_UNKNOWN: &[u8] = b"<...>";
 
 fn find_head(line: &[u8]) -> Option<(Head<'_>, &[u8])> {
@@ -166,7 +167,7 @@ fn find_head(line: &[u8]) -> Option<(Head<'_>, &[u8])> {
         .find_map(|at| parse_head(line.get(..at)?, line.get(at + 1..)?))
 }
 
-/// `4711    [003] d.h1. `, also with `( 4700)`, the process, before the core.
+/// Parses `4711    [003] d.h1. `, also with the process, `( 4700)`, before the core.
 fn parse_head<'a>(name: &'a [u8], rest: &'a [u8]) -> Option<(Head<'a>, &'a [u8])> {
     let name = name.trim_ascii_start();
     let name = if name == NAME_UNKNOWN { b"" } else { name };
@@ -183,7 +184,7 @@ fn parse_head<'a>(name: &'a [u8], rest: &'a [u8]) -> Option<(Head<'a>, &'a [u8])
     Some((head, rest.strip_prefix(b"]")?))
 }
 
-/// The time, after the flags if there are some. Seconds become nanoseconds.
+/// Parses the time, after optional flags. Seconds become nanoseconds.
 fn time(rest: &[u8]) -> Option<(u64, &[u8])> {
     let mut rest = rest.trim_ascii_start();
     // The flags are one word; trace-cmd prints none.
@@ -205,7 +206,7 @@ fn ticks_or_seconds(word: &[u8]) -> Option<u64> {
     }
 }
 
-/// `12`, `345` is 12.345 s. More than nine digits behind the point are not looked at.
+/// `12` and `345` are 12.345 s. Digits beyond the ninth after the point are ignored.
 fn seconds_as_ns(seconds: &[u8], fraction: &[u8]) -> Option<u64> {
     let mut digits = [b'0'; 9];
     digits.iter_mut().zip(fraction).for_each(|(digit, &byte)| *digit = byte);
@@ -253,7 +254,7 @@ fn vector<'a>(name: &'a [u8], arguments: &[u8]) -> Option<FtraceKind<'a>> {
     Some(enter_or_leave(name, Activity::Vector(vector)))
 }
 
-/// Names of threads may hold anything, so fields are looked for from the end.
+/// Parses the fields from the end, because thread names may contain anything.
 fn switch(arguments: &[u8]) -> Option<FtraceKind<'_>> {
     let (from, to) = rsplit_once(arguments, b" ==> next_comm=")?;
     let (name, to) = rsplit_once(to, b" next_pid=")?;
@@ -293,7 +294,7 @@ fn thread(text: &[u8]) -> Option<i32> {
     i32::try_from(leading_number(text)?.0).ok()
 }
 
-/// What follows `key`, up to the next space.
+/// The value after `key`, up to the next space.
 fn field<'a>(arguments: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     split_once(arguments, key)?.1.split(|&byte| byte == b' ').next()
 }

@@ -1,9 +1,9 @@
-//! Detours and what the kernel did meanwhile, on one clock: who took how much of each detour?
+//! Joins detours with the kernel's activities, on one clock: who took how much of each detour?
 //!
-//! A detour goes to the source with the most of its time. Between the last instruction of the measuring loop
-//! and the first event of the kernel lie the entry and the exit code, about a microsecond each way, where
-//! nothing is traced; up to [`EDGE`] on both sides of an event is therefore its own. What is left, no event
-//! explains: it is below the kernel. So a tick of 5 µs inside a detour of 3 ms does not take the blame.
+//! A detour goes to the source that took most of its time. Between the last instruction of the measuring loop
+//! and the first kernel event lies entry and exit code, about a microsecond each way, which is not traced. Up
+//! to [`EDGE`] on both sides of an event is therefore attributed to it. The rest is explained by no event:
+//! its cause lies below the kernel. So a tick of 5 µs is not blamed for a detour of 3 ms around it.
 //!
 //! Detours and spans are sorted; both are walked over once.
 
@@ -15,22 +15,22 @@ use straggler_model::noise::recording::{Core, Evidence, Method, NoiseRecording, 
 /// Untraced code before and after an event.
 pub const EDGE: Time = Time(2_000_000);
 
-/// How long a page fault may go on, of which only the beginning is seen. Clearing a huge page takes a few
-/// hundred microseconds; faults that wait for a disk show as switches to other threads.
+/// The longest page fault, of which only the beginning is seen. Clearing a huge page takes a few hundred
+/// microseconds; faults that wait for a disk appear as switches to other threads.
 pub const LONGEST_FAULT: Time = Time(1_000_000_000);
 
-/// What was seen on one core, in times of the measurement.
+/// The kernel activity observed on one core, in times of the measurement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Observed {
     pub core: u32,
     pub spans: Vec<Took>,
     pub faults: Vec<Time>,
-    /// When the kernel was watched; outside of it silence proves nothing.
+    /// When the kernel was observed; outside this time, no event means nothing.
     pub from: Time,
     pub until: Time,
 }
 
-/// Somebody else had the core.
+/// A span in which something else had the core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Took {
     pub start: Time,
@@ -39,7 +39,7 @@ pub struct Took {
 }
 
 impl Observed {
-    /// `time` turns the clock of the events into times of the measurement; nothing before its start.
+    /// `time` converts the events' clock to times of the measurement; it returns `None` before its start.
     pub fn new(core: u32, found: &CoreSpans, time: impl Fn(u64) -> Option<Time>) -> Observed {
         let took = |span: &Span| {
             Some(Took {
@@ -78,7 +78,8 @@ pub fn join(recording: &mut NoiseRecording, observed: &[Observed], names: &Names
     covered
 }
 
-/// Where a detour may lie: the detour kernel knows it to an iteration, the others to a quantum.
+/// The time in which a detour may lie: known to an iteration for the detour kernel, to a quantum for the
+/// others.
 fn window(core: &Core, index: usize, method: &Method) -> (Time, Time) {
     let detour = core.detours[index];
     let length = match method {
@@ -88,17 +89,17 @@ fn window(core: &Core, index: usize, method: &Method) -> (Time, Time) {
     (detour.start, Time(detour.start.ps().saturating_add(length.ps())))
 }
 
-/// Who gets a detour.
+/// The source a detour is attributed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Who {
     Named(u32),
     PageFault,
     BelowTheKernel,
-    /// The kernel was not watched then.
+    /// The kernel was not observed at that time.
     Nobody,
 }
 
-/// From the numbers of names to those of the recording.
+/// Maps numbers of names to source numbers of the recording.
 struct Numbers {
     named: Vec<Option<SourceId>>,
 }
@@ -134,7 +135,7 @@ struct Walk<'a> {
     seen: &'a Observed,
     next_span: usize,
     next_fault: usize,
-    /// What each name has of the detour at hand, and which names have something.
+    /// The time that each name took of the current detour, and the names that took any.
     tally: Vec<u64>,
     touched: Vec<u32>,
 }
@@ -181,7 +182,7 @@ impl<'a> Walk<'a> {
         *sum += ps;
     }
 
-    /// Gaps beside events go to them, half and half between two, as far as untraced code can explain.
+    /// Attributes gaps next to events to them, half each between two, as far as untraced code can explain.
     fn add_edges(&mut self, spans: &[Took], window: (Time, Time), left: &mut u64) {
         let mut at = window.0.ps();
         let mut before: Option<u32> = None;
@@ -203,13 +204,13 @@ impl<'a> Walk<'a> {
         self.add(name, share);
     }
 
-    /// How much of it was not observed.
+    /// How much of the window was not observed.
     fn unwatched(&self, window: (Time, Time)) -> u64 {
         let watched = Took { start: self.seen.from, end: self.seen.until, name: 0 };
         window.1.ps().saturating_sub(window.0.ps()).saturating_sub(inside(watched, window))
     }
 
-    /// Ties go to what was named first, and to names before what is left.
+    /// Ties go to the lower name number, and to names before the rest.
     fn most(&mut self, fault: u64, rest: u64, window: (Time, Time)) -> Who {
         let mut most = (0, Who::Nobody);
         self.touched.sort_unstable();

@@ -1,12 +1,12 @@
-//! What the sources of noise are called.
+//! Names of noise sources.
 //!
-//! A name stands for what a person could remove: threads that differ only by a number or a core are one
-//! source, interrupts go by what raised them.
+//! A name stands for something that a person could remove: threads that differ only in a number or a core are
+//! one source, and interrupts are named after their cause.
 
 use super::ftrace_text::Activity;
 use std::collections::HashMap;
 
-/// What no event of the kernel explains.
+/// No kernel event explains the detour.
 pub const BELOW_THE_KERNEL: &str = "hypervisor or firmware";
 pub const TIMER_TICK: &str = "timer tick";
 pub const PAGE_FAULT: &str = "page fault";
@@ -17,7 +17,7 @@ pub const FUNCTION_CALL: &str = "function call interrupt";
 pub const QUOTA: &str = "CPU limit of the cgroup";
 /// The measuring thread waited for something.
 pub const ASLEEP: &str = "measuring thread asleep";
-/// What counters can say about threads: that they ran.
+/// Counters show only that other threads ran, not which.
 pub const OTHER_THREADS: &str = "other threads";
 pub const SAMPLER: &str = "straggler's own sampler";
 /// Threads of the measuring program that do not measure.
@@ -33,7 +33,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// With the names of processes by the numbers of their threads.
+    /// Creates a list with the process names of known threads.
     pub fn of_processes(processes: HashMap<i32, String>) -> Names {
         Names { processes, ..Names::default() }
     }
@@ -45,7 +45,7 @@ impl Names {
         }
     }
 
-    /// A thread by its process, if that is known, else by its own name.
+    /// Names a thread after its process, if known, else by its own name.
     pub fn thread(&mut self, thread: i32, name: &[u8]) -> u32 {
         let process = self.processes.get(&thread);
         let name = self::thread(process.map_or(name, |process| process.as_bytes()));
@@ -90,7 +90,8 @@ fn vector(name: &[u8]) -> String {
     known_vector(&name).map_or_else(|| format!("{} interrupt", name.replace('_', " ")), String::from)
 }
 
-/// x86 names vectors; ARM has its timer among the devices and prints reasons of inter-processor interrupts.
+/// Names of well-known vectors. x86 names them; ARM has its timer among the devices and prints the reasons of
+/// inter-processor interrupts.
 fn known_vector(name: &str) -> Option<&'static str> {
     Some(match name {
         "local_timer" | "arch_timer" | "timer" | "riscv-timer" | "Timer broadcast interrupts" => TIMER_TICK,
@@ -105,7 +106,7 @@ fn known_vector(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Threads of one kind are one source: `kworker/0:1` and `kworker/u8:2`, `migration/3`, `pool-7`.
+/// The common name of similar threads: `kworker/0:1` and `kworker/u8:2`, `migration/3`, `pool-7`.
 pub fn thread(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
     if name.starts_with("kworker/") {
@@ -123,7 +124,7 @@ pub fn thread(name: &[u8]) -> String {
     }
 }
 
-/// The beginnings of what kernel threads are called.
+/// Prefixes of kernel thread names.
 const KERNEL_THREADS: [&str; 28] = [
     "kworker",
     "migration",
@@ -155,14 +156,16 @@ const KERNEL_THREADS: [&str; 28] = [
     "nfsd",
 ];
 
-/// Threads of block devices, which have a number: `md127_raid1`, `loop0`. `mdrun` and `md5sum` are programs.
+/// Whether it is a numbered thread of a block device: `md127_raid1`, `loop0`. `mdrun` and `md5sum` are
+/// programs.
 fn is_of_a_device(name: &str) -> bool {
     let rest_of =
         |start| name.strip_prefix(start).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     rest_of("md").is_some_and(|rest| rest.starts_with("_raid")) || rest_of("loop").is_some_and(str::is_empty)
 }
 
-/// Whether a source is a program that somebody started: no interrupt, no thread of the kernel, nothing below it.
+/// Whether a source is a program that somebody started, rather than an interrupt, a kernel thread, or
+/// something below the kernel.
 pub fn is_program(name: &str) -> bool {
     let known = [
         "unnamed",

@@ -1,7 +1,8 @@
-//! Counters of the kernel as /proc prints them.
+//! Kernel counters as printed in /proc.
 //!
-//! Tables have a head of cores and rows of a name and one count a core; a row that is shorter than the head
-//! counts for the machine and says nothing about cores. Nothing here fails: what cannot be read is left out.
+//! Tables have a header of cores, and rows with a name and one count per core; a row shorter than the header
+//! counts for the whole machine and says nothing about cores. Nothing here fails: whatever cannot be parsed
+//! is left out.
 
 use super::names;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub fn interrupts(text: &str) -> BTreeMap<String, Counts> {
             // The kernel counts shootdowns apart from other calls, but both are calls to other cores.
             ("CAL" | "TLB", _) => Some(names::FUNCTION_CALL.into()),
             ("NMI", _) => Some(names::NMI.into()),
-            // Counted among NMI.
+            // Already counted as NMI.
             ("PMI", _) => None,
             _ => Some(described(&words.join(" "))),
         }
@@ -32,7 +33,7 @@ pub fn softirqs(text: &str) -> BTreeMap<String, Counts> {
     table(text, |label, _| Some(names::softirq(label)))
 }
 
-/// What is left of an interrupt line behind the counts: chip, line and trigger, then who asked for it.
+/// Names a device interrupt. After the counts come chip, line and trigger, then the device.
 fn device(number: u32, words: &[&str]) -> String {
     let trigger = |word: &&str| {
         let word = word.to_ascii_lowercase();

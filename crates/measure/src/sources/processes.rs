@@ -1,12 +1,11 @@
-//! Which process a thread belongs to: people remove processes, and threads call themselves what they like.
+//! The process of each thread: processes are what people can remove, and thread names are arbitrary.
 
 use super::ftrace_text;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// Threads by number, with the name of their process. `proc` is where /proc lies. Who has ended meanwhile is not there
-/// any more.
+/// Maps thread numbers to process names. `proc` is the path of /proc. Threads that have ended are missing.
 pub fn of_threads(proc: &Path) -> HashMap<i32, String> {
     let mut found = HashMap::new();
     for process in numbered(proc) {
@@ -18,8 +17,8 @@ pub fn of_threads(proc: &Path) -> HashMap<i32, String> {
     found
 }
 
-/// Adds threads that had ended before /proc was read, as compilers' do: the kernel's events tell their process, and the
-/// first thread of a process, whose number it has, tells its name.
+/// Adds threads that had ended before /proc was read, for example those of compilers: the kernel's events
+/// give their process, and the first thread of a process, which has the same number, gives its name.
 pub fn add_ended<'a>(known: &mut HashMap<i32, String>, texts: impl Iterator<Item = &'a [u8]>) {
     let (mut members, mut leaders) = (HashMap::new(), HashMap::new());
     for head in texts.flat_map(ftrace_text::heads).filter(|head| !known.contains_key(&head.thread)) {

@@ -1,11 +1,12 @@
-//! Recordings from what rtla keeps of the kernel's osnoise tracer.
+//! Converts traces of the kernel's osnoise tracer, as saved by rtla, to recordings.
 //!
 //! `rtla osnoise top|hist --trace=FILE` saves the trace buffer as text. The tracer's own loop reports each
-//! interruption it saw (`sample_threshold`), and the kernel what took the core meanwhile (`irq_noise` and so
-//! on), all with starts and net durations in nanoseconds; the format is described in the kernel's
-//! `Documentation/trace/osnoise-tracer.rst`. Where the loop did not run, what took the core is the noise.
+//! interruption it noticed (`sample_threshold`), and the kernel reports what took the core meanwhile
+//! (`irq_noise` and so on), all with starts and net durations in nanoseconds; the format is described in the
+//! kernel's `Documentation/trace/osnoise-tracer.rst`. If the loop did not run, whatever took the core is the
+//! noise.
 //!
-//! What rtla prints on the terminal are sums and histograms: they tell no times, so no recording can be made.
+//! rtla's terminal output consists of sums and histograms without times, so it cannot become a recording.
 
 use super::ftrace_text::{self, Event, FtraceKind};
 use super::join::{self, Observed};
@@ -18,7 +19,7 @@ use straggler_model::noise::recording::{
     Attribution, AttributionMethod, Core, Detour, Method, Origin, UNNAMED,
 };
 
-/// Why a file of rtla is no recording.
+/// Why a file of rtla cannot become a recording.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RtlaError {
     #[error(
@@ -33,7 +34,7 @@ pub enum RtlaError {
     NoNoise { events: u64, garbled: u64 },
 }
 
-/// Whether a file may be one of rtla's, or a trace of the osnoise tracer.
+/// Whether a file may come from rtla or the osnoise tracer.
 pub fn looks_like(text: &[u8]) -> bool {
     without_times(text).is_some() || has(text, b"# tracer: osnoise") || has(text, b"_noise: ")
 }
@@ -79,7 +80,7 @@ pub fn read(text: &[u8]) -> Result<NoiseRecording, RtlaError> {
     Ok(recording)
 }
 
-/// What rtla prints on the terminal.
+/// Recognises rtla's terminal output.
 fn without_times(text: &[u8]) -> Option<&'static str> {
     let head = text.get(..4096).unwrap_or(text);
     let kinds: [(&[u8], &str); 4] = [
@@ -95,8 +96,8 @@ fn has(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Events of the tracer, by core and in order of their ends, which are told to the nanosecond by start and
-/// duration; the times of the lines themselves are cut to microseconds.
+/// The tracer's events by core, sorted by their ends. These follow to the nanosecond from start and duration;
+/// the times of the lines themselves are truncated to microseconds.
 fn by_core<'a>(events: &[Event<'a>]) -> (BTreeMap<u32, Vec<Event<'a>>>, u64) {
     let mut cores: BTreeMap<u32, Vec<Event<'a>>> = BTreeMap::new();
     let mut others = 0;
@@ -125,8 +126,8 @@ fn start(event: &Event<'_>) -> Option<u64> {
     }
 }
 
-/// What the tracer's loop saw, or all that took the core where it did not run. Neighbours that touch are one
-/// interruption.
+/// The interruptions that the tracer's loop noticed, or if it did not run, everything that took the core.
+/// Interruptions that touch are merged.
 fn detours(events: &[Event<'_>], seen: &Observed, begin: u64) -> Vec<Detour> {
     let samples = events.iter().filter_map(|event| match event.what {
         FtraceKind::Sample { start, nanoseconds } => {
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
     use crate::sources::names;
 
-    /// The lines of the kernel's description, and a sample during which the kernel did nothing.
+    /// The lines of the kernel's documentation, and a sample during which the kernel did nothing.
     const TRACE: &[u8] = b"\
 # tracer: osnoise
 #

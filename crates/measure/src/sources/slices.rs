@@ -1,4 +1,4 @@
-//! From samples of /proc to what each core counted in each slice of time.
+//! Converts samples of /proc to counts per core and time slice.
 
 use super::names::Names;
 use super::proc_text::{self, Counts, Waiting};
@@ -6,10 +6,10 @@ use crate::{Timebase, Worker};
 use std::collections::BTreeMap;
 use straggler_model::Time;
 
-/// The texts of /proc at one instant. They are read while the measurement runs and understood after it.
+/// The texts of /proc at one instant, read while the measurement runs and parsed after it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sample {
-    /// The timer when reading began and ended, and the cores where the reader was then.
+    /// The timer at the start and end of reading, and the reader's core at both times.
     pub ticks: (u64, u64),
     pub cores: (u32, u32),
     pub interrupts: String,
@@ -27,7 +27,7 @@ impl Sample {
     }
 }
 
-/// What one core counted between two samples.
+/// The counts of one core between two samples.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Slice {
     pub start: Time,
@@ -35,9 +35,9 @@ pub struct Slice {
     /// How long the measuring thread was runnable without its core, and how often it got it back.
     pub waited: Time,
     pub turns: u64,
-    /// What the hypervisor gave to others.
+    /// Time the hypervisor gave to other guests.
     pub stolen: Time,
-    /// Counts by number of the name; what did not count is left out.
+    /// Pairs of name number and count; zero counts are left out.
     pub counts: Vec<(u32, u64)>,
 }
 
@@ -50,7 +50,7 @@ pub struct Slices {
     pub own: BTreeMap<u32, Vec<(Time, Time)>>,
 }
 
-/// A sample that was understood.
+/// A parsed sample.
 struct Counted {
     at: Time,
     counts: [BTreeMap<String, Counts>; 2],
@@ -83,7 +83,7 @@ impl Slices {
         slices
     }
 
-    /// Where the sampler changed its core while reading, both have been disturbed.
+    /// Records when the sampler ran. If it moved to another core while reading, both were disturbed.
     fn note_own(&mut self, sample: &Sample, timebase: &Timebase) {
         let Some(end) = timebase.time(sample.ticks.1) else { return };
         let start = timebase.time(sample.ticks.0).unwrap_or(Time::ZERO);

@@ -1,12 +1,12 @@
-//! From events of the kernel to who had a core when.
+//! Determines from kernel events who had a core when.
 //!
 //! Activities nest: a softirq runs inside an interrupt, an interrupt inside the run of a thread. At any
 //! instant the innermost has the core, so each gets the time it had for itself, and the spans of a core never
 //! overlap. While the measuring thread runs undisturbed there is no span.
 //!
-//! Two kinds of events come together here. Most tell beginnings and ends; a stack follows them. The osnoise
-//! tracer tells only an end and how long it took net of what interrupted it; walking back from the end over
-//! what is already given away finds where it ran (`net.rs`).
+//! There are two kinds of events. Most mark beginnings and ends, which a stack tracks. The osnoise tracer
+//! reports only an end and the duration net of interruptions; going back from the end over time not yet
+//! assigned finds where the activity ran (`net.rs`).
 
 use super::ftrace_text::{Activity, Event, FtraceKind};
 use super::names::{self, Names};
@@ -16,16 +16,16 @@ mod net;
 
 pub use net::resolve_net;
 
-/// Somebody else than the measuring thread had the core.
+/// A span in which something other than the measuring thread had the core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     pub start: u64,
     pub end: u64,
-    /// In the list of names.
+    /// A number in the list of names.
     pub name: u32,
 }
 
-/// What happened on one core.
+/// The activities of one core.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CoreSpans {
     /// Sorted, never overlapping.
@@ -46,8 +46,8 @@ impl CoreSpans {
     }
 }
 
-/// Follows the events of one core, which are in order of time. `worker` is the thread that measured there,
-/// `units_per_ns` how many units of the events' clock a nanosecond has.
+/// Processes the events of one core, in order of time. `worker` is the measuring thread there, `units_per_ns`
+/// the number of units of the events' clock per nanosecond.
 pub fn resolve(events: &[Event<'_>], worker: Option<i32>, units_per_ns: f64, names: &mut Names) -> CoreSpans {
     let mut core = Following::new(worker, units_per_ns, names);
     for event in events {
@@ -65,7 +65,7 @@ struct Following<'a, 'n> {
     names: &'n mut Names,
     worker: Option<i32>,
     units_per_ns: f64,
-    /// Who has the core below all interrupts; unknown until the first event.
+    /// The thread that has the core below all interrupts; `None` until the first event.
     thread: Option<i32>,
     /// Whether the measuring thread was still runnable when it lost the core.
     worker_runnable: bool,
@@ -101,8 +101,8 @@ impl<'a, 'n> Following<'a, 'n> {
         }
         self.give(at);
         if self.thread != Some(event.thread) {
-            // The first event, or a switch was lost: every event says who is running. There are kernels that
-            // show no switch away from an idle core at all.
+            // The first event, or a switch was lost: every event states the running thread. Some kernels
+            // never report a switch away from an idle core.
             self.run(event.thread);
             self.know(event.thread, event.name);
         }
@@ -119,7 +119,7 @@ impl<'a, 'n> Following<'a, 'n> {
         }
     }
 
-    /// The time since the last event is charged to the task that had the core.
+    /// Charges the time since the last event to the activity that had the core.
     fn give(&mut self, at: u64) {
         if let Some(name) = self.owner() {
             self.found.push(self.since, at, name);
@@ -142,7 +142,7 @@ impl<'a, 'n> Following<'a, 'n> {
         self.threads.get(&thread).copied()
     }
 
-    /// The name that comes with a switch to a thread goes before the one at its events.
+    /// Records a thread's name from its event, unless a switch has already given one.
     fn know(&mut self, thread: i32, name: &[u8]) {
         if thread != 0 && !name.is_empty() && !self.threads.contains_key(&thread) {
             let number = self.names.thread(thread, name);
@@ -156,7 +156,7 @@ impl<'a, 'n> Following<'a, 'n> {
     }
 
     fn enter(&mut self, activity: Activity<'a>) {
-        // The same again inside itself: the end of the first was lost.
+        // Entered again inside itself: the end of the first was lost.
         if let Some(open) = self.stack.iter().position(|frame| frame.activity.same(&activity)) {
             self.stack.truncate(open);
         }
@@ -187,7 +187,7 @@ impl<'a, 'n> Following<'a, 'n> {
         self.stack = self.suspended.remove(&to).unwrap_or_default();
     }
 
-    /// What is seen only at its end, and was not interrupted itself.
+    /// Adds an activity that is reported only at its end and was not interrupted.
     fn took(&mut self, at: u64, nanoseconds: u64, activity: &Activity<'_>) {
         let length = (nanoseconds as f64 * self.units_per_ns) as u64;
         self.give(at.saturating_sub(length).max(self.since));

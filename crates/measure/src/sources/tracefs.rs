@@ -1,14 +1,14 @@
 //! The kernel's trace buffers, watched during a measurement and read after it.
 //!
-//! Everything happens in an instance of its own, so that nobody else's tracing is touched, and the instance
-//! goes when the observation goes, also after an error; those of processes that were killed are removed by the
-//! next one. Buffers are sized beforehand and keep what came first when they are full: what was lost is
-//! counted, and the time after it does not count as watched. Reading makes noise itself, so nothing is read
-//! before the measurement is over.
+//! Everything happens in a separate instance, so that no other tracing is affected. The instance is removed
+//! with the observation, also after an error; those of killed processes are removed by the next observation.
+//! Buffers are sized beforehand and keep the first events when they are full: lost events are counted, and
+//! the time after them does not count as observed. Reading causes noise itself, so nothing is read before the
+//! measurement is over.
 //!
-//! The clock is the timer of the measurement where the kernel offers it (`x86-tsc`). That this is so is not
-//! believed but measured: marks are written between two readings of the timer. Where the clocks differ, marks
-//! before and after tie them together.
+//! The clock is the timer of the measurement if the kernel offers it (`x86-tsc`). This is verified rather
+//! than assumed: marks are written between two readings of the timer. If the clocks differ, marks before and
+//! after relate them.
 
 mod clock;
 mod files;
@@ -23,14 +23,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use clock::{Mark, Tie};
 
-/// Stops what this process is tracing, for a program that has to end at once.
+/// Stops the tracing of this process, for a program that must end at once.
 pub fn stop_own() {
     if let Ok(root) = files::mounted() {
         files::stop_own(&root);
     }
 }
 
-/// Which events are watched.
+/// The events to record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Events {
     /// Beginnings and ends of everything that can take a core.
@@ -51,19 +51,19 @@ const TRACEPOINTS: [&str; 9] = [
     "exceptions/page_fault_user",
     "exceptions/page_fault_kernel",
 ];
-/// Without this one, who ran instead of the measuring thread stays unknown.
+/// Without this event it is unknown who ran instead of the measuring thread.
 const SWITCH: &str = "sched/sched_switch";
 const OSNOISE: [&str; 4] =
     ["osnoise/irq_noise", "osnoise/softirq_noise", "osnoise/nmi_noise", "osnoise/thread_noise"];
 /// In order of preference: the first is the timer itself, the others print microseconds.
 const CLOCKS: [&str; 4] = ["x86-tsc", "mono_raw", "mono", "global"];
 
-/// A buffer that keeps a hundred thousand events and more; all together stay below the second bound.
+/// Size of each buffer, for at least a hundred thousand events, and the limit on all together.
 const BUFFER_KB: usize = 16 << 10;
 const ALL_BUFFERS_KB: usize = 1 << 20;
-/// What marks need.
+/// Enough for marks.
 const SMALL_BUFFER_KB: usize = 64;
-/// The tightest of a few marks is taken.
+/// Number of marks, of which the tightest counts.
 const MARKS: usize = 8;
 
 /// A running observation.
@@ -76,14 +76,14 @@ pub struct Tracing {
     before: Mark,
 }
 
-/// What was observed.
+/// The result of an observation.
 #[derive(Debug)]
 pub struct Watched {
     pub events: Events,
     pub cores: Vec<CoreText>,
     pub before: Mark,
     pub after: Option<Mark>,
-    /// Names of processes by the numbers of their threads.
+    /// Process names by thread number.
     pub processes: HashMap<i32, String>,
 }
 
@@ -121,7 +121,7 @@ impl Tracing {
             self.directory.write(&format!("per_cpu/cpu{core}/buffer_size_kb"), &size.to_string())?;
         }
         self.directory.write("options/overwrite", "0")?;
-        // Threads that end before the measurement does can be told by their process; kernels before 4.14 do not know it.
+        // Records the process of threads that end before the measurement does; kernels before 4.14 cannot.
         let _ = self.directory.write("options/record-tgid", "1");
         self.directory.write("tracing_cpumask", &mask(&self.cores))?;
         match self.events {
@@ -155,7 +155,7 @@ impl Tracing {
         self.directory.write(&format!("events/{event}/enable"), "1")
     }
 
-    /// Stops watching and reads what was kept.
+    /// Ends the observation and reads the buffers.
     pub fn end(self) -> Result<Watched, SourcesError> {
         self.directory.write("tracing_on", "0")?;
         self.directory.write("events/enable", "0")?;
@@ -175,7 +175,7 @@ impl Tracing {
     }
 }
 
-/// `[local] global mono x86-tsc`
+/// Chooses among the offered clocks: `[local] global mono x86-tsc`.
 fn choose_clock(directory: &Directory) -> Result<(), SourcesError> {
     let offered = directory.read_text("trace_clock")?;
     let offered: Vec<_> = offered.split_whitespace().map(|name| name.trim_matches(['[', ']'])).collect();
@@ -185,7 +185,7 @@ fn choose_clock(directory: &Directory) -> Result<(), SourcesError> {
     }
 }
 
-/// Writes marks and finds when the kernel thinks they were written. Everything in the buffer is lost.
+/// Writes marks and finds out when they were written by the kernel's clock. Clears the buffer.
 fn mark(directory: &Directory, ticks: fn() -> u64) -> Result<Mark, SourcesError> {
     directory.write("trace", "")?;
     directory.write("tracing_on", "1")?;
@@ -211,7 +211,7 @@ fn mark_number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text.strip_prefix(b"straggler ")?).ok()?.parse().ok()
 }
 
-/// The kernel writes sets of cores as hexadecimal words of 32 bits, the highest first.
+/// A set of cores in the kernel's notation: hexadecimal words of 32 bits, the highest first.
 fn mask(cores: &[u32]) -> String {
     let words = cores.iter().max().map_or(1, |&core| core as usize / 32 + 1);
     let mut mask = vec![0u32; words];

@@ -1,16 +1,16 @@
-//! How many ticks are a second: the counter is compared with CLOCK_MONOTONIC_RAW at two moments.
+//! Measures the ticks per second: compares the counter with CLOCK_MONOTONIC_RAW at two moments.
 //!
 //! The kernel's clock cannot be read at the same instant as the counter, only between two reads of it. Such a
-//! bracket bounds the error: the true reading lies inside, so the midpoint is wrong by half its width at most.
-//! Of many brackets at either end the tightest is kept; interruptions only make others wider. The rate then
-//! lies in an interval whose half width is
+//! bracket bounds the error: the true reading lies inside, so the midpoint is off by at most half its width.
+//! Of many brackets at either end the tightest is kept; interruptions only widen others. The rate then lies
+//! in an interval whose half width is
 //!
 //! ```text
 //!   (width of first / 2 + width of last / 2) / ticks between   +   2 ns / time between
 //! ```
-//! The second term is the resolution of the kernel's clock. Where the kernel derives that clock from the same
-//! counter, as Linux does with clocksource `tsc`, the error bar tells how well the two agree; whether the
-//! kernel's own idea of the rate is right, no program on the machine can tell.
+//! The second term is the resolution of the kernel's clock. If the kernel derives that clock from the same
+//! counter, as Linux does with clocksource `tsc`, the error bar shows how well the two agree; no program on
+//! the machine can tell whether the kernel's own rate is right.
 
 use super::{Clock, raw_ns};
 use std::time::Duration;
@@ -41,11 +41,11 @@ impl<C: Clock> Pair for Here<'_, C> {
     }
 }
 
-/// The rate of a clock and how sure it is.
+/// The rate of a clock and its uncertainty.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Calibration {
     pub ticks_per_second: f64,
-    /// Half of the interval that holds the rate, in parts per million.
+    /// Half the width of the interval that contains the rate, in parts per million.
     pub error_ppm: f64,
 }
 
@@ -64,10 +64,10 @@ pub enum CalibrationError {
 /// Brackets tried at either end.
 const BRACKETS: u32 = 500;
 
-/// Between the two ends. With brackets of 100 ns, half a part in a million.
+/// Time between the two ends. Brackets of 100 ns then give half a part in a million.
 const APART: Duration = Duration::from_millis(200);
 
-/// A rate less sure than this is tried again, with more time between the ends, and then refused.
+/// A less certain rate is measured again, with more time between the ends, and finally refused.
 const MOST_PPM: f64 = 20.0;
 const ATTEMPTS: u32 = 3;
 
@@ -84,7 +84,7 @@ impl Bracket {
         self.after.saturating_sub(self.before)
     }
 
-    /// Twice the middle, which stays whole.
+    /// Twice the midpoint, which is an integer.
     fn middle_doubled(self) -> i128 {
         i128::from(self.before) + i128::from(self.after)
     }
@@ -125,7 +125,7 @@ fn between(first: Bracket, last: Bracket) -> Result<Calibration, CalibrationErro
         return Err(CalibrationError::StandsStill { ticks: doubled / 2, ns });
     }
     let (ticks, ns) = (doubled as f64 / 2.0, ns as f64);
-    // A whole tick more for what a reading leaves off.
+    // One more tick for the truncation of readings.
     let half_widths = (first.width() as f64 + last.width() as f64) / 2.0 + 1.0;
     let error_ppm = (half_widths / ticks + 2.0 / ns) * 1e6;
     if error_ppm > MOST_PPM {

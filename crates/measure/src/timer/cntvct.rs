@@ -3,7 +3,7 @@
 use super::Clock;
 use std::arch::asm;
 
-/// CNTVCT_EL0: one rate on all cores by architecture, but often slow: 25 MHz to 1 GHz.
+/// CNTVCT_EL0: by architecture the same rate on all cores, but often slow: 25 MHz to 1 GHz.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cntvct;
 
@@ -21,7 +21,8 @@ impl Clock for Cntvct {
         ticks
     }
 
-    /// ISB keeps the read from moving ahead of earlier instructions, or later ones ahead of the read.
+    /// ISB keeps the read from moving before earlier instructions, and later ones from moving before the
+    /// read.
     #[inline(always)]
     fn fenced(&mut self) -> u64 {
         let ticks: u64;

@@ -1,16 +1,16 @@
-//! Whether the counter runs at one rate, in idle states too, and the same on all cores.
+//! Checks whether the counter runs at a constant rate, even in idle states, and equally on all cores.
 //!
-//! On x86-64 the processor says so (CPUID 80000007H, EDX bit 8); Linux shows it as the flags `constant_tsc`
-//! and `nonstop_tsc`. The kernel watches the counter while the system runs and takes it off the list of its
-//! clock sources when it finds it unstable. The counters of two cores are compared by passing readings to
-//! and fro: a reading that was taken later must not be smaller.
+//! On x86-64 the processor reports this (CPUID 80000007H, EDX bit 8); Linux shows it as the flags
+//! `constant_tsc` and `nonstop_tsc`. The kernel monitors the counter and removes it from its clock sources if
+//! it is unstable. The counters of two cores are compared by passing readings back and forth: a later reading
+//! must not be smaller.
 
 use super::{Clock, Native};
 use crate::cores;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Why the clock of this machine may not run at one rate; nothing when there is no doubt.
+/// Why this machine's clock may not have a constant rate; `None` if there is no doubt.
 pub fn doubts() -> Option<String> {
     if Native::NAME != "TSC" {
         return None;
@@ -43,14 +43,14 @@ fn tsc_doubts(cpuinfo: &str, clock_sources: &str) -> Option<String> {
 /// Readings passed between two cores.
 const EXCHANGES: u32 = 200;
 
-/// A core that does not answer for so long is not compared.
+/// A core that does not answer for this long is not compared.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Cores are compared for so long in all.
+/// Limit on the time for comparing all cores.
 const PATIENCE_IN_ALL: Duration = Duration::from_millis(500);
 
-/// How far the counters of some cores contradict that of the first: the number of ticks by which a later
-/// reading was smaller, and on which core. Nothing when they agree as far as can be seen.
+/// Compares the counters of all cores with that of the first: returns the first core where a later reading
+/// was smaller, and by how many ticks. `None` if no contradiction is seen.
 pub fn contradiction(list: &[u32]) -> Option<(u32, u64)> {
     let (&first, others) = list.split_first()?;
     let until = Instant::now() + PATIENCE_IN_ALL;
@@ -58,7 +58,7 @@ pub fn contradiction(list: &[u32]) -> Option<(u32, u64)> {
     others.into_iter().find_map(|&other| Some((other, compare(first, other)?)))
 }
 
-/// A reading, or 0 when the other side is to answer.
+/// A reading for the other side, or 0 while there is none.
 #[derive(Default)]
 struct Mailbox {
     ping: AtomicU64,

@@ -1,4 +1,4 @@
-//! A clock for tests: every reading takes a fixed number of ticks, and a script says what comes between.
+//! A clock for tests: every reading takes a fixed number of ticks, plus the disturbances of a script.
 
 use super::Clock;
 use crate::kernels::Work;
@@ -9,11 +9,11 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
     pub now: u64,
-    /// What a reading takes when nothing disturbs.
+    /// Ticks of an undisturbed reading.
     pub step: u64,
-    /// What a step of work takes when nothing disturbs.
+    /// Ticks of an undisturbed step of work.
     pub work_step: u64,
-    /// (at, ticks), sorted: the reading or the work during which `at` comes takes so much longer.
+    /// (at, ticks), sorted: the reading or work that spans `at` takes that many ticks longer.
     detours: VecDeque<(u64, u64)>,
     /// (from, to, slowdown).
     slow: Vec<(u64, u64, u64)>,
@@ -54,7 +54,7 @@ impl Simulated {
         }
     }
 
-    /// Steps of work, each undisturbed or not.
+    /// Does steps of work, each possibly disturbed.
     pub fn work(&mut self, steps: u64) {
         for _ in 0..steps {
             self.now += self.work_step * self.slowdown();

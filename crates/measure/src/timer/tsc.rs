@@ -3,7 +3,7 @@
 use super::Clock;
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 
-/// RDTSC. What makes it a clock is checked in [`super::invariance`].
+/// RDTSC. [`super::invariance`] checks whether it is usable as a clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tsc;
 

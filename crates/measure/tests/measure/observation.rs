@@ -1,4 +1,5 @@
-//! The kernel of this machine under observation, as far as it permits: nothing may fail, and nothing may stay.
+//! Observes the kernel of this machine, as far as permitted: nothing may fail, and nothing may be left
+//! behind.
 
 use std::path::Path;
 use straggler_measure::sources::{Observation, SourcesError, Wish};
@@ -19,7 +20,7 @@ fn ours() -> usize {
     instances.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&mine)).count()
 }
 
-/// Sleeps, which is one long detour, and observes it.
+/// Observes a sleep, which is one long detour.
 fn observe(wish: Wish) -> Result<NoiseRecording, SourcesError> {
     let core = rustix::thread::sched_getcpu() as u32;
     let mut set = rustix::thread::CpuSet::new();

@@ -1,8 +1,8 @@
 //! The join of detours and kernel events against a sample that was recorded on a real machine.
 //!
-//! What is expected was found by another program in another way: it painted threads, then interrupts over
-//! them, into a picture of the time in steps of 10 ns, and counted. `tests/measure/sample/detours.txt` says how the
-//! sample was made.
+//! The expected values come from a different program with a different method: it painted threads, then
+//! interrupts over them, into an array of time steps of 10 ns, and counted.
+//! `tests/measure/sample/detours.txt` describes how the sample was made.
 
 use std::collections::HashMap;
 use straggler_measure::sources::tracefs::{CoreText, Events, Mark, Watched};
@@ -41,7 +41,7 @@ fn sample() -> Sample {
 }
 
 fn watched(text: &[u8], lost: u64) -> Watched {
-    // The clock of the events was the timer.
+    // The timer was the clock of the events.
     let before = Mark { ticks: (10, 20), event: 15 };
     let cores = vec![CoreText { core: 0, text: text.into(), lost }];
     Watched { events: Events::Tracepoints, cores, before, after: None, processes: HashMap::new() }
@@ -68,12 +68,12 @@ fn every_detour_gets_the_source_that_the_picture_shows() {
     let explained = recording.explained();
     let share = explained.traced.seconds() / explained.total().seconds();
     assert!(share > 0.99, "{explained:?}");
-    // All but the entry and exit code of what is explained is covered to the tick.
+    // Everything explained, except entry and exit code, is covered to the tick.
     let covered = Time(attribution.covered_ps).seconds() / explained.traced.seconds();
     assert!((0.99..=1.0).contains(&covered), "{covered}");
 }
 
-/// With half of the buffer lost, what came later is not put down to the hypervisor.
+/// With half of the buffer lost, later detours are not attributed to the hypervisor.
 #[test]
 fn what_a_full_buffer_did_not_keep_has_no_name() {
     let Sample { mut recording, expected, base, worker } = sample();

@@ -2,9 +2,9 @@
 //!
 //! - Fixed width: equation 1 of Settlemyer et al., *Diagnosing Anomalous Network Performance with Confidence*.
 //! - Logarithmic: equation 2 of the same paper. S is in microseconds there: S = 0.05 is the 50 ns of its figure 1.
-//! - High dynamic range, the default: each octave is cut into equal parts, so that no time from 1 ps to 213
-//!   days is known worse than to 1/128. It needs no guess of the longest time. A shift and a count of leading
-//!   zeros find the bin; a library for such histograms would bring its own edges, formats and ways to fail.
+//! - High dynamic range, the default: each octave is cut into equal parts, so every time from 1 ps to 213
+//!   days is resolved to 1/128 or better. It needs no guess of the longest time. A shift and a count of
+//!   leading zeros find the bin; a histogram library would bring its own edges, formats and failure modes.
 
 mod finder;
 mod parse;
@@ -23,7 +23,7 @@ pub enum Bins {
     /// `count` bins of `width_ps` each.
     FixedWidth { width_ps: u64, count: u32 },
     /// The first bin is `size_ps` wide, bin i is e^(S i) - 1 microseconds wide, where S is the size in
-    /// microseconds. Bins beyond the longest time there is stay empty.
+    /// microseconds. Bins beyond the longest representable time stay empty.
     Logarithmic { size_ps: u64, count: u32 },
     /// 2^`octave_bits` bins between a power of two and the next.
     HighDynamicRange { octave_bits: u32 },
@@ -55,10 +55,10 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// More would be larger than the memory that is worth spending on a distribution.
+    /// The most bins a layout may have; more would cost too much memory per distribution.
     pub const MOST: u32 = 1 << 20;
     pub const MOST_OCTAVE_BITS: u32 = 14;
-    /// Bins of the paper's figure 1.
+    /// Number of bins in the paper's figure 1.
     pub const FIGURE_1: u32 = 1000;
 
     /// Equation 1: `count` bins up to `longest`. The width is rounded up to a whole picosecond.
@@ -72,7 +72,7 @@ impl Bins {
         Bins::Logarithmic { size_ps: size.ps(), count }.checked()
     }
 
-    /// Itself, if it can be used.
+    /// Returns the layout unchanged if it can be used.
     pub fn checked(self) -> Result<Bins, BinsError> {
         match self {
             Bins::FixedWidth { width_ps: 0, .. } | Bins::Logarithmic { size_ps: 0, .. } => {
@@ -92,7 +92,6 @@ impl Bins {
         }
     }
 
-    /// How many bins there are.
     pub fn count(self) -> usize {
         match self {
             Bins::FixedWidth { count, .. } | Bins::Logarithmic { count, .. } => count as usize,

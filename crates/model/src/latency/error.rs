@@ -1,4 +1,4 @@
-//! What can be wrong with measured latencies.
+//! Errors of measured latencies.
 
 use super::bins::Bins;
 use super::series::Labels;
@@ -6,7 +6,7 @@ use crate::Rank;
 use crate::replace::ReplaceError;
 use std::path::PathBuf;
 
-/// Why two measurements do not become one.
+/// Why two measurements cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error(
@@ -33,7 +33,7 @@ impl MergeError {
     }
 }
 
-/// Why the content of a file is no measurement.
+/// Why the content of a file is not a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error(

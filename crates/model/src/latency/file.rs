@@ -5,8 +5,8 @@
 //!   "trials": {"bins": {"layout": "high-dynamic-range", "octave_bits": 7}, "count": 3, …,
 //!              "counts": [[1015808, 2], [1056768, 1]]}, …}], …}}
 //! ```
-//! Times are picoseconds. Of a histogram only bins that are not empty are there, as pairs of where a bin begins and how
-//! many times lie in it, so that a reader needs no knowledge of layouts.
+//! Times are picoseconds. A histogram lists only its nonempty bins, as pairs of a bin's start and its count,
+//! so a reader need not know the layouts.
 
 use super::bins::octave_position;
 use super::{Bins, Fault, LatencyError, Measurement};
@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a file says it is.
+/// The `format` field of every file.
 pub const FORMAT: &str = "straggler latency";
 
 /// The version that is written, and the latest that is read.
@@ -28,16 +28,16 @@ struct Writing<'a> {
     measurement: &'a Measurement,
 }
 
-/// The bytes of a file.
+/// Encodes a measurement as the bytes of a file.
 pub fn to_bytes(measurement: &Measurement) -> Vec<u8> {
     let writing = Writing { format: FORMAT, version: VERSION, measurement };
-    // Nothing in it can fail to be written: keys are texts, and floats that are not finite become null.
+    // Serialisation cannot fail: keys are strings, and floats that are not finite become null.
     let mut bytes = serde_json::to_vec(&writing).unwrap_or_default();
     bytes.push(b'\n');
     bytes
 }
 
-/// Who a file says it is; the rest is looked at when that is known.
+/// The first fields of a file, read before the rest is interpreted.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -49,7 +49,7 @@ struct Body {
     measurement: Measurement,
 }
 
-/// As much of a file as tells how much memory its histograms take.
+/// The part of a file that determines how much memory its histograms take.
 #[derive(Deserialize)]
 struct Outline {
     measurement: OutlinedMeasurement,
@@ -85,7 +85,7 @@ struct OutlinedTrials {
 }
 
 impl OutlinedTrials {
-    /// The bins up to the last that is not empty; a logarithmic layout has a table of all of them.
+    /// Counts the bins up to the last nonempty one; a logarithmic layout has a table of all of them.
     fn bins_in_memory(&self) -> u64 {
         let last = self.counts.iter().map(|(low, _)| *low).max();
         match self.bins.checked() {
@@ -96,17 +96,18 @@ impl OutlinedTrials {
                 last.map_or(0, |low| low / width_ps + 1).min(u64::from(count))
             }
             Ok(Bins::Logarithmic { count, .. }) => 2 * u64::from(count),
-            // It is refused when it is read.
+            // An invalid layout is refused by the full parse.
             Err(_) => 0,
         }
     }
 }
 
-/// The bins of all series of a file together: 1 GiB. One count in a high bin takes a few bytes in a file, and megabytes here.
+/// Limit on the bins of all series of a file together: 1 GiB. A single count in a high bin takes a few bytes
+/// in the file but megabytes in memory.
 pub const MOST_BINS: u64 = 1 << 27;
 
 fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
-    // Errors in the JSON are reported after all of it is read.
+    // The full parse that follows reports errors in the JSON.
     let Ok(outline) = serde_json::from_slice::<Outline>(bytes) else { return Ok(()) };
     let bins = outline.measurement.series.iter().map(OutlinedSeries::bins_in_memory);
     match bins.fold(0, u64::saturating_add) {
@@ -115,12 +116,12 @@ fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// A file that ends within its text is truncated; otherwise the error names the place.
+/// Reports a file that ends early as truncated; any other error names its position.
 fn wrong_json(fault: &serde_json::Error) -> Fault {
     if fault.is_eof() { Fault::CutOff } else { Fault::Json(fault.to_string()) }
 }
 
-/// The measurement in the bytes of a file.
+/// Decodes a measurement from the bytes of a file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Measurement, Fault> {
     let head: Head = serde_json::from_slice(bytes).map_err(|fault| match fault.is_data() {
         true => Fault::NoFormat,
@@ -144,13 +145,13 @@ pub fn read(path: &Path) -> Result<Measurement, LatencyError> {
     from_bytes(&bytes).map_err(|fault| LatencyError::InFile { path: path.into(), fault })
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file atomically.
 pub fn write(path: &Path, measurement: &Measurement) -> Result<(), LatencyError> {
     let bytes = to_bytes(measurement);
     Ok(replace_file(path, |out| out.write_all(&bytes))?)
 }
 
-/// Times as lists of whole numbers.
+/// Serialises lists of times as whole picoseconds.
 pub(super) mod list_of_picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -164,7 +165,7 @@ pub(super) mod list_of_picoseconds {
     }
 }
 
-/// A time that may be missing, as a whole number.
+/// Serialises an optional time as whole picoseconds.
 pub(super) mod maybe_picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

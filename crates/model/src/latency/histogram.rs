@@ -17,15 +17,16 @@ use written::Written;
 pub struct Histogram {
     bins: Bins,
     finder: Finder,
-    /// As many as were needed so far; those behind are 0.
+    /// Grown on demand; missing entries at the end are 0.
     counts: Vec<u64>,
     totals: Totals,
 }
 
-/// What is known of all times together.
+/// Exact totals over all times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Totals {
-    /// Shorter than nothing: less than the timer's own cost that was taken off. They count as 0.
+    /// Samples shorter than the timer's own cost, which would be negative once it is subtracted. They count
+    /// as 0.
     underflow: u64,
     /// Beyond the last bin.
     overflow: u64,
@@ -33,7 +34,7 @@ struct Totals {
     min: u64,
     max: u64,
     sum: u128,
-    /// Nothing when it no longer fits.
+    /// `None` once it overflows.
     sum_of_squares: Option<u128>,
 }
 
@@ -66,7 +67,7 @@ impl Totals {
     }
 }
 
-/// Times from `low` up to, but without, `high`. The last bin of all ends at [`Time::NEVER`] and includes it.
+/// Times in `low..high`. The very last bin ends at [`Time::NEVER`] and includes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bin {
     pub low: Time,
@@ -74,7 +75,7 @@ pub struct Bin {
     pub count: u64,
 }
 
-/// An exact value lies between these two, both included.
+/// Inclusive bounds on an exact value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
@@ -90,7 +91,7 @@ impl Bounds {
     }
 }
 
-/// What is known of a time that lies outside the bins: a bound.
+/// A bound on a time that lies outside the bins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Outside {
     /// Shorter than the timer's cost, and so shorter than any time in a bin.
@@ -137,10 +138,10 @@ impl Histogram {
         Histogram { bins, finder: Finder::new(bins), counts: Vec::new(), totals: Totals::default() }
     }
 
-    /// One that never asks for memory again.
+    /// Creates a histogram that never allocates again.
     pub fn preallocated(bins: Bins) -> Histogram {
         let mut histogram = Histogram::new(bins);
-        // Written, not only reserved: pages that are touched first while measuring would be measured, too.
+        // Written, not only reserved: page faults during the measurement would be measured too.
         histogram.counts = (0..bins.count()).map(|_| std::hint::black_box(0)).collect();
         histogram
     }
@@ -161,8 +162,8 @@ impl Histogram {
         }
     }
 
-    /// The same for many times, which is faster for each of them: totals stay in registers, and how bins are found is
-    /// decided once.
+    /// Records many times. Faster per time than [`Histogram::record`]: totals stay in registers, and the kind
+    /// of layout is matched once.
     pub fn record_all(&mut self, times: &[Time]) {
         let mut totals = self.totals;
         times.iter().for_each(|time| totals.add(time.ps()));
@@ -193,7 +194,7 @@ impl Histogram {
         }
     }
 
-    /// Counts those times for which there was no memory yet.
+    /// Grows the counts and counts the times that did not fit before.
     #[cold]
     #[inline(never)]
     fn grow_for(&mut self, times: &[Time]) {
@@ -204,7 +205,7 @@ impl Histogram {
         new.into_iter().for_each(|position| self.counts[position] += 1);
     }
 
-    /// A time that came out negative because more was taken off than it had.
+    /// Records a time that became negative when the timer's cost was subtracted.
     #[inline(always)]
     pub fn record_underflow(&mut self) {
         self.totals.add(0);
@@ -218,12 +219,13 @@ impl Histogram {
         self.counts[position] += 1;
     }
 
-    /// Adds what another histogram of the same layout holds.
+    /// Adds the contents of another histogram of the same layout.
     pub fn merge(&mut self, other: &Histogram) -> Result<(), MergeError> {
         if self.bins != other.bins {
             return Err(MergeError::Layouts { first: self.bins, second: other.bins });
         }
-        // Every other number is at most the count, or the count times the longest time.
+        // Only the count can overflow: every other number is at most the count, or the count times the
+        // longest time.
         if self.totals.count.checked_add(other.totals.count).is_none() {
             return Err(MergeError::TooMany);
         }
@@ -256,7 +258,7 @@ impl Histogram {
         self.totals.count == 0
     }
 
-    /// Times that were shorter than the timer's cost that was taken off.
+    /// Number of times shorter than the timer's cost, which was subtracted.
     pub fn underflow(&self) -> u64 {
         self.totals.underflow
     }
@@ -284,12 +286,12 @@ impl Histogram {
         (!self.is_empty()).then(|| self.totals.sum as f64 / self.totals.count as f64)
     }
 
-    /// The variance of the sample, in ps², from exact sums: nothing for less than two times, or where the squares no
-    /// longer fit.
+    /// The sample variance, in ps², from exact sums; `None` for fewer than two times, or if the sum of
+    /// squares overflowed.
     pub fn variance_ps2(&self) -> Option<f64> {
         let (count, sum) = (u128::from(self.totals.count), self.totals.sum);
         let squares = self.totals.sum_of_squares.filter(|_| count > 1)?;
-        // n Σx² - (Σx)² in whole numbers; where that does not fit, the rounding of floats has to do.
+        // n Σx² - (Σx)² in integers; in floating point if that overflows.
         let exact = squares.checked_mul(count).zip(sum.checked_mul(sum)).map(|(a, b)| a.saturating_sub(b));
         let scaled = match exact {
             Some(scaled) => scaled as f64 / count as f64,
@@ -298,7 +300,7 @@ impl Histogram {
         Some(scaled / (count - 1) as f64)
     }
 
-    /// Bins that are not empty, in order. Under- and overflow are not among them.
+    /// The nonempty bins, in order, without under- and overflow.
     pub fn iter(&self) -> impl Iterator<Item = Bin> + '_ {
         let filled = self.used().iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(position, &count)| self.bin(position, count))
@@ -308,8 +310,8 @@ impl Histogram {
         Bin { low: self.finder.low(position), high: self.finder.low(position + 1), count }
     }
 
-    /// The bounds of the smallest time with at least a share `q` of all times at or below it: those of its bin, or
-    /// the minimum and maximum where these are closer.
+    /// Bounds on the smallest time with at least a share `q` of all times at or below it: those of its bin,
+    /// tightened by the minimum and maximum.
     pub fn quantile(&self, q: f64) -> Option<Bounds> {
         if self.is_empty() {
             return None;
@@ -318,7 +320,7 @@ impl Histogram {
         Some(self.at_rank(rank.clamp(1, self.count())))
     }
 
-    /// The bounds of the time that stands at `rank` (from 1) when all are sorted.
+    /// Bounds on the time at `rank` (from 1) in sorted order.
     pub fn at_rank(&self, rank: u64) -> Bounds {
         let (min, max) = (Time(self.totals.min), Time(self.totals.max));
         let mut seen = self.totals.underflow;
@@ -343,13 +345,13 @@ impl Histogram {
         self.finder.low(self.bins.count())
     }
 
-    /// The bound of a quantile that lies outside the bins; nothing where [`Histogram::quantile`] knows it.
+    /// The bound of a quantile that lies outside the bins; `None` if [`Histogram::quantile`] gives it.
     pub fn outside(&self, q: f64) -> Option<Outside> {
         let rank = (q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64;
         self.outside_at(rank.clamp(1, self.count().max(1)))
     }
 
-    /// The same of the time at `rank`. The longest of all is known exactly wherever it lies.
+    /// As [`Histogram::outside`], for the time at `rank`. The longest time is known exactly wherever it lies.
     pub fn outside_at(&self, rank: u64) -> Option<Outside> {
         if rank <= self.totals.underflow {
             let first = self.used().iter().position(|&count| count > 0).unwrap_or(0);
@@ -359,7 +361,7 @@ impl Histogram {
         is_beyond.then(|| Outside::Above(self.end()))
     }
 
-    /// All of it as numbers, for sending; [`Histogram::from_words`] turns them back.
+    /// Encodes the histogram as numbers for sending; [`Histogram::from_words`] decodes them.
     pub fn to_words(&self) -> Vec<u64> {
         let Totals { underflow, overflow, count, min, max, sum, sum_of_squares } = self.totals;
         let squares = sum_of_squares.unwrap_or(u128::MAX);
@@ -370,7 +372,7 @@ impl Histogram {
         words
     }
 
-    /// What [`Histogram::to_words`] gave for the same bins; nothing where it cannot be that.
+    /// Decodes the output of [`Histogram::to_words`] for the same bins; `None` if it is invalid.
     pub fn from_words(bins: Bins, words: &[u64]) -> Option<Histogram> {
         let (&[underflow, overflow, count, min, max, fits, low, high, low2, high2], counts) =
             words.split_first_chunk()?;

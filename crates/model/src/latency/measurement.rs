@@ -6,21 +6,21 @@ use crate::Rank;
 use crate::noise::recording::{Machine, Origin, Timer};
 use serde::{Deserialize, Serialize};
 
-/// Where a process ran. What is unknown is left out.
+/// Where a process ran. Unknown fields are left out.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
     pub rank: Rank,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<String>,
-    /// Nodes are counted from 0.
+    /// Counted from 0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub socket: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub numa: Option<u32>,
-    /// As the kernel numbers it.
+    /// The kernel's number of the core.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub core: Option<u32>,
     /// The switch its node is connected to.
@@ -28,25 +28,26 @@ pub struct Process {
     pub switch: Option<String>,
 }
 
-/// What one run, or several merged ones, measured.
+/// The result of one run, or of several merged ones.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
-    /// The kernel that was run, as it is chosen on the command line.
+    /// The kernel's name on the command line.
     pub kernel: String,
-    /// Of each run that was merged: version, command line and time, or from which description it was drawn.
+    /// For each merged run: version, command line and time, or the description it was drawn from.
     pub origins: Vec<Origin>,
-    /// One for each host that is known.
+    /// One for each known host.
     pub machines: Vec<Machine>,
-    /// One for each host or run; usually they say the same.
+    /// The distinct timers of all hosts and runs.
     pub timers: Vec<Timer>,
-    /// By rank, each once.
+    /// Sorted by rank, without duplicates.
     pub processes: Vec<Process>,
-    /// By labels, each once.
+    /// Sorted by labels, without duplicates.
     pub series: Vec<Series>,
-    /// What a reader should know, one sentence each.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
-    /// Why a run ended early, one sentence each; what was measured until then is here. Empty when all is complete.
+    /// Why a run ended early, one sentence each; the data up to then is kept. Empty for a complete
+    /// measurement.
     pub interruptions: Vec<String>,
 }
 
@@ -55,7 +56,7 @@ impl Measurement {
         Measurement { kernel: kernel.into(), origins: vec![origin], ..Measurement::default() }
     }
 
-    /// Whether everything that was asked for has been measured.
+    /// Whether the measurement is complete.
     pub fn is_finished(&self) -> bool {
         self.interruptions.is_empty()
     }
@@ -65,12 +66,12 @@ impl Measurement {
         self.origins.iter().any(|origin| matches!(origin, Origin::Synthetic { .. }))
     }
 
-    /// Why the timer may not run at one rate; nothing where it does.
+    /// Why the timer's rate may not be constant; `None` if it is.
     pub fn timer_doubts(&self) -> Option<&str> {
         self.timers.iter().find_map(|timer| timer.not_invariant.as_deref())
     }
 
-    /// What a reader must know before trusting it, one sentence each.
+    /// Caveats about the measurement, one sentence each.
     pub fn doubts(&self) -> Vec<String> {
         let unfinished =
             self.interruptions.iter().map(|why| format!("the measurement is not complete: {why}"));
@@ -86,7 +87,7 @@ impl Measurement {
         self.processes.iter().find(|process| process.rank == rank)
     }
 
-    /// Adds a series, to one of the same labels if there is any.
+    /// Adds a series, merging it into the one with the same labels if there is one.
     pub fn add(&mut self, series: Series) -> Result<(), MergeError> {
         match self.series.binary_search_by(|known| known.labels.cmp(&series.labels)) {
             Ok(position) => self.series[position].merge(&series),
@@ -97,7 +98,7 @@ impl Measurement {
         }
     }
 
-    /// Adds another measurement of the same kernel and placement; nothing is changed when that cannot be done.
+    /// Merges another measurement of the same kernel and placement. On error nothing changes.
     pub fn merge(&mut self, other: &Measurement) -> Result<(), MergeError> {
         if self.kernel != other.kernel {
             let (first, second) = (self.kernel.clone(), other.kernel.clone());
@@ -130,7 +131,7 @@ impl Measurement {
         }
     }
 
-    /// Whether it keeps what its description promises.
+    /// Checks the documented invariants.
     pub fn check(&self) -> Result<(), Fault> {
         if let Some(pair) = self.processes.windows(2).find(|pair| pair[0].rank >= pair[1].rank) {
             return Err(Fault::Processes { rank: pair[1].rank });

@@ -1,4 +1,4 @@
-//! One distribution, what it is of, and what is needed to judge it.
+//! One distribution, its labels, and what is needed to judge it.
 
 use super::file::{list_of_picoseconds, maybe_picoseconds};
 use super::histogram::{Bounds, Histogram, Outside};
@@ -17,9 +17,9 @@ pub enum Kind {
     Operation,
     /// An exchange as one of its two ends sees it.
     OneSided,
-    /// The mean of what the two ends of an exchange see.
+    /// The mean of both ends' times of an exchange.
     Pairwise,
-    /// There and back again.
+    /// A message and its reply.
     RoundTrip,
     /// Half of a round trip.
     OneWay,
@@ -51,32 +51,33 @@ pub struct Pair {
     pub to: Rank,
 }
 
-/// What tells one distribution of a measurement from the others. Series with equal labels are merged.
+/// Labels that identify a distribution within a measurement. Series with equal labels are merged.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Labels {
     /// `sendrecv`, `ping-pong`, `tcp`, `getpid`, …
     pub kernel: String,
     pub kind: Kind,
-    /// The bytes of a message, a file access or a copy; nothing where there are none.
+    /// Bytes of a message, a file access or a copy; `None` if the operation has no size.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub size: Option<u64>,
-    /// Nothing where the distribution is of many pairs, or of no pair.
+    /// `None` if the distribution covers many pairs, or no pair.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pair: Option<Pair>,
-    /// Of a collective as this process sees it; nothing where the distribution is of all of them, or of no collective.
+    /// The process whose view of a collective this is; `None` if the distribution covers all processes, or no
+    /// collective.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rank: Option<Rank>,
-    /// Pairs that are alike: `same node`, `same socket`, `across switches`.
+    /// A class of similar pairs: `same node`, `same socket`, `across switches`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub class: Option<String>,
-    /// How many peers each process communicates with.
+    /// Number of peers each process communicates with.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peers: Option<u32>,
-    /// How many processes of each node communicate.
+    /// Number of communicating processes per node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub processes_per_node: Option<u32>,
-    /// How many switches the nodes that communicate are spread over, where a sweep varies that; nothing where all do.
+    /// Number of switches the communicating nodes are spread over, if a sweep varies it; otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub switches: Option<u32>,
 }
@@ -126,7 +127,7 @@ pub struct Cycle {
     pub sum_ps: u64,
     #[serde(with = "picoseconds", rename = "min_ps")]
     pub min: Time,
-    /// The middle of the bin that holds it; the bound, where it lies outside the bins.
+    /// The middle of its bin; the bound, if it lies outside the bins.
     #[serde(with = "picoseconds", rename = "median_ps")]
     pub median: Time,
     /// Set where the median lies outside the bins.
@@ -134,20 +135,20 @@ pub struct Cycle {
     pub median_outside: Option<Outside>,
     #[serde(with = "picoseconds", rename = "max_ps")]
     pub max: Time,
-    /// The middle of the bin that holds the quantile of 99 %, to see how the tail changes from cycle to cycle. Nothing for less
-    /// than 100 trials, and where it lies outside the bins.
+    /// The middle of the bin of the 99 % quantile, to show how the tail changes from cycle to cycle. `None`
+    /// for fewer than 100 trials, and if it lies outside the bins.
     #[serde(with = "maybe_picoseconds", rename = "p99_ps", skip_serializing_if = "Option::is_none", default)]
     pub p99: Option<Time>,
-    /// The process that recorded it, where a series holds cycles that ran on several processes at the same time.
+    /// The process that recorded the cycle, in a series whose cycles ran on several processes at once.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub process: Option<Rank>,
 }
 
-/// Fewer trials have no 99 %.
+/// Fewer trials have no meaningful 99 % quantile.
 const LEAST_FOR_P99: u64 = 100;
 
 impl Cycle {
-    /// What a histogram of one cycle comes to; nothing when it is empty.
+    /// Summarises the histogram of one cycle; `None` if it is empty.
     pub fn of(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
         let (min, max) = (histogram.min()?, histogram.max()?);
         let median_outside = histogram.outside(0.5);
@@ -163,14 +164,14 @@ impl Cycle {
     }
 }
 
-/// What the timer itself costs.
+/// The cost of the timer itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimerCost {
-    /// The least cost of a pair of readings, which was taken off every trial. Recorders that were calibrated apart
-    /// may have taken off different amounts: the smallest and the largest.
+    /// The least cost of a pair of readings, which was subtracted from every trial. The smallest and the
+    /// largest, because recorders calibrated separately may have subtracted different amounts.
     pub subtracted: Option<Bounds>,
-    /// Pairs of readings with nothing between them, timed now and then during the run; nothing was taken off.
+    /// Pairs of readings with nothing between them, timed now and then during the run; nothing is subtracted.
     pub calls: Histogram,
 }
 
@@ -199,7 +200,7 @@ pub struct Series {
     /// In order of time.
     pub cycles: Vec<Cycle>,
     pub timer: TimerCost,
-    /// How far the clocks of two processes may be apart, where times of several clocks are compared.
+    /// The largest offset between the clocks of two processes, if times of several clocks are compared.
     #[serde(
         with = "maybe_picoseconds",
         rename = "clock_error_ps",
@@ -226,7 +227,7 @@ impl Series {
         Ok(())
     }
 
-    /// Says of every cycle which process recorded it, before it is merged with those of others.
+    /// Marks every cycle with the process that recorded it, before merging with other processes.
     pub fn recorded_by(mut self, process: Rank) -> Series {
         self.cycles.iter_mut().for_each(|cycle| cycle.process = Some(process));
         self

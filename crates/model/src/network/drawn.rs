@@ -1,8 +1,9 @@
 //! Latencies and overheads that are drawn for each message, from measured distributions.
 //!
-//! A draw is one block of the counter-based generator: its key is the seed, its counter the number of the message on its
-//! source, the source, the replica, and a number that no other stream has. L comes from its first half, o_s and o_r from
-//! the other words. Tables and draws are integers only, so that any machine draws the same.
+//! A draw is one block of the counter-based generator. Its key is the seed; its counter holds the number of
+//! the message on its source, the source, the replica, and a number that no other stream uses. The first half
+//! gives L, the other two words o_s and o_r. Tables and draws use integers only, so every machine draws the
+//! same values.
 
 mod error;
 mod table;
@@ -15,7 +16,8 @@ use crate::philox::philox4x32;
 use crate::{Rank, Time};
 use std::sync::Arc;
 
-/// What no noise stream has in its place of the counter: the sources of noise are small numbers.
+/// Last word of the counter, where noise streams have their source. No noise stream has this value: sources
+/// are small numbers.
 const STREAM: u32 = u32::from_le_bytes(*b"late");
 
 /// The name of the link class of processes that share no group.
@@ -24,31 +26,32 @@ pub const BASE: &str = "base";
 /// A time, and how often it was measured.
 pub type Weighted = (Time, u64);
 
-/// What was measured of one parameter.
+/// The measured times of one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// The link class it holds for: a level of the network, or [`BASE`]; `None`: every class that has nothing of its own.
+    /// The link class, a level of the network or [`BASE`]. `None` applies to every class without times of its
+    /// own.
     pub class: Option<String>,
     pub times: Vec<Weighted>,
 }
 
-/// What the measured latencies are.
+/// How the measured latencies are to be understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Meaning {
-    /// From the call of the sender to the return of the receiver, as half of a ping-pong is: o_s + L + o_r. L is what is
-    /// left without the network's overheads, 0 where that is less.
+    /// From the sender's call to the receiver's return, as half of a ping-pong: o_s + L + o_r. L is what
+    /// remains after subtracting the overheads, at least 0.
     #[default]
     Total,
     /// L itself.
     Wire,
 }
 
-/// What was measured, before it is laid over a network.
+/// Measured distributions, not yet assigned to a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distributions {
     pub latencies: Vec<Measured>,
     pub meaning: Meaning,
-    /// Of o_s and of o_r alike, each drawn on its own.
+    /// For both o_s and o_r, each drawn on its own.
     pub overheads: Vec<Measured>,
 }
 
@@ -72,7 +75,7 @@ impl Class {
     }
 }
 
-/// What one message was given.
+/// The parameters drawn for one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Draw {
     pub latency: Time,
@@ -91,7 +94,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Lays distributions over the link classes of a network.
+    /// Assigns distributions to the link classes of a network.
     pub fn new(network: &Network, measured: &Distributions, seed: u64) -> Result<Drawn, DrawnError> {
         if measured.latencies.is_empty() && measured.overheads.is_empty() {
             return Err(DrawnError::Nothing);
@@ -105,7 +108,7 @@ impl Drawn {
         Ok(Drawn { seed, replica: 0, classes, draws_overheads: !measured.overheads.is_empty() })
     }
 
-    /// The same distributions, drawn from anew.
+    /// The same distributions with the draws of another replica.
     pub fn of_replica(&self, replica: u32) -> Drawn {
         Drawn { replica, ..self.clone() }
     }
@@ -120,7 +123,7 @@ impl Drawn {
         self.draws_overheads
     }
 
-    /// What message `number` of `source` is given, on a link of this class.
+    /// Draws the parameters of message number `number` of `source`, on a link of this class.
     #[inline(always)]
     pub fn draw(&self, class: usize, source: Rank, number: u32) -> Draw {
         let key = [self.seed as u32, (self.seed >> 32) as u32];
@@ -134,7 +137,7 @@ impl Drawn {
         }
     }
 
-    /// The smallest o_s + L of any message: nothing a process does reaches another sooner.
+    /// The smallest o_s + L of any message: no process can affect another sooner.
     pub fn lookahead(&self) -> Time {
         self.classes.iter().map(Class::flight).min().unwrap_or(Time::ZERO)
     }
@@ -151,7 +154,7 @@ impl Class {
         let (mut latency, mut below_overheads) = (table(&measured.latencies, link.latency)?, 0.0);
         let has_latency = of_class(&measured.latencies, name).is_some();
         if has_latency && measured.meaning == Meaning::Total {
-            // Where o was measured, its median stands for it.
+            // A measured o is represented by its median.
             let overheads = send_overhead.median() + recv_overhead.median();
             below_overheads = latency.share_below(overheads);
             latency = latency.without(overheads);
@@ -162,7 +165,7 @@ impl Class {
     }
 }
 
-/// What was measured of a class, or of all classes.
+/// Finds the times measured for a class, else those for all classes.
 fn of_class<'a>(measured: &'a [Measured], name: &str) -> Option<&'a Measured> {
     let own = measured.iter().find(|measured| measured.class.as_deref() == Some(name));
     own.or_else(|| measured.iter().find(|measured| measured.class.is_none()))

@@ -1,10 +1,10 @@
-//! What can be wrong with a network.
+//! Errors of networks.
 
 use crate::spelling::hint;
 use crate::units::UnitError;
 use std::path::PathBuf;
 
-/// Why a text describes no network.
+/// Why a text does not describe a network.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
     #[error("network parameter {key}: {fault}")]

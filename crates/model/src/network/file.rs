@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 
 const VERSION: u32 = 1;
 
-/// A quantity that has a written form with a unit.
+/// A quantity with a textual form that includes a unit.
 trait Written: Sized {
     const EXPECTED: &'static str;
     fn read(text: &str) -> Result<Self, UnitError>;
@@ -170,7 +170,7 @@ with_link_parameters!(FileLevel {
 });
 
 impl FileLevel {
-    /// O and S that a level does not state are the base class's.
+    /// Builds a level. O and S default to those of the base class.
     fn level(self, base: &Link) -> Result<Level, NetworkError> {
         let grouping = match (self.ranks_per_group, &self.groups) {
             (Some(0), None) => return Err(NetworkError::EmptyGroup { level: self.name }),
@@ -205,7 +205,7 @@ with_link_parameters!(FileNetwork {
 });
 
 impl Network {
-    /// A network from the text of a network file.
+    /// Parses the text of a network file.
     pub fn from_toml(text: &str) -> Result<Network, NetworkError> {
         let file: FileNetwork = toml_file::read(text)?;
         match file.version {
@@ -217,7 +217,7 @@ impl Network {
         Ok(Network { name: file.name, base, levels })
     }
 
-    /// The text of a network file that reads back to this network.
+    /// Writes a network file that parses back to this network.
     pub fn to_toml(&self) -> Result<String, NetworkError> {
         let mut file =
             FileNetwork { version: Some(VERSION), name: self.name.clone(), ..FileNetwork::default() };

@@ -1,8 +1,8 @@
-//! Networks as they are written on a command line.
+//! Networks as written on a command line.
 //!
-//! Three forms: parameters (`L=2500ns,o=1500ns,g=1000ns,G=6ns`), a preset (`chic`), and a path to a
-//! network file; the latter two with parameters behind them that replace their own
-//! (`chic,L=1us`). Parameters that follow a file with several link classes change the base class.
+//! Three forms: parameters (`L=2500ns,o=1500ns,g=1000ns,G=6ns`), a preset (`chic`), and a path to a network
+//! file. Parameters after a preset or a file replace its own (`chic,L=1us`); for a file with several link
+//! classes they change the base class.
 
 use super::{Link, Network, NetworkError, presets};
 use crate::path_text::path_of;
@@ -17,14 +17,14 @@ const KEY_LIST: [&str; 10] = ["L", "o", "os", "or", "o_s", "o_r", "g", "G", "O",
 /// The eager limit of a network that states none: the reference simulator's default.
 pub const DEFAULT_EAGER_LIMIT: u64 = 65_535;
 
-/// The name of a network that was measured, and the file in which a measurement is kept unless another is named.
+/// The name of the measured network, and the default file for measurements.
 const MEASURED: &str = "measured";
 pub const MEASURED_FILE: &str = "measured.toml";
 
-/// Beyond this a parameter is a slip of the pen, and sums of a few of them stay representable.
+/// A longer parameter is a typing error. Sums of a few parameters within the limit stay representable.
 const LONGEST: Time = Time(86_400_000_000_000_000);
 
-/// Link parameters on their way to being complete.
+/// Link parameters, possibly incomplete.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Parts {
     pub latency: Option<Time>,
@@ -91,7 +91,7 @@ impl Parts {
         [latency, overhead, gap, per_byte].into_iter().flatten().collect()
     }
 
-    /// The link, once everything required is there. `place` names it in the error.
+    /// Builds the link if all required parameters are present. `place` names it in the error.
     pub(super) fn finish(self, place: &str) -> Result<Link, NetworkError> {
         let complete = || {
             Some(Link {
@@ -111,7 +111,7 @@ impl Parts {
         Ok(link)
     }
 
-    /// A link with the parameters given here in place of its own.
+    /// Replaces parameters of a link by those given here.
     fn over(self, link: Link) -> Result<Link, NetworkError> {
         let link = Link {
             latency: self.latency.unwrap_or(link.latency),
@@ -128,7 +128,7 @@ impl Parts {
 }
 
 impl Link {
-    /// Refuses times that no network has.
+    /// Refuses implausibly long times.
     pub fn check(&self) -> Result<(), NetworkError> {
         let times =
             [("L", self.latency), ("os", self.send_overhead), ("or", self.recv_overhead), ("g", self.gap)];
@@ -139,7 +139,7 @@ impl Link {
     }
 }
 
-/// The name in front of a network's text, and the parameters behind it.
+/// Splits off the name in front from the parameters after it.
 fn split(text: &str) -> Result<(Option<&str>, Option<&str>), NetworkError> {
     let text = text.trim();
     let (first, rest) = match text.split_once(',') {
@@ -168,13 +168,13 @@ impl Network {
         }
     }
 
-    /// As [`Network::parse`]; and a name that ends in `.toml` is the path of a network file, and `measured` stands for
-    /// [`MEASURED_FILE`].
+    /// Like [`Network::parse`], but a name that ends in `.toml` is the path of a network file, and `measured`
+    /// means [`MEASURED_FILE`].
     pub fn load(text: &str) -> Result<Network, NetworkError> {
         Network::load_from(text, Path::new(""))
     }
 
-    /// The same, where the path of a file is relative to a folder.
+    /// Like [`Network::load`], with file paths relative to a folder.
     pub fn load_from(text: &str, folder: &Path) -> Result<Network, NetworkError> {
         match split(text)? {
             (Some(name), changes) if name.ends_with(".toml") => {

@@ -1,4 +1,4 @@
-//! Networks whose parameters somebody has measured.
+//! Networks with published, measured parameters.
 
 use super::Link;
 use crate::{PerByte, Time};
@@ -22,12 +22,12 @@ pub struct Preset {
     pub sources: &'static [Parameter],
 }
 
-/// Every preset, in the order in which to list them.
+/// Every preset, in listing order.
 pub fn presets() -> &'static [Preset] {
     PRESETS
 }
 
-/// A preset by its name, in any case.
+/// Finds a preset by name, ignoring case.
 pub(super) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name))
 }
@@ -161,7 +161,7 @@ mod tests {
             assert!(preset.link.check().is_ok());
         }
     }
-    /// The model gives back what was measured.
+    /// The model reproduces the measured values.
     #[test]
     fn slingshot_reproduces_its_benchmarks() {
         let link = Network::parse("slingshot-11").unwrap().base;

@@ -51,11 +51,10 @@ impl Link {
 }
 
 impl Network {
-    /// This network `factor` times faster: L, g and G of every link class are divided by the factor,
-    /// each rounded once. The overheads o and O stay, for they are the host's and not the
-    /// network's, and so does S. This is how Hoefler, Schneider and Lumsdaine study faster and
-    /// slower networks ("Characterizing the influence of system noise on large-scale applications
-    /// by simulation", SC10, section IV-B5).
+    /// Returns this network made `factor` times faster: L, g and G of every link class are divided by the
+    /// factor, each rounded once. The overheads o and O belong to the host and stay, and so does S. This is
+    /// how Hoefler, Schneider and Lumsdaine study faster and slower networks ("Characterizing the influence
+    /// of system noise on large-scale applications by simulation", SC10, section IV-B5).
     pub fn scaled(&self, factor: Factor) -> Result<Network, NetworkError> {
         let mut network = self.clone();
         network.base = self.base.scaled(factor)?;

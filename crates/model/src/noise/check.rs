@@ -1,9 +1,10 @@
-//! What an injection must be to be simulated.
+//! Checks that an injection can be simulated.
 
 use super::{Injection, Phases, Source, Waveform, Who};
 use crate::Rank;
 
-/// Ranks looked at for the largest share of noise, from each rank where some source begins or ends.
+/// Number of ranks searched for the largest share of noise, starting at each rank where some source begins or
+/// ends.
 const RANKS_CHECKED: u64 = 1 << 16;
 
 /// Why sources cannot be injected.
@@ -25,7 +26,7 @@ pub enum InjectionError {
 }
 
 impl Injection {
-    /// Sources with their phases, once it is certain that every interval has an end.
+    /// Creates an injection. In wall-clock time, makes sure that every interval ends.
     pub fn new(sources: Vec<Source>, phases: Phases, wallclock: bool) -> Result<Injection, InjectionError> {
         // The generator of the phases has 24 bits for the source.
         if sources.len() >= 1 << 24 {
@@ -47,8 +48,8 @@ impl Injection {
         self.sources.iter().filter(|source| source.who.holds(rank)).map(Source::share).sum()
     }
 
-    /// The rank with the largest share. Which sources a rank has repeats with the least common multiple
-    /// of all moduli, from every rank where a range of ranks begins or ends.
+    /// The rank with the largest share. From every rank where a range of ranks begins or ends, the set of
+    /// sources repeats with the least common multiple of all moduli.
     fn busiest(&self) -> (Rank, f64) {
         let period = self.sources.iter().fold(1, |period, source| match source.who {
             Who::Residue { modulus, .. } => least_common_multiple(period, u64::from(modulus)),

@@ -3,7 +3,7 @@
 use crate::Time;
 use crate::units::Decimal;
 
-/// A place in a text file, both counted from 1; columns count bytes.
+/// A place in a text file. Lines and columns count from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePlace {
     pub line: usize,
@@ -42,14 +42,14 @@ pub(crate) const NANOSECONDS: ColumnUnit =
 pub(crate) const MICROSECONDS: ColumnUnit =
     ColumnUnit { picoseconds: 1_000_000, name: "microseconds", short: "us" };
 
-/// What a line of such a file is.
+/// One line of a file.
 pub(crate) enum Line<'a> {
     Comment(&'a str),
     Fields(Vec<(LinePlace, &'a str)>),
 }
 
-/// The lines that say something, with their numbers. Bytes that are no UTF-8 read as `�`, which is
-/// harmless in a comment and no number elsewhere.
+/// The nonempty lines, with their numbers. Invalid UTF-8 reads as `�`, which is harmless in a
+/// comment and not a number elsewhere.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let number = index + 1;
@@ -88,14 +88,14 @@ pub(super) fn time(place: LinePlace, field: &str, unit: ColumnUnit) -> Result<Ti
     ps.map(Time).ok_or_else(|| FieldError::TooLarge { place, text: text(), unit: unit.short })
 }
 
-/// A whole number of something.
+/// Parses a whole number.
 pub(super) fn count(place: LinePlace, field: &str, what: &'static str) -> Result<u64, FieldError> {
     let number = decimal(place, field)?.filter(|number| number.is_whole_in(1));
     let whole = number.and_then(|number| number.scaled(1, 1)).and_then(|count| u64::try_from(count).ok());
     whole.ok_or_else(|| FieldError::NotACount { place, text: field.into(), what })
 }
 
-/// The number in a field, nothing when it holds none.
+/// Parses the number in a field; `None` if it is not a number.
 fn decimal(place: LinePlace, field: &str) -> Result<Option<Decimal>, FieldError> {
     let unsigned = field.strip_prefix('+').unwrap_or(field);
     match unsigned.strip_prefix('-').map(Decimal::parse) {

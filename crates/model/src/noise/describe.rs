@@ -1,11 +1,11 @@
-//! Noise in words.
+//! Textual descriptions of noise.
 
 use super::signature::SYNTHESISED;
 use super::{Injection, Phases, Source, Waveform, Who};
 use crate::units::{counted, grouped};
 use std::fmt;
 
-/// A share in percent with two significant digits and no zeros behind them.
+/// A share in percent with two significant digits, without trailing zeros.
 fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value > 0.0 { (1 - value.log10().floor() as i32).clamp(0, 6) } else { 0 };
@@ -35,7 +35,8 @@ impl fmt::Display for Source {
                 (1, Some((_, duration))) => {
                     let (length, share) = (detours.length(), percent(self.share()));
                     write!(f, "{duration} every {length} ({share}) on {}", self.who)?;
-                    // One that was written says all by itself; one of a signature does not.
+                    // A source of a signature needs its name; a periodic one is fully described
+                    // already.
                     if self.name.ends_with(SYNTHESISED) { write!(f, " from {}", self.name) } else { Ok(()) }
                 }
                 (count, _) => {
@@ -49,7 +50,7 @@ impl fmt::Display for Source {
 }
 
 impl Injection {
-    /// The sources in words; those that take turns among the ranks in one phrase.
+    /// Describes the sources, joining those that take turns among the ranks into one phrase.
     fn phrases(&self) -> Vec<String> {
         let mut phrases = Vec::new();
         let mut rest = self.sources.as_slice();
@@ -68,7 +69,7 @@ impl Injection {
     }
 }
 
-/// How many sources at the front take turns: residues 0, 1, … of one modulus.
+/// Counts the leading sources that take turns: residues 0, 1, … of one modulus.
 fn turns(sources: &[Source]) -> usize {
     let Some(Who::Residue { modulus, .. }) = sources.first().map(|source| &source.who) else { return 0 };
     let expected = (0..*modulus).map(|remainder| Who::Residue { modulus: *modulus, remainder });
@@ -88,7 +89,7 @@ fn in_turn(group: &[Source]) -> String {
     )
 }
 
-/// All sources, and what is unusual about how they are injected.
+/// All sources, and any unusual injection settings.
 impl fmt::Display for Injection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.sources.is_empty() {

@@ -27,7 +27,7 @@ pub struct Columns<'a> {
     pub slot_shift: u32,
 }
 
-/// Why a list of detours is no noise trace.
+/// Why a list of detours is not a valid noise trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetoursError {
     #[error("detour {index} starts at {start} ps, before the previous one: sort the trace by start time")]
@@ -89,7 +89,7 @@ impl Detours {
         (0..self.len()).map(|i| (Time(self.starts[i]), Time(self.duration(i))))
     }
 
-    /// The durations of all together.
+    /// The sum of all durations.
     pub fn total(&self) -> Time {
         Time(self.before[self.len()])
     }
@@ -113,7 +113,7 @@ impl Detours {
         self.before[index + 1] - self.before[index]
     }
 
-    /// How many detours start at or before `position`, which lies inside the length.
+    /// Counts the detours that start at or before `position`, which lies inside the length.
     fn started_by(&self, position: u64) -> usize {
         let mut index = self.slots[(position >> self.slot_shift) as usize] as usize;
         while index < self.starts.len() && self.starts[index] <= position {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The model's sentence, word by word, over an unrolled trace.
+    /// The model's definition, applied literally to an unrolled trace.
     fn by_definition(detours: &[(u64, u64)], length: u64, x: u64, y: u64) -> u64 {
         let turns = y / length + 1;
         let unrolled: Vec<(u64, u64)> =

@@ -1,4 +1,4 @@
-//! Files of noise: straggler's own format and those of the tools that came before it.
+//! Noise file formats: straggler's own and those of earlier tools.
 //!
 //! | format | holds | a file is |
 //! |---|---|---|
@@ -9,9 +9,9 @@
 //! | `netgauge-fwq`, `llnl-fwq` | times of fixed work | a core |
 //! | `netgauge-ftq`, `ftq` | work done in fixed time | a core |
 //!
-//! One module owns a format, for its reader and its writer both. Readers take bytes and give a recording
-//! and an account of what they had to mend; quanta get their detours from [`super::quanta`]. Writers say what
-//! a format cannot hold.
+//! Each module owns the reader and writer of one format. Readers take bytes and return a recording and the
+//! repairs they made; [`super::quanta`] derives the detours of quanta. Writers report what their format
+//! cannot hold.
 
 mod columns;
 mod detect;
@@ -118,16 +118,16 @@ impl FromStr for Format {
     }
 }
 
-/// What a file may leave open and the user knows.
+/// Facts that a file may not state but the user knows.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct FormatOptions {
     /// The number of the core, for files that do not state it.
     pub core: u32,
-    /// How long was measured; replaces what the file states.
+    /// The measured time; overrides the file.
     pub length: Option<Time>,
-    /// Cycles in a nanosecond, for counts of cycles without a rate; replaces what the file states.
+    /// Cycles per nanosecond, for cycle counts without a rate; overrides the file.
     pub ghz: Option<f64>,
-    /// The length of the quanta of fixed time; replaces what the file states.
+    /// The length of fixed-time quanta; overrides the file.
     pub interval: Option<Time>,
     /// The loss above which a quantum counts as disturbed.
     pub threshold: Option<Time>,
@@ -136,13 +136,13 @@ pub struct FormatOptions {
 
 /// Reads a file; `format` is detected unless given.
 ///
-/// The recording keeps its promises ([`NoiseRecording::check`]) unless overlaps are to be kept.
+/// The recording satisfies [`NoiseRecording::check`] unless overlaps are to be kept.
 pub fn read(
     bytes: &[u8],
     format: Option<Format>,
     options: &FormatOptions,
 ) -> Result<(NoiseRecording, Repairs), FormatError> {
-    // A file of unknown format gets the errors of the simplest format, with line and column.
+    // If the format is unknown, use the simplest one for its errors with line and column.
     let format = format.or_else(|| detect(bytes)).unwrap_or(Format::Columns);
     let (mut recording, repairs) = match format {
         Format::Straggler => (straggler::read(bytes)?, Repairs::default()),
@@ -164,7 +164,7 @@ pub fn read(
     Ok((recording, repairs))
 }
 
-/// The files that a recording becomes.
+/// The files written for a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub files: Vec<WrittenFile>,
@@ -175,12 +175,12 @@ pub struct Written {
 /// One file of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// Whose it is where a file holds one core.
+    /// The core, if the format holds one core per file.
     pub core: Option<u32>,
     pub bytes: Vec<u8>,
 }
 
-/// Writes a recording: one file, or one for each core where the format has room for one only.
+/// Writes a recording: one file, or one per core if the format holds only one.
 pub fn write(recording: &NoiseRecording, format: Format) -> Result<Written, WriteError> {
     recording.check()?;
     let Some(first) = recording.cores.first() else { return Err(WriteError::NoCores) };
@@ -204,7 +204,7 @@ pub fn write(recording: &NoiseRecording, format: Format) -> Result<Written, Writ
     Ok(Written { files, dropped: dropped(recording, format, first) })
 }
 
-/// What a format of other programs has no room for.
+/// Lists what a foreign format cannot hold.
 fn dropped(recording: &NoiseRecording, format: Format, first: &Core) -> Vec<String> {
     let mut list = Vec::new();
     let of_detours = matches!(format, Format::Selfish | Format::Columns | Format::Sysjitter);
@@ -234,8 +234,8 @@ fn dropped(recording: &NoiseRecording, format: Format, first: &Core) -> Vec<Stri
     list
 }
 
-/// Joins recordings of one node's cores; what is known of the node is taken from the first. If two cores
-/// bear the same number, all are numbered by their position.
+/// Joins recordings of one node's cores. Facts about the node come from the first. If two cores have the same
+/// number, all are renumbered by position.
 pub fn join(recordings: Vec<NoiseRecording>) -> Result<NoiseRecording, JoinError> {
     let mut list = recordings.into_iter();
     let mut joined = list.next().ok_or(JoinError::Nothing)?;
@@ -253,7 +253,7 @@ pub fn join(recordings: Vec<NoiseRecording>) -> Result<NoiseRecording, JoinError
 }
 
 impl NoiseRecording {
-    /// Adds the cores of another recording, whose sources get the numbers they have here.
+    /// Adds the cores of another recording, renumbering their sources.
     fn take_cores_of(&mut self, other: NoiseRecording) {
         let ids: Vec<_> =
             other.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();

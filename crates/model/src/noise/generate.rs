@@ -8,7 +8,7 @@ use super::{Detours, DetoursError};
 use crate::Time;
 use crate::philox::Stream;
 
-/// How long drawn detours take.
+/// The distribution of drawn durations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Durations {
     Constant(Time),
@@ -28,7 +28,7 @@ pub enum Durations {
         min: Time,
         alpha: f64,
     },
-    /// As measured: the quantiles that are given, straight lines in between.
+    /// Measured quantiles, with straight lines in between.
     Quantiles(Quantiles),
 }
 
@@ -39,11 +39,10 @@ pub enum Extent {
     Length(Time),
 }
 
-/// Events that a generated trace holds unless told otherwise, as many as the traces of the SC10
-/// noise study.
+/// Default number of events in a generated trace, as in the traces of the SC10 noise study.
 pub const DEFAULT_EVENTS: u32 = 100_000;
 
-/// A generated trace holds at most this many detours.
+/// The most detours a generated trace may hold.
 pub const MAX_EVENTS: u32 = 100_000_000;
 
 /// Detours that begin at the points of a Poisson process.
@@ -113,15 +112,15 @@ pub(super) fn exponential(stream: &mut Stream, mean: Time) -> Time {
     from_float(-stream.unit().ln() * mean.ps() as f64)
 }
 
-/// Box and Muller's transform; its second value is thrown away so that every draw stands alone.
+/// Box–Muller transform. The second value is discarded so that draws are independent of each other.
 pub(super) fn standard_normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * stream.unit().ln()).sqrt();
     radius * (std::f64::consts::TAU * stream.unit()).cos()
 }
 
 impl Poisson {
-    /// Draws the trace. Its length reaches to where the next event would have been, so that the
-    /// repetition continues the process.
+    /// Draws the trace. With [`Extent::Events`] it ends where the next event would have been, so
+    /// that the repetition continues the process.
     pub fn generate(&self, mut stream: Stream) -> Result<Detours, GenerateError> {
         let (limit, end) = match self.extent {
             Extent::Events(events) => (events, Time::NEVER),
@@ -144,7 +143,7 @@ impl Poisson {
             Extent::Events(events) if at == Time::NEVER => {
                 Err(GenerateError::BeyondTime { events, mean_gap: self.mean_gap })
             }
-            // One picosecond more for the case of a gap that rounds to nothing.
+            // One more picosecond, in case the last gap rounds to 0.
             Extent::Events(_) => Ok(Detours::new(&detours, Some(at + Time(1)))?),
         }
     }

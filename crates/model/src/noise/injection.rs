@@ -5,8 +5,8 @@ use crate::philox::Stream;
 use crate::{Rank, Time};
 use std::sync::Arc;
 
-/// Up to when a CPU is known to be undisturbed. Engines keep one for each CPU and pass it to every
-/// look-up, in order of time; most look-ups then end with one comparison.
+/// The time until which a CPU is known to be undisturbed. Engines keep one for each CPU and pass it to every
+/// look-up, in order of time; most look-ups then take one comparison.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct QuietUntil(u64);
 
@@ -15,12 +15,12 @@ impl QuietUntil {
     pub const UNKNOWN: QuietUntil = QuietUntil(0);
 }
 
-/// What engines ask of noise. Monomorphised, so that a run without noise pays nothing for it.
+/// The noise interface of engines. Monomorphised, so that a run without noise pays nothing for it.
 pub trait Noise: Sync {
     /// The noise that process `rank` suffers in `[from, to]`, on a CPU whose earlier look-ups all
     /// ended at or before `from`.
     fn charge(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time;
-    /// The same while the CPU pays the overhead of a message.
+    /// Like [`Noise::charge`], while the CPU pays the overhead of a message.
     fn charge_overhead(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time;
 }
 
@@ -54,7 +54,7 @@ pub enum Who {
     Everyone,
     /// First and last rank, both included.
     Ranks(Rank, Rank),
-    /// Ranks r with r mod `modulus` = `remainder`: one trace of several for each core, say.
+    /// Ranks r with r mod `modulus` = `remainder`, for example to assign the traces of several cores in turn.
     Residue {
         modulus: u32,
         remainder: u32,
@@ -71,8 +71,8 @@ impl Who {
     }
 }
 
-/// A rank and the last remainder that was taken of it: traces of many cores, in turn over the ranks, have
-/// one modulus, and a division for each of them would cost more than the look-up itself.
+/// A rank with its last remainder. Traces of many cores that take turns over the ranks share one modulus, and
+/// a division for each of them would cost more than the look-up itself.
 struct Ranked {
     rank: Rank,
     modulus: u32,
@@ -134,14 +134,14 @@ impl Injection {
         computation_only: false,
     };
 
-    /// The same sources, each process at the place that belongs to this replica.
+    /// The same sources with the phases of another replica.
     pub fn of_replica(&self, number: u32) -> Injection {
         let mut injection = self.clone();
         injection.set_replica(number);
         injection
     }
 
-    /// Puts each process at the place that belongs to this replica; given places stay.
+    /// Switches to the phases of a replica; given phases stay.
     pub fn set_replica(&mut self, number: u32) {
         match &mut self.phases {
             Phases::Drawn { replica, .. } | Phases::Together { replica, .. } => *replica = number,
@@ -186,7 +186,8 @@ impl Injection {
         if !self.wallclock {
             return noise;
         }
-        // Noise grows with the interval, and `Injection::new` has made sure that it grows slower.
+        // This ends: noise grows with the interval, and `Injection::new` has checked that it grows more
+        // slowly.
         loop {
             let longer = self.once(rank, from, to + noise);
             if longer == noise {
@@ -196,7 +197,7 @@ impl Injection {
         }
     }
 
-    /// The time up to which nothing disturbs `rank`, seen from `now`; 0 when something does at `now`.
+    /// The time until which nothing disturbs `rank`, counting from `now`; 0 if something does at `now`.
     fn quiet_until(&self, rank: Rank, now: Time) -> u64 {
         let (mut until, mut ranked) = (u64::MAX, Ranked::new(rank));
         for (index, source) in self.sources.iter().enumerate() {
@@ -216,7 +217,8 @@ impl Injection {
         until
     }
 
-    /// The look-up of one trace, the usual case: where a rank begins in it is drawn once for both of its halves.
+    /// Looks up a single trace, the usual case: the rank's offset is drawn once for both the noise and the
+    /// next quiet time.
     fn look_up_trace(
         &self,
         detours: &Detours,
@@ -250,13 +252,13 @@ impl Injection {
             return self.look_up_trace(detours, who, rank, quiet, (from, to));
         }
         let noise = self.total(rank, from, to);
-        // The CPU's next look-up begins no sooner than this one's end with its noise.
+        // The CPU's next look-up begins no earlier than the end of this one, including its noise.
         *quiet = QuietUntil(self.quiet_until(rank, to + noise));
         noise
     }
 }
 
-/// The time up to which a trace that begins at `offset` disturbs nothing, seen from `now`; 0 when it does at `now`.
+/// The time until which a trace with this `offset` is quiet, counting from `now`; 0 if it is not at `now`.
 fn quiet_until(detours: &Detours, offset: u64, now: Time) -> u64 {
     match detours.quiet_from(now.ps().saturating_add(offset)) {
         Some(u64::MAX) => u64::MAX,

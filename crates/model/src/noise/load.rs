@@ -1,4 +1,4 @@
-//! From noise as written to sources that can be simulated: files are read, traces drawn.
+//! Turns a noise description into sources that can be simulated: reads files and draws traces.
 
 use super::format::{self, FormatError, FormatOptions, Overlaps, Repairs};
 use super::generate::GenerateError;
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The sources of a run, and what was noticed about the files they came from.
+/// The sources of a run, and the repairs made to their files.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Loaded {
     pub sources: Vec<Source>,
@@ -43,7 +43,7 @@ fn meant(path: &Path, fault: &io::Error) -> String {
     hint(signature_meant(path, fault))
 }
 
-/// The built-in signature that was meant, if a file that is not there has nearly its name.
+/// The built-in signature that was probably meant, if a missing file has a similar name.
 pub fn signature_meant(path: &Path, fault: &io::Error) -> Option<&'static str> {
     let typed = path.to_str().filter(|_| fault.kind() == io::ErrorKind::NotFound)?;
     nearest(typed, BuiltIn::all().iter().map(|known| known.name))
@@ -52,12 +52,12 @@ pub fn signature_meant(path: &Path, fault: &io::Error) -> Option<&'static str> {
 type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
 
 impl NoiseSpec {
-    /// What was typed: the name of a file that is there, else a description.
+    /// Interprets user input: the name of an existing file, else a description.
     pub fn of_typed(text: &str) -> Result<NoiseSpec, SpecError> {
         if text != NONE && path_of(text).is_file() { Ok(NoiseSpec::of_file(text)) } else { text.parse() }
     }
 
-    /// Reads the files and draws the traces. The seed alone decides what is drawn.
+    /// Reads the files and draws the traces. The draws depend only on the seed.
     pub fn load(&self, seed: u64) -> Result<Loaded, LoadError> {
         self.load_with(seed, &mut |path| std::fs::read(path))
     }
@@ -81,7 +81,7 @@ impl Loaded {
                 self.push(spec, repeating(detours));
             }
             Shape::Poisson(poisson) => {
-                // Phases are drawn from streams of ranks and replicas; this one belongs to neither.
+                // Phases are drawn from the streams of ranks and replicas; no run uses this one.
                 let stream = Stream::new(seed, u32::MAX, Rank::MAX, index);
                 let detours = poisson
                     .generate(stream)
@@ -109,8 +109,8 @@ impl Loaded {
         Ok(())
     }
 
-    /// Every source of a signature by itself, so that one can be left out; `index` is the place of the
-    /// signature among the sources that were written.
+    /// Adds every source of a signature separately, so that one can be left out; `index` is the position of
+    /// the signature among the sources of the description.
     fn signature(
         &mut self,
         signature: &Signature,
@@ -129,7 +129,8 @@ impl Loaded {
         self.sources.push(Source { name: spec.name.clone(), waveform, who: spec.who.clone() });
     }
 
-    /// One core is everybody's; several take turns: process r gets the trace of core r mod n.
+    /// Adds the traces of cores. A single core applies to all ranks; several take turns: process r gets core
+    /// r mod n.
     fn push_cores(&mut self, spec: &SourceSpec, path: &str, cores: Vec<Trace>) -> Result<(), LoadError> {
         if cores.len() == 1 || spec.who != Who::Everyone {
             self.push(spec, repeating(only(cores, path, "ranks")?));
@@ -149,7 +150,7 @@ impl Loaded {
         let path = path_of(path);
         let bytes = read(&path).map_err(|fault| LoadError::Unreadable { path: path.clone(), fault })?;
         let wrong = |fault| LoadError::File { path: path.clone(), fault };
-        // Overlapping detours are simulated as they are written: an interval suffers each that starts in it.
+        // Overlapping detours are kept: an interval suffers each one that starts in it.
         let options = FormatOptions { length, overlaps: Overlaps::Keep, ..FormatOptions::default() };
         let (recording, repairs) = format::read(&bytes, None, &options).map_err(wrong)?;
         if recording.cores.iter().all(|core| core.detours.is_empty()) {
@@ -165,7 +166,7 @@ impl Loaded {
 /// A core and its trace.
 type Trace = (u32, Detours);
 
-/// The trace of a file that must hold one core because of `key`.
+/// The trace of a file that must hold a single core because `key` was given.
 fn only(mut cores: Vec<Trace>, path: &str, key: &'static str) -> Result<Detours, LoadError> {
     match (cores.pop(), cores.len()) {
         (Some((_, detours)), 0) => Ok(detours),
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!((tick.len(), tick.length()), (1, Time::from_ns(4_000_000)));
         assert!((loaded.sources[1].share() / 1e-3 - 1.0).abs() < 0.05);
         assert!(loaded.sources.iter().all(|source| source.who == Who::Ranks(0, 3)));
-        // The same signature twice: other draws.
+        // The same signature twice gets different draws.
         let twice = load("s.toml + signature:file=s.toml").unwrap().sources;
         assert_eq!(twice[0].waveform, twice[2].waveform);
         assert_ne!(twice[1].waveform, twice[3].waveform);

@@ -1,11 +1,11 @@
-//! Where each process begins in its trace, from a file: one number of nanoseconds a line, in the
-//! order of the ranks.
+//! The starting point of each process in its trace, from a file: one number of nanoseconds per
+//! line, in rank order.
 
 use super::columns::{FieldError, Line, LinePlace, lines, nanoseconds};
 use crate::Time;
 use std::path::{Path, PathBuf};
 
-/// Why a file is no list of offsets.
+/// Why a file is not a list of offsets.
 #[derive(Debug, thiserror::Error)]
 pub enum OffsetsError {
     #[error(transparent)]

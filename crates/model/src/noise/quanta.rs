@@ -1,30 +1,30 @@
-//! From quanta to detours: what samples of fixed work or of fixed time say about noise.
+//! Derives detours from quanta: samples of fixed work or fixed time.
 //!
 //! A quantum of fixed work that took longer than the shortest one lost the difference. A quantum of fixed
-//! time that did less than the best one lost that share of its time. Either way a quantum tells how much it
-//! lost and not when: several interruptions look like one, and it is put at the beginning of its quantum,
+//! time that did less work than the best one lost that share of its time. Either way a quantum shows how much
+//! it lost but not when. Several interruptions look like one, which is placed at the start of the quantum,
 //! where it cannot reach into the next.
 
 use super::recording::{Detour, Method, Quantum, UNNAMED};
 use crate::Time;
 
-/// Losses up to this share of a quantum pass for the jitter of the loop itself.
+/// Losses up to one part in this many of a quantum count as jitter of the loop itself.
 const JITTER: u64 = 1_000;
 
-/// What a run of quanta amounts to.
+/// The detours and statistics derived from a run of quanta.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Derived {
     /// The undisturbed length: of a quantum of fixed work, or of one unit of work in fixed time.
     pub t_min: Time,
-    /// Above this a quantum of fixed work is disturbed; in fixed time, a loss above it.
+    /// For fixed work, the duration above which a quantum is disturbed; for fixed time, the loss.
     pub threshold: Time,
     /// From the start to the end of the last quantum.
     pub length: Time,
     pub detours: Vec<Detour>,
 }
 
-/// The loss above which a quantum counts as disturbed unless the user says otherwise: a thousandth of the
-/// quantum, and no less than what its clock or its unit of work can tell apart.
+/// The default loss above which a quantum counts as disturbed: a thousandth of the quantum, but at least the
+/// resolution of its clock or its unit of work.
 pub fn usual_threshold(method: &Method, quanta: &[Quantum], resolution: Time) -> Time {
     let quantum = match *method {
         Method::Detour => 0,
@@ -38,7 +38,7 @@ pub fn usual_threshold(method: &Method, quanta: &[Quantum], resolution: Time) ->
     Time(quantum / JITTER).max(Time(unit_of_work)).max(resolution)
 }
 
-/// The detours in quanta that are sorted by start: those that lost more than `threshold`.
+/// Derives the detours from quanta sorted by start: those that lost more than `threshold`.
 pub fn derive(method: &Method, quanta: &[Quantum], threshold: Time) -> Derived {
     match *method {
         Method::Detour => Derived::default(),

@@ -1,12 +1,11 @@
-//! A recording: what a measurement of noise found on the cores of one node, and all that is needed to
-//! judge it.
+//! A recording: the noise measured on the cores of one node, and what is needed to judge it.
 //!
 //! Every core has its detours (start, duration, source) and its speed profile: on shared machines the speed
-//! itself changes for milliseconds, and an iteration that is slow for that reason is no detour. All times
+//! itself changes for milliseconds, and an iteration that is slow for that reason is not a detour. All times
 //! count from one synchronised start, so that cores can be compared. Detours are sorted by start and do not
-//! overlap on a core; whoever makes a recording sees to it ([`NoiseRecording::check`]).
+//! overlap on a core; whoever creates a recording ensures this ([`NoiseRecording::check`]).
 //!
-//! Files of other programs become recordings too; what they do not tell is left empty.
+//! Files of other programs become recordings too; fields they do not provide are left empty.
 
 use super::{Detours, DetoursError};
 use crate::Time;
@@ -15,14 +14,14 @@ use serde::{Deserialize, Serialize};
 /// A position in [`NoiseRecording::sources`].
 pub type SourceId = u16;
 
-/// What took the CPU could not be named.
+/// The source of a detour whose cause is unknown.
 pub const UNNAMED: SourceId = 0;
 
 /// One interruption of the measuring loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detour {
     pub start: Time,
-    /// What was lost: the undisturbed length of the iteration is taken off.
+    /// The time lost, without the undisturbed length of the iteration.
     pub duration: Time,
     pub source: SourceId,
 }
@@ -41,7 +40,7 @@ pub struct NoiseRecording {
     pub machine: Machine,
     pub timer: Timer,
     pub method: Method,
-    /// Names of what takes the CPU; the first stands for what has no name.
+    /// Names of the causes; the first stands for an unknown cause.
     pub sources: Vec<SourceName>,
     pub attribution: Attribution,
     pub cores: Vec<Core>,
@@ -60,7 +59,7 @@ pub enum Origin {
     Synthetic { description: String },
 }
 
-/// What is known of the machine. Texts are as the kernel gives them; what is unknown is left out.
+/// Facts about the machine. Texts are as the kernel gives them; unknown fields are left out.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
@@ -78,7 +77,7 @@ pub struct Machine {
     pub isolated_cores: Option<String>,
     pub nohz_full_cores: Option<String>,
     pub cgroup: Option<String>,
-    /// CPU time the cgroup may use, in cores; nothing when it is not limited.
+    /// CPU time the cgroup may use, in cores; `None` if it is not limited.
     pub cgroup_quota_cores: Option<f64>,
     /// Time the hypervisor gave to others during the measurement, summed over the measured cores.
     pub steal_ps: Option<u64>,
@@ -93,19 +92,19 @@ pub struct Machine {
 pub struct Timer {
     /// `TSC`, `CNTVCT`, `CLOCK_MONOTONIC_RAW`.
     pub name: String,
-    /// Why it may not run at one rate; nothing when it does.
+    /// Why its rate may not be constant; `None` if it is.
     pub not_invariant: Option<String>,
     pub ticks_per_second: f64,
-    /// Half of the interval that holds the rate, in parts per million.
+    /// Half the width of the interval that contains the rate, in parts per million.
     pub rate_error_ppm: f64,
-    /// The least time between two reads, and the same with fences.
+    /// The least time between two reads, without and with fences.
     pub overhead_ps: u64,
     pub fenced_overhead_ps: u64,
-    /// The smallest step it was seen to make.
+    /// The smallest observed step.
     pub granularity_ps: u64,
 }
 
-/// How was measured.
+/// The method of measurement.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Method {
@@ -118,7 +117,7 @@ pub enum Method {
     FixedTime { quantum_ps: u64 },
 }
 
-/// The name of what takes the CPU.
+/// The name of a noise source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceName {
@@ -127,28 +126,28 @@ pub struct SourceName {
     pub evidence: Evidence,
 }
 
-/// How sure a source is.
+/// How a source was identified, which tells how certain it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     #[default]
     None,
-    /// Seen at that time on that core.
+    /// A kernel event on that core at that time.
     Traced,
-    /// The kernel was traced and did nothing: what is left is below it.
+    /// The kernel was traced and did nothing, so the cause lies below it.
     Remainder,
-    /// It counted up in the same slices of time.
+    /// A counter that rose in the same time slices.
     Correlated,
-    /// The file or the description says so.
+    /// Named by the file or the description.
     Stated,
 }
 
-/// How detours got their sources, and how far that goes.
+/// How the sources of detours were found, and how completely.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Attribution {
     pub method: AttributionMethod,
-    /// Why it was not the best one, and what would help.
+    /// Why a better method could not be used, and what would help.
     pub hindrance: Option<String>,
     /// Kernel events that were lost because their buffer was full.
     pub lost_events: u64,
@@ -167,17 +166,17 @@ pub enum AttributionMethod {
     Osnoise,
     /// Counters of /proc, slice by slice.
     Counters,
-    /// A file or a description names them.
+    /// Named by a file or a description.
     Stated,
 }
 
-/// The time lost in detours, by how sure its source is.
+/// The time lost in detours, by the evidence for its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Explained {
     pub traced: Time,
     pub correlated: Time,
     pub stated: Time,
-    /// The kernel did nothing meanwhile.
+    /// The kernel was traced and did nothing.
     pub remainder: Time,
     pub unnamed: Time,
 }
@@ -188,11 +187,11 @@ impl Explained {
     }
 }
 
-/// What one core showed.
+/// The noise of one core.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// As the kernel numbers it; of an imported file, its number or its position.
+    /// The kernel's number; for an imported file, the number it states or its position.
     pub core: u32,
     #[serde(with = "picoseconds")]
     pub length: Time,
@@ -206,10 +205,10 @@ pub struct Core {
     /// Sorted by start.
     #[serde(skip)]
     pub detours: Vec<Detour>,
-    /// Stretches at another speed than the best, sorted by start.
+    /// Periods at less than the best speed, sorted by start.
     pub phases: Vec<Phase>,
     pub lost: Lost,
-    /// What fixed-work and fixed-time kernels measured, in order; empty for the detour kernel.
+    /// Samples of the fixed-work and fixed-time kernels, in order; empty for the detour kernel.
     #[serde(skip)]
     pub quanta: Vec<Quantum>,
 }
@@ -222,11 +221,11 @@ pub struct Phase {
     pub start: Time,
     #[serde(with = "picoseconds")]
     pub duration: Time,
-    /// How many times as long as at its best an iteration took.
+    /// Duration of an iteration relative to the best.
     pub slowdown: f64,
 }
 
-/// What a full buffer could not keep.
+/// Detours that did not fit into a full buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lost {
@@ -256,12 +255,13 @@ pub enum RecordingError {
 }
 
 impl NoiseRecording {
-    /// The table of sources as a new recording has it.
+    /// The initial table of sources.
     pub fn unnamed() -> Vec<SourceName> {
         vec![SourceName { name: "unnamed".into(), evidence: Evidence::None }]
     }
 
-    /// The number of a source, new or old. The table is full at 65,536 names; what comes then is unnamed.
+    /// Returns the number of a source, adding it if it is new. The table is full at 65,536 names; further
+    /// sources are unnamed.
     pub fn source_id(&mut self, name: &str, evidence: Evidence) -> SourceId {
         let known = self.sources.iter().position(|source| source.name == name && source.evidence == evidence);
         if let Some(index) = known {
@@ -276,7 +276,7 @@ impl NoiseRecording {
         }
     }
 
-    /// Whether it keeps what its description promises.
+    /// Checks the documented invariants.
     pub fn check(&self) -> Result<(), RecordingError> {
         for (index, core) in self.cores.iter().enumerate() {
             if self.cores[..index].iter().any(|other| other.core == core.core) {
@@ -287,7 +287,7 @@ impl NoiseRecording {
         Ok(())
     }
 
-    /// Puts a later measurement of the same cores behind this one. Cores that are in one of them only are left out.
+    /// Appends a later measurement of the same cores. Cores that are in only one of them are dropped.
     pub fn append(&mut self, later: &NoiseRecording) {
         let ids: Vec<SourceId> =
             later.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();
@@ -305,14 +305,14 @@ impl NoiseRecording {
         self.machine.steal_ps = steal.map(|(one, other)| one.saturating_add(other));
     }
 
-    /// Time lost on all cores, and time measured.
+    /// Time lost and time measured, each summed over all cores.
     pub fn noise_and_length(&self) -> (Time, Time) {
         let add = |sum: Time, time: Time| sum + time;
         let noise = self.cores.iter().map(Core::noise).fold(Time::ZERO, add);
         (noise, self.cores.iter().map(|core| core.length).fold(Time::ZERO, add))
     }
 
-    /// How much of the noise time is explained, over all cores.
+    /// Sums the noise time of all cores by evidence.
     pub fn explained(&self) -> Explained {
         let mut explained = Explained::default();
         for detour in self.cores.iter().flat_map(|core| &core.detours) {
@@ -379,7 +379,7 @@ impl Core {
     }
 }
 
-/// Times in files are numbers of picoseconds.
+/// Serialises times as picoseconds.
 pub(crate) mod picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,9 +1,9 @@
-//! A signature: noise as a short list of sources, each with its arrivals and its durations. It stands for a
-//! system of which no trace is at hand, or says in a few lines what a long trace looks like.
+//! A signature: noise as a short list of sources, each with its arrivals and durations. It stands in for a
+//! system without an available trace, or summarises a long trace in a few lines.
 //!
-//! A signature is read from TOML and written to it ([`Signature::from_toml`], [`Signature::to_toml`]); those of
-//! published systems are built in ([`BuiltIn`]). What a simulation injects is drawn from it: a trace for each
-//! source ([`Signature::traces`]), or all sources on one core as a measurement would have recorded them
+//! Signatures are read from and written to TOML ([`Signature::from_toml`], [`Signature::to_toml`]); those of
+//! published systems are built in ([`BuiltIn`]). Simulations inject noise drawn from a signature: a trace for
+//! each source ([`Signature::traces`]), or all sources on one core as a measurement would have recorded them
 //! ([`Signature::recording`]).
 
 mod builtin;
@@ -19,14 +19,14 @@ use crate::Time;
 use crate::toml_file::TomlError;
 use std::path::{Path, PathBuf};
 
-/// What the names of sources end with that were drawn from a signature.
+/// Suffix of the names of sources that were drawn from a signature.
 pub const SYNTHESISED: &str = "(synthesised, not measured)";
 
 /// The noise of one core of a system.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
     pub name: String,
-    /// What it was made from: a paper's table, a fitted recording.
+    /// The basis of the signature: a paper's table, a fitted recording.
     pub made_from: String,
     pub sources: Vec<SignatureSource>,
 }
@@ -48,7 +48,7 @@ pub enum Arrivals {
     Random { mean_gap: Time },
 }
 
-/// Why there is no signature, or nothing to be drawn from it.
+/// Why a signature is invalid, or nothing can be drawn from it.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     #[error("the file is invalid: {0}")]
@@ -96,7 +96,7 @@ impl SignatureError {
 }
 
 impl Arrivals {
-    /// The time from one strike to the next, on average.
+    /// The mean time between strikes.
     pub fn gap(&self) -> Time {
         match *self {
             Arrivals::Periodic { period, .. } => period,
@@ -115,11 +115,11 @@ impl SignatureSource {
 impl Signature {
     /// The share of time that all sources take in the long run.
     pub fn share(&self) -> f64 {
-        // Not `sum`, which is -0 of nothing.
+        // Not `sum`, which gives -0 for an empty list.
         self.sources.iter().fold(0.0, |sum, source| sum + source.share())
     }
 
-    /// Whether it can be: every source strikes, has a name of its own, and together they leave some time.
+    /// Checks that every source strikes and has a unique name, and that together they leave some time.
     pub fn check(&self) -> Result<(), SignatureError> {
         for (index, SignatureSource { name, arrivals, .. }) in self.sources.iter().enumerate() {
             if arrivals.gap() == Time::ZERO {

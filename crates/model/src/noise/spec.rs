@@ -1,4 +1,4 @@
-//! Noise as it is written on a command line.
+//! Noise as written on a command line.
 //!
 //! ```text
 //! none
@@ -13,10 +13,10 @@
 //! ```
 //!
 //! DIST is a time, `exponential(mean=5us)`, `lognormal(median=5us,sigma=1.2)` (or `mean=`),
-//! `uniform(1us,5us)`, `pareto(min=1us,alpha=1.5)` or `quantiles(0=1us,0.5=2us,1=30us)`. Every source may have `ranks=0-1023` or
-//! `ranks=5`, and `name=TEXT`
-//! (but for signatures, whose sources bring their names). Sources are added with `+`. Behind a file a `+` belongs to its path unless
-//! another `KIND:…` or `none` follows: a path may be `c++/trace.txt`.
+//! `uniform(1us,5us)`, `pareto(min=1us,alpha=1.5)` or `quantiles(0=1us,0.5=2us,1=30us)`. Every source may
+//! have `ranks=0-1023` or `ranks=5`, and `name=TEXT` (except signatures, whose sources have names already).
+//! Sources are added with `+`. After a file, a `+` belongs to its path unless another `KIND:…`, a built-in
+//! signature or `none` follows: a path may be `c++/trace.txt`.
 
 mod arguments;
 mod durations;
@@ -31,7 +31,7 @@ use arguments::{Arguments, outside_parentheses};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What a `{rank}` in the name of a trace file stands for.
+/// Placeholder for the rank in the name of a trace file.
 pub(super) const RANK: &str = "{rank}";
 
 /// No source at all.
@@ -87,7 +87,7 @@ pub enum SignatureOrigin {
     File(String),
 }
 
-/// Why a text describes no noise.
+/// Why a text does not describe noise.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpecError {
     #[error(
@@ -143,12 +143,12 @@ impl NoiseSpec {
         self.sources.iter().flat_map(|source| of_shape(&source.shape)).collect()
     }
 
-    /// The trace in one file, or the signature if it ends in .toml, whatever else its name looks like.
+    /// The trace in one file, or the signature if the name ends in .toml, even if the name looks like another
+    /// description.
     pub fn of_file(path: &str) -> NoiseSpec {
         NoiseSpec { sources: vec![bare_path(path)] }
     }
 
-    /// Whether there is no noise at all.
     pub fn is_none(&self) -> bool {
         self.sources.is_empty()
     }
@@ -169,7 +169,7 @@ impl FromStr for NoiseSpec {
     }
 }
 
-/// The sources between plus signs that are not part of a path.
+/// Splits at the plus signs that are not part of a path.
 fn split_sources(text: &str) -> Result<Vec<&str>, SpecError> {
     let (mut parts, mut start) = (Vec::new(), 0);
     for plus in outside_parentheses(text, '+')? {
@@ -182,7 +182,7 @@ fn split_sources(text: &str) -> Result<Vec<&str>, SpecError> {
     Ok(parts)
 }
 
-/// Whether `text` continues with `none`, a known kind of source or a misspelt one.
+/// Whether `text` starts with `none`, a built-in signature, or a known or misspelt kind of source.
 fn starts_source(text: &str) -> bool {
     let first = text.split('+').next().unwrap_or_default().trim();
     let is_kind = |kind: &str, list: &str| KINDS.contains(&kind) || reads_like_kind(kind, list);
@@ -197,12 +197,12 @@ fn may_end_with_path(source: &str) -> bool {
     names_a_file || !(KINDS.contains(&kind) || BuiltIn::find(source).is_ok())
 }
 
-/// A path may hold a colon; only what reads like a source is one.
+/// A path may contain a colon; only `KIND:` with an equals sign after it reads like a source.
 fn reads_like_kind(kind: &str, list: &str) -> bool {
     !kind.is_empty() && kind.chars().all(char::is_alphanumeric) && list.contains('=')
 }
 
-/// One source; nothing for `none`.
+/// Parses one source; `None` for `none`.
 fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
     if text.is_empty() {
         return Err(SpecError::Empty);
@@ -225,13 +225,13 @@ fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
     Ok(Some(bare_path(text)))
 }
 
-/// The source `text` of a known kind; `list` is what stands behind the colon.
+/// Parses a source of a known kind; `list` is the text after the colon.
 fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecError> {
     // signature:chic is short for signature:name=chic.
     let positions: &[&str] = if kind == "signature" { &["name"] } else { &[] };
     let mut arguments = Arguments::parse(kind, list, positions)?;
     arguments.refuse_others(keys(kind))?;
-    // The name that a signature is given is the one it is found by.
+    // The `name` of a signature selects it and is not a label.
     let name = if kind == "signature" { None } else { arguments.take("name") };
     let name = name.unwrap_or_else(|| text.to_string());
     let (shape, who) = match kind {

@@ -1,4 +1,4 @@
-//! Box plots: five numbers and what sticks out.
+//! Box plots: five numbers and the outliers.
 
 use super::quantile_of_sorted;
 
@@ -16,20 +16,20 @@ pub struct BoxPlot {
     /// The end of the upper whisker.
     pub high: u64,
     pub max: u64,
-    /// What lies beyond the whiskers, ascending.
+    /// Values beyond the whiskers, ascending.
     pub outliers: Vec<u64>,
 }
 
 impl BoxPlot {
-    /// Nothing for no values.
+    /// Returns `None` for no values.
     pub fn of_sorted(values: &[u64]) -> Option<BoxPlot> {
         let at = |q| quantile_of_sorted(values, q);
         let (q1, q3) = (at(0.25)?, at(0.75)?);
         let reach = 3 * i128::from(q3 - q1);
-        // Twice the value against twice the fence: whole numbers, so that a value on the fence is inside.
+        // Compares doubled integers, so that a value exactly on the fence is inside.
         let too_low = |value: u64| 2 * i128::from(value) < 2 * i128::from(q1) - reach;
         let too_high = |value: u64| 2 * i128::from(value) > 2 * i128::from(q3) + reach;
-        // Quartiles are values, and inside: there is a first and a last.
+        // Quartiles are values inside the fences, so a first and a last one exist.
         let first = values.partition_point(|&value| too_low(value));
         let end = values.partition_point(|&value| !too_high(value));
         let outliers = values.iter().take(first).chain(values.iter().skip(end)).copied().collect();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, in floating point and value by value.
+        /// Compared with the definition, in floating point and value by value.
         #[test]
         fn as_it_is_defined(mut values in prop::collection::vec(0u64..200, 1..80)) {
             values.sort_unstable();

@@ -1,6 +1,6 @@
-//! How often values fall where.
+//! Histograms with round bin widths.
 
-/// Values from `from` up to, but without, `to`.
+/// Values in `from..to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
     pub from: u64,
@@ -8,9 +8,9 @@ pub struct Bin {
     pub count: u64,
 }
 
-/// Sorted values in about `wanted` bins of equal width, 1, 2 or 5 times a power of ten. Values that are 0
-/// have a bin of their own, `0..1`: a processor that never waits is not one that waits a little. Bins at
-/// both ends are never empty; those between may be.
+/// Sorts values into about `wanted` bins of equal width, 1, 2 or 5 times a power of ten. Zeros have a bin of
+/// their own, `0..1`: a process that never waits differs from one that waits a little. The first and the last
+/// bin are never empty; those between may be.
 pub fn histogram(sorted: &[u64], wanted: u64) -> Vec<Bin> {
     let zeros = sorted.partition_point(|&value| value == 0);
     let mut bins = Vec::new();
@@ -23,7 +23,7 @@ pub fn histogram(sorted: &[u64], wanted: u64) -> Vec<Bin> {
     let mut from = first - first % width;
     while !rest.is_empty() {
         let to = from.saturating_add(width);
-        // The last bin before the end of the numbers takes the largest of them, too.
+        // The bin that ends at `u64::MAX` includes it.
         let count = rest.partition_point(|&value| value < to || to == u64::MAX);
         bins.push(Bin { from: from.max(1), to, count: count as u64 });
         rest = &rest[count..];

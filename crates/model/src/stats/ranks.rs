@@ -1,13 +1,13 @@
-//! Between which of the sorted values a quantile lies, for any number of values.
+//! Ranks of the order statistics that bound a quantile, for any number of values.
 
-/// Beyond this standard deviation of a rank the normal distribution is exact to a hundredth of it.
+/// If the standard deviation of a rank exceeds this, the normal approximation is exact to a hundredth of it.
 const NORMAL_FROM: f64 = 8000.0;
 /// Probabilities this many standard deviations from the mean are negligible.
 const REACH: f64 = 12.0;
 
-/// The ranks, counted from 1, of two of `count` sorted values between which the quantile of the distribution they
-/// come from lies with the given confidence, whatever the distribution: how many values lie below it is binomial.
-/// Nothing where the values are too few for that; the median needs 6 for 95 %.
+/// Confidence interval of a quantile, for any distribution: the ranks, from 1, of two of `count` sorted
+/// values. The number of values below the quantile is binomial. `None` if there are too few values; the
+/// median needs 6 for 95 %.
 pub fn quantile_ranks(count: u64, q: f64, confidence: f64) -> Option<(u64, u64)> {
     let doubt = (1.0 - confidence) / 2.0;
     let inside = |share: f64, most: f64| share > 0.0 && share < most;
@@ -22,13 +22,14 @@ pub fn quantile_ranks(count: u64, q: f64, confidence: f64) -> Option<(u64, u64)>
     } else {
         binomial(count, q, doubt)?
     };
-    // From how many values lie below the quantile to the rank of the first that does not.
+    // Converts a number of values below the quantile to the rank of the first value that is not.
     let (low, high) = (below + 1, enough + 1);
     (high <= count).then_some((low, high))
 }
 
-/// The most values that lie below the quantile with a chance of no more than the doubt, and how many there are at
-/// most with the rest of the chance. Terms follow from one another, and their sum is 1.
+/// For the binomial number X of values below the quantile, returns the largest k with P(X <= k) <= `doubt`
+/// and the smallest k with P(X <= k) >= 1 - `doubt`. Each term is computed from the one before; dividing by
+/// the sum normalises them.
 fn binomial(count: u64, q: f64, doubt: f64) -> Option<(u64, u64)> {
     let mean = count as f64 * q;
     let reach = REACH * (mean * (1.0 - q)).sqrt() + 20.0;
@@ -47,7 +48,7 @@ fn binomial(count: u64, q: f64, doubt: f64) -> Option<(u64, u64)> {
     Some((first + few.checked_sub(1)?, first + many))
 }
 
-/// What a standard normal value exceeds with the given chance.
+/// The value that a standard normal variable exceeds with the given probability.
 fn normal_deviate(above: f64) -> f64 {
     use statrs::distribution::{ContinuousCDF, Normal};
     Normal::standard().inverse_cdf(1.0 - above)
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use statrs::distribution::{Binomial, DiscreteCDF};
 
-    /// The definition, word for word, with another library's binomial distribution.
+    /// Compared with the definition, using another library's binomial distribution.
     #[test]
     fn ranks_are_those_of_the_binomial_distribution() {
         for count in [1, 5, 6, 17, 60, 367, 368, 1000, 5000] {
@@ -83,7 +84,7 @@ mod tests {
         for count in [100_000_000, 256_000_000, 257_000_000, 10_000_000_000] {
             assert!((width(count, 0.5) - 2.0 * 1.95996).abs() < 1e-3, "{count}");
         }
-        // Ten of ten thousand million are beyond: as rare events are counted.
+        // About ten of ten thousand million values lie beyond the quantile, enough for an interval.
         assert!(quantile_ranks(10_000_000_000, 1.0 - 1e-9, 0.95).is_some());
         assert_eq!(quantile_ranks(1_000_000_000, 1.0 - 1e-9, 0.95), None);
         assert_eq!(quantile_ranks(0, 0.5, 0.95), None);

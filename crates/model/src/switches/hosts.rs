@@ -2,10 +2,10 @@
 
 use super::TopologyError;
 
-/// More names than any machine has nodes.
+/// Limit on the names in a list, above the node count of any machine.
 const MOST: usize = 1 << 20;
 
-/// The names in a list, in order.
+/// Expands a list to its names, in order.
 pub fn expanded(list: &str, line: usize) -> Result<Vec<String>, TopologyError> {
     let fault = |what: &'static str| TopologyError::Hosts { line, list: list.into(), what };
     let mut names = Vec::new();
@@ -21,7 +21,7 @@ pub fn expanded(list: &str, line: usize) -> Result<Vec<String>, TopologyError> {
     Ok(names)
 }
 
-/// Parts between commas outside of brackets; nothing where brackets do not match.
+/// Splits at commas outside brackets; `None` if brackets do not match.
 fn items(list: &str) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in list.char_indices() {
@@ -40,7 +40,7 @@ fn items(list: &str) -> Option<Vec<&str>> {
     (!inside).then_some(parts)
 }
 
-/// Every bracket multiplies the names that there are so far.
+/// Expands one item. Each bracket multiplies the names found so far.
 fn of_item(item: &str) -> Result<Vec<String>, &'static str> {
     let (mut names, mut rest) = (vec![String::new()], item);
     while let Some((before, after)) = rest.split_once('[') {

@@ -1,10 +1,10 @@
 //! Whole numbers as people write them, 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20, and as they read them, 1,048,576.
 
-/// What a suffix multiplies by. Upper and lower case mean the same: a count has no millis.
+/// Factor of each suffix. Case does not matter: a count has no millis.
 const SUFFIXES: [(&str, u64); 6] =
     [("ki", 1 << 10), ("mi", 1 << 20), ("gi", 1 << 30), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)];
 
-/// The number, if it is one that fits.
+/// Parses a count; `None` if it is not a number or does not fit.
 pub fn count(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some((base, exponent)) = text.split_once('^') {

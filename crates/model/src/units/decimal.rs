@@ -7,7 +7,7 @@ pub struct Decimal {
     exponent: i32,
 }
 
-/// Why a text is no such number.
+/// Why a text is not a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     NotANumber,
@@ -15,7 +15,7 @@ pub(crate) enum Fault {
 }
 
 impl Decimal {
-    /// Significant digits a number may have: enough for any 64-bit count of picoseconds.
+    /// Limit on the significant digits of a number: enough for any 64-bit count of picoseconds.
     pub const DIGITS: usize = 24;
 
     /// Digits with an optional point and an optional exponent (`12`, `0.5`, `1.5e3`), no sign.
@@ -39,7 +39,7 @@ impl Decimal {
         Ok(Decimal { digits, exponent: exponent - fraction.len() as i32 }.normal())
     }
 
-    /// The same number with no zeros at the end of its digits.
+    /// Removes trailing zeros from the digits.
     fn normal(mut self) -> Decimal {
         if self.digits == 0 {
             return Decimal { digits: 0, exponent: 0 };
@@ -61,7 +61,7 @@ impl Decimal {
         match power_of_ten(self.exponent.unsigned_abs()) {
             Some(power) if self.exponent >= 0 => divide_round(top.checked_mul(power)?, denominator),
             Some(power) => divide_round(top, denominator.checked_mul(power)?),
-            // Fewer than 39 digits over 10^39 or more.
+            // Fewer than 39 digits divided by 10^39 or more rounds to 0.
             None if self.exponent < 0 || top == 0 => Some(0),
             None => None,
         }
@@ -123,7 +123,7 @@ fn divide_round(top: u128, bottom: u128) -> Option<u128> {
     Some(whole + u128::from(rest >= bottom - rest))
 }
 
-/// `value / 10^decimals` in digits, without zeros at the end of the fraction.
+/// Formats `value / 10^decimals` without trailing zeros in the fraction.
 pub(crate) fn point_from_right(value: u128, decimals: usize) -> String {
     let digits = format!("{value:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);

@@ -1,4 +1,4 @@
-//! Quantities for people, and quantities that parse back to themselves.
+//! Formatting of quantities, for people and for parsing back.
 
 use super::UNLIMITED;
 use super::decimal::point_from_right;
@@ -57,7 +57,8 @@ fn shortest(rate: PerByte) -> (String, &'static str) {
     }
 }
 
-/// A time that [`super::time`] reads back exactly, in the largest unit that needs no leading zero.
+/// Writes a time so that [`super::time`] reads it back exactly, in the largest unit that needs no
+/// leading zero.
 pub fn write_time(time: Time) -> String {
     const UNITS: [(usize, &str); 4] = [(12, "s"), (9, "ms"), (6, "us"), (3, "ns")];
     let unit = UNITS.into_iter().find(|&(decimals, _)| time.ps() >= 10u64.pow(decimals as u32));
@@ -65,13 +66,13 @@ pub fn write_time(time: Time) -> String {
     format!("{}{unit}", point_from_right(u128::from(time.ps()), decimals))
 }
 
-/// A time per byte that [`super::per_byte`] reads back exactly.
+/// Writes a time per byte so that [`super::per_byte`] reads it back exactly.
 pub fn write_per_byte(rate: PerByte) -> String {
     let (number, unit) = shortest(rate);
     format!("{number}{unit}")
 }
 
-/// A size that [`super::bytes`] reads back exactly.
+/// Writes a size so that [`super::bytes`] reads it back exactly.
 pub fn write_bytes(count: u64) -> String {
     let even = BINARY.into_iter().find(|(scale, _)| count >= *scale && count.is_multiple_of(*scale));
     match even {
@@ -80,12 +81,12 @@ pub fn write_bytes(count: u64) -> String {
     }
 }
 
-/// A limit of sizes that [`super::limit`] reads back exactly.
+/// Writes a size limit so that [`super::limit`] reads it back exactly.
 pub fn write_limit(limit: u64) -> String {
     if limit == u64::MAX { UNLIMITED.into() } else { write_bytes(limit) }
 }
 
-/// A limit of sizes for people.
+/// Formats a size limit for people.
 pub fn limit_in_words(limit: u64) -> String {
     if limit == u64::MAX { UNLIMITED.into() } else { Bytes(limit).to_string() }
 }

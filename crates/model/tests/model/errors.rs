@@ -1,4 +1,4 @@
-//! The sentences users read when something is wrong. They are part of the interface.
+//! Error messages as users see them. They are part of the interface.
 
 use straggler_model::noise::{NoiseSpec, format, offsets};
 use straggler_model::{Network, units};

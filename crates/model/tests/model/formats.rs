@@ -45,7 +45,7 @@ fn golden_files_come_back_byte_for_byte() {
             String::from_utf8_lossy(&bytes),
             "{name}"
         );
-        // Core numbers that a file states are kept; so is the only one there is.
+        // Core numbers stated in a file are kept, and so is the number of an only core.
         assert_eq!(written.files[0].core, Some(recording.cores[0].core));
     }
 }
@@ -79,7 +79,7 @@ fn netgauge_tells_how_it_measured() {
 fn samples_of_fixed_work_lose_what_is_above_the_shortest() {
     let (recording, _) = read(&fixture("netgauge-fwq.txt"));
     let core = &recording.cores[0];
-    // 101 us undisturbed; 102 us is no more than rounding. Quantum 3 starts after 101 + 101 + 102 us.
+    // 101 us undisturbed; 102 us is within rounding. Quantum 3 starts after 101 + 101 + 102 us.
     let us = 1_000_000;
     let expected = [(304 * us, 46 * us), (552 * us, 2200 * us), (2853 * us, 2 * us)];
     assert_eq!(detours(&recording), expected);
@@ -111,7 +111,8 @@ fn the_serial_program_needs_the_rate() {
 #[test]
 fn samples_of_fixed_time_lose_the_share_that_was_not_done() {
     let (recording, _) = read(&fixture("netgauge-ftq.txt"));
-    // 1000 units in 1 ms at best: 986 lost 14 us, all above the threshold of 1 us but the best one.
+    // At best 1000 units in 1 ms: 986 units lose 14 us. All but the best quantum are above the threshold of 1
+    // us.
     assert_eq!(recording.cores[0].detours.len(), 7);
     assert_eq!(detours(&recording)[3], (3_000_000_000, 260_000_000));
     assert_eq!(detours(&recording)[6], (7_000_000_000, 1_000_000_000));
@@ -119,10 +120,10 @@ fn samples_of_fixed_time_lose_the_share_that_was_not_done() {
 
     let (recording, _) = read(&fixture("ftq_2.dat"));
     assert_eq!(recording.method, Method::FixedTime { quantum_ps: 100_000_000 });
-    // 836 of 2086 units in 100 us: 40.0767 us; the empty quantum lost all.
+    // 836 of 2086 units in 100 us: 40.0767 us; the quantum with no work lost everything.
     assert_eq!(detours(&recording), [(300_040_000, 40_076_701), (700_002_000, 100_000_000)]);
     assert_eq!(recording.cores[0].core, 2);
-    // Without its header the file must be named; the median gap stands for the interval.
+    // Without its header the format must be given; the median gap replaces the interval.
     let text = String::from_utf8(fixture("ftq_2.dat")).unwrap();
     let bare: String =
         text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
@@ -276,7 +277,7 @@ fn damaged_files_say_what_and_where() {
     assert_eq!(said(b"GOAL"), "this is not a noise file of straggler");
 }
 
-/// The columns of a sound file are replaced and the checksum is made right again.
+/// Replaces the columns of a valid file and corrects the checksum.
 fn with_columns(recording: &NoiseRecording, columns: &[u8]) -> Vec<u8> {
     let bytes = straggler::write(recording).unwrap();
     let header = u64::from_le_bytes(bytes[20..28].try_into().unwrap()) as usize;
@@ -295,7 +296,7 @@ fn absurd_counts_allocate_nothing() {
     assert!(count.ends_with("the number of detours is larger than the file"), "{count}");
     assert!(said(&[]).ends_with("the number of detours is missing: the columns end here"));
     assert!(said(&[0, 0, 0]).ends_with("the last column does not end here"));
-    // One detour with source 1, where only the first is named.
+    // One detour with source 1, but only source 0 is named.
     assert!(said(&[1, 1, 0, 1, 5, 1, 1, 0]).contains("has source 1, but only 1 are named"));
 }
 

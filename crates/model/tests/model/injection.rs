@@ -1,4 +1,4 @@
-//! Noise injection against the model's sentences, word by word.
+//! Noise injection compared with a literal implementation of the model's definitions.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -76,13 +76,13 @@ fn by_definition(sources: &[PlainSource], rank: Rank, offset: u64, a: u64, b: u6
     sources.iter().filter(|source| source.who.holds(rank)).map(one).sum()
 }
 
-/// The shortest extension of (a, b) that covers the noise it then holds, found by trying them all.
+/// The shortest extension of (a, b) that covers its own noise, found by exhaustive search.
 fn wallclock_by_definition(sources: &[PlainSource], rank: Rank, offset: u64, a: u64, b: u64) -> u64 {
     (0..).find(|extra| by_definition(sources, rank, offset, a, b + extra) <= *extra).unwrap()
 }
 
-/// Asks for a sequence of intervals, each at or after the end of the one before with its noise,
-/// as a CPU does; `expected` says what each must be.
+/// Looks up a sequence of intervals, each starting no earlier than the end of the one before plus
+/// its noise, as a CPU does; `expected` gives the noise of each.
 fn walk(
     injection: &Injection,
     rank: Rank,

@@ -1,4 +1,4 @@
-//! What the unit writers print, the unit parsers read back.
+//! Unit parsers read back what the unit writers print.
 
 use proptest::prelude::*;
 use straggler_model::network::{Factor, Grouping, Level};

@@ -1,8 +1,8 @@
-//! Axes: which values they span, where a value lies, and which ticks people can read. The page does the same
-//! (`web/report/src/charts/scale.ts`, `format/ticks.ts`); `plot/agreement.rs` holds the two against each other.
+//! Axes: their range, the position of a value, and readable ticks. The page does the same
+//! (`web/report/src/charts/scale.ts`, `format/ticks.ts`); `plot/agreement.rs` checks that the two agree.
 //!
-//! Data may be anything. What is not finite, or so far from one that no axis shows it, is left out
-//! ([`drawable`]); equal values get room around them; so an axis always has a length.
+//! Data may be anything. Values that are not finite or beyond the limits of any axis are left out
+//! ([`drawable`]), and equal values get a margin, so an axis always has a length.
 
 use super::number::{brief, factor, tick};
 use crate::page::{self, Scale, Unit};
@@ -19,7 +19,7 @@ pub fn drawable(value: f64, scale: Scale) -> bool {
     }
 }
 
-/// A value as its axis measures it: evenly spaced where the axis is even.
+/// A value in the axis's coordinate, in which positions are evenly spaced.
 pub fn coordinate(value: f64, scale: Scale) -> f64 {
     match scale {
         Scale::Linear => value,
@@ -34,7 +34,7 @@ pub struct Range {
     pub high: f64,
 }
 
-/// What the data span, in the coordinate of an axis.
+/// The range of the data, in the coordinate of an axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Extent {
     scale: Scale,
@@ -43,7 +43,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Of the values that have a place on the axis, and of what it covers anyway.
+    /// Covers the drawable values, and the range that the axis always covers.
     pub fn of(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Extent {
         let mut extent = Extent { scale: axis.scale, low: f64::INFINITY, high: f64::NEG_INFINITY };
         let covered = axis.covers.into_iter().flatten();
@@ -54,12 +54,12 @@ impl Extent {
         extent
     }
 
-    /// With a share of the length as room at both ends.
+    /// Adds a share of the length as a margin at both ends.
     pub fn padded(self, pad: f64) -> Range {
         self.range(pad, false)
     }
 
-    /// The same from zero on, where the axis has one; no room is needed beyond it.
+    /// Like [`Extent::padded`], but starting at zero on a linear axis, without a margin there.
     pub fn with_zero(self, pad: f64) -> Range {
         self.range(pad, self.scale == Scale::Linear)
     }
@@ -72,7 +72,7 @@ impl Extent {
         let low = zero.map_or(self.low, |zero| self.low.min(zero));
         let high = zero.map_or(self.high, |zero| self.high.max(zero));
         let largest = low.abs().max(high.abs());
-        // Ends that differ by enough for floating point to tell ticks apart.
+        // The ends must differ enough for floating point to distinguish ticks.
         if high - low <= 1e-9 * largest {
             let half = if self.scale == Scale::Linear && largest > 0.0 { largest / 2.0 } else { 0.5 };
             return Range { low: low - half, high: high + half };
@@ -82,7 +82,7 @@ impl Extent {
         Range { low: beyond(low, -margin), high: beyond(high, margin) }
     }
 
-    /// Shares of one whole are shown from 0 to 1.
+    /// The default range: at least 0 to 1 for shares of a whole.
     pub fn home(self, axis: &page::Axis, pad: f64) -> Range {
         match axis.whole && axis.scale == Scale::Linear {
             true => Range { low: self.low.min(0.0), high: self.high.max(1.0) },
@@ -98,14 +98,14 @@ pub struct Axis {
     pub scale: Scale,
     pub unit: Unit,
     pub range: Range,
-    /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
+    /// Labels for positions 0, 1, 2, …; a position with an empty name has no label.
     names: Vec<String>,
-    /// Values that have ticks wherever the others are.
+    /// Values that always get ticks.
     ends: Vec<f64>,
 }
 
-/// A mark on an axis: at which value, where as a share of its length, and what stands there. Without a label only a
-/// fine line is drawn.
+/// A tick: its value, its position as a share of the axis, and its label. Without a label only a fine line is
+/// drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tick {
     pub value: f64,
@@ -119,7 +119,7 @@ impl Axis {
         Axis { title, scale: axis.scale, unit: axis.unit, range, names, ends: Vec::new() }
     }
 
-    /// The same with ticks at the first and the last value of the data.
+    /// Adds ticks at the first and the last value of the data.
     pub fn with_ends(self, ends: &[f64]) -> Axis {
         Axis { ends: ends.to_vec(), ..self }
     }
@@ -129,7 +129,7 @@ impl Axis {
         self.share_of(coordinate(value, self.scale))
     }
 
-    /// The same of a place in the coordinate of the axis.
+    /// Like [`Axis::share`], for a value in the coordinate of the axis.
     pub fn share_of(&self, at: f64) -> f64 {
         let share = (at - self.range.low) / (self.range.high - self.range.low);
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
@@ -147,13 +147,13 @@ impl Axis {
         if self.scale == Scale::Linear { at } else { 10f64.powf(at) }
     }
 
-    /// Ticks with about `room` labels at most.
+    /// Returns ticks with at most about `room` labels.
     pub fn ticks(&self, room: f64) -> Vec<Tick> {
         let (low, high, room) = (self.low(), self.high(), room.max(1.0));
         let found = match self.scale {
             _ if !self.names.is_empty() => self.named(low, high, room),
             Scale::Linear => self.with_both_ends(self.even(low, high, room), low, high),
-            // Within a part of one decade even steps read best.
+            // Even steps read best within part of a decade.
             Scale::Log10 if high / low < 10.0 => self.even(low, high, room),
             Scale::Log2 if high / low < 4.0 => self.even(low, high, room),
             Scale::Log10 => self.decades(low, high, room),
@@ -172,12 +172,12 @@ impl Axis {
         seen.into_iter().step_by(every).map(|(at, name)| (at, Some(name.clone()))).collect()
     }
 
-    /// Steps of 1, 2 or 5 times a power of ten; whole ones where things are counted.
+    /// Steps of 1, 2 or 5 times a power of ten; whole numbers for counts.
     fn even(&self, low: f64, high: f64, room: f64) -> Vec<(f64, Option<String>)> {
         const MOST: usize = 200;
         let largest = low.abs().max(high.abs());
         let step = match self.unit {
-            // Prefixes of bytes are powers of 1,024: steps are even in the prefix in which they are written.
+            // Byte prefixes are powers of 1,024: choose even steps in the prefix that is printed.
             Unit::Bytes => {
                 let factor = factor(largest, self.unit);
                 factor * nice_step((high - low) / factor, room)
@@ -190,7 +190,7 @@ impl Axis {
         values.map(|index| index * step).map(|at| (at, Some(tick(at, self.unit, step, largest)))).collect()
     }
 
-    /// Even ticks and those of the ends; ticks too near to these are left out.
+    /// Adds the ticks of the ends to even ticks, and drops ticks too close to them.
     fn with_both_ends(
         &self,
         found: Vec<(f64, Option<String>)>,
@@ -224,7 +224,7 @@ impl Axis {
         let (first, last) = ((low.log10() + 1e-9).floor() as i32, (high.log10() + 1e-9).floor() as i32);
         let every = (span / room).ceil().max(1.0) as i32;
         let labelled: &[u8] = if span < 2.2 && room >= 5.0 { &[1, 2, 5] } else { &[1] };
-        // Fine lines between many decades would be a grey area.
+        // With many decades, fine lines would merge into a grey area.
         let digits = if span > 8.0 { 1..=1 } else { 1..=9u8 };
         let mut ticks = Vec::new();
         for (power, digit) in (first..=last).flat_map(|power| digits.clone().map(move |digit| (power, digit)))
@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the data, there are ticks, they lie on the axis in order, and not many more than asked for.
+        /// For any data there are ticks, in order and within the axis, and not many more than requested.
         #[test]
         fn every_axis_has_readable_ticks(
             values in prop::collection::vec(prop::num::f64::ANY, 0..5), kind in 0..3usize, room in 4..12usize

@@ -1,11 +1,11 @@
-//! The few elements of SVG that charts are made of, written as text.
+//! The few SVG elements that charts consist of, written as text.
 //!
 //! A thousand dots are one path, not a thousand elements: ten bytes each instead of ninety.
 
 use super::text::escaped;
 use std::fmt::Write;
 
-/// Fonts that exist somewhere; the first is the one that is bundled for PNG.
+/// Common fonts; the first is bundled for PNG.
 const FONTS: &str = "'Noto Sans', 'Segoe UI', Helvetica, Arial, sans-serif";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Ink {
     pub size: f64,
@@ -30,7 +30,7 @@ impl Ink {
     }
 }
 
-/// How a line looks.
+/// The style of a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Stroke {
     pub colour: &'static str,
@@ -97,12 +97,13 @@ impl Canvas {
         ));
     }
 
-    /// Round dots of one colour. Each is a line of no length with round ends, relative to the one before.
+    /// Draws round dots of one colour. Each is a zero-length line with round ends, relative to the one
+    /// before.
     pub fn dots(&mut self, places: &[Point], diameter: f64, colour: &str) {
         let mut data = String::with_capacity(8 * places.len());
         let mut before: Option<Point> = None;
         for &(x, y) in places {
-            // Whole tenths, so that relative steps do not add up errors.
+            // Rounded to tenths, so that relative steps do not accumulate errors.
             let (x, y) = ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0);
             let (command, dx, dy) = match before {
                 None => ('M', x, y),
@@ -122,13 +123,13 @@ impl Canvas {
         self.turned_text(place, ink, content, "");
     }
 
-    /// A text that is read from below upwards.
+    /// Draws text rotated to read upwards.
     pub fn upward_text(&mut self, place: Point, ink: Ink, content: &str) {
         let turn = format!(" transform=\"rotate(-90 {} {})\"", number(place.0), number(place.1));
         self.turned_text(place, ink, content, &turn);
     }
 
-    /// A text that stays readable over lines and dots.
+    /// Draws text that stays readable on top of lines and dots.
     pub fn text_over(&mut self, place: Point, ink: Ink, content: &str) {
         let halo = " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
         self.turned_text(place, ink, content, halo);
@@ -149,7 +150,7 @@ impl Canvas {
         ));
     }
 
-    /// The whole document; `title` and `description` are what a screen reader says.
+    /// Returns the whole document; screen readers read `title` and `description`.
     pub fn finish(self, title: &str, description: &str) -> String {
         let [width, height] = [self.width, self.height].map(number);
         let (title, description, body) = (escaped(title), escaped(description), self.body);
@@ -175,7 +176,7 @@ fn path_data(places: &[Point]) -> String {
     data
 }
 
-/// Two decimals at most: a hundredth of a pixel is enough for anybody.
+/// Formats with at most two decimals: a hundredth of a pixel is precise enough.
 fn number(value: f64) -> String {
     let hundredths = (value * 100.0).round() as i64;
     let sign = if hundredths < 0 { "-" } else { "" };

@@ -1,5 +1,5 @@
-//! What all charts have in common: title, subtitle, axes, legend and footer, laid out so that nothing is
-//! cut off.
+//! The common parts of all charts: title, subtitle, axes, legend and footer, laid out so that nothing is cut
+//! off.
 
 use super::Heading;
 use super::axis::{Axis, Tick};
@@ -69,7 +69,7 @@ impl Frame {
         frame
     }
 
-    /// The same with both axes.
+    /// Like [`Frame::new`], with both axes.
     pub fn with_axes(heading: &Heading, legend: &[Entry], x: &Axis, y: &Axis) -> Frame {
         let labels = y.ticks(8.0).into_iter().filter_map(|tick| tick.label);
         let widest = labels.map(|label| width(&label, TICK)).fold(20.0, f64::max);
@@ -87,12 +87,12 @@ impl Frame {
         self.bottom - self.top
     }
 
-    /// The place at shares of the axes.
+    /// The position at the given shares of the axes.
     pub fn place(&self, x: f64, y: f64) -> Point {
         (self.left + x * self.width(), self.bottom - y * self.height())
     }
 
-    /// The axis below, with lines through the chart.
+    /// Draws the axis below, with grid lines.
     pub fn draw_x(&mut self, axis: &Axis) {
         for Tick { share, label, .. } in fitting_ticks(axis, self.width()) {
             let x = self.left + share * self.width();
@@ -111,7 +111,7 @@ impl Frame {
         self.canvas.text((middle, self.bottom + 41.0), AXIS_TITLE, &title);
     }
 
-    /// The axis at the left, with lines through the chart.
+    /// Draws the axis at the left, with grid lines.
     pub fn draw_y(&mut self, axis: &Axis) {
         for Tick { share, label, .. } in axis.ticks(8.0) {
             let y = self.bottom - share * self.height();
@@ -127,7 +127,7 @@ impl Frame {
         self.canvas.upward_text((EDGE + 10.0, middle), AXIS_TITLE, &title);
     }
 
-    /// A remark in the middle, where there is nothing else to see.
+    /// Draws a remark in the middle of an otherwise empty chart.
     pub fn draw_remark(&mut self, text: &str) {
         let place = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
         self.canvas.text(place, Ink::new(16.0, palette::FAINT, Anchor::Middle), text);
@@ -170,7 +170,7 @@ fn draw_mark(canvas: &mut Canvas, entry: &Entry, (x, y): Point) {
     }
 }
 
-/// Draws what stands above and below the chart; gives where the heading ends.
+/// Draws the texts above and below the chart; returns where the heading ends.
 fn draw_heading(canvas: &mut Canvas, heading: &Heading) -> f64 {
     const BADGE: &str = "SYNTHETIC DATA";
     let ink = Ink { size: 11.0, colour: palette::WARNING, bold: true, anchor: Anchor::Middle };
@@ -205,7 +205,7 @@ fn legend_width(legend: &[Entry]) -> f64 {
     if legend.is_empty() { 0.0 } else { (widest + SWATCH).min(LEGEND_ROOM) + 14.0 }
 }
 
-/// As many ticks as there is room for their labels.
+/// As many ticks as fit with their labels.
 fn fitting_ticks(axis: &Axis, room: f64) -> Vec<Tick> {
     let fits = |ticks: &[Tick]| {
         let labels =

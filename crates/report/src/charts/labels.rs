@@ -1,4 +1,4 @@
-//! Where names stand so that they cover neither each other nor what is marked.
+//! Places labels so that they cover neither each other nor what they mark.
 
 use super::canvas::Point;
 
@@ -11,13 +11,13 @@ pub struct Room {
     pub height: f64,
 }
 
-/// Pixels that stay free between two names.
+/// Pixels between two labels.
 const APART: f64 = 3.0;
-/// Lines are avoided in parts of this many pixels.
+/// Lines to avoid are split into parts of this many pixels.
 const PART: f64 = 6.0;
 
 impl Room {
-    /// Around a dot.
+    /// The rectangle around a dot.
     pub fn of_dot((x, y): Point, radius: f64) -> Room {
         Room { left: x - radius, top: y - radius, width: 2.0 * radius, height: 2.0 * radius }
     }
@@ -42,7 +42,7 @@ impl Room {
 pub struct Labels {
     area: Room,
     taken: Vec<Room>,
-    /// Covered only if there is no other place.
+    /// Covered only if a label has no other place.
     lines: Vec<Room>,
 }
 
@@ -51,7 +51,7 @@ impl Labels {
         Labels { area, taken: Vec::new(), lines: Vec::new() }
     }
 
-    /// Keeps names away from something.
+    /// Keeps labels off a rectangle.
     pub fn avoid(&mut self, room: Room) {
         self.taken.push(room);
     }
@@ -66,7 +66,8 @@ impl Labels {
         self.lines.extend((0..=parts as u32).map(|part| Room::of_dot(at(part), 1.0)));
     }
 
-    /// The first of the places that lies in the chart and is free; it is taken from now on.
+    /// Takes the first candidate that lies in the chart and is free, preferring those that cover no
+    /// line.
     pub fn place(&mut self, candidates: impl IntoIterator<Item = Room>) -> Option<Room> {
         let is_free =
             |room: &Room| room.lies_in(&self.area) && self.taken.iter().all(|other| !other.overlaps(room));
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(labels.place([at(-5.0, 0.0), at(5.0, 0.0)]), Some(at(5.0, 0.0)));
         assert_eq!(labels.place([at(10.0, 5.0), at(35.0, 15.0), at(20.0, 15.0)]), Some(at(20.0, 15.0)));
         assert_eq!(labels.place([at(0.0, 0.0), at(0.0, 20.0)]), None);
-        // A line is covered only where there is no other place.
+        // A line is covered only if there is no other place.
         let mut labels = Labels::within(Room { height: 60.0, ..area });
         labels.avoid_line(((0.0, 0.0), (100.0, 10.0)));
         assert_eq!(labels.place([at(0.0, 0.0), at(0.0, 20.0)]), Some(at(0.0, 20.0)));

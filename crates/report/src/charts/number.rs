@@ -1,5 +1,5 @@
-//! Numbers of charts, in the unit a person would choose. The page writes them alike
-//! (`web/report/src/format/number.ts`), but for the narrow space before a unit.
+//! Numbers in charts, in suitable units. The page formats them in the same way
+//! (`web/report/src/format/number.ts`), except for its narrow space before a unit.
 
 use crate::numbers::group_whole_part;
 use crate::page::Unit;
@@ -26,7 +26,7 @@ const IEC: [(f64, &str); 6] = [
     (1.0, ""),
 ];
 
-/// What rounding leaves of a number that is meant to be whole.
+/// Tolerance for the rounding of numbers that are meant to be whole.
 const NEARLY: f64 = 0.9999999999;
 /// From here on a share is written as a factor: 12× instead of 1,200 %.
 pub const TENFOLD: f64 = 10.0;
@@ -85,17 +85,17 @@ fn signed(value: f64, digits: &str) -> String {
     format!("{sign}{}", group_whole_part(digits))
 }
 
-/// Without zeros at the end of decimals.
+/// Removes trailing zeros of decimals.
 fn trimmed(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// What numbers of this size are divided by.
+/// The divisor for numbers of this size.
 pub fn factor(size: f64, unit: Unit) -> f64 {
     prefix(size, unit).0
 }
 
-/// What a number of this size is divided by, and what stands behind it then.
+/// The divisor for a number of this size, and the suffix.
 fn prefix(size: f64, unit: Unit) -> (f64, String) {
     match unit {
         // Nobody writes kiloseconds.

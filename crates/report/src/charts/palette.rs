@@ -1,6 +1,6 @@
-//! The colours of the page's light theme (`web/report/src/draw/theme.ts`). Series follow the set of Okabe and Ito
-//! ("Color Universal Design", 2008), which people who see fewer colours can still tell apart, without its vermillion:
-//! that belongs to noise alone.
+//! The colours of the page's light theme (`web/report/src/draw/theme.ts`). Series use the Okabe–Ito set
+//! ("Color Universal Design", 2008), which people with colour vision deficiency can tell apart, without its
+//! vermillion, which is reserved for noise.
 
 pub const PAPER: &str = "#ffffff";
 pub const TEXT: &str = "#1c2330";
@@ -8,7 +8,7 @@ pub const FAINT: &str = "#5b6473";
 pub const GRID: &str = "#e9ecf1";
 pub const FINE_GRID: &str = "#f5f6f8";
 pub const RULE: &str = "#aeb6c2";
-/// What there would be without noise, and what chance alone gives.
+/// The result without noise, and the result of chance alone.
 pub const REFERENCE: &str = "#c2264b";
 /// Series that share a colour.
 pub const OTHERS: &str = "#9aa1ab";
@@ -35,7 +35,7 @@ pub const HEAT: [(u8, u8, u8); 7] = [
     (0x1b, 0x2a, 0x55),
 ];
 
-/// Colours come again after the last; [`is_again`] tells, and lines are dashed then.
+/// Colours repeat after the last; lines are then dashed ([`is_again`]).
 pub fn series(index: usize) -> &'static str {
     SERIES[index % SERIES.len()]
 }

@@ -1,10 +1,10 @@
-//! SVG becomes PDF: lines stay lines and texts stay texts, in the bundled fonts.
+//! Converts SVG to PDF: lines and texts stay vector graphics, in the bundled fonts.
 
 use super::png::options;
 use resvg::usvg::Tree;
 use svg2pdf::{ConversionOptions, PageOptions};
 
-/// Why a picture cannot become a PDF.
+/// Why a picture cannot be converted to PDF.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
     #[error("the picture is not an SVG that can be drawn: {0}")]

@@ -1,4 +1,4 @@
-//! Plots of a page as pictures for papers: what the page draws in a browser, drawn here with the same data.
+//! Plots of a page as pictures for papers: what the page draws in a browser, drawn from the same data.
 
 mod bars;
 mod boxes;
@@ -17,7 +17,7 @@ use crate::numbers::counted;
 use crate::page::{Chart, Plot, Scale};
 
 impl Chart {
-    /// What the chart itself says of its data.
+    /// The texts that the chart itself provides.
     pub fn heading(&self) -> Heading {
         Heading {
             title: self.title.clone(),
@@ -46,12 +46,12 @@ fn entry(name: &str, colour: &'static str, mark: Mark) -> Entry {
     Entry { name: name.into(), detail: String::new(), colour, mark }
 }
 
-/// A legend where there is more than one thing to tell apart.
+/// Shows a legend only if there is more than one entry.
 fn legend(entries: Vec<Entry>) -> Vec<Entry> {
     if entries.len() > 1 { entries } else { Vec::new() }
 }
 
-/// Pairs that both axes have a place for, and how many have none.
+/// Pairs that both axes can show, and the number of those left out.
 fn shown(x: &[f64], y: &[f64], (x_scale, y_scale): (Scale, Scale)) -> (Vec<(f64, f64)>, usize) {
     let pairs = x.iter().copied().zip(y.iter().copied());
     let shown: Vec<(f64, f64)> =
@@ -67,7 +67,7 @@ fn left_out(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A picture that says that there is nothing to be seen.
+/// A picture stating that there are no data.
 fn empty(heading: &Heading, x: &Axis, y: &Axis) -> String {
     let mut frame = Frame::with_axes(heading, &[], x, y);
     frame.draw_remark("no data");

@@ -1,4 +1,4 @@
-//! SVG becomes pixels: twice as many as it names, with fonts of our own, so that a machine without any
+//! Converts SVG to pixels, at twice its nominal size, with bundled fonts, so that a machine without fonts
 //! draws the same picture.
 
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -10,10 +10,10 @@ const FACES: [&[u8]; 2] =
     [include_bytes!("../../fonts/NotoSans-Regular.ttf"), include_bytes!("../../fonts/NotoSans-Bold.ttf")];
 const FAMILY: &str = "Noto Sans";
 
-/// Pixels of the PNG for one of the SVG.
+/// Pixels of the PNG per pixel of the SVG.
 const MAGNIFICATION: f32 = 2.0;
 
-/// Why a picture cannot become a PNG.
+/// Why a picture cannot be converted to PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     #[error("the picture is not an SVG that can be drawn: {0}")]
@@ -34,7 +34,7 @@ pub fn to_png(svg: &str) -> Result<Vec<u8>, PngError> {
     pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
-/// With the bundled fonts and no others.
+/// Options with only the bundled fonts.
 pub(super) fn options() -> Options<'static> {
     let mut fonts = fontdb::Database::new();
     for face in FACES {

@@ -2,8 +2,8 @@
 
 use super::canvas::Point;
 
-/// At most four places a pixel column: where the curve enters it, its lowest and highest, where it leaves.
-/// `places` go from left to right.
+/// Keeps at most four points per pixel column: where the curve enters it, its lowest and highest, and where
+/// it leaves. `places` must be sorted from left to right.
 pub fn reduced(places: &[Point]) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let mut rest = places;

@@ -1,4 +1,4 @@
-//! Pictures become files; the name says which kind.
+//! Writes pictures to files; the file name selects the format.
 
 use super::pdf::{PdfError, to_pdf};
 use super::png::{PngError, to_png};
@@ -27,7 +27,7 @@ pub enum SaveError {
 }
 
 impl ImageFormat {
-    /// By the end of the name, in small letters or capitals.
+    /// Selects the format by the file extension, ignoring case.
     pub fn of(path: &Path) -> Result<ImageFormat, SaveError> {
         let extension = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref() {
@@ -39,7 +39,7 @@ impl ImageFormat {
     }
 }
 
-/// Writes a picture, whole or not at all.
+/// Writes a picture atomically.
 pub fn save(path: &Path, svg: &str) -> Result<(), SaveError> {
     let made;
     let bytes = match ImageFormat::of(path)? {

@@ -1,7 +1,7 @@
-//! How wide a text will be, and how it is made to fit.
+//! Measures the width of texts, and makes them fit.
 //!
-//! A picture is laid out before anybody knows which font will show it, so widths are those of the bundled
-//! Noto Sans with a little to spare: the fonts that browsers take instead differ by less.
+//! A picture is laid out before the font that displays it is known, so widths are those of the bundled Noto
+//! Sans with a margin; the fallback fonts of browsers differ by less.
 
 /// Advances of Noto Sans from the space to `~`, in thousandths of the size.
 const ADVANCES: [u16; 95] = [
@@ -12,10 +12,10 @@ const ADVANCES: [u16; 95] = [
     361, 618, 508, 786, 529, 510, 470, 380, 551, 380, 572,
 ];
 
-/// Bold letters, and fonts that are a little wider than ours.
+/// Margin for bold letters and for slightly wider fonts.
 const SPARE: f64 = 1.08;
 
-/// The width of a text in pixels, rather too much than too little.
+/// An upper estimate of the width of a text in pixels.
 pub fn width(text: &str, size: f64) -> f64 {
     let thousandths: f64 = text.chars().map(advance).sum();
     thousandths * size * SPARE / 1000.0
@@ -26,13 +26,13 @@ fn advance(letter: char) -> f64 {
     let known = code.checked_sub(32).and_then(|index| ADVANCES.get(index as usize));
     match known {
         Some(&advance) => f64::from(advance),
-        // Scripts of East Asia and pictures fill a square; the other alphabets are like ours.
+        // East Asian scripts and emoji fill a square; other alphabets are like ours.
         None if code >= 0x1100 => 1000.0,
         None => 650.0,
     }
 }
 
-/// The text, or as much of it as fits, with an ellipsis.
+/// Returns the text, shortened with an ellipsis if it does not fit.
 pub fn shortened(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.into();
@@ -49,7 +49,7 @@ pub fn shortened(text: &str, size: f64, room: f64) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text in at most `most` lines, broken between words; what is still too long is shortened.
+/// Wraps the text to at most `most` lines, breaking between words, and shortens whatever is still too long.
 pub fn wrapped(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut words = text.split_whitespace().peekable();
@@ -69,8 +69,8 @@ pub fn wrapped(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     lines
 }
 
-/// Lines that hold the whole text, each paragraph on lines of its own, and the size at which they do: at most `most` lines
-/// at one of the sizes, the first that does; at the last size as many lines as it takes, up to [`MOST_LINES`].
+/// Wraps the whole text, each paragraph on lines of its own, at the first of the sizes that needs at most
+/// `most` lines. If none does, the last size is used with as many lines as needed, up to [`MOST_LINES`].
 pub fn fitted(text: &str, sizes: &[f64], room: f64, most: usize) -> (f64, Vec<String>) {
     let smallest = sizes.last().copied().unwrap_or(10.0);
     let at =
@@ -86,11 +86,11 @@ pub fn fitted(text: &str, sizes: &[f64], room: f64, most: usize) -> (f64, Vec<St
     (size, lines)
 }
 
-/// A longer text would leave no room for the picture.
+/// Longer texts would leave no room for the picture.
 const MOST_LINES: usize = 8;
 
-/// All lines of one paragraph; a word that is wider than the room, such as a path, goes on in the next line. Nothing but
-/// blanks is one empty line.
+/// Wraps one paragraph; a word wider than the room, such as a path, continues on the next line. A blank
+/// paragraph is one empty line.
 fn filled(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -100,14 +100,14 @@ fn filled(text: &str, size: f64, room: f64) -> Vec<String> {
             None => lines.extend(pieces(word, size, room)),
         }
     }
-    // The first line began empty.
+    // Drop the empty initial line.
     if lines.len() > 1 {
         lines.remove(0);
     }
     lines
 }
 
-/// A word, cut where a line ends.
+/// Splits a word at line ends.
 fn pieces(word: &str, size: f64, room: f64) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for letter in word.chars() {
@@ -122,8 +122,8 @@ fn pieces(word: &str, size: f64, room: f64) -> Vec<String> {
     pieces
 }
 
-/// A text that XML can hold: letters with a meaning of their own are escaped, those it cannot hold are
-/// replaced. Turning the direction of writing would let a name rearrange what stands around it.
+/// Makes a text safe for XML: special characters are escaped, forbidden ones are replaced. Direction
+/// overrides are replaced too, since they would let a name rearrange the text around it.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -11,12 +11,12 @@ pub struct Group {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A dot takes about eight bytes of SVG.
+/// Limit on the dots drawn; each takes about eight bytes of SVG.
 pub const MOST_DOTS: usize = 120_000;
-/// Widths of the cells in which dots are drawn once, in pixels: a PNG has two pixels for one.
+/// Cell sizes to try, in pixels. Half a pixel because a PNG has two pixels for one.
 const CELLS: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 3.0];
 
-/// Few dots are large enough to be seen, many small enough to be told apart.
+/// Few dots are drawn large enough to be seen, many small enough to be told apart.
 pub fn diameter(drawn: usize) -> f64 {
     match drawn {
         0..200 => 5.0,
@@ -28,7 +28,7 @@ pub fn diameter(drawn: usize) -> f64 {
 
 pub type Dots = Vec<(&'static str, Vec<(f64, f64)>)>;
 
-/// The places of dots by colour, in pixels from the lower left corner, the commonest source first.
+/// The positions of the dots by colour, in pixels from the lower left corner, the largest group first.
 pub fn thinned(groups: &[Group], x: &Axis, y: &Axis, (width, height): (f64, f64)) -> Dots {
     let mut order: Vec<&Group> = groups.iter().filter(|group| !group.points.is_empty()).collect();
     order.sort_by_key(|group| std::cmp::Reverse(group.points.len()));
@@ -39,7 +39,7 @@ pub fn thinned(groups: &[Group], x: &Axis, y: &Axis, (width, height): (f64, f64)
     order.iter().enumerate().map(|(index, group)| (group.colour, grid.places(index))).collect()
 }
 
-/// Which group is on top in each cell; 0 for none.
+/// The group on top in each cell, counted from 1; 0 for none.
 struct Grid {
     cell: f64,
     columns: usize,
@@ -65,7 +65,7 @@ impl Grid {
         Grid { cell, columns, tops, occupied }
     }
 
-    /// Row by row, so that neighbours in the list are neighbours in the picture and steps are short.
+    /// Row by row, so that consecutive dots are close together and relative steps are short.
     fn places(&self, group: usize) -> Vec<(f64, f64)> {
         let of_group = self.tops.iter().enumerate().filter(|&(_, &top)| usize::from(top) == group + 1);
         let place = |index: usize| ((index % self.columns) as f64, (index / self.columns) as f64);

@@ -1,4 +1,4 @@
-//! Axes of plots: what they measure and how they are scaled.
+//! Axes of plots: their unit and scale.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,12 @@ pub struct Axis {
     pub label: String,
     pub unit: Unit,
     pub scale: Scale,
-    /// Shows everything from 0 to 1, whatever the data: shares of one whole.
+    /// Always shows the range from 0 to 1, for shares of a whole.
     pub whole: bool,
-    /// Covers at least this: all of the time of a scatter, or of the colours of a heat map, so that small differences do
-    /// not look large.
+    /// A range that is always covered: the whole time of a scatter, or the colours of a heat map, so that
+    /// small differences do not look large.
     pub covers: Option<[f64; 2]>,
-    /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
+    /// Labels for positions 0, 1, 2, …; a position with an empty name has no label.
     pub names: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Axis {
         Axis { whole: true, ..Axis::linear(label, Unit::Share) }
     }
 
-    /// Covers at least these values.
+    /// Makes the axis cover at least these values.
     pub fn covering(self, low: f64, high: f64) -> Axis {
         Axis { covers: Some([low, high]), ..self }
     }
@@ -42,7 +42,7 @@ impl Axis {
         Axis { names, ..Axis::linear(label, Unit::Count) }
     }
 
-    /// Numbers of processes, in powers of two.
+    /// Process counts, in powers of two.
     pub fn processes() -> Axis {
         Axis::new("processes", Unit::Count, Scale::Log2)
     }
@@ -56,7 +56,7 @@ pub enum Scale {
     Log2,
 }
 
-/// What the numbers are, which decides how they are written.
+/// The unit of the numbers, which determines how they are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -74,7 +74,7 @@ pub enum Unit {
     Factor,
 }
 
-/// As the header has it.
+/// The form in the header.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Written {

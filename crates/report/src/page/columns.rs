@@ -1,5 +1,5 @@
-//! Columns are taken out of a plot when it is written, and put back when it is read. Both are one walk over
-//! the plot: only what is done at each column differs.
+//! Columns are taken out of a plot when it is written, and put back when it is read. Both traverse the plot
+//! in the same way and differ only in what they do at each column.
 
 use super::plot::{
     BoxSeries, Boxes, Distribution, Heat, Histogram, HistogramSeries, Line, Lines, Plot, PointSeries, Sample,
@@ -7,7 +7,7 @@ use super::plot::{
 };
 use super::timeline::Timeline;
 
-/// What becomes of columns of numbers (`F`), of whole numbers (`U`) and of bytes (`B`).
+/// Replaces columns of numbers (`F`), of whole numbers (`U`) and of bytes (`B`).
 pub trait Exchange<F, U, B> {
     type F;
     type U;
@@ -18,16 +18,16 @@ pub trait Exchange<F, U, B> {
     fn bytes(&mut self, column: &B) -> Result<Self::B, Self::Error>;
 }
 
-/// A timeline of other columns.
+/// A timeline with the replaced columns.
 type ExchangedTimeline<E, F, U, B> =
     Timeline<<E as Exchange<F, U, B>>::F, <E as Exchange<F, U, B>>::U, <E as Exchange<F, U, B>>::B>;
 
-/// A plot of other columns.
+/// A plot with the replaced columns.
 type Exchanged<E, F, U, B> =
     Plot<<E as Exchange<F, U, B>>::F, <E as Exchange<F, U, B>>::U, <E as Exchange<F, U, B>>::B>;
 
 impl<F, U, B> Plot<F, U, B> {
-    /// The same plot with every column exchanged.
+    /// Returns the same plot with every column replaced.
     pub fn exchange<E: Exchange<F, U, B>>(&self, with: &mut E) -> Result<Exchanged<E, F, U, B>, E::Error> {
         let numbers = &mut |column: &F| with.numbers(column);
         Ok(match self {

@@ -1,8 +1,8 @@
-//! The bytes of a page: a header in JSON and columns behind it, compressed. `docs/report-format.md` has the
-//! layout.
+//! The container of a page: a JSON header followed by columns, compressed. `docs/report-format.md` describes
+//! the layout.
 //!
-//! Reading believes nothing: lengths are compared with what is there before anything is made of them, and a
-//! small file that would become a large page is refused.
+//! The reader trusts nothing: lengths are checked against the data before anything is allocated, and a small
+//! file that would become a huge page is refused.
 
 use super::columns::Exchange;
 use super::plot::TYPES;
@@ -14,9 +14,9 @@ use serde_json::Value;
 use std::io::{Read, Write};
 
 const MAGIC: &[u8; 17] = b"straggler page 1\n";
-/// Magic and the length of the header.
+/// Length of the magic and the header length.
 const BEFORE_HEADER: usize = MAGIC.len() + 4;
-/// Where columns may begin.
+/// Alignment of columns.
 const ALIGNMENT: usize = 8;
 /// The largest page that is read, header and columns.
 const MOST_BYTES: usize = 1 << 30;
@@ -40,7 +40,7 @@ pub enum PageError {
     Column { index: usize, problem: &'static str },
 }
 
-/// Positions of columns, in place of columns.
+/// A plot with column numbers instead of columns.
 type Indices = Plot<usize, usize, usize>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Type {
     }
 }
 
-/// Where a column lies: bytes from the first column, and entries.
+/// The location of a column: its offset in bytes from the first column, and its number of entries.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ColumnAt {
     r#type: Type,
@@ -102,7 +102,7 @@ enum WrittenBlock<'a> {
 }
 
 impl Page {
-    /// The bytes of a `.page` file; the same page gives the same bytes.
+    /// Encodes the page as a `.page` file; the same page gives the same bytes.
     pub fn to_container(&self) -> Vec<u8> {
         let mut columns = Packing::default();
         let header = Header {
@@ -113,7 +113,7 @@ impl Page {
             sections: self.sections.iter().map(|section| written(section, &mut columns)).collect(),
             columns: columns.places,
         };
-        // The header is made of text and numbers under names that are text: it can always be written.
+        // Serialisation cannot fail: the header consists of texts and numbers with textual keys.
         let mut header = serde_json::to_vec(&header).unwrap_or_default();
         let end = aligned(BEFORE_HEADER + header.len());
         header.resize(end - BEFORE_HEADER, b' ');
@@ -121,8 +121,8 @@ impl Page {
         compressed(&[MAGIC, &length, &header, &columns.bytes])
     }
 
-    /// Reads what [`Page::to_container`] wrote. Blocks of kinds that are not known here are left out, with a
-    /// warning in the page.
+    /// Decodes the output of [`Page::to_container`]. Blocks of unknown kinds are left out, with a warning in
+    /// the page.
     pub fn from_container(bytes: &[u8]) -> Result<Page, PageError> {
         let bytes = inflated(bytes)?;
         let (header, columns) = split(&bytes)?;
@@ -164,7 +164,7 @@ fn written<'a>(section: &'a Section, columns: &mut Packing) -> HeaderSection<Wri
     }
 }
 
-/// Columns on their way into a container.
+/// Collects the columns while a container is written.
 #[derive(Default)]
 struct Packing {
     places: Vec<ColumnAt>,
@@ -200,13 +200,13 @@ impl Exchange<Vec<f64>, Vec<u32>, Vec<u8>> for Packing {
     }
 }
 
-/// Columns on their way out of a container.
+/// Extracts the columns while a container is read.
 struct Unpacking<'a> {
     places: &'a [ColumnAt],
     bytes: &'a [u8],
-    /// Bytes that may still be made into columns: many columns could lie at one place.
+    /// Bytes that may still be expanded into columns. Limited because many columns could share one location.
     left: usize,
-    /// What was left out, in words.
+    /// Warnings about parts that were left out.
     unknown: Vec<String>,
 }
 
@@ -272,7 +272,7 @@ fn aligned(offset: usize) -> usize {
     offset.next_multiple_of(ALIGNMENT)
 }
 
-/// The header and what follows it.
+/// Splits into the header and the columns.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), PageError> {
     if !bytes.starts_with(MAGIC) {
         let version =
@@ -290,7 +290,7 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), PageError> {
     Ok((header, bytes.get(aligned(end)..).unwrap_or_default()))
 }
 
-/// No time and no system in the head of the file, so that it depends on the page alone.
+/// Compresses without a time or system in the gzip header, so that the output depends only on the page.
 fn compressed(parts: &[&[u8]]) -> Vec<u8> {
     let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
     // Writing to memory does not fail.

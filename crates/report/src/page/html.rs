@@ -1,11 +1,11 @@
-//! A page and the program that shows it, in one file.
+//! A page and its viewer, in one file.
 
 use super::Page;
 use crate::charts::escaped;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Made from `web/report`; it has two places to be filled.
+/// Built from `web/report`, with two placeholders.
 const TEMPLATE: &str = include_str!("../../../../web/report/dist/report.html");
 const TITLE: &str = "@@TITLE@@";
 const DATA: &str = "@@DATA@@";
@@ -13,15 +13,15 @@ const DATA: &str = "@@DATA@@";
 impl Page {
     /// The whole report: one file that works from disk, without a network.
     pub fn to_html(&self) -> String {
-        // The data are put in last and are letters, digits, `+`, `/` and `=`: they can neither end the
-        // element they stand in nor be taken for a place to be filled.
+        // The data are inserted last and consist of letters, digits, `+`, `/` and `=`, so they can neither
+        // end the element they are in nor be taken for a placeholder.
         let (before, after) = TEMPLATE.split_once(DATA).unwrap_or((TEMPLATE, ""));
         let title = escaped(&self.title);
         let data = BASE64_STANDARD.encode(self.to_container());
         [&before.replace(TITLE, &title), &data, &after.replace(TITLE, &title)].map(String::as_str).concat()
     }
 
-    /// The page in a report that [`Page::to_html`] wrote; nothing where there is none.
+    /// Extracts the page from a report that [`Page::to_html`] wrote; `None` if there is none.
     pub fn from_html(html: &str) -> Option<Result<Page, super::PageError>> {
         let (_, rest) = html.split_once("<script id=\"data\"")?;
         let (data, _) = rest.split_once('>')?.1.split_once("</script>")?;

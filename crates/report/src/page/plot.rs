@@ -1,11 +1,11 @@
-//! The kinds of plots. `F` is a column of numbers: the numbers themselves, or in the header of a container
-//! where they lie.
+//! The kinds of plots. `F` is a column of numbers: the numbers themselves, or in a container's header the
+//! number of a column.
 
 use super::axis::Axis;
 use super::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
-/// What a chart draws.
+/// The data of a chart.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Plot<F = Vec<f64>, U = Vec<u32>, B = Vec<u8>> {
@@ -19,7 +19,7 @@ pub enum Plot<F = Vec<f64>, U = Vec<u32>, B = Vec<u8>> {
     Timeline(Timeline<F, U, B>),
 }
 
-/// The types of plots that this version knows, as the header names them.
+/// The plot types known to this version, as named in the header.
 pub(super) const TYPES: [&str; 8] =
     ["boxes", "lines", "distribution", "histogram", "scatter", "bars", "heat", "timeline"];
 
@@ -34,7 +34,7 @@ macro_rules! becomes_plot {
 }
 becomes_plot!(Boxes, Lines, Distribution, Histogram, Scatter, Bars, Heat, Timeline);
 
-/// Box plots, as many as `x` has entries in each series.
+/// Box plots, one for each entry of `x` in each series.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Boxes<F = Vec<f64>> {
     pub x: Axis,
@@ -52,15 +52,15 @@ pub struct BoxSeries<F = Vec<f64>> {
     pub median: F,
     pub q3: F,
     pub high: F,
-    /// How many values a box stands for.
+    /// Number of values in each box.
     pub count: F,
-    /// The interval of the median.
+    /// Confidence interval of the median.
     pub median_low: F,
     pub median_high: F,
     /// Values beyond the whiskers.
     pub outlier_x: F,
     pub outlier_y: F,
-    /// The same without noise, one entry a box.
+    /// Value without noise, one entry per box.
     pub reference: Option<F>,
 }
 
@@ -84,7 +84,7 @@ pub struct Line<F = Vec<f64>> {
     pub high: Option<F>,
 }
 
-/// Where numbers come from. What a paper published is drawn as marks, not as a line.
+/// The origin of the numbers. Published values are drawn as marks, not as a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -95,7 +95,7 @@ pub enum Role {
     Reference,
 }
 
-/// A straight line with a name, upright at an `x` or level at a `y`; with both, a dot.
+/// A named straight line, vertical at an `x` or horizontal at a `y`; with both, a dot.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Mark {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct Mark {
     pub name: String,
 }
 
-/// How values are distributed.
+/// Empirical distributions.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Distribution<F = Vec<f64>> {
     pub x: Axis,
@@ -180,7 +180,7 @@ pub struct Heat<F = Vec<f64>> {
     pub values: F,
 }
 
-/// JSON has no word for what is not finite; it is written as null and comes back as NaN.
+/// Values that are not finite, which JSON cannot represent, are written as null and read as NaN.
 mod finite {
     use serde::{Deserialize, Deserializer, Serializer};
 

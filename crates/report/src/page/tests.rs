@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// A header around which nothing is wrong.
+/// A container with this header and no other faults.
 fn with_header(header: &str) -> Result<Page, PageError> {
     let mut bytes = b"straggler page 1\n".to_vec();
     bytes.extend((header.len() as u32).to_le_bytes());

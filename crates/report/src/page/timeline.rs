@@ -1,4 +1,4 @@
-//! Timelines as columns: what a million activities need.
+//! Timelines as columns, for up to a million activities.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,25 +10,24 @@ pub const NOBODY: u32 = u32::MAX;
 /// The bytes of an activity that moves none.
 const NO_BYTES: f64 = -1.0;
 
-/// Activities and messages. Times are picoseconds; numbers up to 2^53 of them, two and a half hours, are
-/// exact.
+/// Activities and messages. Times are picoseconds, exact up to 2^53 (two and a half hours).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline<F = Vec<f64>, U = Vec<u32>, B = Vec<u8>> {
     /// Names of the rows.
     pub rows: Vec<String>,
     pub kinds: Vec<Kind>,
-    /// One entry an activity, by row, then by start.
+    /// One entry per activity, sorted by row, then by start.
     pub row: U,
     pub start: F,
     pub end: F,
-    /// A position in `kinds`.
+    /// An index into `kinds`.
     pub kind: B,
-    /// The row of the other process, or [`NOBODY`] where there is none or it is not shown.
+    /// The row of the other process, or [`NOBODY`] if there is none or it is not shown.
     pub peer: U,
-    /// Negative where there are none.
+    /// Negative if the activity transfers none.
     pub bytes: F,
     pub tag: U,
-    /// One entry a message; rows.
+    /// One entry per message; the rows of sender and receiver.
     pub arrow_from: U,
     pub arrow_to: U,
     pub arrow_sent: F,
@@ -42,7 +41,7 @@ pub struct Kind {
     pub role: ActivityRole,
 }
 
-/// What a kind of activity is for the reader: its colour.
+/// The role of a kind of activity, which determines its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActivityRole {
@@ -63,7 +62,7 @@ const KINDS: [(&str, ActivityRole); 6] = [
     ("wait", ActivityRole::Wait),
     ("collective or other call", ActivityRole::Other),
 ];
-/// Kinds that only traced runs have come behind these.
+/// Number of kinds in simulated runs; those after them occur only in traced runs.
 const SIMULATED: usize = 4;
 const NOISE: u8 = 3;
 
@@ -90,7 +89,7 @@ pub struct Arrow {
 }
 
 impl Timeline {
-    /// Adds an activity behind all others: rows in order, and the activities of a row by start.
+    /// Appends an activity: rows in order, and the activities of a row by start.
     pub fn push(&mut self, activity: Activity) {
         self.row.push(activity.row);
         self.start.push(activity.start_ps);
@@ -109,7 +108,7 @@ impl Timeline {
         self.arrow_bytes.push(arrow.bytes);
     }
 
-    /// What all columns have of the activities.
+    /// Iterates over the activities, up to the shortest column.
     pub fn activities(&self) -> impl Iterator<Item = Activity> + '_ {
         let times = self.row.iter().zip(&self.start).zip(&self.end).zip(&self.kind);
         let rest = self.peer.iter().zip(&self.bytes).zip(&self.tag);
@@ -136,13 +135,13 @@ impl Timeline {
         })
     }
 
-    /// The role of a kind that an activity names.
+    /// The role of an activity's kind.
     pub fn role(&self, kind: u8) -> ActivityRole {
         self.kinds.get(usize::from(kind)).map_or(ActivityRole::Other, |kind| kind.role)
     }
 }
 
-/// A row is a CPU of a process. What NICs do meanwhile is left out: it overlaps what the CPU does.
+/// Each row is a CPU of a process. Activities of NICs are left out: they overlap those of the CPU.
 impl From<&trace::Timeline> for Timeline {
     fn from(run: &trace::Timeline) -> Timeline {
         let rows = rows(run);
@@ -183,7 +182,7 @@ fn kinds(run: &trace::Timeline) -> Vec<Kind> {
     KINDS.iter().take(count).map(|&(name, role)| Kind { name: name.into(), role }).collect()
 }
 
-/// An activity, and the noise at its end as one of its own.
+/// Adds an activity, with the noise at its end as a separate activity.
 fn push_parts(timeline: &mut Timeline, row: u32, peer: u32, activity: &trace::Activity) {
     let kind = match activity.kind {
         trace::Kind::Compute => 0,
@@ -212,7 +211,7 @@ fn push_parts(timeline: &mut Timeline, row: u32, peer: u32, activity: &trace::Ac
     }
 }
 
-/// The CPUs at which anything begins or ends, and their rows.
+/// Assigns rows to the CPUs at which any activity or message occurs.
 fn rows(run: &trace::Timeline) -> BTreeMap<(u32, u8), u32> {
     let mut lanes: BTreeSet<(u32, u8)> = BTreeSet::new();
     for activity in &run.activities {

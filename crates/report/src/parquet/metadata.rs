@@ -1,4 +1,4 @@
-//! What a Parquet file says about itself. Numbers of fields and values are those of `parquet.thrift`.
+//! The metadata of a Parquet file. Field numbers and values are those of `parquet.thrift`.
 
 use super::thrift::{Cursor, Writer};
 use super::{Column, Kind, Layout, MAGIC};
@@ -6,7 +6,7 @@ use super::{Column, Kind, Layout, MAGIC};
 const CHECKSUM_KEY: &str = "straggler.crc32";
 const MADE_BY: &str = "straggler";
 
-/// What stands for the checksum while it is not known: eight hexadecimal digits.
+/// Placeholder for the checksum: eight hexadecimal digits.
 pub const NO_CHECKSUM: &str = "00000000";
 
 const DATA_PAGE: i32 = 0;
@@ -14,7 +14,7 @@ const PLAIN: i32 = 0;
 const RLE: i32 = 3;
 const GZIP: i32 = 2;
 
-/// Where the pages of a column of a group are.
+/// The location of one column of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     pub offset: u64,
@@ -119,7 +119,7 @@ fn write_group(out: &mut Writer, layout: &Layout, chunks: &[Chunk]) {
     out.close();
 }
 
-/// The last fields of the footer: the same bytes in all files of a layout, but for the checksum.
+/// The last fields of the footer: the same bytes in all files of a layout, except for the checksum.
 pub fn ending(layout: &Layout) -> Vec<u8> {
     let mut out = Writer::after(4);
     out.structs(5, 2);
@@ -134,7 +134,7 @@ pub fn ending(layout: &Layout) -> Vec<u8> {
     out.bytes
 }
 
-/// How many bytes before the end of the file its checksum begins.
+/// The distance in bytes from the checksum to the end of the file.
 pub fn checksum_before_end(layout: &Layout) -> usize {
     let after_checksum = {
         let ending = ending(layout);
@@ -145,13 +145,13 @@ pub fn checksum_before_end(layout: &Layout) -> usize {
     after_checksum + 8
 }
 
-/// What stands before the bytes of a page.
+/// The header of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageHeader {
     pub rows: i32,
     pub bytes: i32,
     pub unpacked_bytes: i32,
-    /// CRC-32 of the bytes as they are in the file, for readers that look page by page.
+    /// CRC-32 of the bytes in the file, for readers that check page by page.
     pub checksum: i32,
 }
 
@@ -172,7 +172,7 @@ impl PageHeader {
         out.bytes
     }
 
-    /// The header of a page at the beginning of `bytes`, and what follows it.
+    /// Decodes the header at the start of `bytes`; also returns the rest.
     pub fn decode(bytes: &[u8]) -> Option<(PageHeader, &[u8])> {
         let mut cursor = Cursor(bytes);
         let kind = cursor.i32()?;

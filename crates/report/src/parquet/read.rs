@@ -6,10 +6,10 @@ use super::{Layout, MAGIC, Values, groups, pages_of_group};
 use flate2::bufread::GzDecoder;
 use std::io::Read;
 
-/// Bytes behind the footer: its length and the last magic.
+/// Bytes after the footer: its length and the final magic.
 const BEHIND: usize = 8;
 
-/// Checks that not a byte of a file has changed; what is wrong with it is said in words that follow "it holds no …: ".
+/// Checks that a file is unchanged. Errors are worded to follow "it holds no …: ".
 pub fn read<'a>(file: &'a [u8], layout: &'a Layout) -> Result<Reader<'a>, String> {
     if !file.starts_with(MAGIC) {
         return Err("it does not start like a Parquet file".into());
@@ -31,7 +31,7 @@ pub fn read<'a>(file: &'a [u8], layout: &'a Layout) -> Result<Reader<'a>, String
     Reader::new(pages, layout, rows)
 }
 
-/// Where the checksum is in a file that ends as those of the layout do.
+/// Finds the checksum, if the file ends like those of the layout.
 fn find_checksum(file: &[u8], layout: &Layout) -> Option<usize> {
     let ending = metadata::ending(layout);
     let begin = file.len().checked_sub(ending.len() + BEHIND)?;
@@ -50,7 +50,7 @@ fn checksum(file: &[u8], digits: usize) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-/// The pages and the footer.
+/// Splits a file into the pages and the footer.
 fn parts(file: &[u8]) -> Option<(&[u8], &[u8])> {
     let (rest, end) = file.split_last_chunk::<BEHIND>()?;
     let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]);
@@ -58,7 +58,7 @@ fn parts(file: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((before.strip_prefix(MAGIC)?, footer))
 }
 
-/// The rows of a file, some at a time: a page of every column.
+/// Iterates over the rows of a file: one page of every column at a time.
 #[derive(Debug)]
 pub struct Reader<'a> {
     layout: &'a Layout,
@@ -117,7 +117,7 @@ impl Iterator for Reader<'_> {
     }
 }
 
-/// A page and its header, and what follows.
+/// A page with its header, and the rest.
 type Split<'a> = ((PageHeader, &'a [u8]), &'a [u8]);
 
 fn split_page(bytes: &[u8]) -> Option<Split<'_>> {
@@ -126,7 +126,7 @@ fn split_page(bytes: &[u8]) -> Option<Split<'_>> {
     Some(((header, page), rest))
 }
 
-/// Never more than the header says.
+/// Decompresses a page, but never more than its header states.
 fn unpacked(header: &PageHeader, page: &[u8]) -> Option<Vec<u8>> {
     let expected = u64::try_from(header.unpacked_bytes).ok()?;
     let mut values = Vec::new();
@@ -134,7 +134,7 @@ fn unpacked(header: &PageHeader, page: &[u8]) -> Option<Vec<u8>> {
     (values.len() as u64 == expected).then_some(values)
 }
 
-/// Makes the checksum of a file agree with what it holds.
+/// Corrects the checksum of a file.
 #[cfg(test)]
 pub fn seal(file: &mut [u8], layout: &Layout) {
     if let Some(digits) = find_checksum(file, layout) {

@@ -14,7 +14,7 @@ const STRUCT: u8 = 12;
 #[derive(Default)]
 pub struct Writer {
     pub bytes: Vec<u8>,
-    /// The number of the last field of this struct, and of those around it.
+    /// The number of the last field of this struct, and of the enclosing ones.
     last: u8,
     around: Vec<u8>,
 }
@@ -79,7 +79,7 @@ impl Writer {
         items.iter().for_each(|item| self.text_item(item));
     }
 
-    /// An item of a list of structs.
+    /// Begins an item of a list of structs.
     pub fn open_item(&mut self) {
         self.around.push(self.last);
         self.last = 0;
@@ -114,11 +114,11 @@ impl Writer {
     }
 }
 
-/// Reads fields that are known to follow each other; anything else is nothing.
+/// Reads fields that must follow each other; returns `None` for anything else.
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl Cursor<'_> {
-    /// A field that follows the one whose number is smaller by one.
+    /// Reads a field whose number is one more than that of the field before it.
     pub fn i32(&mut self) -> Option<i32> {
         self.expect(&[1 << 4 | I32])?;
         i32::try_from(self.zigzag()?).ok()

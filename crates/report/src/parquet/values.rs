@@ -15,7 +15,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// PLAIN encoding, behind definition levels where values may be missing.
+    /// Encodes the values as PLAIN, preceded by definition levels if values may be missing.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Values::Text(texts) => texts.encode(),
@@ -31,7 +31,7 @@ impl Values {
         }
     }
 
-    /// Exactly `rows` values; nothing if the bytes are not theirs.
+    /// Decodes exactly `rows` values; `None` if the bytes do not match.
     pub fn decode(kind: Kind, rows: usize, bytes: &[u8]) -> Option<Values> {
         Some(match kind {
             Kind::Text => Values::Text(Texts::decode(rows, bytes)?),
@@ -59,7 +59,7 @@ fn decode_fixed<T, const N: usize>(rows: usize, bytes: &[u8], of: fn([u8; N]) ->
     (items.len() == rows && rest.is_empty()).then(|| items.iter().map(|&item| of(item)).collect())
 }
 
-/// Definition levels: runs of rows that have a value or have none, behind their length.
+/// Definition levels, preceded by their length: runs of rows with or without a value.
 fn encode_presence(numbers: &[Option<u64>]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for run in numbers.chunk_by(|one, two| one.is_some() == two.is_some()) {
@@ -97,7 +97,7 @@ fn decode_optional(rows: usize, bytes: &[u8]) -> Option<Vec<Option<u64>>> {
     (decoded.len() == rows && numbers.next().is_none() && left_over.is_empty()).then_some(decoded)
 }
 
-/// Texts, one behind the other.
+/// Texts, stored one after the other.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Texts {
     all: String,

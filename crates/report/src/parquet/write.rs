@@ -1,4 +1,4 @@
-//! Writing a table: pages as they come, then the footer, which knows where they are.
+//! Writing a table: pages as they are produced, then the footer with their locations.
 
 use super::metadata::{self, Chunk, NO_CHECKSUM, PageHeader};
 use super::{Layout, MAGIC, Values, groups, pages_of_group};
@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes `rows` rows; `values` is asked for some rows of a column at a time, in the order of the file.
+/// Writes `rows` rows; calls `values` for some rows of a column at a time, in the order of the file.
 pub fn write(
     out: &mut dyn Write,
     layout: &Layout,
@@ -26,7 +26,7 @@ pub fn write(
     out.finish(&footer, footer.len() - metadata::checksum_before_end(layout))
 }
 
-/// One column of a group.
+/// Writes one column of a group.
 fn write_chunk(
     out: &mut Summed<'_>,
     mut first: usize,
@@ -42,7 +42,7 @@ fn write_chunk(
     Ok(chunk)
 }
 
-/// Says how long the page would be if nothing was compressed.
+/// Writes a page and returns its uncompressed length, including the header.
 fn write_page(out: &mut Summed<'_>, rows: usize, values: &[u8]) -> io::Result<u64> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(values)?;
@@ -63,7 +63,7 @@ fn length(bytes: &[u8]) -> io::Result<i32> {
     i32::try_from(bytes.len()).map_err(|_| io::Error::other("strings are too long for a Parquet page"))
 }
 
-/// A file, how long it is and what it sums up to.
+/// A file being written, with its length and checksum so far.
 struct Summed<'a> {
     out: &'a mut dyn Write,
     written: u64,
@@ -77,7 +77,7 @@ impl Summed<'_> {
         self.out.write_all(bytes)
     }
 
-    /// The footer, with the checksum of all other bytes of the file in its place.
+    /// Writes the footer with the checksum of all other bytes of the file inserted.
     fn finish(mut self, footer: &[u8], place: usize) -> io::Result<()> {
         let after = place + NO_CHECKSUM.len();
         self.checksum.update(&footer[..place]);

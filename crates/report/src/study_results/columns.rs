@@ -34,7 +34,7 @@ pub(super) fn write(out: &mut dyn Write, results: &Results) -> io::Result<()> {
     parquet::write(out, &LAYOUT, rows.count, &mut |column, range| rows.column(column, range))
 }
 
-/// The replicas of all points, one behind the other.
+/// The replicas of all points, in order.
 struct Rows<'a> {
     points: &'a [PointResult],
     /// The first row of every point.
@@ -55,7 +55,7 @@ impl<'a> Rows<'a> {
         Rows { points: &results.points, firsts, count }
     }
 
-    /// Points and replicas of some rows.
+    /// The points and replicas of a range of rows.
     fn range(&self, rows: Range<usize>) -> impl Iterator<Item = (&'a PointResult, usize)> {
         let mut index = self.firsts.partition_point(|&first| first <= rows.start).saturating_sub(1);
         rows.map(move |row| {
@@ -103,7 +103,7 @@ fn decode(file: &[u8]) -> Result<Results, String> {
     Ok(results)
 }
 
-/// Some rows that were read.
+/// The columns of a page that was read.
 struct Columns<'a> {
     texts: [&'a Texts; 4],
     size: &'a [Option<u64>],
@@ -128,7 +128,7 @@ impl<'a> Columns<'a> {
         Some(Columns { texts, size, processes, network_scale, cosched, seed, replica, makespan, quiet })
     }
 
-    /// Whether a row belongs to the point: compared without making anything.
+    /// Whether a row belongs to the point, without allocating.
     fn belongs(&self, row: usize, point: &PointResult) -> bool {
         let at = &point.point;
         self.replica[row] > 0
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(LAYOUT.columns.iter().map(|column| column.name).collect::<Vec<_>>(), COLUMNS);
     }
 
-    /// A disk that loses a bit gives an error, never other rows.
+    /// A flipped bit gives an error, never other rows.
     #[test]
     fn a_changed_byte_is_never_other_rows() {
         let mut file = Vec::new();

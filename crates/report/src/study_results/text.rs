@@ -17,7 +17,7 @@ pub(super) fn write_csv(out: &mut dyn Write, results: &Results) -> io::Result<()
     Ok(())
 }
 
-/// What a point is, as the first columns of every table of a study.
+/// The coordinates of a point, as the first columns of every table of a study.
 pub fn csv_place(at: &Coordinates) -> String {
     let size = at.size.map_or_else(String::new, |size| size.to_string());
     [
@@ -34,7 +34,7 @@ pub fn csv_place(at: &Coordinates) -> String {
     .join(",")
 }
 
-/// As RFC 4180 has it: in quotes where a comma, a quote or a line break would be misread.
+/// Quotes a text according to RFC 4180 if it contains a comma, a quote or a line break.
 fn csv_text(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

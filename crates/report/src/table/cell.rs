@@ -1,11 +1,11 @@
-//! What stands in a table. Each kind of number has one spelling, for terminal and page.
+//! Table cells. Each kind of number is formatted in one way, for terminal and page.
 
 use crate::numbers::{grouped, percent, seconds, significant, slowdown};
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 
-/// What stands in a table, and the number it is sorted by.
+/// The text of a cell, and the number it is sorted by.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cell {
@@ -18,12 +18,12 @@ impl Cell {
         Cell { text: text.into(), value: None }
     }
 
-    /// A number as people read it, and as it is.
+    /// A number with its formatted text.
     pub fn number(text: impl Into<String>, value: f64) -> Cell {
         Cell::maybe(text, Some(value))
     }
 
-    /// A number that may be unknown: the text says so then.
+    /// A number that may be unknown, as the text then says.
     pub fn maybe(text: impl Into<String>, value: Option<f64>) -> Cell {
         Cell { text: text.into(), value: value.filter(|value| value.is_finite()) }
     }
@@ -90,7 +90,7 @@ impl From<&String> for Cell {
     }
 }
 
-/// Nothing is an empty cell.
+/// `None` is an empty cell.
 impl<C: Into<Cell>> From<Option<C>> for Cell {
     fn from(cell: Option<C>) -> Cell {
         cell.map_or_else(Cell::default, Into::into)

@@ -2,10 +2,10 @@
 
 use super::{Cell, Column, Shown, Table};
 
-/// The rows of an answer, and the table that grows by a column at a time:
+/// A table over the rows of an answer, built one column at a time:
 /// `Columns::over(&answer.ranks).number("rank", |row| Cell::id(row.rank)).build()`.
 ///
-/// Rows are references, or small tuples of them, so that a cell may be a text of its row.
+/// Rows are references, or small tuples of them, so that a cell can borrow a text from its row.
 #[derive(Debug)]
 pub struct Columns<R> {
     rows: Vec<R>,
@@ -40,7 +40,7 @@ impl<R: Copy> Columns<R> {
         self.shown(Shown::Page)
     }
 
-    /// The last column is for terminals only.
+    /// Shows the last column only on terminals.
     pub fn terminal_only(self) -> Columns<R> {
         self.shown(Shown::Terminal)
     }
@@ -52,7 +52,7 @@ impl<R: Copy> Columns<R> {
         self
     }
 
-    /// What a page calls the last column: there it may stand far from the one that explains it.
+    /// Renames the last column on pages, where it may be far from the column that explains it.
     pub fn on_page_called(mut self, name: impl Into<String>) -> Columns<R> {
         if let Some(column) = self.table.columns.last_mut() {
             column.page_name = Some(name.into());
@@ -60,7 +60,7 @@ impl<R: Copy> Columns<R> {
         self
     }
 
-    /// More columns, one for each of some things.
+    /// Adds a column for each of several things.
     pub fn each<T>(
         self,
         things: impl IntoIterator<Item = T>,

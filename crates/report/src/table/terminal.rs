@@ -11,9 +11,10 @@ use textwrap::Options;
 use textwrap::core::display_width;
 
 const BETWEEN: &str = "  ";
-/// Further lines of a text are indented, to tell them from the next row.
+/// Indent of continuation lines, to distinguish them from the next row.
 const FURTHER: &str = "  ";
-/// A column of text becomes no narrower than this, nor than its longest word. Words wider than half the terminal are broken.
+/// The minimum width of a text column; it is also at least as wide as its longest word. Words wider than half
+/// the terminal are broken.
 const LEAST: usize = 12;
 /// Columns that name the rows are repeated in every part of a table if they take at most one part in this many of its width.
 const NAMES: usize = 3;
@@ -21,7 +22,7 @@ const NAMES: usize = 3;
 /// The width of the terminal that this process prints to; 0 is without limit.
 static WIDTH: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes tables print no wider than a terminal, from now on. Without this, nothing is wrapped.
+/// Limits the width of tables printed from now on. By default nothing is wrapped.
 pub fn fit_tables(width: usize) {
     WIDTH.store(width, Ordering::Relaxed);
 }
@@ -32,12 +33,12 @@ impl fmt::Display for Table {
     }
 }
 
-/// What a terminal shows of a table.
+/// The layout of a table on a terminal.
 struct Layout<'a> {
     header: Vec<Cow<'a, str>>,
     rows: Vec<Vec<Cow<'a, str>>>,
     at_right: Vec<bool>,
-    /// Tables below each other, each with some of the columns and their widths.
+    /// The parts printed below each other, each with some of the columns and their widths.
     parts: Vec<Vec<(usize, usize)>>,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Layout<'a> {
     fn of(table: &'a Table, width: usize) -> Layout<'a> {
         let on_terminal =
             || table.columns.iter().enumerate().filter(|(_, column)| column.shown != Shown::Page);
-        // Names of files come in here: one that holds the end of a line must not begin another.
+        // File names may contain line breaks, which must not start a new line.
         let header: Vec<Cow<'_, str>> = on_terminal().map(|(_, column)| visible_name(&column.name)).collect();
         let cells = |row: &'a Vec<super::Cell>| -> Vec<Cow<'a, str>> {
             on_terminal()
@@ -87,7 +88,7 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// As many lines as its longest text needs.
+    /// Writes a row with as many lines as its longest text needs.
     fn write_row(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -122,8 +123,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The columns of each part of a table: all in one, if they fit at their least widths; else each part begins with the columns that
-/// name the rows.
+/// Splits the columns into parts: a single one if all fit at their minimum widths; otherwise each part begins
+/// with the columns that name the rows.
 fn parts(least: &[usize], numbers: &[bool], width: usize) -> Vec<Vec<usize>> {
     let takes =
         |columns: &[usize]| columns.iter().map(|&column| BETWEEN.len() + least[column]).sum::<usize>();
@@ -147,7 +148,7 @@ fn parts(least: &[usize], numbers: &[bool], width: usize) -> Vec<Vec<usize>> {
     parts
 }
 
-/// Columns with their widths, as narrow as the terminal requires.
+/// The widths of the columns, as narrow as the terminal requires.
 fn fitted(
     columns: Vec<usize>,
     widths: &[usize],
@@ -162,7 +163,7 @@ fn fitted(
     columns.into_iter().zip(fitted).collect()
 }
 
-/// The lines of a text in a column.
+/// Wraps a text to the width of its column.
 fn wrapped<'a>(text: &'a str, width: usize) -> Vec<Cow<'a, str>> {
     if display_width(text) <= width {
         return vec![Cow::Borrowed(text)];
@@ -171,7 +172,7 @@ fn wrapped<'a>(text: &'a str, width: usize) -> Vec<Cow<'a, str>> {
     lines.into_iter().map(Cow::Owned).collect()
 }
 
-/// How narrow columns may become: numbers stay whole, texts and names of columns break between words.
+/// The minimum widths of columns: numbers stay whole, texts and column names break between words.
 fn least_widths(
     header: &[Cow<'_, str>],
     rows: &[Vec<Cow<'_, str>>],
@@ -179,7 +180,7 @@ fn least_widths(
     widths: &[usize],
     terminal: usize,
 ) -> Vec<usize> {
-    // Two columns of texts fit beside each other in any case.
+    // Two text columns always fit next to each other.
     let most = (terminal / 2).saturating_sub(BETWEEN.len()).max(LEAST);
     let least = |index: usize| {
         let cells = || rows.iter().filter_map(|row| row.get(index));
@@ -194,14 +195,14 @@ fn least_widths(
     (0..header.len()).map(least).collect()
 }
 
-/// The width that a text needs if it breaks between words. Further lines are indented.
+/// The width that a text needs if it breaks between words, including the indent of continuation lines.
 fn longest_word(text: &str) -> usize {
     let further = if text.contains(' ') { FURTHER.len() } else { 0 };
     with_units(text).split(' ').map(display_width).max().unwrap_or(0) + further
 }
 
-/// Takes from the widest column that may become narrower, until all fit or none may: from columns of numbers first, of which
-/// only the name has to wrap.
+/// Narrows columns until all fit or none can shrink: first columns of numbers, where only the name wraps, and
+/// among these the widest.
 fn shrink(widths: &mut [usize], least: &[usize], numbers: &[bool], room: usize) {
     let mut excess = widths.iter().sum::<usize>().saturating_sub(room);
     while excess > 0 {
@@ -256,7 +257,7 @@ mod tests {
             .build();
         let expected = "  others wait        number of\n    because              waits\n  ─────────────────  ─────────\n  MPI_Allreduce in   1,234,567\n    the solver of\n    the pressure\n    equation\n  MPI_Send                   7\n";
         assert_eq!(printed(&table, 30), expected);
-        // What fits is as without a limit, and what never fits keeps its numbers.
+        // A table that fits is printed as without a limit, and one that never fits keeps its numbers.
         assert_eq!(printed(&table, 200), table.to_string());
         assert!(printed(&table, 1).contains("1,234,567"));
     }

@@ -1,46 +1,46 @@
 //! Judging a block: which of its long iterations were detours, and which only slow?
 //!
-//! A detour is one long iteration among undisturbed ones. In a slow phase everything is long. Two rules tell
-//! them apart:
-//! 1. *Moderately slow.* The undisturbed iterations of the block took longer, on average, than the best speed
-//!    by more than [`SLOW`]. The threshold of the block grows in proportion.
-//! 2. *Very slow.* So slow that iterations are over the threshold one after the other: [`MANY`] long ones with
-//!    at most [`BETWEEN`] others between neighbours. Their least is then the undisturbed iteration of that
-//!    stretch, and the threshold follows it.
+//! A detour is one long iteration among undisturbed ones. In a slow phase everything is long. Two rules
+//! distinguish them:
+//! 1. *Moderately slow.* The undisturbed iterations of the block took, on average, more than [`SLOW`] times
+//!    as long as at the best speed. The threshold of the block grows in proportion.
+//! 2. *Very slow.* Iterations exceed the threshold one after the other: [`MANY`] long ones with at most
+//!    [`BETWEEN`] others between neighbours. The shortest of them is then the undisturbed iteration of that
+//!    stretch, and the threshold is scaled to it.
 //!
-//! Long iterations that pass neither are taken back: they are part of the speed profile, not of the noise.
-//! A stretch of the second kind may cross the end of a block; its beginning then waits for the next.
+//! Long iterations below the scaled threshold are discarded: they belong to the speed profile, not to the
+//! noise. A stretch of the second kind may cross the end of a block; its beginning then waits for the next.
 
 use super::{Long, Profile, Seen, Settings, Span, has_room, touched};
 #[cfg(doc)]
 use crate::kernels::SLOW;
 
-/// So many long iterations close together are no detours.
+/// This many long iterations close together are not detours.
 pub(super) const MANY: usize = 16;
 
-/// Other iterations that may lie between two of them.
+/// The most other iterations between two of them.
 const BETWEEN: u64 = 3;
 
 /// With fewer undisturbed iterations a block tells nothing about speed.
 const ENOUGH: u64 = 32;
 
-/// Long iterations that are judged in less time than a threshold.
+/// The number of long iterations that can be judged in less time than a threshold.
 const FEW: usize = 8;
 
-/// A block that has ended.
+/// A finished block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub start: u64,
     pub end: u64,
     pub iterations: u64,
-    /// Staged iterations from here on belong to it; those before were left over.
+    /// Index of its first staged iteration; those before were left over from earlier blocks.
     pub fresh: usize,
 }
 
-/// What has been found so far.
+/// The findings so far.
 #[derive(Debug)]
 pub(super) struct Book {
-    /// Ticks at the best speed when the settings were made.
+    /// Ticks of an undisturbed iteration at the best speed, as assessed.
     t_min: u64,
     /// The threshold as a multiple of t_min.
     factor: f64,
@@ -52,11 +52,11 @@ pub(super) struct Book {
     profile: Profile,
     /// The last iteration of a very slow stretch, which may go on, and its undisturbed length.
     slow_until: Option<(u64, u64)>,
-    /// What settling an ordinary block takes, with the reading after it.
+    /// Time to settle an ordinary block, including the reading after it.
     usual: Option<u64>,
     /// How slow the core was at the end of the last block.
     slowdown: f64,
-    /// Whether memory had to be made for the profile in the last block, which takes a while.
+    /// Whether the profile had to join pieces to make room in the last block, which takes a while.
     halved: bool,
 }
 
@@ -78,7 +78,7 @@ impl Book {
         }
     }
 
-    /// Forgets what was found, but not how fast the core can be.
+    /// Discards the findings, but keeps the best speed.
     pub fn restart(&mut self) {
         self.detours.clear();
         let best = self.profile.best();
@@ -88,7 +88,7 @@ impl Book {
         (self.lost, self.lost_ticks, self.slow_until) = (0, 0, None);
     }
 
-    /// In force for the next block.
+    /// The threshold for the next block.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -98,8 +98,8 @@ impl Book {
         self.detours.len() as u64 + self.lost
     }
 
-    /// Judges a block; `iteration` counts all so far. What cannot be judged yet stays staged, unless this is
-    /// the last block.
+    /// Judges a block; `iteration` is the number of iterations so far. Iterations that cannot be judged yet
+    /// stay staged, unless this is the last block.
     pub fn settle(&mut self, staged: &mut Vec<Long>, block: Block, iteration: u64, last: bool) {
         let pace = self.pace(staged, block);
         if let Some(pace) = pace {
@@ -129,7 +129,7 @@ impl Book {
         staged.drain(..done);
     }
 
-    /// Judges what was left over when a run ends before its deadline.
+    /// Judges the leftovers of a run that ends before its deadline.
     pub fn settle_rest(&mut self, staged: &mut Vec<Long>) {
         self.judge(staged, 1.0);
         staged.clear();
@@ -150,7 +150,7 @@ impl Book {
         self.halved |= self.profile.push(start, end, time, time / pace);
     }
 
-    /// If the core turns out to be faster than assessed, the threshold follows.
+    /// Lowers the threshold if the core turns out to be faster than assessed.
     fn follow(&mut self) {
         let best = self.profile.best();
         if self.assessed.is_finite() && best * crate::kernels::SLOW < self.assessed {
@@ -161,7 +161,7 @@ impl Book {
         }
     }
 
-    /// Rule 1: those over the threshold of the block are detours.
+    /// Rule 1: iterations above the block's threshold are detours.
     fn judge(&mut self, group: &[Long], slowdown: f64) {
         let undisturbed = (self.t_min as f64 * slowdown).round() as u64;
         let threshold = (self.threshold as f64 * slowdown).round() as u64;
@@ -172,8 +172,8 @@ impl Book {
         }
     }
 
-    /// Rule 2: the least of them is the undisturbed iteration. Where they only go on with what was slow before
-    /// the end of a block, that has a say as well. Returns until when the profile is known then.
+    /// Rule 2: the shortest iteration is the undisturbed one, including those before the end of the last
+    /// block if the stretch continues from there. Returns until when the profile is then known.
     fn very_slow(&mut self, group: &[Long], from: u64, before: Option<(u64, u64)>) -> u64 {
         let least = group.iter().map(|long| long.ticks).chain(before.map(|(_, least)| least)).min();
         let least = least.unwrap_or(self.t_min);
@@ -205,8 +205,8 @@ impl Book {
         }
     }
 
-    /// Settling and the reading after it took so long. If something came between, the length of the iteration
-    /// it would have been. The number of judged iterations says what may take longer by itself.
+    /// Takes the time of settling and the reading after it. If it was disturbed, returns the length of the
+    /// equivalent iteration. The number of judged iterations determines how long settling may take by itself.
     pub fn settled_in(&mut self, took: u64, judged: usize) -> Option<u64> {
         if self.halved {
             return None;
@@ -221,7 +221,7 @@ impl Book {
         disturbed.then_some(ticks)
     }
 
-    /// All that was found.
+    /// Returns the findings.
     pub fn close(self) -> Seen {
         Seen {
             iteration: self.profile.best(),
@@ -234,7 +234,7 @@ impl Book {
     }
 }
 
-/// How many of the first are close together.
+/// Number of iterations at the front that are close together.
 fn close_together(staged: &[Long]) -> usize {
     let close = |pair: &[Long]| pair[1].iteration <= pair[0].iteration + 1 + BETWEEN;
     1 + staged.windows(2).take_while(|pair| close(pair)).count()

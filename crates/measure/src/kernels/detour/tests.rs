@@ -1,4 +1,4 @@
-//! The loop against a simulated clock: what was injected is what is found.
+//! The loop with a simulated clock: it finds exactly the injected detours.
 
 use super::*;
 use crate::timer::simulated::Simulated;
@@ -58,8 +58,7 @@ fn a_threshold_must_be_above_the_least_iteration() {
 }
 
 proptest! {
-    /// Every detour over the threshold is found with its start and its length, wherever it falls; nothing
-    /// else is.
+    /// Finds every detour above the threshold with its start and length, wherever it falls, and nothing else.
     #[test]
     fn injected_detours_are_found_exactly(
         gaps in prop::collection::vec((0u64..20_000, 1u64..20_000), 0..60),
@@ -74,13 +73,15 @@ proptest! {
             prop_assert!(found.start.abs_diff(WARM + at) <= STEP, "{:?} {}", found, at);
         }
         prop_assert_eq!((seen.lost, seen.slow.len()), (0, 0));
-        // Time is iterations and detours, to the last tick; settling costs the simulated clock nothing.
+        // Iterations and detours account for all time, to the last tick; settling costs the simulated clock
+        // nothing.
         let injected: u64 = detours.iter().map(|&(_, ticks)| ticks).sum();
         prop_assert_eq!(seen.iterations * STEP + injected, seen.end - seen.start);
         prop_assert_eq!(seen.iteration, STEP as f64);
     }
 
-    /// A phase of any slowdown at any place is no detour, and detours that are long even then are found.
+    /// A slow phase, of any slowdown and at any place, is not a detour; detours that are long even then are
+    /// found.
     #[test]
     fn slow_phases_are_not_detours(
         start in 0u64..40_000,
@@ -100,7 +101,7 @@ proptest! {
             prop_assert!(found.start.abs_diff(WARM + at) <= STEP * slowdown);
             prop_assert!(found.length.abs_diff(ticks) <= STEP * slowdown, "{:?} {}", found, ticks);
         }
-        // The phase is there, at its speed, give or take the blocks at its ends.
+        // The phase is found with its slowdown, up to the blocks at its ends.
         let covered: u64 = seen.slow.iter().map(|stretch| stretch.end - stretch.start).sum();
         prop_assert!(covered + 2 * BLOCK_TICKS >= length, "{} {:?}", covered, seen.slow);
         prop_assert!(covered <= to - from + 3 * BLOCK_TICKS, "{} {:?}", covered, seen.slow);
@@ -108,7 +109,7 @@ proptest! {
         prop_assert!((most / slowdown as f64 - 1.0).abs() < 0.05, "{} {}", most, slowdown);
     }
 
-    /// What is kept and what is lost add up.
+    /// Kept and lost detours add up.
     #[test]
     fn a_full_buffer_says_what_it_lost(
         gaps in prop::collection::vec((0u64..3000, 200u64..5000), 1..80),
@@ -150,7 +151,8 @@ fn a_storm_of_interrupts_is_no_slow_phase() {
     assert_eq!((seen.detours.len(), seen.slow.len()), (500, 0));
 }
 
-/// Assessed in a slow phase: once the core is fast, the threshold comes down and the beginning was slow.
+/// The speed is assessed in a slow phase. Once the core is fast, the threshold decreases, and the beginning
+/// is reported as slow.
 #[test]
 fn a_measurement_that_begins_slow() {
     let fast = WARM + 200_000;

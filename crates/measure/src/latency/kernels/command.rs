@@ -12,7 +12,7 @@ pub fn run(session: &mut Session<'_>, program: &[String]) -> Ending {
         return Err("command: the command is missing: write it after --".into());
     };
     let mut command = Command::new(name);
-    // What it says on its standard output would stand between our results.
+    // Its standard output would get mixed up with our results.
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
     let run = Run { command, name: name.clone() };
     session.measure(session.labels(name), core, || Ok(run))

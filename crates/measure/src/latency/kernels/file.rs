@@ -1,4 +1,4 @@
-//! Writing a file so that it stays, and reading it.
+//! Writing a file durably, and reading it.
 
 use super::round_trip::message;
 use super::{Ending, Session};
@@ -15,7 +15,7 @@ pub fn run(session: &mut Session<'_>, folder: &Path) -> Ending {
     let cached = "The file was read from the page cache of the kernel, not from the disk.";
     session.measurement.notes.push(cached.into());
     let open = |size: u64| -> io::Result<(File, Vec<u8>)> {
-        // It has no name, so nothing is left of it, whatever happens.
+        // An unnamed file, so that nothing is left behind, whatever happens.
         let file = tempfile::tempfile_in(folder).map_err(|fault| {
             io::Error::new(fault.kind(), format!("{}: cannot create a file there: {fault}", folder.display()))
         })?;

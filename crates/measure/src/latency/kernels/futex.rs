@@ -78,11 +78,11 @@ impl Drop for HandOver {
 
 fn pass(turn: &AtomicU32, to: u32) {
     turn.store(to, Ordering::Release);
-    // Fails for addresses that are none only, and this one is a reference.
+    // Fails only for invalid addresses, and this one is a reference.
     let _ = wake(turn, Flags::PRIVATE, 1);
 }
 
-/// Sleeps until the turn is another one, which it returns.
+/// Sleeps until the turn changes, and returns the new turn.
 fn sleep_while(turn: &AtomicU32, now: u32) -> io::Result<u32> {
     let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
     loop {

@@ -1,11 +1,11 @@
-//! A message there and back again, over anything that can be read and written.
+//! Round trips of a message over anything that can be read and written.
 
 use crate::cores;
 use crate::latency::Operation;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// A peer that does not answer for so long is given up.
+/// A peer that does not answer for this long is given up.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Our end.
@@ -39,12 +39,12 @@ impl<R: Read, W: Write> Operation for RoundTrip<R, W> {
     }
 }
 
-/// Memory of a message, or an error where there is not so much.
+/// Allocates a message; fails if there is not enough memory.
 pub fn message(size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = usize::try_from(size).map_err(|_| too_large(size))?;
     bytes.try_reserve_exact(size).map_err(|_| too_large(size as u64))?;
-    // Not zeros, whose pages would only be there when they are touched.
+    // Not zeros, whose pages would be mapped only when first touched.
     bytes.resize(size, 1);
     Ok(bytes)
 }
@@ -63,7 +63,7 @@ where
 {
     let mut message = message(size)?;
     let answering = move || {
-        // Where it cannot be pinned, it answers from where it is.
+        // If it cannot be pinned, it answers from any core.
         let _ = cores::pin(core);
         while reader.read_exact(&mut message).and_then(|()| writer.write_all(&message)).is_ok() {}
     };

@@ -1,4 +1,4 @@
-//! System calls that do next to nothing: what entering and leaving the kernel costs.
+//! System calls that do almost nothing: the cost of entering and leaving the kernel.
 
 use super::{Ending, Session};
 use crate::latency::Operation;

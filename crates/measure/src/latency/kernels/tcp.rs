@@ -20,7 +20,7 @@ const REFUSED: u8 = 0;
 /// Characters of a token.
 const TOKEN: usize = 32;
 
-/// Memory that a server allocates for a client with the token.
+/// The most memory that a server allocates for a client with the token.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// A server on another host.
@@ -92,7 +92,7 @@ fn loopback(core: u32, size: u64) -> io::Result<TcpStream> {
 fn connect(remote: &Remote, size: u64) -> io::Result<TcpStream> {
     let Remote { address, token } = remote;
     let named = |fault: io::Error| io::Error::new(fault.kind(), format!("{address}: {fault}"));
-    // What is behind the token in the hello would be read as part of the size.
+    // With another length, part of the token would be read as the size, or the reverse.
     if token.len() != TOKEN {
         return Err(io::Error::other(format!(
             "a token has {TOKEN} letters and digits: use the --token that {address} printed"
@@ -131,7 +131,7 @@ fn open(address: &str) -> io::Result<TcpStream> {
 mod tests {
     use super::*;
 
-    /// 192.0.2.0/24 is for documentation: nobody has such an address.
+    /// 192.0.2.0/24 is reserved for documentation: no host has such an address.
     #[test]
     fn own_addresses_are_known() {
         assert!(is_own("127.0.0.1:7000") && is_own("localhost:7000"));

@@ -71,7 +71,7 @@ fn hand_overs_are_measured_for_all_pairs() {
 
 #[test]
 fn a_kernel_that_fails_half_way_keeps_what_was_measured() {
-    // The warm-up takes two of the twelve.
+    // Two of the twelve runs are the warm-up.
     let folder = tempfile::tempdir().unwrap();
     let script = "echo >> count; [ $(wc -l < count) -le 12 ]";
     let script = format!("cd {} && {script}", folder.path().display());
@@ -107,7 +107,7 @@ fn a_client_and_a_server() {
         let refused = [client("00000000000000000000000000000000", 1), client(token, tcp::MOST_BYTES + 1)];
         stop.store(true, Ordering::Relaxed);
         assert_eq!((good.series[0].trials.count(), good.interruptions.len()), (40, 0));
-        // An address of this host is no other node.
+        // An address of this host does not make another node.
         assert_eq!((&good.processes[1].host, good.processes[1].node), (&good.processes[0].host, Some(0)));
         for refused in refused {
             assert!(refused.interruptions[0].contains("the server refused"), "{:?}", refused.interruptions);

@@ -1,8 +1,8 @@
-//! Counts of interruptions against numbers of detours.
+//! Fits counts of interruptions to numbers of detours.
 //!
-//! Detours of one class (their lengths differ by less than a factor of two) are taken together. If `n[i]` of
-//! them lie in slice `i`, where source `j` counted `c[i][j]`, then shares `x[j]` between 0 and 1 are sought
-//! with the least squares of `n[i] - Σ x[j]·c[i][j]`: `x[j]` is how often the source shows as such a detour.
+//! Detours of one class (their lengths differ by less than a factor of two) are fitted together. If `n[i]` of
+//! them lie in slice `i`, where source `j` counted `c[i][j]`, the shares `x[j]` between 0 and 1 minimise the
+//! squares of `n[i] - Σ x[j]·c[i][j]`: `x[j]` is how often the source causes such a detour.
 
 use super::{Guess, Guesses};
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use straggler_model::Time;
 
 /// With fewer, any rare interrupt explains them by chance.
 const FEWEST_DETOURS: usize = 8;
-/// A mixture that leaves more than this part of the squares explains nothing.
+/// A mixture that leaves more than this share of the squares explains nothing.
 const MOST_LEFT: f64 = 0.5;
 /// Interrupts and softirqs do not take longer; threads and hypervisors do.
 const LONGEST: Time = Time(500_000_000);
 const ROUNDS: usize = 200;
 
-/// Names what is open by counts; `done` has been dealt with.
+/// Names the remaining detours by counts; `done` is a source already dealt with.
 pub(super) fn counts(work: &mut Guesses<'_>, done: Option<u32>) {
     let columns = columns(work, done);
     for members in classes(work).values() {
@@ -47,7 +47,7 @@ fn columns(work: &Guesses<'_>, done: Option<u32>) -> Vec<Column> {
     columns.into_iter().map(|(name, counts)| Column { name, counts }).collect()
 }
 
-/// Open detours by the power of two of their length, then by slice.
+/// Unnamed detours by the power of two of their length, then by slice.
 fn classes(work: &Guesses<'_>) -> BTreeMap<u32, Vec<Vec<usize>>> {
     let mut classes: BTreeMap<u32, Vec<Vec<usize>>> = BTreeMap::new();
     for (number, members) in work.members.iter().enumerate() {
@@ -61,7 +61,7 @@ fn classes(work: &Guesses<'_>) -> BTreeMap<u32, Vec<Vec<usize>>> {
     classes
 }
 
-/// Least squares with bounds by coordinate descent: each share in turn is set to its best, given the others.
+/// Bounded least squares by coordinate descent: sets each share in turn to its optimum, given the others.
 fn non_negative(numbers: &[f64], columns: &[Column]) -> Vec<f64> {
     let mut shares = vec![0.0; columns.len()];
     let mut rest = numbers.to_vec();
@@ -94,7 +94,7 @@ fn left_over(numbers: &[f64], columns: &[Column], shares: &[f64]) -> f64 {
     dot(&rest, &rest) / dot(numbers, numbers)
 }
 
-/// In every slice each source gets as many detours as it should have caused; fractions are carried on.
+/// Assigns to each source, in every slice, the number of detours it should have caused; fractions carry over.
 fn hand_out(work: &mut Guesses<'_>, members: &[Vec<usize>], columns: &[Column], shares: &[f64]) {
     let mut owed = vec![0.0; columns.len()];
     for (slice, members) in members.iter().enumerate() {
@@ -106,7 +106,7 @@ fn hand_out(work: &mut Guesses<'_>, members: &[Vec<usize>], columns: &[Column], 
             owed[index] += expected(index);
             while owed[index] >= 0.5 {
                 let Some(&detour) = members.next() else {
-                    // The slice had fewer than expected; that is no reason to take more from the next.
+                    // The slice had fewer than expected; do not take more from the next instead.
                     owed[index] = owed[index].min(0.5);
                     break;
                 };
@@ -131,7 +131,7 @@ mod tests {
         let columns = [column(&[1.0, 2.0, 3.0, 4.0]), column(&[4.0, 0.0, 4.0, 0.0]), column(&[1.0; 4])];
         let numbers = [3.0, 2.0, 5.0, 4.0];
         let shares = non_negative(&numbers, &columns);
-        // 1 × the first and half of the second, nothing of the third.
+        // 1 × the first, half of the second, none of the third.
         let expected = [1.0, 0.5, 0.0];
         assert!(
             shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 1e-3),

@@ -34,7 +34,7 @@ fn the_sampler_owns_up() {
     assert_eq!(guesses, [Guess::Nothing, Guess::Own, Guess::Nothing]);
 }
 
-/// Waiting of 4.1 ms is one long detour and one short; a detour that is longer than the wait is none of it.
+/// A wait of 4.1 ms is one long detour and one short; a detour longer than the wait is not part of it.
 #[test]
 fn waiting_goes_to_the_longest_that_fit() {
     let mut slices = slices(2);
@@ -54,7 +54,7 @@ fn waiting_goes_to_the_longest_that_fit() {
     assert_eq!(guess(&detours, &[], &slices, &Names::default(), Some(250))[1], Guess::Nothing);
 }
 
-/// A step of stolen time belongs to everything since the step before.
+/// A step of stolen time covers everything since the previous step.
 #[test]
 fn stolen_time_is_counted_late() {
     let mut slices = slices(4);
@@ -87,7 +87,7 @@ fn ticks_are_told_by_their_phase() {
     assert!(wrong <= 3, "{wrong} of {}", detours.len());
 }
 
-/// The tick of a host, four times as fast, fills four windows as well as the tick its one.
+/// The tick of a host, four times as fast, fills four windows as much as the tick fills one.
 #[test]
 fn a_faster_tick_below_is_not_ours() {
     let names = names(&[names::TIMER_TICK]);
@@ -104,7 +104,7 @@ fn a_faster_tick_below_is_not_ours() {
     assert!(detours.iter().zip(&guesses).all(|(detour, &guess)| right(detour, guess)), "{guesses:?}");
 }
 
-/// Detours that come in numbers of an interrupt are put down to it, others are not.
+/// Detours whose numbers match an interrupt are attributed to it, others are not.
 #[test]
 fn counts_explain_numbers() {
     let names = names(&["irq 36 disk", "softirq RCU", "reschedule interrupt"]);
@@ -154,7 +154,7 @@ proptest::proptest! {
         }
         let guesses = guess(&detours, &[(Time(MS), Time(2 * MS))], &slices, &names(&[names::TIMER_TICK]), Some(250));
         proptest::prop_assert_eq!(guesses.len(), detours.len());
-        // Nobody gets more than was counted: the wait, a switch each and a twentieth.
+        // No slice gets more than was counted: the wait, plus a switch each and a twentieth.
         let members = |slice: &Slice| detours.iter().zip(&guesses).filter(|(detour, guess)| {
             **guess == Guess::OtherThreads && slice.start <= detour.end() && detour.end() <= slice.end
         }).map(|(detour, _)| detour.duration.ps()).collect::<Vec<_>>();

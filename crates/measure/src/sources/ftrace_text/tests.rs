@@ -36,7 +36,7 @@ fn lines_of_this_kernel() {
     assert_eq!(only(line).what, FtraceKind::PageFault);
 }
 
-/// A thread may be called like a line of a trace; the columns of the kernel still tell.
+/// A thread may be named like a trace line; the kernel's columns still tell them apart.
 #[test]
 fn names_of_threads_may_hold_anything() {
     let line = "  a-1 [009] d 5:-12      [001] d..2. 700: sched_switch: prev_comm=a-1 [009] d 5: \
@@ -52,7 +52,7 @@ fn names_of_threads_may_hold_anything() {
     assert_eq!(only(line).name, b"");
 }
 
-/// The examples of the kernel's description of the tracer, indented as they stand there.
+/// The examples from the kernel's documentation of the tracer, with its indent.
 #[test]
 fn lines_of_the_osnoise_tracer() {
     let text = b"\
@@ -130,7 +130,7 @@ proptest! {
         }
     }
 
-    /// Whatever a thread is called, as long as the kernel could print it in one line.
+    /// Any thread name that the kernel can print on one line.
     #[test]
     fn any_name_is_read_over(
         name in prop::collection::vec(any::<u8>().prop_filter("ends a line", |&b| b != b'\n' && b != 0), 1..=15),

@@ -47,14 +47,14 @@ fn named(recording: &NoiseRecording) -> Vec<String> {
 #[test]
 fn the_majority_decides() {
     let tick = (101, 106, "timer tick");
-    // With entry and exit code it fills its detour; in a long one it is not to blame.
+    // With entry and exit code it fills its detour; it is not blamed for a long one.
     assert_eq!(sources(&[(100, 7)], &[tick], &[]), ["timer tick"]);
     assert_eq!(sources(&[(100, 3000)], &[tick], &[]), [names::BELOW_THE_KERNEL]);
     assert_eq!(sources(&[(100, 4)], &[(101, 102, "timer tick")], &[]), ["timer tick"]);
     assert_eq!(sources(&[(100, 7)], &[], &[]), [names::BELOW_THE_KERNEL]);
     let spans = [tick, (107, 120, "softirq TIMER"), (121, 125, "kworker")];
     assert_eq!(sources(&[(100, 26), (200, 10)], &spans, &[]), ["softirq TIMER", names::BELOW_THE_KERNEL]);
-    // Two detours share one span; another thread's run that began before the measurement.
+    // Two detours share one span, the run of another thread that began before the measurement.
     let long = [(0, 50, "cc1")];
     assert_eq!(sources(&[(0, 20), (21, 29)], &long, &[]), ["cc1", "cc1"]);
 }
@@ -67,7 +67,7 @@ fn a_page_fault_takes_what_no_event_explains() {
     assert_eq!(sources(&[(100, 40_000)], &[], &[101]), [names::BELOW_THE_KERNEL]);
 }
 
-/// The kernels of fixed work and time know only the quantum in which the core was taken.
+/// For the fixed-work and fixed-time kernels only the quantum of a disturbance is known.
 #[test]
 fn quanta_are_searched_whole() {
     let (seen, names) = observed(&[(900, 910, "timer tick")], &[]);
@@ -82,7 +82,7 @@ fn quanta_are_searched_whole() {
     assert_eq!(named(&fixed_work), ["timer tick"]);
 }
 
-/// Where the buffer was full, silence of the kernel proves nothing.
+/// Once the buffer is full, no event means nothing.
 #[test]
 fn what_nobody_watched_stays_unnamed() {
     let (mut seen, names) = observed(&[(101, 106, "timer tick")], &[]);
@@ -109,7 +109,7 @@ fn times_before_the_start_are_cut() {
     assert_eq!((seen.core, seen.faults), (4, vec![Time(1)]));
 }
 
-/// Lengths of gaps and of what follows them, as times one after the other.
+/// Converts gaps and the lengths after them to consecutive times.
 fn laid_out(list: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut at = 0;
     let lay = |&(gap, length): &(u64, u64)| {
@@ -121,7 +121,7 @@ fn laid_out(list: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 proptest! {
-    /// The walk finds the same as looking at every pair of a detour and a span.
+    /// The traversal gives the same result as comparing every detour with every span.
     #[test]
     fn cover_is_what_all_pairs_give(
         detours in prop::collection::vec((1..50u64, 1..50u64), 0..20),

@@ -1,14 +1,14 @@
-//! Spans of what is told at its end with a net duration, as the osnoise tracer does.
+//! Spans of activities that are reported at their end with a net duration, as by the osnoise tracer.
 
 use super::{CoreSpans, Span};
 use crate::sources::ftrace_text::{Activity, Event, FtraceKind};
 use crate::sources::names::{self, Names};
 
-/// Follows the events of one core, which are in order of their ends.
+/// Processes the events of one core, sorted by their ends.
 ///
-/// What ended last ran last, except where others had interrupted it; those ended before it did. So the net
-/// duration is laid back from the end over the time that nobody has yet. Time that is taken is kept as blocks
-/// which grow together, so that each is walked over once.
+/// The activity that ended last ran last, except while others interrupted it, and those ended earlier. So the
+/// net duration is laid back from the end over the time not yet assigned. Assigned time is kept as blocks,
+/// which are merged, so that each is traversed once.
 pub fn resolve_net(
     events: &[Event<'_>],
     worker: Option<i32>,
@@ -31,7 +31,7 @@ pub fn resolve_net(
     found
 }
 
-/// The measuring thread's own runs take time, but are no noise.
+/// The measuring thread's own runs take time, but are not noise.
 fn name_of(activity: &Activity<'_>, worker: Option<i32>, names: &mut Names) -> Option<u32> {
     match activity {
         Activity::Thread { thread, .. } if Some(*thread) == worker => None,
@@ -40,7 +40,7 @@ fn name_of(activity: &Activity<'_>, worker: Option<i32>, names: &mut Names) -> O
     }
 }
 
-/// Invariant: blocks are sorted, apart from each other, and end at or before `end` or are cut there.
+/// Invariant: blocks are sorted and disjoint, and end at or before `end` or are cut there.
 fn lay_back(end: u64, mut units: u64, blocks: &mut Vec<(u64, u64)>, mut take: impl FnMut(u64, u64)) {
     let mut at = end;
     let mut block_end = end;

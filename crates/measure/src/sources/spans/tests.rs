@@ -15,7 +15,7 @@ fn switch(at: u64, from: i32, from_runnable: bool, to: i32, name: &'static str) 
     event(at, from, FtraceKind::Switch { from, from_runnable, to, name: name.as_bytes() })
 }
 
-/// Spans with their names written out.
+/// Spans with their names as text.
 fn spans(events: &[Event<'_>]) -> Vec<(u64, u64, String)> {
     let mut names = Names::default();
     let found = resolve(events, Some(WORKER), 1.0, &mut names);
@@ -106,7 +106,7 @@ fn lost_beginnings_ends_and_switches_do_no_harm() {
         event(5, WORKER, FtraceKind::Enter(LOC)),
         event(9, WORKER, FtraceKind::Enter(LOC)),
         event(11, WORKER, FtraceKind::Leave(LOC)),
-        // Somebody runs without having been switched to, and nothing is known of it.
+        // A thread runs without a switch to it, and its name is unknown.
         event(20, 8, FtraceKind::Enter(RES)),
         event(21, 8, FtraceKind::Leave(RES)),
         switch(30, 8, false, WORKER, "w"),
@@ -157,7 +157,7 @@ fn net_durations_are_laid_back_around_what_interrupted() {
     assert_eq!(named(&found, &names), expect(&expected));
 }
 
-/// What can happen on a core, any of it at any time.
+/// Any event that can happen on a core, at any time.
 fn any_event() -> impl Strategy<Value = (u64, FtraceKind<'static>)> {
     let activity = prop::sample::select(vec![LOC, RES, TIMER, NET]);
     let threads = || prop::sample::select(vec![WORKER, 7, 8, 0]);
@@ -179,8 +179,8 @@ fn any_event() -> impl Strategy<Value = (u64, FtraceKind<'static>)> {
     (0..1000u64, what)
 }
 
-/// The same answer from the definition: for every unit of time, who has the core? Only for events that are in
-/// order and nest.
+/// The result by definition: for every unit of time, who has the core? Only for events that are in order and
+/// nest.
 fn by_units(nested: &[(u64, u64)], length: u64) -> Vec<Option<usize>> {
     (0..length)
         .map(|unit| {
@@ -190,7 +190,7 @@ fn by_units(nested: &[(u64, u64)], length: u64) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Intervals that nest properly: each is cut out of a free place of the one before.
+/// Properly nested intervals: each is cut out of a free part of the one before.
 fn nested() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop::collection::vec((0..4usize, 1..40u64, 1..40u64), 1..5).prop_map(|shapes| {
         let mut list: Vec<(u64, u64)> = vec![(0, 400)];
@@ -210,7 +210,7 @@ fn nested() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// Nothing overlaps, whatever came in; and all is inside the observed time.
+    /// For any input, spans do not overlap and lie within the observed time.
     #[test]
     fn spans_never_overlap(mut events in prop::collection::vec(any_event(), 0..60), sorted in any::<bool>()) {
         if sorted {
@@ -225,8 +225,8 @@ proptest! {
         }
     }
 
-    /// The stack and the walk back both agree with the definition, unit by unit; so the times that each has for
-    /// itself add up to the union.
+    /// The stack and the net durations both agree with the definition, unit by unit; so the net times add up
+    /// to the union.
     #[test]
     fn both_ways_agree_with_the_definition(nested in nested()) {
         let activities = [LOC, RES, TIMER, NET, Activity::Vector(b"irq_work"), Activity::Nmi];

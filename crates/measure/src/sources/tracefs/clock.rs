@@ -22,13 +22,13 @@ impl Mark {
         self.ticks.0 + self.ticks.1.saturating_sub(self.ticks.0) / 2
     }
 
-    /// Whether both clocks may be one.
+    /// Whether both clocks may be the same.
     fn same(&self) -> bool {
         (self.ticks.0..=self.ticks.1).contains(&self.event)
     }
 }
 
-/// How to get from the clock of the events to the timer.
+/// The conversion from the clock of the events to the timer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tie {
     event: u64,
@@ -53,7 +53,7 @@ impl Tie {
         Tie { event: before.event, ticks: before.middle(), ticks_per_unit, ticks_per_ns }
     }
 
-    /// What the timer said at a time of the events.
+    /// The timer's reading at a time of the events' clock.
     pub fn ticks(&self, event: u64) -> u64 {
         if self.ticks_per_unit == 1.0 {
             return self.ticks.wrapping_add(event.wrapping_sub(self.event));
@@ -65,7 +65,7 @@ impl Tie {
         }
     }
 
-    /// How many units of the events' clock a nanosecond has.
+    /// Units of the events' clock per nanosecond.
     pub fn units_per_ns(&self) -> f64 {
         self.ticks_per_ns / self.ticks_per_unit
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn two_clocks_are_tied_by_two_marks() {
-        // Nanoseconds that began at another time; the timer really runs at 2.2 GHz.
+        // Nanoseconds with another start; the timer actually runs at 2.2 GHz.
         let tie = Tie::new(mark(1000, 50_000, 1020), Some(mark(23_000, 60_000, 23_020)), &BASE);
         assert_eq!((tie.ticks(50_000), tie.ticks(55_000), tie.ticks(49_995)), (1010, 12_010, 999));
         assert!((tie.units_per_ns() - 2.0 / 2.2).abs() < 1e-12);

@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Names of our instances begin so; the number of the process follows.
+/// Prefix of our instances' names, followed by the process number.
 pub const INSTANCE: &str = "straggler-";
 
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Where tracefs is; it is mounted if that is allowed.
+/// Finds tracefs, mounting it if permitted.
 pub fn mounted() -> Result<PathBuf, SourcesError> {
     let found = PLACES.iter().map(PathBuf::from).find(|place| place.join("trace_clock").exists());
     if let Some(place) = found {
@@ -24,7 +24,7 @@ pub fn mounted() -> Result<PathBuf, SourcesError> {
     }
 }
 
-/// Removes instances of processes that are no more; what cannot be removed stays.
+/// Removes instances of processes that have ended, as far as possible.
 pub fn remove_stale(root: &Path, processes: &Path) {
     let Ok(instances) = fs::read_dir(root.join("instances")) else { return };
     for instance in instances.flatten() {
@@ -38,8 +38,8 @@ pub fn remove_stale(root: &Path, processes: &Path) {
     }
 }
 
-/// Stops what this process is tracing, when it has to end at once. The instance itself goes if nobody reads
-/// it, else with the next observation.
+/// Stops the tracing of this process, which must end at once. The instance is removed if nobody reads it,
+/// otherwise by the next observation.
 pub fn stop_own(root: &Path) {
     let Ok(instances) = fs::read_dir(root.join("instances")) else { return };
     let own = format!("{INSTANCE}{}-", std::process::id());
@@ -53,11 +53,11 @@ pub fn stop_own(root: &Path) {
     }
 }
 
-/// An instance of the tracing system, removed when it is dropped.
+/// A tracing instance, removed when dropped.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Where the osnoise tracer was told to run without its own workload, which holds for all instances.
+    /// The file in which the osnoise tracer's own workload was turned off, which affects all instances.
     workload_off: Option<PathBuf>,
 }
 
@@ -88,7 +88,7 @@ impl Directory {
         self.path.join(file).exists()
     }
 
-    /// Names in a directory, sorted; none when it is not there.
+    /// Names in a directory, sorted; empty if it does not exist.
     pub fn entries(&self, directory: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path.join(directory)) else { return Vec::new() };
         let mut names: Vec<_> =
@@ -110,7 +110,7 @@ impl Directory {
     }
 }
 
-/// Writes a file that is there; opening it cuts it, which empties a trace buffer.
+/// Writes an existing file. Opening truncates it, which empties a trace buffer.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).truncate(true).open(path)?;
     file.write_all(text.as_bytes())
@@ -125,7 +125,7 @@ fn failed(what: &'static str, path: &Path, source: io::Error) -> SourcesError {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Nothing can be done about errors here; the next observation tries again.
+        // Errors are ignored here; the next observation tries again.
         let _ = self.write("tracing_on", "0");
         let _ = self.write("current_tracer", "nop");
         if let Some(options) = &self.workload_off {

@@ -1,10 +1,10 @@
-//! From a time to its bin, in a few nanoseconds, and from a bin to its edges.
+//! Finds the bin of a time, in a few nanoseconds, and the edges of a bin.
 
 use super::Bins;
 use crate::Time;
 use std::sync::Arc;
 
-/// What a layout needs to be searched fast.
+/// Precomputed data for fast look-up in a layout.
 #[derive(Clone, Debug)]
 pub(crate) enum Finder {
     Fixed { width: u64, reciprocal: u64, count: usize },
@@ -26,7 +26,7 @@ impl Finder {
         }
     }
 
-    /// The bin of a time; nothing when it lies beyond the last.
+    /// Returns the bin of a time; `None` if the time lies beyond the last bin.
     #[inline(always)]
     pub fn position(&self, ps: u64) -> Option<usize> {
         match self {
@@ -52,11 +52,11 @@ impl Finder {
     }
 }
 
-/// Below 2^bits every picosecond has its bin; above, the bin is given by the octave and the `bits` bits behind
-/// the leading one.
+/// Below 2^bits every picosecond has its own bin; above, the octave and the `bits` bits after the leading one
+/// select the bin.
 #[inline(always)]
 pub(crate) fn octave_position(bits: u32, ps: u64) -> usize {
-    // The lowest bit that is looked at. The `1 <<` keeps the subtraction from going below 0.
+    // Index of the lowest bit used. The `1 <<` keeps the subtraction from underflowing.
     let shift = 63 - (ps | 1 << bits).leading_zeros() - bits;
     ((shift as usize) << bits) + (ps >> shift) as usize
 }
@@ -73,18 +73,19 @@ fn octave_low(bits: u32, position: usize) -> u128 {
 /// Edges one by one, and a coarse index into them.
 #[derive(Debug)]
 pub(crate) struct Edges {
-    /// One more than there are bins, ascending; equal at the end where the longest time is reached.
+    /// Ascending, one more than there are bins. Edges beyond the longest time all equal it.
     edges: Vec<u64>,
-    /// For every bin of [`INDEX_BITS`].
+    /// One entry for every bin of a layout with [`INDEX_BITS`].
     index: Vec<Coarse>,
 }
 
-/// What of ours lies in a bin of the index.
+/// The edges that lie in one bin of the index.
 #[derive(Clone, Copy, Debug)]
 struct Coarse {
-    /// The bin of ours in which it begins.
+    /// The layout's bin that holds the start of the index bin.
     first: u32,
-    /// How many edges lie inside, and the first of them. With the bins of the paper's figure 1 there is one at most.
+    /// Number of edges inside, and the first of them. With the bins of the paper's figure 1 there is at most
+    /// one.
     inside: u32,
     edge: u64,
 }
@@ -104,7 +105,7 @@ impl Edges {
         }
         let octaves = Bins::HighDynamicRange { octave_bits: INDEX_BITS };
         let finder = Finder::new(octaves);
-        // Edges at or before the begin of a bin of the index.
+        // Number of edges at or before the start of an index bin.
         let before = |position| edges.partition_point(|&edge| edge <= finder.low(position).ps()) as u32;
         let coarse = |position| {
             let first = before(position) - 1;

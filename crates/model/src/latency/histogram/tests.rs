@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(Histogram::from_words(bins, &before.to_words()), Some(before));
     }
 
-    /// Words of any kind are refused or a histogram, and never a panic.
+    /// Arbitrary words are refused or decoded, but never cause a panic.
     #[test]
     fn any_words_are_safe(words in prop::collection::vec(0u64..4, 0..20)) {
         if let Some(found) = Histogram::from_words(Bins::default(), &words) {

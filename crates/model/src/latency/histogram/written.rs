@@ -1,11 +1,11 @@
-//! A histogram as it stands in files: its layout, its totals, and the bins that are not empty.
+//! The file form of a histogram: its layout, its totals, and its nonempty bins.
 
 use super::{Histogram, Totals};
 use crate::latency::{Bins, BinsError};
 use serde::{Deserialize, Serialize};
 use std::num::{IntErrorKind, ParseIntError};
 
-/// Sums are texts, because they may have more digits than readers of JSON take.
+/// Sums are strings, because they may have more digits than JSON readers accept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
@@ -20,11 +20,11 @@ pub(super) struct Written {
     sum_ps: String,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     sum_of_squares_ps2: Option<String>,
-    /// Where a bin begins, in ps, and how many times are in it.
+    /// Where a bin begins, in ps, and its count.
     counts: Vec<(u64, u64)>,
 }
 
-/// Why a histogram of a file is none.
+/// Why a histogram in a file is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WrittenError {
     #[error("bins: {0}")]
@@ -108,7 +108,7 @@ impl Histogram {
         Ok(())
     }
 
-    /// What cannot be true of any histogram.
+    /// Returns a contradiction among the numbers, which no real histogram has.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         let Totals { underflow, overflow, count, min, max, sum, .. } = self.totals;
         let binned = self.counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
@@ -136,7 +136,8 @@ impl Histogram {
         self.ends_contradict()
     }
 
-    /// Squares of whole numbers are least where all are the mean, rounded down or up, and most where each is 0 or the maximum.
+    /// Checks the sum of squares. It is least if every time is the mean, rounded down or up, and most if
+    /// every time is 0 or the maximum.
     fn squares_contradict(&self) -> bool {
         let Totals { count, max, sum, sum_of_squares: Some(squares), .. } = self.totals else { return false };
         let (count, max) = (u128::from(count), u128::from(max));
@@ -145,11 +146,11 @@ impl Histogram {
             let all = mean.checked_mul(mean)?.checked_mul(count)?;
             all.checked_add(above.checked_mul(2 * mean + 1)?)
         };
-        // What does not fit into 128 bits is more than any sum that does.
+        // A lower bound that overflows 128 bits exceeds any sum that fits.
         least().is_none_or(|least| squares < least) || sum.checked_mul(max).is_some_and(|most| squares > most)
     }
 
-    /// Minimum and maximum lie in the first and in the last bin that is not empty.
+    /// Checks that the minimum and maximum lie in the first and last nonempty bin.
     fn ends_contradict(&self) -> Option<&'static str> {
         let Totals { underflow, overflow, min, max, .. } = self.totals;
         let first = self.counts.iter().position(|&count| count > 0);

@@ -113,8 +113,8 @@ fn faults_of_a_file_name_file_and_field() {
     assert!(read(folder.path()).unwrap_err().to_string().contains("cannot be read"));
 }
 
-/// The median of a cycle outside the bins is a bound, which files keep; so do they keep who recorded it and how well clocks
-/// agreed.
+/// A cycle's median that lies outside the bins is a bound. Files keep it, and also the recording process and
+/// the clock error.
 #[test]
 fn medians_outside_the_bins_are_bounds() {
     let bins = Bins::FixedWidth { width_ps: 10, count: 10 };

@@ -1,9 +1,9 @@
-//! What can be wrong with measured distributions.
+//! Errors of measured distributions.
 
 use crate::Time;
 use crate::spelling::{hint, nearest};
 
-/// Why measured times are no distributions for a network.
+/// Why measured times cannot be used as distributions for a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DrawnError {
     #[error("there is no measured latency to draw from")]

@@ -1,17 +1,17 @@
-//! A distribution as a table that a random number is looked up in.
+//! A distribution as a look-up table for random numbers.
 
 use super::{DrawnError, Measured, Weighted};
 use crate::Time;
 
-/// A distribution of times. The larger the random number, the larger the time, so that two distributions that are asked
-/// with the same numbers are compared number by number.
+/// A distribution of times. Larger random numbers give larger times, so two distributions sampled with the
+/// same numbers can be compared draw by draw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// By ascending time. Each holds for random numbers up to its last one.
+    /// Sorted by time. Each entry covers the random numbers up to its `last`.
     entries: Vec<Entry>,
-    /// For the first bits of a random number the first entry that can hold it.
+    /// Indexed by the leading bits of a random number: the first entry that can cover it.
     guide: Vec<u32>,
-    /// How far to shift a random number for that.
+    /// How far to shift a random number to get its index in `guide`.
     shift: u32,
 }
 
@@ -21,11 +21,11 @@ struct Entry {
     time: Time,
 }
 
-/// The longest time that is believed.
+/// The longest plausible time.
 const DAY: Time = Time(86_400_000_000_000_000);
 
 impl Table {
-    /// Different times in one table.
+    /// The most distinct times in one table.
     pub const MOST: usize = 1 << 24;
 
     pub(super) fn of_measured(measured: &Measured, class: &str) -> Result<Table, DrawnError> {
@@ -43,19 +43,19 @@ impl Table {
         Ok(Table::of_merged(&times))
     }
 
-    /// Always the same time.
+    /// A table that always returns the same time.
     pub fn constant(time: Time) -> Table {
         Table::of_merged(&[(time, 1)])
     }
 
-    /// From different times in ascending order, with weights above 0 that add up to less than 2^64.
+    /// Builds a table from distinct times in ascending order, with weights above 0 whose sum is below 2^64.
     fn of_merged(times: &[Weighted]) -> Table {
         let total: u64 = times.iter().map(|(_, weight)| weight).sum();
         let mut below = 0u64;
         let mut entries: Vec<Entry> = Vec::with_capacity(times.len());
         for &(time, weight) in times {
             below += weight;
-            // The last number below its share of 2^64.
+            // The last random number in the entry's share of 2^64.
             let last = ((u128::from(below) << 64) / u128::from(total.max(1))).saturating_sub(1);
             entries.push(Entry { last: u64::try_from(last).unwrap_or(u64::MAX), time });
         }
@@ -76,7 +76,7 @@ impl Table {
         Table { entries, guide, shift }
     }
 
-    /// The time that belongs to a random number.
+    /// Returns the time for a random number.
     #[inline(always)]
     pub fn at(&self, random: u64) -> Time {
         let mut place = self.guide[(random >> self.shift) as usize] as usize;
@@ -98,7 +98,7 @@ impl Table {
         self.entries[self.entries.len() - 1].time
     }
 
-    /// How many different times there are.
+    /// Number of distinct times.
     pub fn distinct(&self) -> usize {
         self.entries.len()
     }
@@ -109,11 +109,11 @@ impl Table {
         below.checked_sub(1).map_or(0.0, |place| self.entries[place].last as f64 / u64::MAX as f64)
     }
 
-    /// Every time less so much, at least 0.
+    /// Subtracts a time from every entry, stopping at 0.
     pub(super) fn without(&self, time: Time) -> Table {
         let mut entries = self.entries.clone();
         entries.iter_mut().for_each(|entry| entry.time = entry.time.since(time));
-        // Of those that have become 0 the last one holds for all.
+        // Keep only the last of the entries that became 0: it covers the numbers of all of them.
         entries.reverse();
         entries.dedup_by_key(|entry| entry.time);
         entries.reverse();
@@ -121,7 +121,7 @@ impl Table {
     }
 }
 
-/// Different times in ascending order, without those that never came; none where the weights add up to too much.
+/// Merges equal times, sorts them, and drops those of weight 0; `None` if the sum of the weights overflows.
 fn merged(times: &[Weighted]) -> Option<Vec<Weighted>> {
     let mut sorted: Vec<Weighted> = times.iter().copied().filter(|(_, weight)| *weight > 0).collect();
     sorted.sort_unstable_by_key(|(time, _)| *time);

@@ -44,7 +44,8 @@ proptest! {
         let table = Table::of_measured(&Measured { class: None, times: times.clone() }, "base").unwrap();
         for random in randoms.into_iter().chain([0, u64::MAX, 1 << 63]) {
             let found = table.at(random);
-            // The weights of all times up to the one that was found hold the random number, those below it do not.
+            // The random number lies within the weights of all times up to the one found, but not within
+            // those below it.
             let up_to = |limit: Time, inclusive: bool| -> u128 {
                 let counts = |&&(time, _): &&Weighted| time < limit || inclusive && time == limit;
                 times.iter().filter(counts).map(|&(_, weight)| u128::from(weight)).sum()

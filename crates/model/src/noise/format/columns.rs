@@ -19,7 +19,7 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecordin
     Ok((of_one_core(core), repairs))
 }
 
-/// The rows of a file, whose comments are shown to `comment`.
+/// Reads the rows of a file, passing its comments to `comment`.
 pub(super) fn rows(text: &str, comment: &mut dyn FnMut(&str)) -> Result<List, FormatError> {
     let mut list = List::default();
     for (_, line) in lines(text) {
@@ -42,7 +42,7 @@ fn row(fields: &[(LinePlace, &str)], list: &mut List) -> Result<(), FormatError>
         return Err(FormatError::Columns { place, expected, found: fields.len() });
     };
     let start = nanoseconds(place, start);
-    // A row is dropped once, whichever of its numbers is negative.
+    // Counted once, even if both numbers of a row are negative.
     let both = start.and_then(|start| Ok((start, nanoseconds(duration_place, duration)?)));
     match unless_negative(both, &mut list.repairs)? {
         Some((start, duration)) => list.push(place, start, duration),

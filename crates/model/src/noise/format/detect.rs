@@ -1,15 +1,15 @@
-//! Which program wrote a file, by what only it writes.
+//! Detects which program wrote a file, by text that only that program writes.
 
 use super::super::columns::{Line, lines};
 use super::{Format, straggler, sysjitter, text};
 
-/// So many bytes tell: headers are short.
+/// Bytes examined: headers are short.
 const SAMPLE: usize = 64 << 10;
 
-/// The format of a file, nothing when it looks like none.
+/// Detects the format of a file; `None` if it matches none.
 ///
-/// Two columns without a header are taken for detours: a file of ftq that has lost its header cannot be told
-/// from a periodic trace, and must be named.
+/// Two columns without a header are taken for detours: an ftq file that has lost its header cannot be told
+/// from a periodic trace, so its format must be given.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     if bytes.starts_with(straggler::MAGIC) {
         return Some(Format::Straggler);
@@ -19,7 +19,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
         return None;
     }
     let text = text::of(sample);
-    // The last line may be cut in two.
+    // The sample may end in the middle of a line.
     let whole =
         if bytes.len() > SAMPLE { text.rsplit_once('\n').map_or(&*text, |(head, _)| head) } else { &text };
     let mut by_shape = None;

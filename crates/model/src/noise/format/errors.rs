@@ -1,4 +1,4 @@
-//! What can be wrong with files of noise.
+//! Errors of noise files.
 
 use super::super::recording::RecordingError;
 use super::super::{DetoursError, FieldError, LinePlace};
@@ -6,7 +6,7 @@ use super::Format;
 use super::straggler::StragglerError;
 use crate::Time;
 
-/// Why a file is no noise.
+/// Why a file is not a noise file.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub enum WriteError {
     Header { fault: String },
 }
 
-/// Why recordings cannot become one.
+/// Why recordings cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     #[error("there are no recordings to merge")]

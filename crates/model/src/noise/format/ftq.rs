@@ -1,7 +1,7 @@
 //! The `.dat` files of ftq: when each quantum of fixed time began, in ns, and the work it did.
 //!
-//! The header states how many quanta there are in a second (`Frequency`) and the core. A file without that is
-//! taken to have quanta as long as the median of the times between their starts.
+//! The header states the number of quanta per second (`Frequency`) and the core. Without it, the quantum
+//! length is taken to be the median time between starts.
 
 use super::super::columns::{Line, count, lines, nanoseconds};
 use super::super::recording::{Core, Method, NoiseRecording, Timer};
@@ -12,7 +12,7 @@ use crate::Time;
 use crate::stats::quantile_in_place;
 use std::fmt::Write;
 
-/// What the header states.
+/// Facts from the header.
 #[derive(Default)]
 struct Header {
     interval: Option<Time>,
@@ -66,7 +66,8 @@ pub(super) fn read(text: &str, options: &FormatOptions) -> Result<(NoiseRecordin
     Ok((NoiseRecording { timer, ..recording }, repairs))
 }
 
-/// The median of the times between starts: a quantum that begins late has a long one and a short one.
+/// The median time between starts. The median is robust: a quantum that begins late causes one long gap and
+/// one short one.
 fn usual_gap(samples: &Samples) -> Option<Time> {
     let mut starts: Vec<u64> = samples.quanta.iter().map(|quantum| quantum.start.ps()).collect();
     starts.sort_unstable();

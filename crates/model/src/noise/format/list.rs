@@ -1,4 +1,4 @@
-//! A list of detours on its way in: sorted, mended, and with a length.
+//! A list of detours while it is read: sorted, repaired, and given a length.
 
 use super::super::recording::{Core, Detour, NoiseRecording, UNNAMED};
 use super::super::{DetoursError, LinePlace};
@@ -8,7 +8,7 @@ use super::{FormatError, FormatOptions};
 use crate::Time;
 use crate::units::{self, Decimal};
 
-/// The length a comment states, and how coarsely it is rounded.
+/// The length stated by a comment, and its rounding.
 #[derive(Clone, Copy)]
 pub(super) struct Stated {
     pub length: Time,
@@ -27,7 +27,7 @@ impl Stated {
     }
 }
 
-/// Detours as the rows of a file give them.
+/// Detours in the order of the file's rows.
 #[derive(Default)]
 pub(super) struct List {
     rows: Vec<(Time, Time)>,
@@ -52,7 +52,7 @@ impl List {
         self.rows.last().map_or(Time::ZERO, |&(start, duration)| start + duration)
     }
 
-    /// The core whose detours these are; `core` is what else is known of it.
+    /// Builds the core from its detours; `core` holds whatever else is known.
     pub fn finish(mut self, core: Core, options: &FormatOptions) -> Result<(Core, Repairs), FormatError> {
         let length = self.length(options.length)?;
         self.repairs.sorted += repairs::sort(&mut self.rows, |row| row.0);
@@ -87,14 +87,14 @@ impl List {
         }
     }
 
-    /// The end of all detours, and behind the last start, also where that detour took no time.
+    /// The end of all detours, and at least 1 ps after the last start in case that detour has duration 0.
     fn end(&self, last_start: Time) -> Time {
         let ends = self.rows.iter().map(|&(start, duration)| start + duration);
         ends.max().unwrap_or(Time::ZERO).max(last_start + Time(1))
     }
 }
 
-/// A recording of one core in which nothing has a name.
+/// A recording of one core without named sources.
 pub(super) fn of_one_core(core: Core) -> NoiseRecording {
     NoiseRecording { sources: NoiseRecording::unnamed(), cores: vec![core], ..NoiseRecording::default() }
 }

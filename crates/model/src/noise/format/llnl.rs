@@ -1,4 +1,4 @@
-//! LLNL's fwq: how many cycles each quantum of fixed work took, one a line.
+//! LLNL's fwq: the cycles of each quantum of fixed work, one per line.
 //!
 //! The parallel program states the rate and the CPU above the counts; the serial one prints bare counts, and
 //! the user must tell the rate:
@@ -51,13 +51,13 @@ fn too_large(place: LinePlace, cycles: u64) -> FormatError {
     FormatError::Field(FieldError::TooLarge { place, text: cycles.to_string(), unit: "cycles" })
 }
 
-/// The number behind `GHz`.
+/// The number after `GHz`.
 fn rate(fields: &[(LinePlace, &str)]) -> Option<f64> {
     let words = fields.iter().map(|field| field.1);
     words.skip_while(|word| *word != "GHz").nth(1)?.parse().ok()
 }
 
-/// The CPU, where it is one: a list of several says nothing about where the process ran.
+/// The CPU, if there is only one: a list of several does not tell where the process ran.
 fn last_number(fields: &[(LinePlace, &str)]) -> Option<u32> {
     fields.last()?.1.parse().ok()
 }

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 const INTERVAL: &str = "Compute-Cycle Duration";
 
-/// Durations are cut to this.
+/// The resolution of durations, which are truncated.
 const MICROSECOND: Time = Time(1_000_000);
 
 pub(super) fn read_fixed_work(
@@ -78,7 +78,7 @@ pub(super) fn write_fixed_work(recording: &NoiseRecording, core: &Core) -> Resul
     Ok(text)
 }
 
-/// The number of a cycle is that of the quantum it starts in.
+/// Writes the file. A cycle's number is that of the quantum it starts in.
 pub(super) fn write_fixed_time(recording: &NoiseRecording, core: &Core) -> Result<String, WriteError> {
     let Method::FixedTime { quantum_ps } = recording.method else {
         must_be(false, recording, Format::NetgaugeFtq)?;

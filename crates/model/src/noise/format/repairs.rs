@@ -1,34 +1,35 @@
-//! What was wrong with the detours of a file and has been mended.
+//! Repairs made to the detours of a file.
 
 use crate::Time;
 
-/// How often a file needed which mending; all zero for a sound one.
+/// Counts of repairs; all zero for a sound file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// Rows that stood below one that starts later.
+    /// Rows that follow a row with a later start.
     pub sorted: u64,
     /// Detours joined with an earlier one that had not ended.
     pub overlaps_merged: u64,
-    /// Detours that start before an earlier one has ended, left as they are.
+    /// Detours that start before an earlier one has ended, kept unchanged.
     pub overlaps_kept: u64,
-    /// Rows with a negative number.
+    /// Rows dropped because of a negative number.
     pub negative_dropped: u64,
-    /// The stated length is rounded and ends before the last detour: the trace ends with that instead.
+    /// Whether the stated length is rounded and ends before the last detour, so that the trace ends with that
+    /// detour instead.
     pub length_extended: bool,
 }
 
-/// What is to be done with detours that start before an earlier one has ended.
+/// What to do with detours that start before an earlier one has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Overlaps {
-    /// One detour from the start of the first to the end of the last, so that noise time is counted once.
+    /// Merge them into one detour from the first start to the last end, so that noise time is counted once.
     #[default]
     Merge,
-    /// As they are: the simulated noise adds what was written.
+    /// Keep them: the simulated noise adds all durations.
     Keep,
 }
 
 impl Repairs {
-    /// What to tell the user, one sentence each.
+    /// Warnings for the user, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut say = |count: u64, one: &str, many: &str, rest: &str| {
@@ -54,7 +55,7 @@ impl Repairs {
         warnings
     }
 
-    /// These repairs and those of another file.
+    /// Adds the repairs of another file.
     pub fn and(self, other: Repairs) -> Repairs {
         Repairs {
             sorted: self.sorted + other.sorted,
@@ -66,7 +67,7 @@ impl Repairs {
     }
 }
 
-/// Sorts by `start` and gives how many stood below one that starts later.
+/// Sorts by `start` and returns the number of rows that followed one with a later start.
 pub(super) fn sort<T>(rows: &mut [T], start: impl Fn(&T) -> Time) -> u64 {
     let mut latest = Time::ZERO;
     let mut misplaced = 0;
@@ -81,7 +82,7 @@ pub(super) fn sort<T>(rows: &mut [T], start: impl Fn(&T) -> Time) -> u64 {
     misplaced
 }
 
-/// Joins or counts what overlaps in a sorted list of starts and durations.
+/// Merges or counts the overlaps in a sorted list of starts and durations.
 pub(super) fn overlaps(rows: Vec<(Time, Time)>, what: Overlaps, repairs: &mut Repairs) -> Vec<(Time, Time)> {
     let mut list: Vec<(Time, Time)> = Vec::with_capacity(rows.len());
     let mut busy_until = Time::ZERO;

@@ -1,4 +1,4 @@
-//! Samples of fixed work or fixed time on their way in: they become quanta, and quanta become detours.
+//! Samples of fixed work or fixed time while they are read: they become quanta, and quanta become detours.
 
 use super::super::LinePlace;
 use super::super::quanta::{derive, usual_threshold};
@@ -11,7 +11,7 @@ use crate::Time;
 #[derive(Default)]
 pub(super) struct Samples {
     pub quanta: Vec<Quantum>,
-    /// Where the next quantum of fixed work starts: they follow each other.
+    /// Start of the next quantum of fixed work: each starts where the one before it ended.
     next: Time,
     pub repairs: Repairs,
 }
@@ -28,7 +28,8 @@ impl Samples {
         self.quanta.push(Quantum { start, value });
     }
 
-    /// The recording of one core. What its clock cannot tell apart, `resolution`, is no loss.
+    /// Builds the recording of one core. Differences up to `resolution`, which the clock cannot resolve, are
+    /// not losses.
     pub fn finish(
         mut self,
         core: u32,
@@ -82,9 +83,9 @@ pub(super) fn wrong(fields: &[(LinePlace, &str)], wanted: usize, expected: &'sta
     FormatError::Columns { place, expected, found: fields.len() }
 }
 
-/// Cycles in a nanosecond that make sense.
+/// Checks that a rate in cycles per nanosecond is plausible.
 pub(super) fn sensible(ghz: f64) -> Result<f64, FormatError> {
-    // A cycle of less than 2 ps could not be told from its neighbour.
+    // Cycles shorter than 2 ps cannot be distinguished.
     if (1e-6..=500.0).contains(&ghz) { Ok(ghz) } else { Err(FormatError::BadRate { ghz }) }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn time_to_cycles(time: Time, ghz: f64) -> u64 {
     (time.ps() as f64 * ghz / 1_000.0).round() as u64
 }
 
-/// Refuses what a format of samples cannot hold.
+/// Refuses a recording without the samples that a format holds.
 pub(super) fn must_be(
     method_fits: bool,
     recording: &NoiseRecording,

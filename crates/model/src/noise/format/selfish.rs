@@ -1,6 +1,6 @@
-//! Netgauge's selfish benchmark: two columns, and comments that tell what was measured how.
+//! Netgauge's selfish benchmark: two columns, and comments that describe the measurement.
 //!
-//! t_min has already been taken off the durations, and the time starts with the first detour.
+//! t_min is already subtracted from the durations, and time starts with the first detour.
 
 use super::super::recording::{Core, Machine, NoiseRecording};
 use super::columns;
@@ -15,7 +15,7 @@ const T_MIN: &str = "Minimal cycle length [ns]";
 const ITERATIONS: &str = "Number of iterations (recorded+unrecorded)";
 const THRESHOLD: &str = "Threshold: [% minimal cycle length]";
 
-/// What the comments tell.
+/// Facts from the comments.
 #[derive(Default)]
 struct Header {
     machine: Machine,
@@ -77,7 +77,7 @@ pub(super) fn write(recording: &NoiseRecording, core: &Core) -> String {
     let known =
         [("Nodename", &machine.host), ("Release ", &machine.kernel), ("Machine ", &machine.architecture)];
     for (key, value) in known {
-        // A line end inside would make data of a comment.
+        // A line break in the value would turn the rest of the comment into data.
         let one_line = value.as_ref().map(|value| value.replace(['\n', '\r'], " "));
         one_line.into_iter().for_each(|value| line(format_args!("# {key}: {value}\n")));
     }

@@ -11,8 +11,8 @@
 //!    end      4  CRC-32 of all that is before it
 //! ```
 //! For each core: the number of detours, the gaps between the end of one and the start of the next, the
-//! durations, the sources; then the number of quanta, how far each start is from where the method lets one
-//! expect it, and how far each value is from the one before.
+//! durations, the sources; then the number of quanta, the difference of each value from the one before, and
+//! the difference of each start from where the method expects it.
 
 mod packing;
 
@@ -21,7 +21,7 @@ use super::WriteError;
 use crate::Time;
 use packing::{Reader, Writer};
 
-/// How every file begins.
+/// The first bytes of every file.
 pub const MAGIC: &[u8; 16] = b"straggler noise\n";
 
 /// The version that is written, and the latest that is read.
@@ -30,7 +30,7 @@ pub const VERSION: u32 = 1;
 const HEADER_AT: usize = 36;
 const CHECKSUM: usize = 4;
 
-/// Why a file that begins as one of straggler's cannot be read.
+/// Why a file with straggler's magic bytes cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StragglerError {
     #[error("this is not a noise file of straggler")]
@@ -55,7 +55,7 @@ pub enum StragglerError {
     NoiseRecording(#[from] RecordingError),
 }
 
-/// The bytes of a file.
+/// Encodes a recording as the bytes of a file.
 pub fn write(recording: &NoiseRecording) -> Result<Vec<u8>, WriteError> {
     recording.check()?;
     finite(recording)?;
@@ -76,7 +76,7 @@ pub fn write(recording: &NoiseRecording) -> Result<Vec<u8>, WriteError> {
     Ok(bytes)
 }
 
-/// JSON has no word for what is not finite.
+/// Refuses values that are not finite, which JSON cannot represent.
 fn finite(recording: &NoiseRecording) -> Result<(), WriteError> {
     let slowdowns = recording.cores.iter().flat_map(|core| &core.phases).map(|phase| phase.slowdown);
     let fields = [
@@ -125,7 +125,7 @@ fn difference(value: u64, other: u64) -> i64 {
     value.wrapping_sub(other) as i64
 }
 
-/// Where the quantum behind this one should start.
+/// Where the quantum after this one is expected to start.
 fn next_start(method: &Method, quantum: &Quantum) -> Time {
     match *method {
         Method::Detour => quantum.start,
@@ -134,7 +134,7 @@ fn next_start(method: &Method, quantum: &Quantum) -> Time {
     }
 }
 
-/// The recording in the bytes of a file.
+/// Decodes a recording from the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<NoiseRecording, StragglerError> {
     let header_end = check_frame(bytes)?;
     let body = bytes.len() - CHECKSUM;
@@ -151,7 +151,8 @@ pub fn read(bytes: &[u8]) -> Result<NoiseRecording, StragglerError> {
     Ok(recording)
 }
 
-/// Checks all but the content, and gives where the header ends. What it gives and the checksum lie inside.
+/// Checks everything but the content, and returns where the header ends. That position and the checksum then
+/// lie inside the file.
 fn check_frame(bytes: &[u8]) -> Result<usize, StragglerError> {
     let short = |expected: u64| StragglerError::Truncated { expected, found: bytes.len() as u64 };
     let least = HEADER_AT + CHECKSUM;
@@ -178,7 +179,7 @@ fn check_frame(bytes: &[u8]) -> Result<usize, StragglerError> {
     let body = bytes.len() - CHECKSUM;
     let stated = number::<4>(bytes, body).map_or(0, u32::from_le_bytes);
     match crc32fast::hash(&bytes[..body]) {
-        // The lengths add up to that of the file, so they fit.
+        // The lengths add up to the length of the file, so they fit in usize.
         computed if computed == stated => Ok(HEADER_AT + header as usize),
         computed => Err(StragglerError::Checksum { expected: stated, found: computed }),
     }

@@ -1,10 +1,10 @@
-//! The raw output of sysjitter: when the loop found itself interrupted, how long after the last time (in µs),
-//! and how long the interruption took, in cycles and in ns. With `--sort` the second column is missing and
-//! the longest come last.
+//! The raw output of sysjitter: when the loop noticed an interruption, the time since the previous one (in
+//! µs), and the duration of the interruption, in cycles and in ns. With `--sort` the second column is missing
+//! and the longest come last.
 //!
-//! The timestamp is read after the interruption, so it is the end; the iteration of the loop itself is part
-//! of the duration, which is at least the threshold. Where the header tells the rate, cycles are more exact
-//! than nanoseconds, which are cut.
+//! The timestamp is read after the interruption, so it marks the end. The duration is at least the threshold
+//! and includes the loop iteration itself. If the header states the rate, cycles are more precise than the
+//! truncated nanoseconds.
 
 use super::super::LinePlace;
 use super::super::columns::{FieldError, Line, NANOSECONDS, count, lines, time};
@@ -22,7 +22,7 @@ pub(super) fn is_heading(words: &[&str]) -> bool {
     matches!(words, ["Timestamp", .., "<==", "interruption", "=>"])
 }
 
-/// What the comments tell.
+/// Facts from the comments.
 #[derive(Default)]
 struct Header {
     mhz: Option<u64>,
@@ -33,7 +33,7 @@ struct Header {
 impl Header {
     fn comment(&mut self, comment: &str) {
         if let Some(mhz) = value(comment, "cpu_mhz").and_then(|text| text.parse().ok()) {
-            // 500 GHz: a cycle of less than 2 ps could not be told from its neighbour.
+            // 500 GHz: cycles shorter than 2 ps cannot be distinguished.
             self.mhz = Some(mhz).filter(|mhz| (1..=500_000).contains(mhz));
         }
         if let Some(threshold) = value(comment, "threshold").and_then(|text| units::time(text).ok()) {
@@ -83,7 +83,7 @@ fn row(fields: &[(LinePlace, &str)], header: &Header, list: &mut List) -> Result
         Ok((end, header.time(cycles).unwrap_or(rough)))
     };
     match unless_negative(read(), &mut list.repairs)? {
-        // One that began before the clock was started.
+        // The interruption began before the clock was started.
         Some((end, duration)) if duration > end => list.push(place, Time::ZERO, end),
         Some((end, duration)) => {
             let start = behind(list.end_of_last(), end.since(duration));
@@ -93,8 +93,8 @@ fn row(fields: &[(LinePlace, &str)], header: &Header, list: &mut List) -> Result
     }
 }
 
-/// Interruptions that follow each other without a pause seem to overlap because timestamps are cut: by less
-/// than a nanosecond, by which the later start is put off.
+/// Delays a start to the end of the interruption before it if they overlap by less than a nanosecond.
+/// Truncated timestamps make back-to-back interruptions seem to overlap by that much.
 fn behind(last_end: Time, start: Time) -> Time {
     if last_end.since(start) < Time::from_ns(1) { start.max(last_end) } else { start }
 }

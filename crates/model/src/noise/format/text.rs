@@ -1,4 +1,4 @@
-//! What readers and writers of texts share: numbers in comments, times as decimals.
+//! Helpers shared by readers and writers of text formats: numbers in comments, times as decimals.
 
 use super::super::FieldError;
 use super::super::recording::{Core, Method, NoiseRecording, Quantum};
@@ -6,12 +6,12 @@ use super::{Format, Repairs};
 use crate::Time;
 use std::borrow::Cow;
 
-/// The text of a file; bytes that are no UTF-8 become `�`, which is no number.
+/// The text of a file; invalid UTF-8 becomes `�`, which is not a number.
 pub(super) fn of(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// A field's number; nothing, and counted, when it is negative.
+/// Returns a field's number; counts and drops a negative one.
 pub(super) fn unless_negative<T>(
     number: Result<T, FieldError>,
     repairs: &mut Repairs,
@@ -26,13 +26,13 @@ pub(super) fn unless_negative<T>(
     }
 }
 
-/// What stands behind `key` in a comment, blanks around a colon allowed.
+/// The value after `key` and a colon in a comment, with optional blanks around the colon.
 pub(super) fn value<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
     let rest = comment.strip_prefix(key)?.trim_start();
     Some(rest.strip_prefix(':')?.trim())
 }
 
-/// A time in units of 10^`places` ps with at least `least` decimals, and no zeros behind those.
+/// A time in units of 10^`places` ps with at least `least` decimals and no further trailing zeros.
 pub(super) fn decimal(time: Time, places: usize, least: usize) -> String {
     let digits = format!("{:0>width$}", time.ps(), width = places + 1);
     let (whole, fraction) = digits.split_at(digits.len() - places);
@@ -47,7 +47,8 @@ pub(super) fn nanoseconds(time: Time, least: usize) -> String {
     decimal(time, 3, least)
 }
 
-/// Fractions of the unit of a format, which get lost, with the number of rows they concern.
+/// Describes the fractions that are lost because a format's unit is too coarse, with the number of
+/// rows concerned.
 pub(super) fn rounded(recording: &NoiseRecording, format: Format) -> Option<String> {
     let (unit, name) = match (format, &recording.method) {
         (Format::Sysjitter | Format::Ftq, _) => (1_000, "nanoseconds"),
@@ -66,7 +67,7 @@ pub(super) fn rounded(recording: &NoiseRecording, format: Format) -> Option<Stri
     (count > 0).then(|| format!("fractions of {name}, in {count} rows"))
 }
 
-/// Pauses between quanta of fixed work, of which only times are written.
+/// Describes the pauses between quanta of fixed work, which formats that hold only durations lose.
 pub(super) fn pauses(recording: &NoiseRecording, format: Format) -> Option<String> {
     let apart = |core: &Core| core.quanta.windows(2).filter(|pair| !adjacent(pair[0], pair[1])).count();
     let count: usize = match format {

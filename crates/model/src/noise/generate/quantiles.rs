@@ -1,4 +1,4 @@
-//! A distribution by its quantiles: what measured durations become when no formula fits them.
+//! A distribution given by its quantiles, for measured durations that no formula fits.
 
 use super::from_float;
 use crate::Time;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantiles(Vec<(f64, Time)>);
 
-/// Why points are no quantiles.
+/// Why points are not valid quantiles.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QuantilesError {
     #[error("quantiles need at least two points, the shortest at 0 and the longest at 1: 0=1us,1=30us")]
@@ -31,7 +31,7 @@ impl Quantiles {
             return Err(QuantilesError::Ends { first: first.0, last: last.0 });
         }
         for (&(before, shorter), &(share, duration)) in points.iter().zip(points.iter().skip(1)) {
-            // A share that is no number compares as nothing, and is refused.
+            // NaN has no ordering and is refused, too.
             if share.partial_cmp(&before) != Some(Ordering::Greater) {
                 return Err(QuantilesError::Shares { before, share });
             }

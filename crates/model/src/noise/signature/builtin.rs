@@ -1,25 +1,25 @@
-//! Signatures of systems of which something is published about the noise itself.
+//! Signatures of systems whose noise has been described in publications.
 //!
-//! Each is a file with the reasons for its numbers in it. They are synthesised: the share of time is that of
-//! the publication, the sources are what it describes, and what it leaves open is chosen and said so. None is
-//! tuned to a slowdown that anybody reports.
+//! Each is a file that gives the reasons for its numbers. They are synthesised: the share of time and the
+//! sources follow the publication; whatever it leaves open is chosen, and marked as such. None is tuned to a
+//! reported slowdown.
 
 use super::{Signature, SignatureError};
 use crate::spelling::{hint, nearest};
 
-/// A signature that comes with the program.
+/// A built-in signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
     pub summary: &'static str,
-    /// The share of time that the publication gives for all cores in use (one, where it gives no other), in
-    /// percent as printed; nothing where it gives none.
+    /// The published share of time for all cores in use (or for one, if only that is given), in percent as
+    /// printed; `None` if the publication gives none.
     pub published_percent: Option<&'static str>,
     /// The signature file, with the reasons for its numbers in comments.
     pub toml: &'static str,
 }
 
-/// There is no such signature.
+/// No built-in signature has this name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "there is no built-in signature `{name}` (known: {known}; for a file write signature:file=PATH){}",
@@ -71,12 +71,12 @@ const ALL: [BuiltIn; 6] = [
 ];
 
 impl BuiltIn {
-    /// Every one, in the order in which to list them.
+    /// All signatures, in listing order.
     pub fn all() -> &'static [BuiltIn] {
         &ALL
     }
 
-    /// By its name, in any case.
+    /// Finds a signature by name, ignoring case.
     pub fn find(name: &str) -> Result<&'static BuiltIn, UnknownSignature> {
         let found = BuiltIn::all().iter().find(|known| known.name.eq_ignore_ascii_case(name.trim()));
         found.ok_or_else(|| {
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// By the formulas, and by what is injected.
+    /// Checks both the formulas and the injected noise.
     #[test]
     fn the_share_is_the_published_one() {
         for built_in in BuiltIn::all() {

@@ -1,8 +1,8 @@
 //! Noise drawn from a signature.
 //!
-//! Each source has its own stream of random numbers, so that leaving one out changes nothing about the
-//! others. A CPU does one thing at a time: a detour that would begin while an earlier one lasts begins at its
-//! end, and nothing of it is lost.
+//! Each source has its own stream of random numbers, so that leaving one out does not change the others. A
+//! CPU does one thing at a time: a detour that would begin during an earlier one begins at its end, with its
+//! full duration.
 
 use super::{Arrivals, Signature, SignatureError, SignatureSource};
 use crate::Time;
@@ -16,8 +16,8 @@ use crate::philox::Stream;
 /// One detour: which source of the signature, when, how long.
 pub type Strike = (usize, Time, Time);
 
-/// Strikes in the trace of one source: the largest of so many draws lies near the quantile 0.99995, and a
-/// million processes share no more than a few beginnings.
+/// Strikes in the trace of one source. The largest of this many draws lies near the 0.99995 quantile, and
+/// even among a million processes few share a starting point.
 const TRACE_EVENTS: u64 = 20_000;
 
 /// A recording lasts until the rarest source has struck this often …
@@ -26,19 +26,19 @@ const RAREST: u64 = 300;
 /// … but does not get longer than this many detours make it.
 const RECORDING_EVENTS: u64 = 2_000_000;
 
-/// A quarter of what simulated time can hold: room for detours that are pushed back.
+/// A quarter of the range of simulated time, leaving room for detours that are delayed.
 const LONGEST: Time = Time(1 << 62);
 
-/// What a recording without any source lasts.
+/// Length of a recording without any source.
 const HOUR: Time = Time::from_ns(3_600_000_000_000);
 
-/// Streams of signatures have a replica that no run has, and not that of other drawn noise.
+/// Replica number of signature streams: used by no run, and distinct from that of other drawn noise.
 const REPLICA: u32 = u32::MAX - 1;
 
 impl SignatureSource {
-    /// The strikes within a length, as wished for: sorted, perhaps overlapping. Where the first one falls is
-    /// drawn. A strike that jitter moves over an end comes back at the other, as the repetition of the trace
-    /// has it.
+    /// Draws the strikes within a length before queueing: sorted, possibly overlapping. The position of the
+    /// first one is drawn, too. A strike that jitter moves past one end re-enters at the other, because the
+    /// trace repeats.
     fn wishes(&self, stream: &mut Stream, length: Time) -> Vec<(Time, Time)> {
         let mut starts = match self.arrivals {
             Arrivals::Periodic { period, jitter } => periodic(stream, period, jitter, length),
@@ -48,7 +48,7 @@ impl SignatureSource {
         starts.into_iter().map(|start| (start, self.durations.draw(stream))).collect()
     }
 
-    /// The trace that a simulation repeats: one period if all are the same, else many.
+    /// The trace to be repeated: one period if all strikes are alike, else many.
     fn trace(&self, stream: &mut Stream) -> Result<Detours, SignatureError> {
         let fault = |fault| SignatureError::Detours { name: self.name.clone(), fault };
         let gap = self.arrivals.gap();
@@ -95,7 +95,7 @@ fn random(stream: &mut Stream, mean_gap: Time, length: Time) -> Vec<Time> {
     starts
 }
 
-/// Moves every start behind the end of what came before it.
+/// Delays every start to the end of the detour before it.
 fn queue<'a>(detours: impl Iterator<Item = (&'a mut Time, Time)>) {
     let mut free = Time::ZERO;
     for (start, duration) in detours {
@@ -105,8 +105,8 @@ fn queue<'a>(detours: impl Iterator<Item = (&'a mut Time, Time)>) {
 }
 
 impl Signature {
-    /// A trace for each source, to be repeated and laid over processes each with its own phase. `place` tells
-    /// signatures of one run apart.
+    /// Draws a trace for each source, to be repeated and applied to processes each with its own phase.
+    /// `place` distinguishes the signatures of one run.
     pub fn traces(&self, seed: u64, place: u32) -> Result<Vec<Detours>, SignatureError> {
         self.check()?;
         let traces = self.sources.iter().enumerate().map(|(index, source)| {
@@ -116,7 +116,8 @@ impl Signature {
         traces.collect()
     }
 
-    /// So long that the rarest source strikes some hundreds of times, unless that were millions of detours.
+    /// The default length: the rarest source strikes some hundreds of times, unless that would take millions
+    /// of detours.
     pub fn usual_length(&self) -> Time {
         let rarest = self.sources.iter().map(|source| source.arrivals.gap()).max();
         let Some(rarest) = rarest else { return HOUR };
@@ -142,8 +143,8 @@ impl Signature {
         .min(LONGEST)
     }
 
-    /// What all sources do to one core: sorted by start, one behind the other. With [`Extent::Events`] about
-    /// so many.
+    /// Draws the strikes of all sources on one core: sorted by start, without overlaps. With
+    /// [`Extent::Events`] their number is approximate.
     pub fn generate(&self, seed: u64, extent: Extent) -> Result<Vec<Strike>, SignatureError> {
         self.check()?;
         let length = self.length(extent);
@@ -158,7 +159,7 @@ impl Signature {
         }
         strikes.sort_by_key(|&(index, start, _)| (start, index));
         queue(strikes.iter_mut().map(|(_, start, duration)| (start, *duration)));
-        // A duration of zero stands for a step at which nothing happens.
+        // A duration of 0 means that nothing happens.
         strikes.retain(|&(_, start, duration)| start < length && duration > Time::ZERO);
         Ok(strikes)
     }
@@ -263,7 +264,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any gaps and durations: what is drawn is sorted, does not overlap, and stays inside.
+        /// For any gaps and durations, the drawn strikes are sorted, do not overlap, and lie within the
+        /// length.
         #[test]
         fn one_detour_at_a_time(
             seed: u64,

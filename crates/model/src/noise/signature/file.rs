@@ -54,7 +54,8 @@ struct FileSource {
     duration: Text<Durations>,
 }
 
-/// What the file holds as a text. Read while the file is, so that an error has its line and column.
+/// A value stored as a string. Parsed during deserialisation, so that errors have a line and
+/// column.
 struct Text<T>(T);
 
 trait Written: Sized {
@@ -73,7 +74,7 @@ impl Written for Time {
     }
 }
 
-/// A rate, as the gap it means.
+/// A rate, stored as the mean gap.
 struct Rate(Time);
 
 impl Written for Rate {
@@ -156,7 +157,8 @@ impl FileSource {
                 period = Some(Text(every));
                 jitter = (off > Time::ZERO).then_some(Text(off));
             }
-            // A rate is what people think in; it stands only where it means the same picosecond.
+            // Rates are more natural to read, but used only if they parse back to the same
+            // picosecond.
             Arrivals::Random { mean_gap: gap } => match Rate::read(&Rate(gap).write()) {
                 Ok(Rate(read)) if read == gap => rate = Some(Text(Rate(gap))),
                 _ => mean_gap = Some(Text(gap)),
@@ -167,7 +169,7 @@ impl FileSource {
 }
 
 impl Signature {
-    /// A signature from the text of a signature file.
+    /// Parses the text of a signature file.
     pub fn from_toml(text: &str) -> Result<Signature, SignatureError> {
         let file: FileSignature = toml_file::read(text)?;
         match file.version {
@@ -180,12 +182,12 @@ impl Signature {
         Ok(signature)
     }
 
-    /// As [`Signature::from_toml`], from what a file holds.
+    /// Like [`Signature::from_toml`], from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signature, SignatureError> {
         Signature::from_toml(std::str::from_utf8(bytes).map_err(|_| SignatureError::NotText)?)
     }
 
-    /// The text of a signature file that reads back to this signature.
+    /// Writes a signature file that parses back to this signature.
     pub fn to_toml(&self) -> Result<String, SignatureError> {
         self.check()?;
         let sources = self.sources.iter().map(FileSource::of).collect::<Result<_, _>>()?;

@@ -1,12 +1,12 @@
-//! Lists of KEY=VALUE in which every key must be asked for.
+//! Lists of KEY=VALUE that report unused keys.
 
 use super::SpecError;
 use crate::Time;
 use crate::spelling::nearest;
 use crate::units;
 
-/// The arguments of one source or distribution. Keys are taken out as they are understood; what is
-/// left in the end was not.
+/// The arguments of one source or distribution. Keys are removed as they are read; any left at the end are
+/// unknown.
 pub(super) struct Arguments {
     place: String,
     pairs: Vec<(String, String)>,
@@ -14,7 +14,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Pairs; values without a key get those of `positions`, in order.
+    /// Parses pairs. Values without a key get the keys of `positions`, in order.
     pub(super) fn parse(place: &str, list: &str, positions: &[&str]) -> Result<Arguments, SpecError> {
         let mut arguments = Arguments { place: place.into(), pairs: Vec::new(), asked: Vec::new() };
         if list.trim().is_empty() {
@@ -46,7 +46,7 @@ impl Arguments {
         Some(self.pairs.remove(index).1)
     }
 
-    /// Every pair that is left, where keys are numbers.
+    /// Takes every remaining pair, for lists whose keys are numbers.
     pub(super) fn take_all(&mut self) -> Vec<(String, String)> {
         std::mem::take(&mut self.pairs)
     }
@@ -60,7 +60,7 @@ impl Arguments {
         self.time(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// A pure number above 0.
+    /// Takes a number above 0, without a unit.
     pub(super) fn require_positive(&mut self, key: &'static str) -> Result<f64, SpecError> {
         let text = self.take(key).ok_or_else(|| self.missing(key))?;
         match text.parse::<f64>() {
@@ -69,7 +69,7 @@ impl Arguments {
         }
     }
 
-    /// `period=1ms` or `rate=1kHz`, which mean the same.
+    /// Takes `period=1ms` or the equivalent `rate=1kHz`.
     pub(super) fn period_or_rate(&mut self) -> Result<Time, SpecError> {
         match (self.time("period")?, self.take("rate")) {
             (Some(Time::ZERO), None) => Err(self.bad("period", "0", "a time above 0")),
@@ -80,13 +80,13 @@ impl Arguments {
         }
     }
 
-    /// Reports a key that is not among the known ones, before anything is found missing: a misspelt key is both.
+    /// Refuses unknown keys. Done before missing keys are reported, since a misspelt key causes both errors.
     pub(super) fn refuse_others(&self, known: &[&str]) -> Result<(), SpecError> {
         let other = self.pairs.iter().find(|(key, _)| !known.contains(&key.as_str()));
         other.map_or(Ok(()), |(key, _)| Err(self.unknown(key, known)))
     }
 
-    /// Reports a key that nothing asked for.
+    /// Refuses keys that were never taken.
     pub(super) fn finish(self) -> Result<(), SpecError> {
         self.pairs.first().map_or(Ok(()), |(key, _)| Err(self.unknown(key, &self.asked)))
     }
@@ -117,7 +117,7 @@ impl Arguments {
     }
 }
 
-/// The parts between separators that stand outside all parentheses.
+/// Splits at separators outside parentheses.
 fn split_outside_parentheses(text: &str, separator: char) -> Result<Vec<&str>, SpecError> {
     let (mut parts, mut start) = (Vec::new(), 0);
     for index in outside_parentheses(text, separator)? {
@@ -128,7 +128,7 @@ fn split_outside_parentheses(text: &str, separator: char) -> Result<Vec<&str>, S
     Ok(parts)
 }
 
-/// Where a character stands outside all parentheses.
+/// Positions of a character outside parentheses.
 pub(super) fn outside_parentheses(text: &str, wanted: char) -> Result<Vec<usize>, SpecError> {
     let (mut places, mut depth) = (Vec::new(), 0usize);
     for (index, c) in text.char_indices() {

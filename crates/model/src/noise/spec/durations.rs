@@ -1,4 +1,4 @@
-//! Distributions of durations, as they are written and read.
+//! Reading and writing distributions of durations.
 
 use super::SpecError;
 use super::arguments::Arguments;
@@ -19,7 +19,7 @@ impl FromStr for Durations {
     }
 }
 
-/// What [`Durations::from_str`] reads back to the same distribution.
+/// Written so that [`Durations::from_str`] reads back the same distribution.
 impl fmt::Display for Durations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |time: &Time| write_time(*time);
@@ -43,7 +43,8 @@ impl fmt::Display for Durations {
     }
 }
 
-/// A time, or the name of a distribution with its parameters in parentheses; `place` is what it belongs to.
+/// Parses a time, or the name of a distribution with its parameters in parentheses; `place` names the owner
+/// in errors.
 pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
     let (place, key) = (|| place.to_string(), || "duration".to_string());
     let text = text.trim();
@@ -63,7 +64,7 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
             return Err(SpecError::UnknownDistribution { place: place(), text: text.into(), nearest });
         }
     };
-    // Only a range may be written without keys.
+    // Only `uniform` may be written without keys.
     let positions: &[&str] = if name.trim() == "uniform" { keys } else { &[] };
     let mut arguments = Arguments::parse(name.trim(), inside, positions)?;
     if name.trim() != "quantiles" {
@@ -105,7 +106,7 @@ fn pareto(arguments: &mut Arguments) -> Result<Durations, SpecError> {
     Ok(Durations::Pareto { min, alpha })
 }
 
-/// `0=1us,0.5=2us,1=30us`: the share of detours that are at most so long.
+/// `0=1us,0.5=2us,1=30us`: the share of detours that are at most that long.
 fn quantiles(arguments: &mut Arguments) -> Result<Durations, SpecError> {
     let mut points = Vec::new();
     for (share, duration) in arguments.take_all() {

@@ -1,7 +1,7 @@
-//! The page and the pictures are two programs that draw one description. What their axes span, where ticks stand and
-//! what is written at them must be the same: here the pictures are held against `web/report/tests/agreement`, and
-//! `web/report/tests/agreement.unit.ts` holds the page against the same files.
-//! `STRAGGLER_WRITE_AGREEMENT=1 cargo test -p straggler-report agreement` writes them anew.
+//! The page and the pictures are two programs that draw the same description. Their axis ranges, tick
+//! positions and labels must be the same: this test compares the pictures with `web/report/tests/agreement`,
+//! and `web/report/tests/agreement.unit.ts` compares the page with the same files.
+//! `STRAGGLER_WRITE_AGREEMENT=1 cargo test -p straggler-report agreement` regenerates them.
 
 use super::{bars, boxes, distribution, heat, histogram, lines, scatter};
 use crate::charts::axis::Axis as DrawnAxis;
@@ -232,7 +232,7 @@ fn plots() -> Vec<(&'static str, Plot)> {
     ]
 }
 
-/// What an axis spans, and its ticks: label by value, nothing for fine ones.
+/// The range of an axis, and its ticks: pairs of value and label, which is empty for fine ticks.
 fn described(axis: &DrawnAxis) -> Value {
     let ticks = axis.ticks(ROOM).into_iter().map(|tick| json!([tick.value, tick.label.unwrap_or_default()]));
     json!({ "low": axis.low(), "high": axis.high(), "ticks": ticks.collect::<Vec<_>>() })

@@ -1,4 +1,4 @@
-//! Bars from top to bottom, with their intervals, their numbers and what is noted beside them.
+//! Horizontal bars, with their intervals, numbers and notes.
 
 use crate::charts::axis::{Axis, Extent, Range, drawable};
 use crate::charts::canvas::{Anchor, Ink, Stroke};
@@ -15,7 +15,7 @@ const NAME: f64 = 12.5;
 const NAME_ROOM: f64 = 230.0;
 const NUMBER: f64 = 12.0;
 const NOTE: f64 = 11.0;
-/// Room behind the longest bar for its number.
+/// Width reserved after the longest bar for its number.
 const NUMBER_ROOM: f64 = 64.0;
 
 pub fn draw(plot: &Bars, heading: &Heading) -> String {
@@ -45,7 +45,7 @@ pub fn draw(plot: &Bars, heading: &Heading) -> String {
 pub fn axis(plot: &Bars) -> Axis {
     let values = plot.bars.iter().flat_map(|bar| [Some(bar.value), bar.low, bar.high]).flatten();
     let range = Extent::of(&plot.x, values).with_zero(0.03);
-    // Where there is no zero the shortest bar needs a length, too.
+    // On a logarithmic axis the shortest bar needs some length, too.
     let below = if plot.x.scale == Scale::Linear { 0.0 } else { 0.1 * (range.high - range.low) };
     Axis::new(&plot.x, Range { low: range.low - below, high: range.high })
 }

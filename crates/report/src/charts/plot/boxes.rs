@@ -1,5 +1,5 @@
-//! Box plots: quartiles, whiskers, what lies beyond them, and what there would be without noise. Boxes of several
-//! series at one place stand side by side around it; a box that is alone stands on it.
+//! Box plots: quartiles, whiskers, outliers, and the result without noise. Boxes of several series at one
+//! position are drawn side by side around it; a single box is centred on it.
 
 use super::{entry, left_out};
 use crate::charts::axis::{Axis, Extent, Range, coordinate, drawable};
@@ -9,12 +9,12 @@ use crate::charts::{Heading, palette};
 use crate::page::{BoxSeries, Boxes};
 use std::collections::BTreeSet;
 
-/// The widest box and its surroundings, in pixels.
+/// The largest width of a box with its margin, in pixels.
 const WIDEST: f64 = 30.0;
-/// What boxes take of the room between two places.
+/// Share of the distance between two positions that boxes fill.
 const FILLED: f64 = 0.72;
 
-/// One box that has a place on the axes.
+/// A box whose values can all be drawn.
 struct Drawn {
     x: f64,
     low: f64,
@@ -47,7 +47,7 @@ pub fn draw(plot: &Boxes, heading: &Heading) -> String {
     frame.finish()
 }
 
-/// Half of the room between places, and a little, lies beyond the outermost ones.
+/// Leaves a little more than half the distance between positions beyond the outermost ones.
 pub fn axes(plot: &Boxes) -> (Axis, Axis) {
     let places = plot.series.iter().flat_map(|series| series.x.iter().copied());
     let across = Extent::of(&plot.x, places).padded(0.0);
@@ -101,7 +101,7 @@ fn drawn(series: &BoxSeries, x: &Axis, y: &Axis) -> Vec<Drawn> {
     series.x.iter().enumerate().filter_map(one).collect()
 }
 
-/// Which series have a box at which place, sorted, and the width of one box.
+/// The pairs of position and series that have a box, sorted, and the width of one box.
 struct Slots {
     standing: Vec<(f64, usize)>,
     each: f64,
@@ -120,7 +120,7 @@ impl Slots {
         Slots { standing, each: WIDEST.min(room / most as f64) }
     }
 
-    /// How far beside its place the box of a series stands, in pixels.
+    /// The offset of a series' box from its position, in pixels.
     fn shift(&self, series: usize, x: f64) -> f64 {
         let from = self.standing.partition_point(|(at, _)| *at < x);
         let to = self.standing.partition_point(|(at, _)| *at <= x);

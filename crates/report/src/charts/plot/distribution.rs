@@ -1,4 +1,5 @@
-//! Which share of the values is at most x: a step at every value.
+//! Empirical distribution functions: the share of values that are at most x, with a step at every
+//! value.
 
 use super::{entry, left_out};
 use crate::charts::axis::{Axis, Extent, Range, drawable};
@@ -42,7 +43,7 @@ pub fn axes(plot: &Distribution) -> (Axis, Axis) {
     (Axis::new(&plot.x, across), Axis::new(&y, Range { low: 0.0, high: 1.02 }))
 }
 
-/// Values below what a logarithmic axis shows still count, so that shares stay those of all values.
+/// The values that the axis can show, sorted. [`curve`] counts the others as lying below them.
 fn shown(sample: &Sample, scale: Scale) -> Vec<f64> {
     let mut values: Vec<f64> =
         sample.values.iter().copied().filter(|&value| drawable(value, scale)).collect();

@@ -10,11 +10,11 @@ use crate::charts::text::{shortened, width};
 use crate::charts::{Heading, palette};
 use crate::page::{self, Heat};
 
-/// Room at the right for what colours mean.
+/// Width reserved at the right for the colour scale.
 const SCALE_ROOM: f64 = 110.0;
-/// A cell smaller than a pixel could not be seen; cells beyond are left out.
+/// Limit on the cells drawn: more would be smaller than a pixel.
 const MOST_CELLS: usize = 40_000;
-/// Cells at least this large have their numbers in them.
+/// Minimum size of cells that show their numbers.
 const ROOM_FOR_NUMBERS: (f64, f64) = (46.0, 18.0);
 
 pub fn draw(plot: &Heat, heading: &Heading) -> String {
@@ -39,7 +39,7 @@ pub fn draw(plot: &Heat, heading: &Heading) -> String {
     frame.finish()
 }
 
-/// Cells reach half way to their neighbours, and as far beyond the outermost.
+/// Cells reach halfway to their neighbours; the outermost extend as far outwards.
 pub fn axes(plot: &Heat) -> (Axis, Axis) {
     let axis = |axis: &page::Axis, centres: &[f64]| {
         let edges = edges(centres, axis);
@@ -54,14 +54,14 @@ pub fn axes(plot: &Heat) -> (Axis, Axis) {
     (axis(&plot.x, &plot.xs), axis(&plot.y, &plot.ys))
 }
 
-/// What has no value with itself, where a map is of things with each other: nothing is missing there.
+/// Counts the empty diagonal cells of a map of things with each other. They do not count as missing.
 fn empty_diagonal(plot: &Heat) -> usize {
     let side = plot.xs.len();
     let is_empty = |place: &usize| plot.values.get(place * side + place).is_some_and(|value| value.is_nan());
     if plot.xs == plot.ys { (0..side).filter(is_empty).count() } else { 0 }
 }
 
-/// Cells of columns that only keep others apart: nothing is missing there.
+/// Counts the cells of unnamed columns, which only separate others. They do not count as missing.
 fn without_name(plot: &Heat) -> usize {
     plot.x.names.iter().filter(|name| name.is_empty()).count() * plot.ys.len()
 }
@@ -94,7 +94,7 @@ fn cells(plot: &Heat, (x, y): (&Axis, &Axis), value: &Axis) -> Vec<Cell> {
     cells
 }
 
-/// In the coordinate of the axis, one more than there are cells.
+/// The edges of the cells in the coordinate of the axis, one more than there are cells.
 fn edges(centres: &[f64], axis: &page::Axis) -> Vec<f64> {
     let at = |&value: &f64| {
         if drawable(value, axis.scale) { coordinate(value, axis.scale) } else { f64::NAN }
@@ -115,7 +115,7 @@ fn edges(centres: &[f64], axis: &page::Axis) -> Vec<f64> {
 fn draw_cell(frame: &mut Frame, cell: &Cell, value: &Axis) {
     let ((left, bottom), (right, top)) = (frame.place(cell.x.0, cell.y.0), frame.place(cell.x.1, cell.y.1));
     let share = value.share(cell.value);
-    // Neighbours overlap by half a pixel, so that no line of the paper shows between them.
+    // Neighbours overlap by half a pixel, so that no background shows between them.
     frame.canvas.rectangle((left, top), (right - left + 0.5, bottom - top + 0.5), &shade(share));
     if right - left >= ROOM_FOR_NUMBERS.0 && bottom - top >= ROOM_FOR_NUMBERS.1 {
         let colour = if share > 0.5 { palette::PAPER } else { palette::TEXT };

@@ -1,4 +1,4 @@
-//! Filled steps over bins, one series over the other.
+//! Filled steps over bins, with series overlaid.
 
 use super::{entry, legend};
 use crate::charts::axis::{Axis, Extent, Range, drawable};
@@ -37,12 +37,12 @@ pub fn axes(plot: &Histogram) -> (Axis, Axis) {
     let counts = plot.series.iter().flat_map(|series| series.counts.iter().copied());
     let across = Extent::of(&plot.x, edges).home(&plot.x, 0.01);
     let up = Extent::of(&plot.y, counts).with_zero(0.05);
-    // A bin of one needs a height on a logarithmic axis, too.
+    // On a logarithmic axis a bin with a count of one needs some height, too.
     let below = if plot.y.scale == Scale::Linear { 0.0 } else { 0.3 };
     (Axis::new(&plot.x, across), Axis::new(&plot.y, Range { low: up.low - below, ..up }))
 }
 
-/// From where to where each bin goes and how high it is, as shares.
+/// The start, end and height of each bin, as shares.
 fn bins(series: &HistogramSeries, (x, y): (&Axis, &Axis)) -> Vec<(f64, f64, f64)> {
     let pairs = series.edges.windows(2).zip(&series.counts);
     let bin = |(edges, &count): (&[f64], &f64)| match edges {
@@ -55,7 +55,7 @@ fn bins(series: &HistogramSeries, (x, y): (&Axis, &Axis)) -> Vec<(f64, f64, f64)
     pairs.filter_map(bin).collect()
 }
 
-/// The steps of a series, from the first bin that holds something to the last.
+/// The steps of a series, from its first to its last nonempty bin.
 fn outline(frame: &Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) -> Vec<Point> {
     let bins = bins(series, axes);
     let used = |bin: &(f64, f64, f64)| is_some(bin.2);

@@ -1,4 +1,4 @@
-//! Curves with the intervals that hold them. What a paper published is drawn as dots, references are dashed.
+//! Curves with their confidence bands. Published values are drawn as dots, references are dashed.
 
 use super::{entry, left_out, marks, shown};
 use crate::charts::axis::{Axis, Extent, drawable};
@@ -46,7 +46,7 @@ fn is_dots(line: &Line) -> bool {
     line.role == Role::Published
 }
 
-/// References have a colour of their own; the others take one after the other.
+/// References have a colour of their own; the others take the series colours in order.
 fn looks(plot: &Lines) -> Vec<Stroke> {
     let mut next = 0;
     let look = |line: &Line| {
@@ -70,7 +70,7 @@ pub fn axes(plot: &Lines) -> (Axis, Axis) {
     (Axis::new(&plot.x, across.padded(0.03)), Axis::new(&plot.y, up))
 }
 
-/// The parts of a curve: a value that is not a number is a gap, which no line crosses.
+/// Splits a curve at values that are not numbers: no line crosses such a gap.
 fn parts(line: &Line, x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
     let mut rows: Vec<(f64, f64)> = line.x.iter().copied().zip(line.y.iter().copied()).collect();
     rows.retain(|&(at, value)| drawable(at, x.scale) && (value.is_nan() || drawable(value, y.scale)));
@@ -82,7 +82,7 @@ fn parts(line: &Line, x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
 fn draw_band(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'static str) {
     let (Some(low), Some(high)) = (&line.low, &line.high) else { return };
     let rows = line.x.iter().zip(&line.y).zip(low.iter().zip(high));
-    // Where an end of the interval has no place on the axis, the curve stands for it.
+    // An end of the interval that cannot be drawn is replaced by the value of the curve.
     let or = |end: f64, value: f64| if drawable(end, y.scale) { end } else { value };
     let mut rows: Vec<(f64, f64, f64)> = rows
         .filter(|((at, value), _)| drawable(**at, x.scale) && drawable(**value, y.scale))
@@ -112,13 +112,13 @@ fn draw_line(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), stroke: Str
         frame.canvas.dots(&places, 5.0, palette::PAPER);
         return;
     }
-    // Where a curve goes up and down within pixels, a wide line would be a block.
+    // A wide line would turn rapid oscillations into a block.
     let stroke = Stroke { width: if places.len() > 200 { 1.2 } else { stroke.width }, ..stroke };
     for part in parts.iter().filter(|part| part.len() > 1) {
         frame.canvas.open_path(&reduced(part), true, stroke);
     }
     let is_few = places.len() <= 40 && line.role != Role::Reference;
-    // A line of one point would not be seen.
+    // A line of one point would be invisible.
     if (is_few || places.len() == 1) && !places.is_empty() {
         frame.canvas.dots(&places, 6.0, stroke.colour);
     }

@@ -1,5 +1,5 @@
-//! Marks of a line chart: upright and level lines, and dots. Their names cover neither each other nor the dots, and lines only
-//! if they must; one that finds no place is left out.
+//! Marks of a line chart: vertical and horizontal lines, and dots. Their labels cover neither each other nor
+//! the dots, and lines only if necessary; a label without a place is left out.
 
 use crate::charts::axis::{Axis, drawable};
 use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
@@ -13,7 +13,7 @@ const SIZE: f64 = 12.0;
 const LINE: f64 = 16.0;
 const RADIUS: f64 = 3.5;
 
-/// `curves` are the straight parts of what the chart shows.
+/// Draws marks. `curves` are the line segments of the chart, which labels avoid.
 pub fn draw(frame: &mut Frame, marks: &[Mark], curves: &[(Point, Point)], (x, y): (&Axis, &Axis)) {
     let area = Room { left: frame.left, top: frame.top, width: frame.width(), height: frame.height() };
     let mut labels = Labels::within(area);
@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame, marks: &[Mark], curves: &[(Point, Point)], (x, y)
     let dots = marks.iter().filter_map(|mark| Some((mark, place(across(mark)?, up(mark)?))));
     let mut dots: Vec<(&Mark, Point)> = dots.collect();
     dots.iter().for_each(|(_, dot)| labels.avoid(Room::of_dot(*dot, RADIUS)));
-    // The highest get their names first.
+    // Label the highest first.
     dots.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
     let levels = marks.iter().filter(|mark| mark.x.is_none());
     let levels: Vec<_> =
@@ -65,14 +65,14 @@ fn at(left: f64, top: f64, width: f64) -> Room {
     Room { left, top, width, height: LINE }
 }
 
-/// Above the line or below it, at the right or at the left.
+/// Candidate places above or below a horizontal line, at the right or at the left.
 fn beside_level(area: Room, y: f64, width: f64) -> Vec<Room> {
     let right = area.left + area.width - width - 6.0;
     let places = [(right, y - LINE), (area.left + 6.0, y - LINE), (right, y), (area.left + 6.0, y)];
     places.map(|(left, top)| at(left, top, width)).to_vec()
 }
 
-/// At the right of the line or at its left, from the top down; where neither has room enough, across it.
+/// Candidate places right or left of a vertical line, from the top down; then across it, if neither has room.
 fn beside_upright(area: Room, x: f64, width: f64) -> Vec<Room> {
     let middle = (x - width / 2.0).min(area.left + area.width - width).max(area.left);
     let rows = (area.height / LINE) as usize;
@@ -81,7 +81,7 @@ fn beside_upright(area: Room, x: f64, width: f64) -> Vec<Room> {
     beside.chain((0..rows).map(|index| at(middle, area.top + index as f64 * LINE, width))).collect()
 }
 
-/// Above a dot, at its sides, below it, or further up.
+/// Candidate places above a dot, beside it, below it, or further up.
 fn around(area: Room, (x, y): Point, width: f64) -> Vec<Room> {
     let middle = (x - width / 2.0).min(area.left + area.width - width).max(area.left);
     let (above, level) = (y - RADIUS - LINE, y - LINE / 2.0);

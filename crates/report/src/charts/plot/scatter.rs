@@ -1,5 +1,5 @@
-//! Dots of any two quantities, thinned out to what can be seen. Where there are more series than colours, those after
-//! the seventh share one: whoever describes a scatter puts the important ones first.
+//! Dots of any two quantities, thinned out to what can be seen. If there are more series than colours, those
+//! after the seventh share one: callers put the important series first.
 
 use super::{entry, legend, shown};
 use crate::charts::axis::{Axis, Extent};
@@ -21,7 +21,7 @@ pub fn draw(plot: &Scatter, heading: &Heading) -> Picture {
         .iter()
         .map(|group| Entry { detail: detail(group), ..entry(&group.name, group.colour, Mark::Dot) });
     let entries = legend(entries.collect());
-    // Only the size of the area is needed to thin out, and the remark does not change it.
+    // Thinning needs only the size of the area, and the remark's text does not change it.
     let room = Frame::with_axes(&heading.with_remark(" "), &entries, &x, &y);
     let dots = thinned(&groups, &x, &y, (room.width(), room.height()));
     let drawn: usize = dots.iter().map(|(_, places)| places.len()).sum();

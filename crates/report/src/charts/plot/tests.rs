@@ -33,10 +33,10 @@ fn boxes() -> Boxes {
 #[test]
 fn every_box_has_its_parts() {
     let svg = svg(boxes());
-    // A white ground and a tint a box; thick lines are medians.
+    // Each box has a white background and a tint; thick lines are medians.
     assert_eq!(svg.matches("fill-opacity=\"0.25\"").count(), 20);
     assert_eq!(svg.matches("stroke-width=\"2.6\"").count(), 20);
-    // Two outliers, and a dot a box on the line without noise.
+    // Two outliers, and for each box a dot on the line without noise.
     assert_eq!(svg.matches("h0").count(), 22);
     assert_eq!(svg.matches(palette::REFERENCE).count(), 3);
     for text in [">65,536<", ">without noise<", ">allreduce<", ">run time<"] {
@@ -44,7 +44,7 @@ fn every_box_has_its_parts() {
     }
 }
 
-/// The x of every thick line, which is a median.
+/// The positions of all thick lines, which are medians.
 fn medians(svg: &str) -> Vec<(f64, f64)> {
     let number = |text: &str| text.parse::<f64>().unwrap();
     let ends = |line: &str| {
@@ -75,7 +75,7 @@ fn boxes_of_several_series_stand_side_by_side() {
     assert!(spans[0].0 > frame.left && spans[8].1 < frame.right, "{spans:?} {} {}", frame.left, frame.right);
 }
 
-/// A box that shares its place with no other stands on it.
+/// A box that is alone at its position is centred on it.
 #[test]
 fn a_box_alone_is_not_shifted() {
     let mut plot = boxes();
@@ -86,7 +86,7 @@ fn a_box_alone_is_not_shifted() {
     }
     let spans = medians(&svg(plot.clone()));
     let middles: Vec<f64> = spans.iter().map(|(from, to)| (from + to) / 2.0).collect();
-    // Equal distances on the axis: 16, 64, 256, where the two boxes are as far from it to either side.
+    // Equal distances on the axis: 16, 64, 256, where the two boxes lie symmetrically around their position.
     let [first, shared, second, other] = middles[..] else { panic!("{middles:?}") };
     assert!((2.0 * second - first - (shared + other) / 2.0).abs() < 0.1, "{middles:?}");
 }
@@ -152,7 +152,7 @@ fn every_point_with_a_place_of_its_own_is_drawn() {
     assert!(svg(few).contains("1 point; 3 more omitted"));
 }
 
-/// Both lie on one pixel: the rare one is seen.
+/// Both lie on one pixel: the rare series is visible.
 #[test]
 fn the_rarest_series_lies_on_top() {
     let mut plot = sources(2, 9);

@@ -1,6 +1,6 @@
-//! What processes do, row by row, with an arrow for every message: the diagrams in which the LogP family of
-//! models is explained. A picture has room for some rows and some thousands of activities; it shows the first
-//! rows and the first stretch of time, and says so.
+//! Activities of processes, row by row, with an arrow for every message, like the diagrams that explain the
+//! LogP family of models. A picture has room for some rows and some thousands of activities; it shows the
+//! first rows and the first part of the run, and says so.
 
 use super::entry;
 use crate::charts::axis::{Axis, Extent, drawable};
@@ -43,11 +43,11 @@ pub fn draw(plot: &Timeline, heading: &Heading) -> String {
     frame.finish()
 }
 
-/// What of a timeline a picture has room for.
+/// The part of a timeline that fits into a picture.
 struct Shown {
     rows: usize,
     activities: Vec<Activity>,
-    /// The last moment, in picoseconds; nothing where all of the run is shown.
+    /// The last moment shown, in picoseconds; `None` if the whole run is shown.
     cut: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ fn middle(frame: &Frame, pitch: f64, row: u32) -> f64 {
     frame.top + (f64::from(row) + 0.5) * pitch
 }
 
-/// Names and a line along which time goes; where rows are close, not every one is named.
+/// Draws the names of the rows and their time lines; if rows are close together, only some are named.
 fn draw_rows(frame: &mut Frame, plot: &Timeline, rows: usize, pitch: f64) {
     let every = (14.0 / pitch).ceil().max(1.0) as usize;
     for (row, name) in (0u32..).zip(plot.rows.iter().take(rows)) {

@@ -1,5 +1,5 @@
-//! The end that only answers, for a client on another host. It serves one connection at a time, gives memory only to
-//! whoever knows the token, and never more than [`super::MOST_BYTES`].
+//! The answering end, for a client on another host. It serves one connection at a time, allocates memory only
+//! for clients that know the token, and never more than [`super::MOST_BYTES`].
 
 use super::super::round_trip::message;
 use super::{HELLO, MOST_BYTES, REFUSED, TOKEN, WELCOME};
@@ -24,13 +24,13 @@ pub struct Server {
     token: String,
 }
 
-/// Between two looks at whether to stop.
+/// Interval at which `stop` is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A client that says nothing for so long is gone.
+/// A client silent for this long is gone.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// A client must have introduced itself by then.
+/// A client must have sent its hello within this time.
 const HELLO_TIME: Duration = Duration::from_secs(5);
 
 impl Server {
@@ -44,7 +44,7 @@ impl Server {
         Ok(Server { listener, token })
     }
 
-    /// Where it listens; the system has chosen the port where 0 was asked for.
+    /// The address it listens on; if port 0 was requested, the system has chosen the port.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -53,7 +53,7 @@ impl Server {
     pub fn serve(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             match self.listener.accept() {
-                // What goes wrong with one client concerns no other.
+                // Errors of one client do not affect others.
                 Ok((stream, _)) => drop(self.answer(stream, stop)),
                 Err(_) => std::thread::sleep(LOOK),
             }
@@ -77,18 +77,18 @@ impl Server {
         }
     }
 
-    /// The size a client asks for, if it knows the token.
+    /// The size that a client requests, if it knows the token.
     fn asked(&self, hello: &[u8]) -> Option<u64> {
         let (greeting, rest) = hello.split_at_checked(HELLO.len())?;
         let (token, size) = rest.split_at_checked(TOKEN)?;
-        // As long for any wrong token.
+        // Takes the same time for any wrong token.
         let differ =
             token.iter().zip(self.token.as_bytes()).fold(0, |differ, (one, two)| differ | (one ^ two));
         (greeting == HELLO && differ == 0).then(|| size.try_into().map(u64::from_le_bytes).ok())?
     }
 }
 
-/// Fills the buffer, unless the client is gone or silent, or somebody says stop.
+/// Fills the buffer, unless the client is gone or silent, or `stop` is raised.
 fn read_all(
     stream: &mut TcpStream,
     buffer: &mut [u8],

@@ -1,10 +1,10 @@
-//! Columns of numbers in few bytes.
+//! Compact encoding of columns of numbers.
 //!
-//! A column is its unit, the largest number that divides all of its values (a clock of 2 GHz gives multiples
-//! of 500 ps), and the values in that unit, each as a variable number of bytes: seven bits a byte, the lowest
-//! first, the highest bit set in all but the last. Signed values go to unsigned ones by 0, -1, 1, -2, 2 → 0,
-//! 1, 2, 3, 4. A sparse column of zeros is the unit 0 and nothing else; a full one has a byte at least for
-//! every value, so that a count can never promise more than the file has bytes.
+//! A column is its unit, the greatest common divisor of its values (a 2 GHz clock gives multiples of 500 ps),
+//! and the values in that unit, each as a varint: seven bits per byte, lowest first, with the highest bit set
+//! in all bytes but the last. Signed values map to unsigned ones: 0, -1, 1, -2, 2 → 0, 1, 2, 3, 4. A sparse
+//! column of zeros is just the unit 0; a full one has at least one byte for every value, so that a count can
+//! never claim more than the file has bytes.
 
 use super::{StragglerError, TOO_LARGE};
 
@@ -54,7 +54,7 @@ impl Writer {
         }
     }
 
-    /// An empty column takes no room.
+    /// Writes a column; an empty one takes no bytes.
     fn column(&mut self, unit: u64, values: impl ExactSizeIterator<Item = u64>) {
         if values.len() > 0 {
             self.number(unit);
@@ -63,7 +63,7 @@ impl Writer {
     }
 }
 
-/// The largest number that divides all values, 0 for zeros.
+/// The greatest common divisor of all values, 0 if all are 0.
 fn unit(values: impl Iterator<Item = u64>) -> u64 {
     let mut unit = 0;
     for value in values {
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A count of values, each of which takes a byte at least.
+    /// Reads a count of values, each of which takes at least a byte.
     pub fn count(&mut self, field: &'static str) -> Result<usize, StragglerError> {
         let before = self.offset;
         let count = self.number(field)?;
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         self.column(count, field, true, unfolded)
     }
 
-    /// `count` has been held against the length of the file.
+    /// Reads a column. `count` has been checked against the length of the file.
     fn column<T: Clone + Default>(
         &mut self,
         count: usize,
