@@ -22,6 +22,15 @@ pub fn median_in_place<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     quantile_in_place(values, 0.5)
 }
 
+/// Like [`median_in_place`], for floats; 0 if there are none.
+pub fn median_of(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = position(values.len(), 0.5);
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
 /// The smallest value with at least a share `q` of the values at or below it (the inverse of the
 /// empirical distribution function). Reorders the slice.
 pub fn quantile_in_place<T: Ord + Copy>(values: &mut [T], q: f64) -> Option<T> {

@@ -34,24 +34,24 @@ pub fn is_factor(more: f64) -> bool {
     more >= 0.995
 }
 
-/// Slowdowns T/T0 − 1 that stand together in a table: `+5 %` and `+17 %`, or all as factors T/T0 if one of them is at
-/// least twice the time: `1.17×` and `3.40×`.
-pub fn slowdowns<const N: usize>(all: [f64; N]) -> [String; N] {
-    let factors = all.iter().any(|&more| is_factor(more));
-    all.map(|more| {
-        let text = percent(more);
-        match more > 0.0 && text != NOTHING {
-            _ if factors => format!("{}×", significant(more + 1.0)),
-            true => format!("+{text}"),
-            false => text,
-        }
-    })
-}
-
 /// A slowdown T/T0 − 1 in a table: `+17 %`, and from twice the time on the factor T/T0: `3.40×`.
 pub fn slowdown(more: f64) -> String {
-    let [text] = slowdowns([more]);
-    text
+    on_scale(is_factor(more), more)
+}
+
+/// The ends of the interval of a slowdown, on its scale: `+70 %` and `+112 %` around `+92 %`, `1.90×` and `2.31×` around
+/// `2.08×`.
+pub fn slowdown_interval(more: f64, ends: [f64; 2]) -> [String; 2] {
+    ends.map(|end| on_scale(is_factor(more), end))
+}
+
+fn on_scale(as_factor: bool, more: f64) -> String {
+    let text = percent(more);
+    match more > 0.0 && text != NOTHING {
+        _ if as_factor => format!("{}×", significant(more + 1.0)),
+        true => format!("+{text}"),
+        false => text,
+    }
 }
 
 /// A slowdown T/T0 − 1 in a sentence: `17 % longer`, `3.40 times as long`, `no longer`, `5 % less`.
@@ -163,8 +163,9 @@ mod tests {
         ] {
             assert_eq!((slowdown(more).as_str(), longer(more).as_str()), (cell, sentence), "{more}");
         }
-        assert_eq!(slowdowns([0.05, 0.17]), ["+5 %", "+17 %"]);
-        assert_eq!(slowdowns([0.17, 5.74]), ["1.17×", "6.74×"]);
+        assert_eq!(slowdown_interval(0.1, [0.05, 0.17]), ["+5 %", "+17 %"]);
+        assert_eq!(slowdown_interval(0.92, [0.7, 1.12]), ["+70 %", "+112 %"]);
+        assert_eq!(slowdown_interval(1.3, [0.17, 5.74]), ["1.17×", "6.74×"]);
         assert_eq!(longer_range(0.05, 0.17), "5 % to 17 % longer");
         assert_eq!(longer_range(0.05, 2.4), "between 5 % longer and 3.40 times as long");
         assert_eq!(longer_range(0.0, 1.11), "between no longer and 2.11 times as long");

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use straggler_model::Rank;
 use straggler_model::latency::{Measurement, Outside, Pair, Series};
-use straggler_model::stats::quantile_of_sorted;
+use straggler_model::stats::median_of;
 
 /// Findings on the pairs of one group.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -164,15 +164,10 @@ fn found(series: &Series) -> Option<PairFound> {
     Some(PairFound { from, to, count, median_ps, outside, min_ps, cluster: 0 })
 }
 
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    quantile_of_sorted(&values, 0.5).unwrap_or(0.0)
-}
-
 /// The median absolute deviation, scaled to a standard deviation.
 fn deviation(values: &[f64]) -> f64 {
-    let middle = median(values.to_vec());
-    1.4826 * median(values.iter().map(|value| (value - middle).abs()).collect())
+    let middle = median_of(values.to_vec());
+    1.4826 * median_of(values.iter().map(|value| (value - middle).abs()).collect())
 }
 
 /// How much the medians of a pair's cycles scatter on a logarithmic axis: the median over all pairs.
@@ -182,7 +177,7 @@ fn scatter(series: &[Series]) -> f64 {
         let logs: Vec<f64> = known.map(|cycle| (cycle.median.ps().max(1) as f64).ln()).collect();
         (logs.len() >= 3).then(|| deviation(&logs))
     };
-    median(series.iter().filter_map(of_pair).collect())
+    median_of(series.iter().filter_map(of_pair).collect())
 }
 
 /// Cuts the sorted medians at every gap that is wide enough: single-linkage clustering. If that gives too many
@@ -240,7 +235,7 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
                 .collect();
             let low_ps = medians.iter().copied().fold(f64::INFINITY, f64::min);
             let high_ps = medians.iter().copied().fold(0.0, f64::max);
-            PropertyValue { name, pairs: medians.len(), low_ps, high_ps, median_ps: median(medians) }
+            PropertyValue { name, pairs: medians.len(), low_ps, high_ps, median_ps: median_of(medians) }
         };
         let mut values: Vec<PropertyValue> = known.iter().map(value).collect();
         values.sort_by(|a, b| a.median_ps.total_cmp(&b.median_ps));
@@ -275,7 +270,7 @@ fn smallest_residuals(measurement: &Measurement, pairs: &[PairFound]) -> Vec<f64
 fn residuals(measurement: &Measurement, pairs: &[PairFound], property: Option<Property>) -> Vec<f64> {
     let kind = |pair: &PairFound| property.and_then(|property| property.of(measurement, pair.from, pair.to));
     let usual = |name: Option<&'static str>| {
-        median(pairs.iter().filter(|pair| kind(pair) == name).map(|pair| pair.median_ps.ln()).collect())
+        median_of(pairs.iter().filter(|pair| kind(pair) == name).map(|pair| pair.median_ps.ln()).collect())
     };
     let mut known: Vec<(Option<&'static str>, f64)> = Vec::new();
     pairs
@@ -297,7 +292,7 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
     let score = |&rank: &Rank| {
         let own = pairs.iter().zip(residuals).filter(|(pair, _)| pair.from == rank || pair.to == rank);
         let own: Vec<f64> = own.map(|(_, &residual)| residual).collect();
-        (rank, own.len(), median(own))
+        (rank, own.len(), median_of(own))
     };
     let scores: Vec<(Rank, usize, f64)> = ranks.iter().map(score).collect();
     if scores.len() < 4 {
@@ -305,8 +300,9 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
     }
     let levels: Vec<f64> = scores.iter().map(|score| score.2).collect();
     let limit = SLOWER.ln_1p().max(5.0 * deviation(&levels)).max(SCATTERS * scatter);
-    let slow =
-        scores.into_iter().filter(|&(_, count, level)| count >= 3 && level - median(levels.clone()) > limit);
+    let slow = scores
+        .into_iter()
+        .filter(|&(_, count, level)| count >= 3 && level - median_of(levels.clone()) > limit);
     let is_beyond = |rank: Rank| {
         pairs.iter().any(|pair| (pair.from == rank || pair.to == rank) && pair.outside.is_some())
     };

@@ -10,7 +10,7 @@ pub use apart::Apart;
 use super::rank_tests::{Aligned, MannWhitney, two_sided};
 use serde::Serialize;
 use straggler_model::latency::Cycle;
-use straggler_model::stats::median_in_place;
+use straggler_model::stats::{median_in_place, median_of, quantile_of_sorted};
 
 /// Findings on the cycles.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -149,19 +149,14 @@ fn levels(pairs: &[Vec<Cycle>]) -> Vec<f64> {
         let shares = pair.iter().map(|cycle| cycle.median.ps() as f64 / own);
         cycles.iter_mut().zip(shares).for_each(|(cycle, share)| cycle.push(share));
     }
-    let levels: Vec<f64> = cycles.into_iter().map(median).collect();
+    let levels: Vec<f64> = cycles.into_iter().map(median_of).collect();
     let together = levels.len().div_ceil(MOST).max(1);
-    levels.chunks(together).map(|chunk| median(chunk.to_vec())).collect()
+    levels.chunks(together).map(|chunk| median_of(chunk.to_vec())).collect()
 }
 
 /// The number of cycles of the pair that has the most.
 fn longest(pairs: &[Vec<Cycle>]) -> usize {
     pairs.iter().map(|cycles| cycles.len()).max().unwrap_or(0)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    straggler_model::stats::quantile_of_sorted(&values, 0.5).unwrap_or(0.0)
 }
 
 impl Trend {
@@ -178,14 +173,14 @@ impl Trend {
         let tied: f64 = sorted.chunk_by(|a, b| a == b).map(|same| term(same.len() as f64)).sum();
         let variance = (term(n as f64) - tied) / 18.0;
         let z = if variance > 0.0 { (score.abs() - 1.0).max(0.0) / variance.sqrt() } else { 0.0 };
-        Trend { p: two_sided(z), change: median(slopes) * (n - 1) as f64 }
+        Trend { p: two_sided(z), change: median_of(slopes) * (n - 1) as f64 }
     }
 }
 
 impl Runs {
     /// None if most cycles have the same median.
     fn of(levels: &[f64]) -> Option<Runs> {
-        let middle = median(levels.to_vec());
+        let middle = median_of(levels.to_vec());
         // If there are only two levels, the median may be either of them.
         let split = |is_above: &dyn Fn(f64) -> bool| -> Option<Vec<bool>> {
             let sides: Vec<bool> = levels.iter().map(|&level| is_above(level)).collect();
@@ -203,7 +198,7 @@ impl Runs {
         let p = if z > 0.0 { two_sided(z) / 2.0 } else { 1.0 };
         let mut sorted = levels.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let at = |q| straggler_model::stats::quantile_of_sorted(&sorted, q).unwrap_or(middle);
+        let at = |q| quantile_of_sorted(&sorted, q).unwrap_or(middle);
         Some(Runs { p, runs, expected, quartiles_apart: (at(0.75) - at(0.25)) / middle })
     }
 }
@@ -212,11 +207,11 @@ impl Spread {
     fn of(levels: &[f64]) -> Option<Spread> {
         let halves = [&levels[..levels.len() / 2], &levels[levels.len() / 2..]];
         let deviations = halves.map(|half| {
-            let middle = median(half.to_vec());
+            let middle = median_of(half.to_vec());
             half.iter().map(|level| (level - middle).abs()).collect::<Vec<f64>>()
         });
         let found = MannWhitney::of(&Aligned::of_values(&[&deviations[0], &deviations[1]]), 0, 1);
-        let [first, second] = deviations.map(median);
+        let [first, second] = deviations.map(median_of);
         (first > 0.0).then(|| Spread { p: found.p, ratio: second / first })
     }
 }

@@ -4,6 +4,7 @@
 use super::{Cluster, Node, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use straggler_model::stats::median_of;
 
 /// A node is slow if it is slower than the median by this share,
 const SLOWER: f64 = 0.05;
@@ -58,8 +59,9 @@ impl Speeds {
     /// Finds the slow ones among nodes with the same processor.
     fn find(&mut self, cluster: &Cluster, nodes: &[NodeId]) {
         let times: Vec<f64> = nodes.iter().map(|&node| self.iteration_ps[node]).collect();
-        let middle = median(times.clone());
-        let spread = MAD_TO_SIGMA * median(times.iter().map(|time| (time - middle).abs()).collect());
+        // The lower median: of two nodes, the faster is the reference.
+        let middle = median_of(times.clone());
+        let spread = MAD_TO_SIGMA * median_of(times.iter().map(|time| (time - middle).abs()).collect());
         let slower = if nodes.len() < FEW { SLOWER_OF_FEW } else { SLOWER };
         for (&node, time) in nodes.iter().zip(times) {
             if time - middle >= (slower * middle).max(DEVIATIONS * spread) {
@@ -72,11 +74,5 @@ impl Speeds {
 }
 
 fn iteration(node: &Node) -> f64 {
-    median(node.cores.iter().map(|core| core.iteration_ps).filter(|&time| time > 0.0).collect())
-}
-
-/// The lower median: of two nodes, the faster is the reference.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get((values.len().max(1) - 1) / 2).copied().unwrap_or(0.0)
+    median_of(node.cores.iter().map(|core| core.iteration_ps).filter(|&time| time > 0.0).collect())
 }

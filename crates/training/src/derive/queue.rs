@@ -49,12 +49,17 @@ impl Building<'_> {
                 match self.rows[op].kind {
                     Kind::Gc | Kind::DataLoad if self.inside[op] => {}
                     Kind::Gc | Kind::DataLoad => before.push(op),
-                    kind if kind.is_compute() => drop(stalls.insert(op, std::mem::take(&mut before))),
+                    kind if kind.is_compute() && !before.is_empty() => {
+                        stalls.insert(op, std::mem::take(&mut before));
+                    }
                     _ => before.clear(),
                 }
             }
         }
         let mut waits = Vec::new();
+        if stalls.is_empty() {
+            return waits;
+        }
         for &(after, before) in &self.edges {
             let before = before as usize;
             let is_it = |stall: &&usize| {

@@ -33,29 +33,21 @@ pub fn chunk(row: &Row) -> i32 {
     }
 }
 
-/// Identifies a message: direction, microbatch, the chunk that it comes from, and a number among equals.
-type Message = (i32, i32, i32, u32);
+/// What a message carries: direction, microbatch, and the chunk that it comes from. Equal messages are matched in order.
+type Message = (i32, i32, i32);
 
 /// Sends and receives by message.
 pub struct Partners {
     chunks: i32,
-    sends: BTreeMap<Message, usize>,
-    recvs: BTreeMap<Message, usize>,
-    /// Counts messages that are otherwise equal, for sends and for receives.
-    alike: [BTreeMap<(i32, i32, i32), u32>; 2],
+    sends: Vec<(Message, usize)>,
+    recvs: Vec<(Message, usize)>,
     /// Sends and receives without a partner.
     alone: Vec<usize>,
 }
 
 impl Partners {
     pub fn new(chunks: i32) -> Partners {
-        Partners {
-            chunks,
-            sends: BTreeMap::new(),
-            recvs: BTreeMap::new(),
-            alike: Default::default(),
-            alone: Vec::new(),
-        }
+        Partners { chunks, sends: Vec::new(), recvs: Vec::new(), alone: Vec::new() }
     }
 
     /// Matches the sends and receives of a stage in one direction. Adds the edges send ← compute and compute ← recv.
@@ -83,32 +75,38 @@ impl Partners {
                 }
                 let leaves = if receives { chunk(compute).saturating_add(to) } else { chunk(compute) };
                 let list = if receives { &mut self.recvs } else { &mut self.sends };
-                let microbatch = building.rows[compute].microbatch;
-                let carries = (direction.to, microbatch, leaves);
-                let alike = self.alike[usize::from(receives)].entry(carries).or_default();
-                list.insert((carries.0, carries.1, carries.2, *alike), transfer);
-                *alike += 1;
+                list.push(((direction.to, building.rows[compute].microbatch, leaves), transfer));
             }
             matched.into_iter().for_each(|(after, before)| building.edge(after, before));
         }
     }
 
     /// Pairs of a send and a receive, and the rest as groups of one.
-    pub fn pairs(self, found: &mut Found) -> Vec<Group> {
-        let group = |ops: &[usize]| Group { ops: ops.iter().map(|&op| op as u32).collect(), wide: false };
-        let mut groups = Vec::new();
-        for (message, &send) in &self.sends {
-            match self.recvs.get(message) {
-                Some(&recv) => groups.push(group(&[send, recv])),
-                None => groups.push(group(&[send])),
+    pub fn pairs(mut self, found: &mut Found) -> Vec<Group> {
+        // Stable, so that equal messages stay in order.
+        self.sends.sort_by_key(|(message, _)| *message);
+        self.recvs.sort_by_key(|(message, _)| *message);
+        let mut groups = Vec::with_capacity(self.sends.len() + self.alone.len());
+        let mut lonely = Vec::new();
+        let mut recvs = self.recvs.into_iter().peekable();
+        for (message, send) in self.sends {
+            while let Some((_, recv)) = recvs.next_if(|(other, _)| *other < message) {
+                lonely.push(recv);
+            }
+            match recvs.next_if(|(other, _)| *other == message) {
+                Some((_, recv)) => groups.push(group(&[send, recv])),
+                None => lonely.push(send),
             }
         }
-        let lonely = self.recvs.iter().filter(|(message, _)| !self.sends.contains_key(message));
-        groups.extend(lonely.map(|(_, &recv)| group(&[recv])));
-        found.unpaired += groups.iter().filter(|group| group.ops.len() == 1).count() as u64;
-        groups.extend(self.alone.into_iter().map(|op| group(&[op])));
+        lonely.extend(recvs.map(|(_, recv)| recv));
+        found.unpaired += lonely.len() as u64;
+        groups.extend(lonely.into_iter().chain(self.alone).map(|op| group(&[op])));
         groups
     }
+}
+
+fn group(ops: &[usize]) -> Group {
+    Group { ops: ops.iter().map(|&op| op as u32).collect(), wide: false }
 }
 
 /// The computation that each transfer belongs to. Both are in order: if there are as many of each, they match one by one, else by

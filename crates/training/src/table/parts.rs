@@ -34,7 +34,11 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         if table.rows.is_empty() {
             whole.faults.silent(path.clone());
         }
-        whole.rows.extend(table.rows);
+        // Of a single table, the rows are moved: there may be gigabytes of them.
+        match whole.rows.is_empty() {
+            true => whole.rows = table.rows,
+            false => whole.rows.extend(table.rows),
+        }
         whole.faults.append(table.faults);
     }
     whole.faults.unreadable(&unreadable);

@@ -1,8 +1,8 @@
 //! Cycles that lie apart from all others: warm-up and bursts.
 
-use super::{RELEVANT, median};
+use super::RELEVANT;
 use serde::Serialize;
-use straggler_model::stats::quantile_of_sorted;
+use straggler_model::stats::{median_of, quantile_of_sorted};
 
 /// Some cycles, compared with all others.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -22,7 +22,7 @@ const FAR: f64 = 3.0;
 impl Apart {
     pub(super) fn of(levels: &[f64], is_apart: impl Fn(usize) -> bool) -> Option<Apart> {
         let (these, others): (Vec<usize>, Vec<usize>) = (0..levels.len()).partition(|&place| is_apart(place));
-        let of = |places: &[usize]| median(places.iter().map(|&place| levels[place]).collect());
+        let of = |places: &[usize]| median_of(places.iter().map(|&place| levels[place]).collect());
         (!these.is_empty()).then(|| Apart { cycles: these.len(), change: of(&these) / of(&others) - 1.0 })
     }
 }
@@ -40,7 +40,7 @@ pub(super) fn first(levels: &[f64]) -> usize {
         let (these, others) = levels.split_at(count);
         let ((least, largest), (low, high)) = (ends(these), ends(others));
         let away = (least - high).max(low - largest);
-        away > high - low && away >= RELEVANT * median(others.to_vec())
+        away > high - low && away >= RELEVANT * median_of(others.to_vec())
     };
     (1..=most).rev().find(lies_apart).unwrap_or(0)
 }
@@ -68,6 +68,6 @@ fn single(levels: &[f64], sorted: &[f64]) -> Option<usize> {
     let (largest, others) = sorted.split_last()?;
     let (low, high) = (*others.first()?, *others.last()?);
     let away = largest - high;
-    let is_alone = away > ALONE * (high - low) && away >= RELEVANT * median(others.to_vec()) && high > low;
+    let is_alone = away > ALONE * (high - low) && away >= RELEVANT * median_of(others.to_vec()) && high > low;
     levels.iter().position(|level| is_alone && level == largest)
 }

@@ -3,7 +3,7 @@
 use straggler_analysis::study::{Series, Summary};
 use straggler_model::Time;
 use straggler_model::stats::Quantile;
-use straggler_report::numbers::slowdowns;
+use straggler_report::numbers::slowdown_interval;
 use straggler_report::{Cell, Columns, Table};
 
 /// A series with its name, and the number of trace copies at each point, if any.
@@ -24,7 +24,9 @@ pub fn points(group: &[Named<'_>], quantiles: &[f64]) -> Table {
     });
     let with_copies = group.iter().any(|(_, _, copies)| !copies.is_empty());
     let interval = |summary: &Summary| summary.median_interval.map(|median| times((median.low, median.high)));
-    let slowdown = |summary: &Summary| summary.slowdown.map(|all| slowdowns([all.low, all.high]).join(" – "));
+    let slowdown = |summary: &Summary| {
+        summary.slowdown.map(|all| slowdown_interval(all.median, [all.low, all.high]).join(" – "))
+    };
     let quantile = |summary: &Summary, q: f64| {
         let told =
             |found: Quantile<u64>| format!("{} ({})", Time(found.value), times((found.low, found.high)));

@@ -1,6 +1,6 @@
 //! The tables of a training job, for the terminal and for the page.
 
-use straggler_report::numbers::{self, slowdowns};
+use straggler_report::numbers::{self, slowdown_interval};
 use straggler_report::{Cell, Columns, Table};
 use straggler_training::exact::{Answers, CurvePoint, Intervals, WorkerAnswer};
 
@@ -21,9 +21,9 @@ fn slowdown(times: f64) -> Cell {
     Cell::number(numbers::slowdown(excess(times)), times)
 }
 
-/// An interval over the steps; empty if there are too few steps.
-fn interval(answers: &Answers, ends: [f64; 2]) -> Cell {
-    let text = slowdowns(ends.map(excess)).join(" to ");
+/// The interval of a slowdown over the steps; empty if there are too few steps.
+fn interval(answers: &Answers, times: f64, ends: [f64; 2]) -> Cell {
+    let text = slowdown_interval(excess(times), ends.map(excess)).join(" to ");
     Cell::text(if answers.steps < FEW { String::new() } else { text })
 }
 
@@ -66,7 +66,7 @@ pub fn parts(answers: &Answers, few: bool) -> Table {
     Columns::over(&parts)
         .text("all ideal except", |part| format!("{}{}", part.what, part.name))
         .number("slowdown", |part| slowdown(part.slowdown))
-        .number("95 % interval", |part| part.interval.map(|ends| interval(answers, ends)))
+        .number("95 % interval", |part| part.interval.map(|ends| interval(answers, part.slowdown, ends)))
         .build()
 }
 
@@ -85,7 +85,7 @@ pub fn workers(answers: &Answers, most: usize) -> Table {
     }
     columns
         .number("slowdown alone", |worker| slowdown(worker.s_w))
-        .number("95 % interval", |worker| interval(answers, worker.s_w_interval))
+        .number("95 % interval", |worker| interval(answers, worker.s_w, worker.s_w_interval))
         .build()
 }
 

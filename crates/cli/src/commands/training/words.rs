@@ -1,7 +1,7 @@
 //! The analysis of a training job as text.
 
 use super::tables::{self, FEW, excess};
-use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdowns};
+use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdown_interval};
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 
@@ -209,7 +209,7 @@ fn only(answers: &Answers) -> String {
 
 /// The interval of S over the steps; empty if there are too few steps.
 fn interval(answers: &Answers) -> String {
-    let [low, high] = slowdowns(answers.s_interval.map(excess));
+    let [low, high] = slowdown_interval(excess(answers.s), answers.s_interval.map(excess));
     if answers.steps < FEW {
         String::new()
     } else {
