@@ -72,7 +72,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let found = answers(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
-    assert!(cause.says.starts_with("All workers are slower since step 10 (4.4"), "{cause:?}");
+    assert!(cause.says.starts_with("All workers are slower since step 10 (a typical step takes 4.4"), "{cause:?}");
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
     let links =
@@ -246,7 +246,7 @@ fn a_slow_optimizer_is_told_from_slow_computing() {
     assert!(told.ends_with("; backward-compute and forward-compute are as usual."), "{cause:?}");
 }
 
-/// A slow beginning does not make typical times doubtful; if all workers but one are slow, they are.
+/// Typical times are slow if the first steps are far slower, or all workers but one.
 #[test]
 fn at_least_is_said_where_what_is_typical_is_slow() {
     let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
@@ -255,7 +255,8 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
         (row.start, row.duration) = (3.0 * row.start, 3.0 * row.duration);
     }
     let found = answers_of(all);
-    assert_eq!((first(&found).kind, found.s_at_least), (CauseKind::StartUp, None), "{found:?}");
+    assert_eq!(first(&found).kind, CauseKind::StartUp, "{found:?}");
+    assert!(found.s_at_least.is_some_and(|times| (1.15..1.25).contains(&times)), "{found:?}");
     let fast = |pp: u32| {
         answers(&Synthetic {
             pp,

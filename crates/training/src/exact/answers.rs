@@ -1,7 +1,7 @@
 //! The results of the replays: slowdowns by step, stage, data-parallel rank, class and worker, and the gain from mending workers.
 
 use super::alone::Alone;
-use super::causes::{Cause, CauseKind, Split, causes};
+use super::causes::{Cause, Split, causes};
 use super::intervals::Draws;
 use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
@@ -357,8 +357,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
 
 /// The slowdown from the largest cause alone, if steps would be faster than ideal without it.
 fn at_least(causes: &[Cause], real: f64, ideal: f64) -> Option<f64> {
-    // Start-up affects only a few steps, so it does not make typical times slow.
-    let first = causes.iter().find(|cause| cause.kind != CauseKind::StartUp)?;
+    let first = causes.first()?;
     let without = real - 1e12 * first.seconds;
     (without > 0.0 && without < FASTER_THAN_IDEAL * ideal).then(|| real / without)
 }

@@ -13,10 +13,12 @@ mod start_up;
 mod workers;
 
 use super::{At, Replays, mean};
+use crate::Job;
 use facts::Facts;
 use lengths::Spread;
 use serde::Serialize;
 use since::Rise;
+use workers::Slow;
 
 pub use healthy::Healthy;
 pub use partition::Split;
@@ -108,6 +110,8 @@ struct Looking<'a> {
     spread: Spread,
     /// By stage: the step since which it computes longer.
     rises: Vec<Option<Rise>>,
+    /// By worker: in which steps it is slow, if it is slow in some.
+    slow_in: Vec<Option<Vec<bool>>>,
     /// By kind: what a transfer usually takes.
     usual: Vec<communication::Usual>,
     /// The mean step in picoseconds, with and without accidents: a single accident would make every other cause look small.
@@ -123,7 +127,8 @@ impl<'a> Looking<'a> {
         let rises = facts.rises();
         let usual = communication::usual(replays);
         let usual_step = if replays.once.is_empty() { real } else { mean(&replays.all(steady(replays))) };
-        Looking { replays, facts, spread, rises, usual, real, usual_step }
+        let slow_in = vec![None; replays.job.workers.len()];
+        Looking { replays, facts, spread, rises, slow_in, usual, real, usual_step }
     }
 }
 
@@ -207,6 +212,15 @@ impl Looking<'_> {
     }
 }
 
+/// By worker: in which steps it is slow.
+fn slow_in(replays: &Replays<'_>, slow: &[Slow]) -> Vec<Option<Vec<bool>>> {
+    let mut slow_in = vec![None; replays.job.workers.len()];
+    for slow in slow {
+        slow_in[slow.worker] = Some((0..replays.job.steps.len()).map(|step| slow.holds(step)).collect());
+    }
+    slow_in
+}
+
 /// Times without accidents.
 fn steady<'a>(replays: &'a Replays<'a>) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a {
     |step, at| match replays.once_usual(step, at) {
@@ -226,6 +240,7 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     let steps = replays.all(|_, at| at.real());
     let mut looking = Looking::at(replays, mean(&steps));
     let slow = looking.slow_ones(order);
+    looking.slow_in = slow_in(replays, &slow);
     let looking = looking;
     let split = layers.and_then(|layers| looking.split(layers));
     let mut found: Vec<Candidate<'_>> = Vec::new();
@@ -234,10 +249,12 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     found.extend(looking.became_slower(&steps));
     found.extend(looking.partition(split.as_ref()));
     found.push(looking.lengths());
-    found.push(looking.launches());
+    let launches = looking.launches();
+    let mut steady_steps = if replays.once.is_empty() { steps.clone() } else { replays.all(steady(replays)) };
+    launches.leave_out_of(replays.job, &mut steady_steps);
+    found.push(launches);
     found.extend(looking.stalls());
     found.extend(looking.communication());
-    let steady_steps = if replays.once.is_empty() { steps.clone() } else { replays.all(steady(replays)) };
     found.extend(looking.start_up(&steady_steps));
     found.sort_by(|a, b| b.cause.gain.total_cmp(&a.cause.gain).then(a.cause.kind.cmp(&b.cause.kind)));
     looking.find_hidden(&mut found);
@@ -253,12 +270,12 @@ impl Looking<'_> {
     fn find_hidden(&self, found: &mut [Candidate<'_>]) {
         let mut removed = match found.first() {
             Some(first) if self.worth(1e12 * first.cause.seconds) >= WORTH_TELLING => vec![0],
-            _ => return self.find_joint(found),
+            _ => return self.find_joint(found, &[]),
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
         // Causes that are not reported: too small alone, and not hidden.
         let mut passed = Vec::new();
-        while removed.len() + passed.len() < TOGETHER {
+        while removed.len() < TOGETHER {
             let without = |next: usize, every: usize| {
                 let all: Vec<&Candidate<'_>> =
                     removed.iter().chain([&next]).map(|&place| &found[place]).collect();
@@ -271,13 +288,13 @@ impl Looking<'_> {
             let left =
                 others.filter(|place| least(place).is_some()).map(|place| (without(place, every), place));
             let Some((some, next)) = left.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else {
-                return;
+                break;
             };
             let won = self.real - if every == 1 { some } else { without(next, 1) };
             let alone = self.worth(1e12 * found[next].cause.seconds).max(0.0);
             let more = self.worth(won - so_far);
             if more < WORTH_TELLING {
-                return;
+                break;
             }
             let hides = more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least);
             if !hides && alone < WORTH_TELLING {
@@ -292,19 +309,21 @@ impl Looking<'_> {
             removed.push(next);
             so_far = won;
         }
+        self.find_joint(found, &removed);
     }
 }
 
 impl Looking<'_> {
-    /// Finds faults that hide each other: removing one alone saves next to nothing, because the others take as long.
-    /// Removes all of them, then drops those that add nothing to the gain.
-    fn find_joint(&self, found: &mut [Candidate<'_>]) {
-        let is_fault = |place: &usize| found[*place].cause.kind.hides_from() == Some(BROKEN);
+    /// Finds faults that hide each other once the `removed` are gone: removing one saves next to nothing, because the
+    /// others take as long. Removes all of them, then drops those that add nothing to the gain.
+    fn find_joint(&self, found: &mut [Candidate<'_>], removed: &[usize]) {
+        let is_fault =
+            |place: &usize| found[*place].cause.kind.hides_from() == Some(BROKEN) && !removed.contains(place);
         let mut together: Vec<usize> = (0..found.len()).filter(is_fault).collect();
         // A sample of the steps selects the causes; all steps determine their gain.
         let every = self.replays.job.steps.len().div_ceil(COMPARED);
         let left = |places: &[usize], every: usize| {
-            let all: Vec<&Candidate<'_>> = places.iter().map(|&place| &found[place]).collect();
+            let all: Vec<&Candidate<'_>> = removed.iter().chain(places).map(|&place| &found[place]).collect();
             mean(&self.without(&all, every))
         };
         let real = left(&[], every);
@@ -320,21 +339,34 @@ impl Looking<'_> {
                 (together, all) = (others, without);
             }
         }
-        let all = self.real - left(&together, 1);
-        if together.len() < 2 || self.worth(all) < WORTH_TELLING {
+        // What each saves alone is not hidden.
+        let alone: f64 = together.iter().map(|&place| found[place].cause.seconds.max(0.0)).sum();
+        if together.len() < 2 || self.worth(all - 1e12 * alone) < BROKEN {
             return;
         }
-        let says: Vec<String> = together.iter().map(|&place| found[place].cause.says.clone()).collect();
-        for (number, &place) in together.iter().enumerate() {
-            let cause = &mut found[place].cause;
-            cause.with_others = Some((self.share(all), all / 1e12));
-            cause.hidden_behind =
-                (0..says.len()).filter(|&other| other != number).map(|other| says[other].clone()).collect();
+        let all = self.real - left(&together, 1);
+        let says = |place: usize| found[place].cause.says.clone();
+        let behind = |own: usize| removed.iter().chain(&together).filter(move |&&other| other != own);
+        let hidden: Vec<(usize, Vec<String>)> = (together.iter())
+            .map(|&place| (place, behind(place).map(|&other| says(other)).collect()))
+            .collect();
+        for (place, behind) in hidden {
+            found[place].cause.with_others = Some((self.share(all), all / 1e12));
+            found[place].cause.hidden_behind = behind;
         }
     }
 }
 
 impl Candidate<'_> {
+    /// Takes a cause that lasted for one step out of the durations of steps: it is no start-up as well.
+    fn leave_out_of(&self, job: &Job, steps: &mut [i64]) {
+        let lasted = self.cause.since_step.filter(|_| self.cause.since_step == self.cause.until_step);
+        let place = lasted.and_then(|number| job.steps.iter().position(|step| step.number == number));
+        if let Some((place, &without)) = place.and_then(|place| Some((place, self.steps.get(place)?))) {
+            steps[place] = steps[place].min(without);
+        }
+    }
+
     /// Adds the mean step while the cause lasts. The mean over all steps understates its cost.
     fn tell_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
         let place = |of: Option<i64>| {

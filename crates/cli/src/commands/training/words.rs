@@ -37,11 +37,14 @@ pub fn verdict(answers: &Answers) -> String {
     let mut text = only;
     text.push_str(&match answers.s_at_least {
         Some(times) => format!(
-            "The steps take at least {} they should. Compared with the typical worker they take {}{}, but so \
-             much of the job is slow that the typical worker is slow as well.",
+            "The steps take at least {} they should. Compared with the typical worker they take {}{}, but {}.",
             longer_than(excess(times)),
             longer(excess(answers.s)),
-            interval(answers)
+            interval(answers),
+            match answers.causes.first().map(|cause| cause.kind) {
+                Some(CauseKind::StartUp) => "the slow first steps count as typical, too",
+                _ => "so much of the job is slow that the typical worker is slow as well",
+            }
         ),
         None => format!(
             "The steps take {} they would if all workers were typical{}.",
@@ -83,17 +86,7 @@ pub fn verdict(answers: &Answers) -> String {
         }
         None => text.push_str(" No known cause explains it: check the workers and operations below."),
     }
-    for hidden in answers.causes.iter().skip_while(|cause| cause.with_others.is_some()) {
-        if let Some((gain, seconds_won)) = hidden.with_others {
-            text.push_str(&format!(
-                " It hides another cause. {}. Without {}, a step would take {}, {} less.",
-                hidden.says,
-                if hidden.hidden_behind.len() == 1 { "both" } else { "all of these" },
-                seconds(answers.replayed_seconds - seconds_won),
-                percent(gain)
-            ));
-        }
-    }
+    text.push_str(&hidden(answers));
     text.push_str(&further(answers));
     if !answers.transfers_timed {
         text.push_str(
@@ -101,6 +94,35 @@ pub fn verdict(answers: &Answers) -> String {
         );
     }
     text
+}
+
+/// The causes behind the first one, in the order of their removal, each with the step that is left.
+fn hidden(answers: &Answers) -> String {
+    let mut hidden: Vec<(&Cause, (f64, f64))> = (answers.causes.iter())
+        .skip_while(|cause| cause.with_others.is_some())
+        .filter_map(|cause| Some((cause, cause.with_others?)))
+        .collect();
+    hidden.sort_by_key(|(cause, _)| cause.hidden_behind.len());
+    // Causes that hide each other are removed together.
+    let told: Vec<String> = hidden
+        .chunk_by(|one, other| one.1 == other.1)
+        .map(|causes| {
+            let (first, (gain, saved)) = causes[0];
+            let says: Vec<&str> = causes.iter().map(|(cause, _)| cause.says.as_str()).collect();
+            let all = match first.hidden_behind.len() {
+                1 => "both".to_string(),
+                2 => "all three".to_string(),
+                behind => format!("all {}", behind + 1),
+            };
+            let left = seconds(answers.replayed_seconds - saved);
+            format!("{} (without {all}, a step would take {left}, {} less)", says.join("; "), percent(gain))
+        })
+        .collect();
+    match hidden.len() {
+        0 => String::new(),
+        1 => format!(" It hides another cause: {}.", told[0]),
+        count => format!(" It hides {count} others: {}.", told.join("; ")),
+    }
 }
 
 /// The verdict on a job without a significant cause, and what that leaves open.
@@ -145,6 +167,7 @@ fn further(answers: &Answers) -> String {
 fn while_it_lasts(cause: &Cause) -> Option<String> {
     let (real, without) = cause.step_since?;
     let when = match (cause.since_step, cause.until_step) {
+        (Some(first), Some(last)) if first == last => format!("in step {first}"),
         (Some(first), Some(last)) => format!("in steps {first} to {last}"),
         (Some(first), None) => format!("from step {first} on"),
         (None, Some(last)) => format!("up to step {last}"),

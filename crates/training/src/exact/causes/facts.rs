@@ -152,13 +152,23 @@ impl Facts {
         if usual > 0.0 { (own / usual).max(1.0) } else { 1.0 }
     }
 
-    /// By step: the computing time of a worker, as a multiple of its mean over its steps.
-    pub fn against_itself(&self, worker: usize) -> Vec<f64> {
+    /// By step: the computing time of a worker, as a multiple of its mean over its steps for which `holds` is the same.
+    pub fn against_itself(&self, worker: usize, holds: impl Fn(usize) -> bool) -> Vec<f64> {
         let own = |step: usize| self.computed[step][worker] as f64;
-        let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
-        let (sum, count) = there.fold((0.0, 0.0), |(sum, count), step| (sum + own(step), count + 1.0));
-        let relative = |step| if sum > 0.0 { own(step) * count / sum } else { 1.0 };
-        (0..self.computed.len()).map(relative).collect()
+        let mean = [false, true].map(|side| {
+            let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
+            mean(&there.filter(|&step| holds(step) == side).map(own).collect::<Vec<f64>>())
+        });
+        let relative = |step: usize| Some(mean[usize::from(holds(step))]).filter(|mean| *mean > 0.0);
+        (0..self.computed.len()).map(|step| relative(step).map_or(1.0, |mean| own(step) / mean)).collect()
+    }
+
+    /// The mean duration of a kind on a worker over the steps for which `holds`.
+    pub fn mean_where(&self, worker: usize, kind: usize, holds: impl Fn(usize) -> bool) -> Option<f64> {
+        let at = worker * self.kinds + kind;
+        let of_steps = (0..self.by_step.len()).filter(|&step| holds(step)).map(|step| self.by_step[step][at]);
+        let (sum, count) = of_steps.fold((0i128, 0u64), |all, of| (all.0 + i128::from(of.0), all.1 + of.1));
+        (count > 0).then(|| sum as f64 / count as f64)
     }
 
     /// The computing time of a worker as a multiple of the median of the other workers of its stage, for each step in which it

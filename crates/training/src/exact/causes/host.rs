@@ -13,6 +13,8 @@ const ALIKE: f64 = 1.05;
 
 /// Ranks are named if together they have at least this share of all delays, and each has at least half as much as the worst.
 const MAINLY: f64 = 0.5;
+/// Delays are those of a single step if it has at least this share of them.
+const ONE_STEP: f64 = 0.8;
 
 /// An unusually long launch delay.
 struct Late<'a> {
@@ -92,7 +94,12 @@ impl Looking<'_> {
             true => by_step.iter().map(|of_worker| of_worker[step] as f64).sum(),
             false => late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum(),
         };
-        if let Some(rise) = Rise::of(&(0..job.steps.len()).map(late).collect::<Vec<f64>>()) {
+        let by_step: Vec<f64> = (0..job.steps.len()).map(late).collect();
+        if let Some(step) = only_step(&by_step) {
+            let number = job.steps[step].number;
+            (cause.since_step, cause.until_step) = (Some(number), Some(number));
+            cause.says = format!("{} in step {number}", cause.says);
+        } else if let Some(rise) = Rise::of(&by_step).filter(|rise| rise.share_of(&by_step) >= MAINLY) {
             let when = rise.when(job);
             (cause.since_step, cause.until_step) = rise.steps(job);
             cause.says = format!("{} {when}", cause.says);
@@ -234,6 +241,13 @@ impl Looking<'_> {
     }
 }
 
+/// The index of the only step with delays worth mentioning, if there is one among several.
+fn only_step(by_step: &[f64]) -> Option<usize> {
+    let (step, most) = by_step.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let all: f64 = by_step.iter().sum();
+    (by_step.len() > 1 && most > 0.0 && most >= ONE_STEP * all).then_some(step)
+}
+
 /// The workers with most of the delays. Empty if these would be more than half of all workers.
 fn late_ones(by_worker: &[i64]) -> Vec<usize> {
     let sum = |of: &mut dyn Iterator<Item = i64>| of.fold(0i64, i64::saturating_add);
@@ -263,5 +277,13 @@ mod tests {
         assert!(late_ones(&[7]).is_empty());
         // Many small delays outweigh a large one.
         assert!(late_ones(&[100, 40, 40, 40, 40, 40]).is_empty());
+    }
+
+    #[test]
+    fn delays_may_be_those_of_one_step() {
+        assert_eq!(only_step(&[1.0, 0.0, 90.0, 2.0]), Some(2));
+        assert_eq!(only_step(&[1.0, 60.0, 90.0, 2.0]), None);
+        assert_eq!(only_step(&[90.0]), None);
+        assert_eq!(only_step(&[0.0, 0.0]), None);
     }
 }

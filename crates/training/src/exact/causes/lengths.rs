@@ -192,18 +192,36 @@ impl Looking<'_> {
         let job = self.replays.job;
         let is_compute: Vec<bool> = job.kinds.iter().map(|kind| kind.role == Role::Compute).collect();
         let beyond = BEYOND_CHANCE * self.spread.of_a_step();
+        // A worker that is slow in some steps has a mean for these and one for the others.
+        let is_slow = |worker: usize, step: usize| self.slow_in[worker].as_ref().is_some_and(|of| of[step]);
         // By worker and step: how many times as long all microbatches take, if lengths do not explain it; else 1.
         let slow: Vec<Vec<f64>> = (0..job.workers.len())
             .into_par_iter()
             .map(|worker| {
-                let relative = self.facts.against_itself(worker);
+                let relative = self.facts.against_itself(worker, |step| is_slow(worker, step));
                 let kept = |of: f64| if beyond > 0.0 && (of - 1.0).abs() > beyond { of } else { 1.0 };
                 relative.into_iter().map(kept).collect()
             })
             .collect();
+        // By worker and kind, for workers that are slow in some steps: the means of the other steps and of these.
+        let means: Vec<Vec<[Option<f64>; 2]>> = (0..job.workers.len())
+            .map(|worker| match self.slow_in[worker].is_some() {
+                false => Vec::new(),
+                true => {
+                    let of = |kind: usize, side: bool| {
+                        self.facts.mean_where(worker, kind, |step| is_slow(worker, step) == side)
+                    };
+                    (0..job.kinds.len()).map(|kind| [of(kind, false), of(kind, true)]).collect()
+                }
+            })
+            .collect();
         let mend = move |step: usize, at: &At<'_>| {
             let kind = at.op.kind as usize;
-            match self.facts.mean(at.worker, kind).filter(|_| is_compute[kind]) {
+            let mean = match means[at.worker].get(kind) {
+                Some(means) => means[usize::from(is_slow(at.worker, step))],
+                None => self.facts.mean(at.worker, kind),
+            };
+            match mean.filter(|_| is_compute[kind]) {
                 Some(mean) => ((mean * slow[at.worker][step]).round() as i64, at.delay),
                 None => at.real(),
             }
@@ -217,24 +235,39 @@ impl Looking<'_> {
         };
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;
+        // Without annotations, the passes are taken as the halves of what a worker computes in a step.
+        let knows_passes = job.kinds.iter().any(|kind| kind.class.starts_with("forward"));
         if let Some(r) = correlation {
             let goes = if r >= TOGETHER { "are correlated" } else { "are not correlated" };
             let (one, all) =
                 if job.is_table() { ("microbatch", "microbatches") } else { ("step", "steps of workers") };
+            let times = match knows_passes {
+                true => format!("Forward and backward times of a {one}"),
+                false => format!("The first and the second half of what a worker computes in a {one}"),
+            };
             cause.evidence.push(format!(
-                "Forward and backward times of a {one} {goes}: their correlation is {r:.2} over {} {all}.",
+                "{times} {goes}: their correlation is {r:.2} over {} {all}.",
                 self.spread.count
             ));
             let spread = (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt();
             cause.evidence.push(format!(
-                "The forward times of a worker vary {} by {} of their mean (standard deviation).",
+                "The {} of a worker vary {} by {} of their mean (standard deviation).",
+                if knows_passes { "forward times" } else { "times" },
                 if self.spread.is_of_steps() { "from step to step" } else { "within a step" },
                 percent(spread)
             ));
         }
+        if !knows_passes && kind == CauseKind::Variation {
+            let unknown = "Sequence lengths may be the reason: that is unknown without annotated passes.";
+            cause.evidence.push(unknown.into());
+        }
         cause.fix = match kind {
             CauseKind::SequenceLengths => {
                 "Give microbatches the same amount of attention work: pack or sort sequences by length across ranks."
+            }
+            _ if !knows_passes => {
+                "Annotate forward and backward passes, as the guide says, and record again; check for other programs \
+                 on the nodes, and for changing clock frequencies."
             }
             _ => "Check for other programs on the nodes, and for changing clock frequencies.",
         }

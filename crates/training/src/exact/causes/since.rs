@@ -142,6 +142,14 @@ impl Rise {
         if self.before > 0.0 { level / self.before } else { f64::INFINITY }
     }
 
+    /// The share of the sum of all values that the rise explains. A rise of small values beside a large one explains little.
+    pub fn share_of(&self, values: &[f64]) -> f64 {
+        let last = self.until.unwrap_or(values.len().saturating_sub(1));
+        let more: f64 = values[self.at..=last].iter().map(|value| (value - self.before).max(0.0)).sum();
+        let all: f64 = values.iter().sum();
+        if all > 0.0 { more / all } else { 0.0 }
+    }
+
     /// Indices at which the series rises further.
     pub fn again(&self) -> Vec<usize> {
         let rises = self.levels.windows(2).filter(|pair| pair[1].mean > pair[0].mean);

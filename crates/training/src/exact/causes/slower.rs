@@ -43,7 +43,9 @@ impl Looking<'_> {
                 |of: &[usize]| median(&mut of.iter().map(|&step| steps[step]).collect::<Vec<i64>>()) as f64;
             let (high, low) = (typical(&higher), typical(&others));
             let steps = match high > low {
-                true => format!("{} a step, {} {}", time(high), time(low), rise.otherwise()),
+                true => {
+                    format!("a typical step takes {}, and {} {}", time(high), time(low), rise.otherwise())
+                }
                 false => format!("other delays {} cost as much", rise.otherwise()),
             };
             let says = format!("All workers are slower {when} ({steps})");
@@ -107,6 +109,11 @@ impl Looking<'_> {
             .collect();
         let others = || (0..usual.len()).filter(|stage| !stages.contains(stage));
         let mean = others().map(|stage| usual[stage]).sum::<f64>() / others().count().max(1) as f64;
-        stages.iter().all(|&stage| (usual[stage] - mean).abs() <= ALIKE * mean)
+        let job = self.replays.job;
+        let has_slow = |stage: usize| {
+            (0..job.workers.len())
+                .any(|worker| job.workers[worker].stage as usize == stage && self.slow_in[worker].is_some())
+        };
+        stages.iter().all(|&stage| (usual[stage] - mean).abs() <= ALIKE * mean && !has_slow(stage))
     }
 }

@@ -26,7 +26,7 @@ const TO_STAND_OUT: usize = 4;
 const BEYOND_CHANCE: f64 = 5.0;
 
 pub struct Slow {
-    worker: usize,
+    pub worker: usize,
     /// Its slowdown in the steps in which it is slow.
     factor: f64,
     /// The indices of these steps, ascending, and its slowdown in each.
@@ -42,7 +42,7 @@ pub struct Slow {
 
 impl Slow {
     /// Whether it is slow in a step, given by index.
-    fn holds(&self, step: usize) -> bool {
+    pub fn holds(&self, step: usize) -> bool {
         self.steps.binary_search_by_key(&step, |(step, _)| *step).is_ok()
     }
 

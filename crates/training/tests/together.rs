@@ -1,0 +1,79 @@
+//! Several causes at once: unequal lengths beside a worker that becomes slow, three faults that hide each other, and delays of a
+//! single step.
+
+use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
+use straggler_training::{Job, derive};
+
+fn job(of: &Synthetic) -> Job {
+    derive::job(rows(of), "synthetic").unwrap()
+}
+
+fn answers(job: &Job) -> Answers {
+    analyse(&Replays::new(job).unwrap(), None)
+}
+
+fn fault(dp_rank: u32, stage: u32, from_step: u32, what: Defect) -> Fault {
+    Fault { dp_rank, stage, from_step, what }
+}
+
+fn of_kind(found: &Answers, kind: CauseKind) -> &Cause {
+    let cause = found.causes.iter().find(|cause| cause.kind == kind);
+    cause.unwrap_or_else(|| panic!("no {kind:?}: {:?}", found.causes))
+}
+
+/// Lengths are evened out before the worker became slow and after it separately, so both gains are those of jobs without them.
+#[test]
+fn lengths_are_told_from_a_worker_that_becomes_slow() {
+    for seed in 1..=4 {
+        let slow = vec![fault(1, 2, 10, Defect::Slow(1.4))];
+        let even = Synthetic { jitter: 0.0, seed, ..Synthetic::default() };
+        let of = Synthetic { lengths: 0.3, faults: slow.clone(), ..even.clone() };
+        let found = answers(&job(&of));
+        let left = |saved: f64| (found.replayed_seconds - saved) / mean_step(&even);
+        let lengths = of_kind(&found, CauseKind::SequenceLengths);
+        let only_slow = mean_step(&Synthetic { faults: slow, ..even.clone() }) / mean_step(&even);
+        // The mean length of a worker varies by chance, by up to 5 %.
+        assert!((left(lengths.seconds) / only_slow - 1.0).abs() < 0.05, "{seed}: {lengths:?}");
+        let worker = of_kind(&found, CauseKind::Workers);
+        let (_, both) = worker.with_others.unwrap_or_else(|| panic!("{seed}: {worker:?}"));
+        assert!((left(both) - 1.0).abs() < 0.05, "{seed}: {worker:?}");
+    }
+}
+
+/// Once the slow worker is gone, a late host and a slow link hide each other: removing one of them saves next to nothing.
+#[test]
+fn causes_behind_another_may_hide_each_other() {
+    let even = Synthetic { jitter: 0.0, ..Synthetic::default() };
+    let link = Defect::Link { times: 20.0, with: Some((2, 2)) };
+    let faults =
+        vec![fault(2, 1, 5, Defect::Slow(1.6)), fault(2, 1, 0, link), fault(0, 1, 0, Defect::Stall(0.2))];
+    let found = answers(&job(&Synthetic { faults, ..even.clone() }));
+    assert_eq!((found.causes[0].kind, &found.causes[0].ranks[..]), (CauseKind::Workers, &[6][..]));
+    for kind in [CauseKind::LaunchDelay, CauseKind::Communication] {
+        let cause = of_kind(&found, kind);
+        let (_, all) = cause.with_others.unwrap_or_else(|| panic!("{cause:?}"));
+        assert_eq!(cause.hidden_behind.len(), 2, "{cause:?}");
+        let left = (found.replayed_seconds - all) / mean_step(&even);
+        assert!((left - 1.0).abs() < 0.02, "{left} {cause:?}");
+    }
+}
+
+/// A host that is late once is late in that step, not from then on, and a late first step is no start-up as well.
+#[test]
+fn a_delay_of_one_step_is_told_as_such() {
+    let of = Synthetic { dp: 4, pp: 1, jitter: 0.0, ..Synthetic::default() };
+    for late in [0, 7] {
+        let job = job(&of);
+        let replays = Replays::new(&job).unwrap();
+        let changed = replays.changed(|step, at| {
+            let begins = at.worker == 3 && job.shape(step).begins(&job.kinds, at.place);
+            (at.takes, at.delay + if step == late && begins { 2_000_000_000_000 } else { 0 })
+        });
+        let found = answers(&changed);
+        let cause = of_kind(&found, CauseKind::LaunchDelay);
+        assert!(cause.says.ends_with(&format!("mainly on rank 3 in step {late}")), "{cause:?}");
+        assert_eq!((cause.since_step, cause.until_step), (Some(late as i64), Some(late as i64)));
+        assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::StartUp), "{:?}", found.causes);
+    }
+}
