@@ -371,7 +371,7 @@ def check_verdict(straggler, folder, slow):
     assert first["kind"] == "workers" and first["ranks"] == [slow], answer["causes"]
     assert abs(first["since_step"] - SLOW_FROM) <= 1, first
     words = subprocess.run(command[:-1], stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert "Rank %d is slow since step %d" % (slow, first["since_step"]) in words.splitlines()[0], words
+    assert "Rank %d is slow from step %d on" % (slow, first["since_step"]) in words.splitlines()[0], words
     print("  " + words.splitlines()[0])
 
 

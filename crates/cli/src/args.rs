@@ -124,7 +124,7 @@ pub enum Command {
     Predict(Box<predict::Predict>),
     /// Simulate a traced run with changes: what would it gain, and who would wait?
     Whatif(Box<whatif::WhatIf>),
-    /// Measure how much of the time that noise costs an allreduce redundant exchanges recover
+    /// Measure how much of an allreduce's noise cost redundant exchanges recover
     Redundancy(Box<redundancy::Redundancy>),
     /// Resample measured exchange times to all-to-alls on more processors
     Resample(Box<resample::Resample>),

@@ -3,7 +3,10 @@
 pub use straggler_model::units::{counted, grouped};
 
 /// A share that rounds to 0.
-const NOTHING: &str = "0 %";
+pub const NOTHING: &str = "0 %";
+
+/// A slowdown that rounds to 0, in a sentence.
+pub const NO_LONGER: &str = "no longer";
 
 /// A share in percent: two significant digits below 10 %, whole percents from there on. From ten wholes on it is a
 /// factor: 49,310× and not 4,931,000 %. Slowdowns have a spelling of their own: [`slowdown`].
@@ -59,7 +62,7 @@ pub fn longer(more: f64) -> String {
     let share = percent(more.abs());
     match more > 0.0 {
         _ if is_factor(more) => format!("{} times as long", significant(more + 1.0)),
-        _ if share == NOTHING => "no longer".into(),
+        _ if share == NOTHING => NO_LONGER.into(),
         true => format!("{share} longer"),
         false => format!("{share} less"),
     }
@@ -70,14 +73,18 @@ pub fn longer_than(more: f64) -> String {
     format!("{} {}", longer(more), if is_factor(more) { "as" } else { "than" })
 }
 
-/// Slowdowns from `low` to `high` in a sentence: `5 % to 17 % longer`, `between 5 % longer and 3.40 times as long`.
+/// Slowdowns from `low` to `high` in a sentence: `5 % to 17 % longer`, `up to 17 % longer`, `5 % to 17 % less`,
+/// `between 5 % longer and 3.40 times as long`.
 pub fn longer_range(low: f64, high: f64) -> String {
-    match is_factor(high) {
-        true if is_factor(low) => {
-            format!("{} to {} times as long", significant(low + 1.0), significant(high + 1.0))
-        }
-        true => format!("between {} and {}", longer(low), longer(high)),
-        false => format!("{} to {} longer", percent(low), percent(high)),
+    let (least, most) = (longer(low), longer(high));
+    match () {
+        () if least == most => most,
+        () if least == NO_LONGER => format!("up to {most}"),
+        () if most == NO_LONGER => format!("up to {least}"),
+        () if is_factor(low) => format!("{} to {most}", significant(low + 1.0)),
+        () if high < 0.0 => format!("{} to {least}", percent(-high)),
+        () if low < 0.0 || is_factor(high) => format!("between {least} and {most}"),
+        () => format!("{} to {most}", percent(low)),
     }
 }
 
@@ -166,10 +173,20 @@ mod tests {
         assert_eq!(slowdown_interval(0.1, [0.05, 0.17]), ["+5 %", "+17 %"]);
         assert_eq!(slowdown_interval(0.92, [0.7, 1.12]), ["+70 %", "+112 %"]);
         assert_eq!(slowdown_interval(1.3, [0.17, 5.74]), ["1.17×", "6.74×"]);
-        assert_eq!(longer_range(0.05, 0.17), "5 % to 17 % longer");
-        assert_eq!(longer_range(0.05, 2.4), "between 5 % longer and 3.40 times as long");
-        assert_eq!(longer_range(0.0, 1.11), "between no longer and 2.11 times as long");
-        assert_eq!(longer_range(1.5, 2.4), "2.50 to 3.40 times as long");
+        for (low, high, sentence) in [
+            (0.05, 0.17, "5 % to 17 % longer"),
+            (0.05, 2.4, "between 5 % longer and 3.40 times as long"),
+            (1.5, 2.4, "2.50 to 3.40 times as long"),
+            (0.0, 1.11, "up to 2.11 times as long"),
+            (0.0, 0.17, "up to 17 % longer"),
+            (-0.16, 0.0, "up to 16 % less"),
+            (-0.16, -0.05, "5 % to 16 % less"),
+            (-0.16, 0.05, "between 16 % less and 5 % longer"),
+            (0.0951, 0.0953, "9.5 % longer"),
+            (0.0, 1e-12, "no longer"),
+        ] {
+            assert_eq!(longer_range(low, high), sentence, "{low} to {high}");
+        }
         assert_eq!(longer_than(0.26), "26 % longer than");
         assert_eq!(longer_than(1.13), "2.13 times as long as");
     }

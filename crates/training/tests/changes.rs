@@ -55,7 +55,7 @@ fn a_stage_that_becomes_slow_is_no_partition() {
         let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, Defect::Slow(factor))).collect();
         let found = answers(&Synthetic { faults, ..of });
         let cause = first(&found);
-        let told = format!("Stage 2 is slow since step {from} (before that, as fast as the others)");
+        let told = format!("Stage 2 is slow from step {from} on (before that, as fast as the others)");
         assert!(cause.says.starts_with(&told), "{cause:?}");
         assert_eq!((cause.kind, cause.since_step), (CauseKind::Workers, Some(i64::from(from))));
         assert_eq!(cause.ranks, (2 * dp..3 * dp).collect::<Vec<u32>>());
@@ -72,7 +72,10 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let found = answers(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
-    assert!(cause.says.starts_with("All workers are slower since step 10 (a typical step takes 4.4"), "{cause:?}");
+    assert!(
+        cause.says.starts_with("All workers are slower from step 10 on (a typical step takes 4.4"),
+        "{cause:?}"
+    );
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
     let links =
@@ -80,7 +83,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let found = answers(&links);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(8)), "{cause:?}");
-    assert!(cause.says.ends_with("take longer since step 8"), "{cause:?}");
+    assert!(cause.says.ends_with("take longer from step 8 on"), "{cause:?}");
     assert!(cause.evidence.iter().any(|line| line.starts_with("grads-reduce-scatter: ")), "{cause:?}");
     assert!((cause.seconds - (mean_step(&links) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s >= 1.0 || found.s_at_least.is_some(), "{found:?}");
@@ -208,8 +211,8 @@ fn hosts_are_told_with_their_step() {
         answers(&Synthetic { faults: vec![fault(3, 0, 6, Defect::Stall(0.3))], ..Synthetic::default() });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
-    assert!(cause.says.ends_with("on rank 3 since step 6"), "{cause:?}");
-    // Loads of 20 ms, and of 400 ms on rank 2 since step 8.
+    assert!(cause.says.ends_with("on rank 3 from step 6 on"), "{cause:?}");
+    // Loads of 20 ms, and of 400 ms on rank 2 from step 8 on.
     let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
     let load = |row: &Row| if row.rank == 2 && row.step >= 8 { 0.4 } else { 0.02 };
     let mut all = rows(&of);
@@ -228,7 +231,7 @@ fn hosts_are_told_with_their_step() {
     let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
     let cause = cause.unwrap_or_else(|| panic!("{:?}", found.causes));
     assert_eq!((cause.since_step, &cause.ranks[..]), (Some(8), &[2][..]), "{cause:?}");
-    assert!(cause.says.starts_with("Rank 2 waits for data since step 8 (400"), "{cause:?}");
+    assert!(cause.says.starts_with("Rank 2 waits for data from step 8 on (400"), "{cause:?}");
 }
 
 /// If only some operations of a worker are slow, these are named.
@@ -353,7 +356,7 @@ fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
     let slow = Synthetic { faults, ..of };
     let found = answers(&slow);
     let cause = first(&found);
-    assert_eq!(cause.says, "Rank 4 is slow since step 10, and slower still since step 40");
+    assert_eq!(cause.says, "Rank 4 is slow from step 10 on, and slower still from step 40 on");
     assert_eq!((&cause.ranks[..], cause.since_step), (&[4][..], Some(10)));
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
 }
@@ -366,7 +369,7 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     let found = answers(&Synthetic { faults, ..of });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(5)), "{cause:?}");
-    let told = |line: &String| line.contains("They are slower still since step 12.");
+    let told = |line: &String| line.contains("They are slower still from step 12 on.");
     assert!(cause.evidence.iter().any(told), "{cause:?}");
 }
 

@@ -407,7 +407,7 @@ fn a_file_that_breaks_off_does_not_hide_later_steps() {
     {
         assert_eq!((job.steps.len(), job.steps_left_out), (steps, 12 - steps), "{:?}", job.notes);
         let found = answers(&job);
-        assert!(found.causes[0].says.starts_with("Rank 1 is slow since step 7"), "{:?}", found.causes);
+        assert!(found.causes[0].says.starts_with("Rank 1 is slow from step 7 on"), "{:?}", found.causes);
         let says = |words: &str| job.notes.iter().any(|note| note.contains(words));
         assert!(
             says("only some of the steps: rank 6") && says("the file is truncated on rank 6"),

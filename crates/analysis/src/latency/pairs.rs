@@ -65,6 +65,13 @@ pub struct Explanation {
     pub values: Vec<PropertyValue>,
 }
 
+impl Explanation {
+    /// Whether property and cluster determine each other. The agreement is a sum of rounded terms.
+    pub fn is_exact(&self) -> bool {
+        self.agreement > 1.0 - 1e-9
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PropertyValue {
     pub name: &'static str,

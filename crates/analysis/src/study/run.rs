@@ -13,6 +13,7 @@ use std::time::Instant;
 use straggler_model::Time;
 use straggler_model::network::Drawn;
 use straggler_model::noise::{Injection, Phases, Source};
+use straggler_model::units::counted;
 use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
@@ -67,9 +68,15 @@ pub enum StudyRunError<E> {
 pub enum Fault {
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("{unfinished} ranks never finish; `straggler simulate` shows who waits for whom")]
+    #[error(
+        "{}; `straggler simulate` shows who waits for whom",
+        counted(*.unfinished, "rank never finishes", "ranks never finish")
+    )]
     Stuck { unfinished: u64 },
-    #[error("{messages} messages are never received; `straggler simulate` names them")]
+    #[error(
+        "{} never received; `straggler simulate` names them",
+        counted(*.messages, "message is", "messages are")
+    )]
     Leftover { messages: u64 },
 }
 

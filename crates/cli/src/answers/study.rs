@@ -6,7 +6,7 @@ pub mod table;
 use crate::inputs::study::About;
 use label::labels;
 use straggler_analysis::study::Series;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, longer, percent};
+use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer, percent};
 
 /// Only this many series get a sentence; the tables show all.
 const SENTENCES: usize = 8;
@@ -45,7 +45,7 @@ pub fn verdict(all: &[Series], threshold: f64) -> Vec<String> {
         .filter_map(|(series, label)| sentence(series, label, threshold))
         .collect();
     if noisy.len() > SENTENCES {
-        lines.push(format!("{} more below.", counted((noisy.len() - SENTENCES) as u64, "series", "series")));
+        lines.push(format!("{} more series below.", grouped((noisy.len() - SENTENCES) as u64)));
     }
     let worst =
         noisy.iter().flat_map(|(series, label)| series.points.iter().map(move |point| (point, label)));

@@ -76,7 +76,7 @@ pub struct Assess {
     /// How to identify what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
-    /// Ignore this source, by its name in the tables; "other jobs" is not a name; repeatable
+    /// Ignore the source with this name in the tables; for the row `other jobs`, name its programs; repeatable
     #[arg(long, value_name = "NAME")]
     pub ignore: Vec<String>,
     /// The network: LogGOPS parameters, a preset or a .toml file [default: slingshot-11; with --trace `fit`, the network

@@ -31,7 +31,7 @@ HOW IT WORKS
   quiet one with the same noise in computation and none in communication. The
   recovery ratio is (conventional - redundant) / (conventional - quiet).";
 
-/// Measure how much of the time that noise costs an allreduce redundant exchanges recover
+/// Measure how much of an allreduce's noise cost redundant exchanges recover
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Redundancy {

@@ -11,7 +11,7 @@ pub struct WorkloadOptions {
     #[arg(long, value_name = "NAME[,PARAMETER=VALUE…]")]
     #[arg(conflicts_with_all = ["collective", "size", "sizes", "cycles", "compute", "root", "reduction_cost"])]
     pub workload: Option<Workload>,
-    /// Simulate only this kind of communication of the workload or the trace
+    /// Keep only this kind of communication
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<TypedOnly>,
 }

@@ -47,7 +47,7 @@ pub fn run(typed: &Valid<Examples>, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     console.print(&format!(
-        "{}, {}, in {}. Change to that folder and paste any example of --help or the guide.\n",
+        "{}, {}, in `{}`: change to that folder and paste any example of --help or the guide.\n",
         counted(answer.files, "file", "files"),
         memory(answer.bytes),
         answer.folder

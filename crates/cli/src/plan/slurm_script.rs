@@ -9,7 +9,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use straggler_model::units::Bytes;
+use straggler_model::units::{Bytes, counted};
 
 /// The contents of the script, before any file is opened.
 #[derive(Debug)]
@@ -124,6 +124,13 @@ impl Plan {
     /// MPI ranks.
     pub fn tasks(&self) -> u64 {
         u64::from(self.nodes) * u64::from(self.tasks_per_node)
+    }
+
+    /// "16 nodes with 4 tasks each", "1 node with 4 tasks".
+    pub fn nodes_in_words(&self) -> String {
+        let nodes = counted(self.nodes.into(), "node", "nodes");
+        let tasks = counted(self.tasks_per_node.into(), "task", "tasks");
+        format!("{nodes} with {tasks}{}", if self.nodes == 1 { "" } else { " each" })
     }
 
     /// Whether the job runs `straggler` itself: one process needs no MPI.

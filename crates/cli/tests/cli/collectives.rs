@@ -159,6 +159,16 @@ fn sums_that_would_be_wrong() {
 }
 
 #[test]
+fn repetitions_are_told_in_one_sentence() {
+    let folder = Folder::new();
+    let line = "simulate --collective barrier --processes 4 --cycles 3 --compute 1ms --network chic";
+    let text = folder.run(line).good().stdout();
+    let told =
+        "4 processes finish 3 barriers by dissemination, each after 1 ms of computation, in 3.041 ms.\n";
+    assert!(text.starts_with(told), "{text}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
     let folder = Folder::new();
     let refused = |options: &str, reason: &str| {

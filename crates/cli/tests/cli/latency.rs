@@ -106,13 +106,17 @@ fn pairs_are_explained_by_their_nodes() {
         text.starts_with("The pairs fall into two groups, by node: the cause is the topology."),
         "{text}"
     );
+    assert!(text.contains("Grouped by node (same node: 12 pairs near 1.100 µs; different nodes: "), "{text}");
+    assert!(text.contains("\ngrouped by node, the pairs form exactly these clusters\n"), "{text}");
+    assert!(text.contains("weight₁ 0.43, median₁ 1.022 µs, sigma₁ 0.05, median₂ 2.320 µs"), "{text}");
 }
 
 #[test]
 fn a_mode_above_sixteen_peers() {
     let text = Folder::new().run("diagnose fixtures/latency/peers.lat").good().stdout();
     assert!(text.contains("appears above 16 peers (seen with 24)"), "{text}");
-    assert!(text.contains("About 16"), "{text}");
+    assert!(text.contains("With 24 peers it holds 33 % of the trials: 16 peers do not show it."), "{text}");
+    assert!(text.contains("About 16 peers stay fast"), "{text}");
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn examples_are_written_once_and_never_over_other_files() {
     assert!(answer["files"].as_u64().unwrap() > 20);
     folder.run("noise show demo/fixtures/noise/selfish.0").good();
     folder.run("study check demo/examples/studies/allreduce.toml").good();
-    folder.run("examples demo").good();
+    let text = folder.run("examples demo").good().stdout();
+    assert!(text.contains(", in `demo`: change to that folder"), "{text}");
     folder.write("demo/fixtures/noise/selfish.0", "mine");
     folder
         .run("examples demo")

@@ -38,6 +38,16 @@ fn a_study_is_kept_and_compared() {
     assert_eq!(fs::read(&results).unwrap(), bytes);
 }
 
+/// A figure without published numbers: the text tells what was simulated.
+#[test]
+fn a_figure_without_numbers_is_told() {
+    let folder = Folder::new();
+    let text = folder.run("reproduce sc10-fig10 --quick -o out").good().stdout();
+    let start = "1 figure or table simulated; there are no published numbers to compare with.";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("\n  10 times as fast: noise is not shown to exceed 10 % anywhere;"), "{text}");
+}
+
 #[test]
 fn unknown_names_are_refused() {
     let folder = Folder::new();

@@ -186,8 +186,8 @@ fn regions_have_a_table() {
     );
     assert_eq!(row("exchange ")[..3], ["exchange", "6", "60.0 µs"]);
     shown
-        .says("1 entry of a region was never closed and counted up to the end of the run; first: output on rank 1")
-        .says("1 exit of a region was not preceded by an entry and ignored; first: setup on rank 0");
+        .says("1 entry of a region was never closed and is counted up to the end of the run; first: output on rank 1")
+        .says("1 exit of a region was not preceded by an entry and is ignored; first: setup on rank 0");
     let answer = folder.run("trace show fixtures/traces/regions --json").good().json();
     let regions = answer["regions"].as_array().unwrap();
     let names: Vec<&str> = regions.iter().map(|region| region["name"].as_str().unwrap()).collect();

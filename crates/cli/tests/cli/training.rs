@@ -11,7 +11,7 @@ fn a_slow_worker_is_named_with_its_step() {
     let folder = Folder::new();
     let text = folder.run("training show fixtures/training/slow-worker.csv").good().stdout();
     assert!(text.starts_with("The steps take 26 % longer than they would"), "{text}");
-    assert!(text.contains("Rank 6 is slow since step 5: without that, a step would take 1.63 s"), "{text}");
+    assert!(text.contains("Rank 6 is slow from step 5 on: without that, a step would take 1.63 s"), "{text}");
     assert!(text.contains("20 % less (from step 5 on, 1.63 s instead of 2.34 s)."), "{text}");
     assert!(text.contains("The job is synthetic"), "{text}");
     let json = folder.run("training show fixtures/training/slow-worker.csv --json").good().json();
@@ -58,7 +58,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
     let page = page(&folder, "fixtures/training/slow-worker.csv");
     let shown = folder.run("training show fixtures/training/slow-worker.csv --json").good().json();
     let cause = shown["causes"][0]["says"].as_str().unwrap();
-    assert!(cause.starts_with("Rank 6 is slow since step 5"), "{cause}");
+    assert!(cause.starts_with("Rank 6 is slow from step 5 on"), "{cause}");
     assert!(page.sections[0].text[0].starts_with(&format!("1. {cause}")), "{:?}", page.sections[0].text);
     let Some(Block::Table(gains)) = page.sections[0].blocks.first() else { panic!("no table") };
     assert_eq!(
@@ -130,7 +130,7 @@ fn hidden_causes_are_worth_what_all_save() {
     let folder = Folder::new();
     folder.run("training generate --slow 2/0:1.3@5 --stall 3/1:400ms@10 -o job.csv").good();
     let text = folder.run("training show job.csv").good().stdout();
-    let hidden = "mainly on rank 7 since step 10, hidden behind \u{201c}Rank 2 is slow since step 5";
+    let hidden = "mainly on rank 7 from step 10 on, hidden behind \u{201c}Rank 2 is slow from step 5 on";
     assert!(text.contains(hidden) && text.contains("removing both saves"), "{text}");
     let page = page(&folder, "job.csv");
     let text = &page.sections[0].text;

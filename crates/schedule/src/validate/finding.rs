@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use straggler_model::units::{counted, grouped};
 use straggler_model::{Rank, Tag};
 
 use crate::goal::error::Circle;
@@ -103,11 +104,15 @@ impl Finding {
     }
 }
 
-struct OrAny(u32);
+/// A rank or a tag: `rank 3`, or `any rank`.
+struct Named(&'static str, u32);
 
-impl fmt::Display for OrAny {
+impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == ANY { f.write_str("any") } else { self.0.fmt(f) }
+        match *self {
+            Named(what, ANY) => write!(f, "any {what}"),
+            Named(what, number) => write!(f, "{what} {number}"),
+        }
     }
 }
 
@@ -125,7 +130,8 @@ impl fmt::Display for Finding {
             Finding::PeerOutOfRange { rank, operation, peer, processes } => {
                 write!(
                     f,
-                    "rank {rank}, operation {operation}: peer {peer} is out of range, there are {processes} ranks"
+                    "rank {rank}, operation {operation}: peer {peer} is out of range, the schedule has {}",
+                    counted(u64::from(*processes), "rank", "ranks")
                 )
             }
             Finding::SendToSelf { rank, operation } => {
@@ -133,22 +139,31 @@ impl fmt::Display for Finding {
             }
             Finding::UnmatchedSends { from, to, tag, count, first } => write!(
                 f,
-                "rank {from}, operation {first}: {count} messages to rank {to} with tag {tag} are never received"
+                "rank {from}, operation {first}: {} to rank {to} with tag {tag} {} never received",
+                counted(*count, "message", "messages"),
+                if *count == 1 { "is" } else { "are" }
             ),
             Finding::UnmatchedReceives { rank, from, tag, count, first } => write!(
                 f,
-                "rank {rank}, operation {first}: {count} receives from rank {} with tag {} never get a message",
-                OrAny(*from),
-                OrAny(*tag)
+                "rank {rank}, operation {first}: {} from {} with {} never {} a message",
+                counted(*count, "receive", "receives"),
+                Named("rank", *from),
+                Named("tag", *tag),
+                if *count == 1 { "gets" } else { "get" }
             ),
             Finding::Unbalanced { rank, messages, receives } => {
-                write!(f, "rank {rank}: {messages} messages are sent to it, but it receives {receives}")
+                let messages = counted(*messages, "message is", "messages are");
+                write!(f, "rank {rank}: {messages} sent to it, but it receives {}", grouped(*receives))
             }
             Finding::ReceiveTooSmall { from, rank, tag, count, first } => write!(
                 f,
-                "rank {rank}, operation {}: {count} receives from rank {from} with tag {tag} are smaller than the \
-                 message, this one {} of {} bytes",
-                first.recv, first.receive_bytes, first.message_bytes
+                "rank {rank}, operation {}: {} from rank {from} with tag {tag} {} smaller than the message, this one \
+                 {} of {}",
+                first.recv,
+                counted(*count, "receive", "receives"),
+                if *count == 1 { "is" } else { "are" },
+                grouped(first.receive_bytes),
+                counted(first.message_bytes, "byte", "bytes")
             ),
         }
     }

@@ -43,12 +43,12 @@ fn what_a_file_cannot_hold_is_found_in_a_graph() {
     assert_eq!(
         text,
         [
-            "rank 0, operation 0: peer 7 is out of range, there are 1 ranks",
-            "rank 0, operation 1: peer 9 is out of range, there are 1 ranks",
+            "rank 0, operation 0: peer 7 is out of range, the schedule has 1 rank",
+            "rank 0, operation 1: peer 9 is out of range, the schedule has 1 rank",
             "rank 0, operation 2: sends to itself",
             "rank 0, operation 0: depends on itself",
             "rank 0: operations form a dependency cycle: operation 1 → operation 3 → operation 2 → operation 1",
-            "rank 0, operation 1: 1 receives from rank 9 with tag 0 never get a message",
+            "rank 0, operation 1: 1 receive from rank 9 with tag 0 never gets a message",
         ]
     );
 }
@@ -69,8 +69,8 @@ fn leftovers_are_counted_by_source_and_tag() {
     assert_eq!(
         messages(goal),
         [
-            "rank 0, operation 1: 1 messages to rank 1 with tag 3 are never received",
-            "rank 0, operation 2: 1 messages to rank 1 with tag 4 are never received",
+            "rank 0, operation 1: 1 message to rank 1 with tag 3 is never received",
+            "rank 0, operation 2: 1 message to rank 1 with tag 4 is never received",
             "rank 1, operation 1: 2 receives from rank 2 with tag 3 never get a message",
         ]
     );
@@ -86,7 +86,7 @@ fn a_wildcard_may_take_what_it_matches() {
     assert_eq!(of("recv 8b from -1 tag 1; recv 8b from 0 tag -1; recv 8b from -1 tag -1"), [""; 0]);
     assert_eq!(
         of("recv 8b from -1 tag 5; recv 8b from -1 tag 5; recv 8b from 0 tag 1; recv 8b from 0 tag 1"),
-        ["rank 2, operation 1: 1 receives from rank any with tag 5 never get a message"]
+        ["rank 2, operation 1: 1 receive from any rank with tag 5 never gets a message"]
     );
     assert_eq!(
         of("recv 8b from 1 tag -1"),
@@ -109,6 +109,12 @@ fn small_receives_are_found_in_order() {
         messages(goal),
         [
             "rank 1, operation 1: 2 receives from rank 0 with tag 0 are smaller than the message, this one 8 of 9 bytes"
+        ]
+    );
+    assert_eq!(
+        messages("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 4b from 0 }"),
+        [
+            "rank 1, operation 0: 1 receive from rank 0 with tag 0 is smaller than the message, this one 4 of 8 bytes"
         ]
     );
 }

@@ -15,6 +15,7 @@ use crate::program::Program;
 use crate::release::{Arrived, Release};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use straggler_model::units::grouped;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
 
@@ -51,7 +52,10 @@ pub struct Butterfly {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ButterflyError {
     #[error(
-        "a butterfly needs a power of two of processes, at most 2^31, not {0}; the nearest are {1} and {2}"
+        "the number of processes must be a power of two, at most 2^31, not {}; the nearest are {} and {}",
+        grouped(*.0),
+        grouped(*.1),
+        grouped(*.2)
     )]
     NotAPowerOfTwo(u32, u32, u32),
     #[error("{0} cycles are too many: at most {most}", most = Butterfly::MOST_CYCLES)]

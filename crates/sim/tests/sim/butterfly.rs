@@ -239,6 +239,11 @@ fn messages_may_grow() {
 fn what_is_no_butterfly_says_so() {
     let message = Butterfly::new(12, 1, Time::ZERO).unwrap_err().to_string();
     assert!(message.ends_with("not 12; the nearest are 8 and 16"), "{message}");
+    let message = Butterfly::new(1000, 1, Time::ZERO).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "the number of processes must be a power of two, at most 2^31, not 1,000; the nearest are 512 and 1,024"
+    );
     assert!(Butterfly::new(0, 1, Time::ZERO).is_err());
     assert!(Butterfly::new(u32::MAX, 1, Time::ZERO).is_err());
 }

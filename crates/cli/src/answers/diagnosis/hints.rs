@@ -181,16 +181,16 @@ fn above_peers(found: &AbovePeers) -> Told {
     let mut evidence = vec![format!("Up to {few} there is no mode near {}.", time(*centre_ps))];
     evidence.extend(at.iter().map(|at| {
         format!(
-            "With {} peers it holds {} of the trials: {} peers do not show it.",
+            "With {} peers it holds {} of the trials: {} not show it.",
             at.peers,
             percent(at.weight),
-            significant(at.fast_peers)
+            counted(at.fast_peers.round() as u64, "peer does", "peers do")
         )
     }));
     if constant {
         evidence.push(format!(
-            "About {} peers stay fast at any number of peers, as if resources were reserved for that many.",
-            significant(mean)
+            "About {} fast at any number of peers, as if resources were reserved for that many.",
+            counted(mean.round() as u64, "peer stays", "peers stay")
         ));
     }
     Told {
@@ -271,12 +271,14 @@ fn agreement(best: &Explanation) -> String {
         }
     };
     let values: Vec<String> = best.values.iter().map(value).collect();
-    format!(
-        "Clusters of pairs match the {} by {} (adjusted mutual information): {}.",
-        best.property,
-        percent(best.agreement.max(0.0)),
-        values.join("; ")
-    )
+    let agree = match best.is_exact() {
+        true => "form exactly the clusters".into(),
+        false => format!(
+            "agree with the clusters to {} (adjusted mutual information)",
+            percent(best.agreement.max(0.0))
+        ),
+    };
+    format!("Grouped by {} ({}), the pairs {agree}.", best.property, values.join("; "))
 }
 
 fn coarse(group: &GroupFound) -> (String, Vec<String>) {

@@ -99,11 +99,12 @@ pub fn fits(fits: &Fits) -> Table {
         .build()
 }
 
-/// "median 1.2 µs, sigma 0.50".
+/// "median 1.2 µs, sigma 0.50", "freedom₁ 2.55, freedom₂ 10,000, scale 929.9 ns".
 fn parameters(fit: &Fit) -> String {
+    let indexed = |name: &str| name.replace("_1", "₁").replace("_2", "₂");
     let parameter = |name: &str, value: f64| match name.strip_suffix("_ps") {
-        Some(name) => format!("{} {}", name.replace('_', " "), time(value)),
-        None => format!("{} {}", name.replace('_', " "), significant(value)),
+        Some(name) => format!("{} {}", indexed(name), time(value)),
+        None => format!("{} {}", indexed(name), significant(value)),
     };
     let all: Vec<String> = fit.parameters.iter().map(|one| parameter(one.name, one.value)).collect();
     all.join(", ")

@@ -267,13 +267,14 @@ fn clusters(pairs: &Pairs) -> String {
         ),
     };
     let explained = match pairs.explanation() {
-        Some(best) => {
-            format!(
-                "the {} of two processes explains them (agreement {})\n",
-                best.property,
-                percent(best.agreement)
-            )
+        Some(best) if best.is_exact() => {
+            format!("grouped by {}, the pairs form exactly these clusters\n", best.property)
         }
+        Some(best) => format!(
+            "grouped by {}, the pairs agree with these clusters to {}\n",
+            best.property,
+            percent(best.agreement)
+        ),
         None if pairs.explanations.is_empty() => match pairs.all_are {
             Some(what) => format!("the known placement of the processes is the same for all pairs: {what}\n"),
             None => "the placement of the processes is unknown\n".into(),

@@ -12,7 +12,7 @@ use straggler_analysis::noise::Explained;
 use straggler_model::Time;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::UNNAMED;
-use straggler_report::numbers::{counted, grouped, longer, percent, seconds, slowdown};
+use straggler_report::numbers::{NOTHING, counted, grouped, longer, percent, seconds, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.
 const SCALES: [u32; 2] = [1024, 16384];
@@ -66,10 +66,12 @@ fn no_bottleneck(report: &Report, curve: &Curve, operation: &str) -> String {
             slowdown(report.threshold).trim_start_matches('+')
         ),
         _ => format!(
-            "On {}, noise is not a bottleneck of {operation} up to {processes} processes: the slowdown of \
-             the median is at most {}.",
+            "On {}, noise is not a bottleneck of {operation} up to {processes} processes: {}.",
             network(report),
-            slowdown(largest.map_or(0.0, |largest| largest.median.max(0.0)))
+            match slowdown(largest.map_or(0.0, |largest| largest.median.max(0.0))).as_str() {
+                NOTHING => "it does not slow down the median".into(),
+                slowdown => format!("the slowdown of the median is at most {slowdown}"),
+            }
         ),
     }
 }
@@ -146,7 +148,7 @@ fn costs(curve: &Curve, is_program: bool) -> String {
 
 pub fn advice(report: &Report, ranking: &Ranking) -> String {
     if unnamed_share(report) > 0.5 {
-        return "Unknown what to remove: most of this noise has no named source. Measure with straggler as \
+        return "Cannot tell what to remove: most of this noise has no named source. Measure with straggler as \
             root to name the sources."
             .into();
     }

@@ -3,6 +3,7 @@
 use super::comparison::Comparison;
 use super::definition::{Definition, Published, Statistic};
 use super::{Findings, Setting, laws};
+use crate::answers::study::verdict;
 use crate::exit::Outcome;
 use crate::inputs::study::About;
 use crate::pages::study as page;
@@ -35,6 +36,10 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     }
     if definition.laws {
         laws::add(&all, &mut findings, &setting.command);
+    }
+    // The paper has no numbers to compare with: tell what was simulated.
+    if findings.comparisons.is_empty() {
+        findings.remarks.extend(verdict(&all, THRESHOLD));
     }
     Ok(findings)
 }

@@ -261,7 +261,7 @@ pub mod barriers {
         times.dedup();
         let comparisons = vec![
             Comparison::new("the process that leaves last", Quantity::Rank, Some(3.0), f64::from(last)),
-            Comparison::new("different times of leaving", Quantity::Rank, Some(8.0), times.len() as f64),
+            Comparison::new("distinct exit times", Quantity::Rank, Some(8.0), times.len() as f64),
             Comparison::new(
                 "between the first and the last to leave",
                 Quantity::Microseconds,
@@ -302,7 +302,7 @@ mod tests {
         for run in [synchronisation::run, broadcast::run, barriers::run] {
             for comparison in made(run).comparisons {
                 // Two pairs leave together in our run.
-                if comparison.published.is_some() && comparison.what != "different times of leaving" {
+                if comparison.published.is_some() && comparison.what != "distinct exit times" {
                     assert_eq!(comparison.published, comparison.simulated, "{}", comparison.what);
                 }
             }

@@ -11,11 +11,14 @@ pub fn summary(made: &[Made]) -> Vec<String> {
         .filter(|one| one.published.is_some() && one.basis.is_none())
         .count();
     let synthesised = made.iter().filter(|made| made.synthesised).count();
-    let mut sentences = vec![format!(
-        "{}, {} compared with simulations.",
-        counted(made.len() as u64, "figure or table", "figures and tables"),
-        counted(compared as u64, "published number", "published numbers"),
-    )];
+    let figures = counted(made.len() as u64, "figure or table", "figures and tables");
+    let mut sentences = vec![match compared {
+        0 => format!("{figures} simulated; there are no published numbers to compare with."),
+        _ => format!(
+            "{figures}, {} compared with simulations.",
+            counted(compared as u64, "published number", "published numbers")
+        ),
+    }];
     if synthesised > 0 {
         sentences.push(format!(
             "In {} of them noise or applications are synthesised, because those of the papers are not \

@@ -24,7 +24,10 @@ pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
 pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
-    let (what, makespan) = (&answer.workload, Time(answer.makespan_ps));
+    let makespan = Time(answer.makespan_ps);
+    // A comma also ends what began with one: "10 barriers by dissemination, each after 1 ms of computation,".
+    let comma = if answer.workload.contains(", each ") { "," } else { "" };
+    let what = format!("{}{comma}", answer.workload);
     let typically = match answer.replicas.len() {
         0 | 1 => String::new(),
         count => format!(" in the median of {} replicas", grouped(count as u64)),

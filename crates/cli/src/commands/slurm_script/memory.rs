@@ -3,7 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::memory::Demand;
 use crate::plan::slurm_script::Plan;
-use straggler_report::numbers::{counted, memory};
+use straggler_report::numbers::memory;
 
 /// Memory of the program, the MPI library and its buffers on each rank. `straggler-mpi latency` and `loggp` took 15 to
 /// 26 MiB with Open MPI and MPICH in shared memory, with 2 and 4 ranks. Network drivers and more peers take more, so
@@ -51,9 +51,8 @@ impl Memory {
             (None, None) => "no number of such nodes is enough; use fewer processes or larger nodes".into(),
         };
         Failure::bad_input(format!(
-            "on {} with {} each, a node needs {}, but --memory-per-node says {}: {mend}",
-            counted(plan.nodes.into(), "node", "nodes"),
-            counted(plan.tasks_per_node.into(), "task", "tasks"),
+            "on {}, a node needs {}, but --memory-per-node says {}: {mend}",
+            plan.nodes_in_words(),
             memory(self.node_bytes()),
             memory(has),
         ))

@@ -27,13 +27,12 @@ fn head() -> String {
 }
 
 fn resources(plan: &Plan) -> String {
-    let nodes = counted(plan.nodes.into(), "node", "nodes");
     let ranks = counted(plan.tasks(), "MPI rank", "MPI ranks");
     let mut text = format!(
-        "# {nodes} with {} each: {ranks}. {}\n\
+        "# {}: {ranks}. {}\n\
          #SBATCH --nodes={}\n\
          #SBATCH --ntasks-per-node={}\n",
-        counted(plan.tasks_per_node.into(), "task", "tasks"),
+        plan.nodes_in_words(),
         what_ranks_change(plan),
         plan.nodes,
         plan.tasks_per_node
@@ -49,7 +48,7 @@ fn resources(plan: &Plan) -> String {
 
 fn what_ranks_change(plan: &Plan) -> &'static str {
     match plan.job.what {
-        JobKind::Simulate(_) | JobKind::Study(_) => "The results do not depend on their number.",
+        JobKind::Simulate(_) | JobKind::Study(_) => "The results do not depend on the number of ranks.",
         JobKind::Measure(Measure::Assess) => "Each measures its cores, all at the same time.",
         JobKind::Measure(Measure::Latency) => "Every pair of them is measured.",
         JobKind::Measure(Measure::LogGp) => {
@@ -70,8 +69,8 @@ fn memory_lines(plan: &Plan, memory: Option<&Memory>) -> String {
         _ => "its share of the simulation",
     };
     let why = format!(
-        "Memory of each node, estimated: {} for each rank, which is {holds}, 30 % to spare,\n# and {} for \
-         the program and MPI. Slurm kills a job that uses more.",
+        "Memory of each node, estimated: {} for each rank = {holds} + 30 %\n# + {} for the program and MPI. \
+         Slurm kills a job that uses more.",
         in_words(memory.task_bytes),
         in_words(PROGRAM_BYTES)
     );

@@ -85,8 +85,12 @@ pub fn warnings(profile: &Profile) -> Vec<String> {
         |counts| counts.unclosed,
         |count| {
             format!(
-                "{} never closed and counted up to the end of the run",
-                counted(count, "entry of a region was", "entries of regions were")
+                "{} counted up to the end of the run",
+                counted(
+                    count,
+                    "entry of a region was never closed and is",
+                    "entries of regions were never closed and are"
+                )
             )
         },
     );
@@ -95,8 +99,12 @@ pub fn warnings(profile: &Profile) -> Vec<String> {
         |counts| counts.unopened,
         |count| {
             format!(
-                "{} not preceded by an entry and ignored",
-                counted(count, "exit of a region was", "exits of regions were")
+                "{} ignored",
+                counted(
+                    count,
+                    "exit of a region was not preceded by an entry and is",
+                    "exits of regions were not preceded by an entry and are"
+                )
             )
         },
     );

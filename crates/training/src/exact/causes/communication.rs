@@ -380,7 +380,7 @@ impl Looking<'_> {
         let again: Vec<i64> = slow.again.iter().map(|&place| self.replays.job.steps[place].number).collect();
         let again = match again.is_empty() {
             true => String::new(),
-            false => format!(" They are slower still since {}.", words::of("step", &again)),
+            false => format!(" They are slower still from {} on.", words::of("step", &again)),
         };
         let line = format!(
             "{}{} of the transfers of {} {} take {} or more; the usual time is {}.{again}",

@@ -111,7 +111,7 @@ impl Rise {
         Rise { until, ..self }
     }
 
-    /// `since step 5`, or `from step 5 to step 11`.
+    /// `from step 5 on`, or `from step 5 to step 11`.
     pub fn when(&self, job: &Job) -> String {
         when(job, self.at, self.until)
     }
@@ -157,12 +157,12 @@ impl Rise {
     }
 }
 
-/// `since step 5`, or `from step 5 to step 11`; steps are given by index.
+/// `from step 5 on`, or `from step 5 to step 11`; steps are given by index.
 pub fn when(job: &Job, first: usize, last: Option<usize>) -> String {
     let number = |place: usize| job.steps[place].number;
     match last {
         Some(last) => format!("from step {} to step {}", number(first), number(last)),
-        None => format!("since step {}", number(first)),
+        None => format!("from step {} on", number(first)),
     }
 }
 

@@ -177,11 +177,11 @@ impl Looking<'_> {
         } else if since == until {
             format!(" in step {}", number(since))
         } else if until + 1 == job.steps.len() {
-            format!(" since step {}{}", number(since), self.slower_still(&slow.again))
+            format!(" from step {} on{}", number(since), self.slower_still(&slow.again))
         } else if until == slow.last_compared {
             let since = match since {
                 0 => String::new(),
-                _ => format!(" since step {}{},", number(since), self.slower_still(&slow.again)),
+                _ => format!(" from step {} on{},", number(since), self.slower_still(&slow.again)),
             };
             format!("{since} up to the end of its recording at step {}", number(until))
         } else {
@@ -189,12 +189,12 @@ impl Looking<'_> {
         }
     }
 
-    /// The steps since which something is even slower, in words. Empty if there are none.
+    /// The steps at which something becomes even slower, in words. Empty if there are none.
     pub fn slower_still(&self, again: &[usize]) -> String {
         let steps: Vec<i64> = again.iter().map(|&place| self.replays.job.steps[place].number).collect();
         match steps.is_empty() {
             true => String::new(),
-            false => format!(", and slower still since {}", words::of("step", &steps)),
+            false => format!(", and slower still from {} on", words::of("step", &steps)),
         }
     }
 

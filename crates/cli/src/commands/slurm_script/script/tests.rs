@@ -76,6 +76,17 @@ fn every_option_is_in_the_script() {
 }
 
 #[test]
+fn resources_are_explained() {
+    let one = text("simulate", &BARRIER);
+    assert!(one.contains("\n# 1 node with 1 task: 1 MPI rank. The results do not depend on"), "{one}");
+    let memory = "\n# Memory of each node, estimated: 83.3 GiB for each rank = the whole simulation + 30 %\n# + 128 MiB for";
+    assert!(one.contains(memory), "{one}");
+    let several = text("simulate --nodes 16 --tasks-per-node 4", &BARRIER);
+    assert!(several.contains("\n# 16 nodes with 4 tasks each: 64 MPI ranks. "), "{several}");
+    assert!(several.contains("for each rank = its share of the simulation + 30 %"), "{several}");
+}
+
+#[test]
 fn measurements_have_their_nodes_to_themselves() {
     let found = text("assess --nodes 64", &[]);
     let asked = directives(&found);

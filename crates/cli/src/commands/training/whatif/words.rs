@@ -5,7 +5,9 @@ use super::{Quantiles, TrainingWhatIfAnswer};
 use std::path::Path;
 use straggler_model::Time;
 use straggler_report::Table;
-use straggler_report::numbers::{self, counted, longer, longer_range, percent, seconds, significant};
+use straggler_report::numbers::{
+    self, NO_LONGER, counted, longer, longer_range, percent, seconds, significant,
+};
 use straggler_training::whatif::{Effect, Fault, Scenario, Whom};
 
 /// Smaller relative changes of the step time count as none.
@@ -57,14 +59,17 @@ pub fn verdict(answer: &TrainingWhatIfAnswer) -> String {
         _ if !answer.differs => {
             format!("{step} {before}, as before: the change leaves all times as they were recorded.")
         }
-        Some(Quantiles { p5, p95, max, .. }) => format!(
-            "{step} {after} instead of {before} in the mean of {} draws, {}. From the 5th to the 95th \
-             percentile of the draws it takes {}, at worst {}.",
-            answer.draws,
-            longer(excess(slowdown)),
-            longer_range(excess(p5), excess(p95)),
-            longer(excess(max))
-        ),
+        Some(of_draws) => {
+            let (draws, spread) = (answer.draws, spread(of_draws));
+            match longer(excess(slowdown)).as_str() {
+                NO_LONGER => format!("{step} {after} in the mean of {draws} draws, as before. {spread}"),
+                more => {
+                    format!(
+                        "{step} {after} instead of {before} in the mean of {draws} draws, {more}. {spread}"
+                    )
+                }
+            }
+        }
         None if (slowdown - 1.0).abs() < HARDLY => {
             format!("{step} {before}, as before: other operations take as long, and hide the change.")
         }
@@ -78,6 +83,16 @@ pub fn verdict(answer: &TrainingWhatIfAnswer) -> String {
         ));
     }
     text
+}
+
+/// How the draws differ.
+fn spread(Quantiles { p5, p95, max, .. }: Quantiles) -> String {
+    let (usual, worst) = (longer_range(excess(p5), excess(p95)), longer(excess(max)));
+    if usual == worst {
+        return "The draws hardly differ.".into();
+    }
+    let worst = if worst == NO_LONGER { "as long as before" } else { &worst };
+    format!("From the 5th to the 95th percentile of the draws it takes {usual}, at worst {worst}.")
 }
 
 pub fn say(answer: &TrainingWhatIfAnswer, written: Option<&Path>) -> String {
@@ -142,4 +157,23 @@ fn by_step(answer: &TrainingWhatIfAnswer) -> Table {
         table.row([number.to_string(), seconds(*before), seconds(*after), slowdown]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_compared_with_the_recorded_job() {
+        let said = |p5: f64, p95: f64, max: f64| spread(Quantiles { p5, p50: p5, p95, max });
+        assert_eq!(
+            said(1.05, 1.17, 2.4),
+            "From the 5th to the 95th percentile of the draws it takes 5 % to 17 % longer, at worst 2.40 times as long."
+        );
+        assert_eq!(
+            said(0.84, 1.0, 1.0),
+            "From the 5th to the 95th percentile of the draws it takes up to 16 % less, at worst as long as before."
+        );
+        assert_eq!(said(1.0951, 1.0952, 1.0952), "The draws hardly differ.");
+    }
 }
