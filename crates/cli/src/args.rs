@@ -187,4 +187,17 @@ mod tests {
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
     }
+
+    /// The parser wraps descriptions, but not usage lines.
+    #[test]
+    fn usage_lines_fit_80_columns() {
+        fn check(command: &mut clap::Command) {
+            let usage = command.render_usage().to_string();
+            assert!(usage.lines().all(|line| line.chars().count() <= 80), "{usage}");
+            command.get_subcommands_mut().for_each(check);
+        }
+        let mut all = Cli::command();
+        all.build();
+        check(&mut all);
+    }
 }

@@ -4,10 +4,11 @@ use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::stderr::tell;
+use clap::error::ErrorKind;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use straggler_report::{fit_tables, visible, wrap_prose};
+use straggler_report::{fit_tables, visible, wrap_error, wrap_prose};
 use terminal_size::{Height, Width, terminal_size_of};
 
 /// What to print, and in which form.
@@ -119,9 +120,29 @@ impl Console {
         interrupt::say_nothing();
         // The messages of the libraries include their causes, so only the outermost is printed.
         if !self.mute {
-            self.tell(&format!("error: {}", failure.error));
+            tell_error(&format!("error: {}", failure.error), self.stderr_width);
         }
         ExitCode::from(failure.exit as u8)
+    }
+}
+
+/// Prints what the option parser says instead of returning arguments: help, the version, or an error. Returns the
+/// exit code.
+pub fn say_instead(error: &clap::Error) -> ExitCode {
+    let is_help = !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help {
+        // The parser has wrapped it. Nobody is left to read it if the pipe is closed.
+        let _ = error.print();
+    } else {
+        tell_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
+}
+
+fn tell_error(text: &str, width: Option<usize>) {
+    match width {
+        Some(width) => tell(&wrap_error(&visible(text), width)),
+        None => tell(text),
     }
 }
 

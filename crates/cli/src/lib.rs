@@ -43,7 +43,10 @@ pub fn main() -> ExitCode {
     if !std::env::args_os().any(|word| word == "trace") {
         interrupt::listen();
     }
-    let cli = args::Cli::parse();
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return console::say_instead(&error),
+    };
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {
         Ok(()) => ExitCode::SUCCESS,

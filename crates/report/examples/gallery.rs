@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use straggler_report::charts::save;
+use straggler_report::numbers::slowdown;
 use straggler_report::page::*;
 
 /// Pseudo-random numbers from 0 to 1, the same in every run.
@@ -131,8 +132,8 @@ fn spectra() -> Vec<Named> {
     let mut marks = vec![peak(10.0, 4e-4)];
     marks.extend((1..=8).map(|n| peak(250.0 * f64::from(n), 1e-3 / f64::from(n))));
     let x = Axis::new("frequency", Unit::Hertz, Scale::Log10);
-    let y = Axis::new("share of time lost in step with it", Unit::Share, Scale::Log10);
-    let series = vec![line("noise", Role::Measured, curve), line("by chance", Role::Reference, floor)];
+    let y = Axis::new("share of time lost in step with a frequency", Unit::Share, Scale::Log10);
+    let series = vec![line("noise", Role::Measured, curve), line("background", Role::Reference, floor)];
     vec![("spectrum", Lines { x, y, series, marks }.into())]
 }
 
@@ -152,8 +153,7 @@ fn slowdowns() -> Vec<Named> {
         };
         let mut marks: Vec<Mark> = series.iter().zip(from).map(inflection).collect();
         marks.push(Mark { x: None, y: Some(0.1), name: "10 % slower".into() });
-        let y = Axis::new("slowdown T / T0 - 1", Unit::Share, scale);
-        Lines { x: Axis::processes(), y, series, marks }.into()
+        Lines { x: Axis::processes(), y: Axis::slowdown(scale), series, marks }.into()
     };
     let strong = vec![curve("allreduce", 9.0), curve("barrier", 14.0), curve("broadcast", 0.6)];
     let weak = vec![curve("allreduce 8 B, recursive doubling", 0.03), curve("barrier", 0.02)];
@@ -213,7 +213,7 @@ fn bars() -> Vec<Named> {
         value,
         low: Some(value - half),
         high: Some(value + half),
-        note: format!("leaves {}", Unit::Share.brief(0.5 - value)),
+        note: format!("leaves {}", slowdown(0.5 - value)),
     };
     let usual = vec![
         bar("timer tick", 0.41, 0.02),
@@ -223,8 +223,7 @@ fn bars() -> Vec<Named> {
     ];
     let many =
         (0..25).map(|n| bar(&format!("source {n} <&> ядро"), 4931.0 / f64::from(n + 1), 9.0)).collect();
-    let chart =
-        |bars| -> Plot { Bars { x: Axis::linear("the slowdown falls by", Unit::Share), bars }.into() };
+    let chart = |bars| -> Plot { Bars { x: Axis::linear("time saved", Unit::Seconds), bars }.into() };
     vec![("bars-none", chart(Vec::new())), ("bars-usual", chart(usual)), ("bars-many", chart(many))]
 }
 
@@ -243,7 +242,7 @@ fn heat() -> Vec<Named> {
     let detours = Heat {
         x: Axis::new("detour", Unit::Seconds, Scale::Log10),
         y: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        value: Axis::linear("largest slowdown", Unit::Share),
+        value: Axis::linear("largest slowdown: added time / T0", Unit::Slowdown),
         values: (0..12).map(|place| 0.2 * f64::from(place) * f64::from(place)).collect(),
         xs,
         ys,

@@ -12,7 +12,7 @@ pub mod study_results;
 mod table;
 mod visible;
 
-pub use prose::wrap_prose;
+pub use prose::{wrap_error, wrap_prose};
 pub use straggler_model::replace::{
     ReplaceError, refuse_missing_folder, replace_executable_file, replace_file, replace_private_file,
 };

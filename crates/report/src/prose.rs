@@ -13,6 +13,19 @@ pub fn wrap_prose(text: &str, width: usize) -> String {
     text.split_inclusive('\n').map(|line| wrapped(line, width)).collect()
 }
 
+/// Wraps all lines of an error, the indented ones too, and indents what continues them.
+pub fn wrap_error(text: &str, width: usize) -> String {
+    let width = width.max(LEAST);
+    let wrapped = |line: &str| {
+        let sentence = line.trim_start_matches(' ');
+        let indent = &line[..line.len() - sentence.len()];
+        let further = if indent.is_empty() { String::new() } else { format!("{indent}  ") };
+        let options = Options::new(width).break_words(false);
+        lines(sentence, options.initial_indent(indent).subsequent_indent(&further)).join("\n")
+    };
+    text.split('\n').map(wrapped).collect::<Vec<_>>().join("\n")
+}
+
 fn wrapped(line: &str, width: usize) -> Cow<'_, str> {
     // Names of options and files stay whole, so that they can be copied.
     let options = Options::new(width).break_words(false);
@@ -96,6 +109,16 @@ mod tests {
         let comma = wrap_prose("Here the line would end after the number 24 MiB, and go on.", 45);
         assert_eq!(comma, "Here the line would end after the number\n24 MiB, and go on.");
         assert_eq!(wrap_prose("", 80), "");
+    }
+
+    #[test]
+    fn indented_lines_of_errors_wrap() {
+        let chain = "  rank 0 waits for rank 1, which waits for rank 2, which waits for rank 0";
+        let text = wrap_error(&format!("error: the schedule cannot finish:\n{chain}\n\nadd it"), 40);
+        let expected = "error: the schedule cannot finish:\n  rank 0 waits for rank 1, which waits\n    \
+                        for rank 2, which waits for rank 0\n\nadd it";
+        assert_eq!(text, expected);
+        assert_eq!(wrap_error(chain, 80), chain);
     }
 
     #[test]

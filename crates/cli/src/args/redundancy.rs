@@ -34,6 +34,9 @@ HOW IT WORKS
 /// Measure how much of an allreduce's noise cost redundant exchanges recover
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(
+    override_usage = "straggler redundancy [OPTIONS] --processes <P> --network <NETWORK>\n                            --noise <FILE|SPEC>"
+)]
 pub struct Redundancy {
     /// Number of processes, a power of two
     #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]

@@ -95,6 +95,9 @@ pub enum ScheduleCommand {
     Validate(Validate),
     /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
+    #[command(
+        override_usage = "straggler schedule generate [OPTIONS] --processes <P>\n                                   --output <FILE.goal|FILE.bin>"
+    )]
     Generate(Generate),
     /// List collective operations and their algorithms
     #[command(after_help = ALGORITHMS_EXAMPLES)]
@@ -107,6 +110,9 @@ pub enum ScheduleCommand {
     Workloads(Workloads),
     /// Prove that the algorithm of a collective is correct
     #[command(after_help = CHECK_EXAMPLES)]
+    #[command(
+        override_usage = "straggler schedule check [OPTIONS] --processes <P>\n                                --collective <OPERATION[:ALGORITHM[,KEY=VALUE…]]>"
+    )]
     Check(Check),
 }
 

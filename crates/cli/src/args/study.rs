@@ -150,6 +150,9 @@ EXAMPLES
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
+#[command(
+    override_usage = "straggler study export [OPTIONS] --output <OUT.csv|OUT.json|OUT.parquet>\n                              <DIR|results.parquet>"
+)]
 pub struct Export {
     /// The folder of a study, or its results
     #[arg(value_name = "DIR|results.parquet")]

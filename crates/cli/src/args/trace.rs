@@ -115,7 +115,7 @@ FILE EXTENSIONS
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(
-    override_usage = "straggler trace -o DIR [--force] [--call-sites] [--no-command-line] -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
+    override_usage = "straggler trace [OPTIONS] -o DIR -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
 )]
 pub struct Trace {
     #[command(subcommand)]

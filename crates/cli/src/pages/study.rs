@@ -59,7 +59,11 @@ pub fn page(
         summary.insert(0, description.into());
     }
     let mut page = pages::page(name, summary, sections);
-    page.facts.add("Slowdown", "in charts, T/T0 − 1, where T0 is the time without noise");
+    page.facts.add(
+        "Slowdown",
+        "in charts, the added time T/T0 − 1, where T0 is the time without noise: +10 % is 10 % longer, +10× is 11 \
+         times as long",
+    );
     page.facts.add("Intervals", format!("{} confidence, from order statistics", percent(CONFIDENCE)));
     for fitted in &about.fitted {
         page.facts.add(format!("Network fitted to the trace {}", fitted.trace), fitted.network.parameters());
@@ -166,7 +170,7 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
             high: Some(column(series, |summary| end(summary, false))),
         }
     };
-    let mut marks = vec![Mark { x: None, y: Some(threshold), name: percent(threshold) }];
+    let mut marks = vec![Mark { x: None, y: Some(threshold), name: Unit::Slowdown.brief(threshold) }];
     marks.extend(group.iter().filter_map(|(series, name)| {
         let x = f64::from(series.inflection?);
         Some(Mark { x: Some(x), y: None, name: format!("{}: bottleneck", short_name(name, group)) })
@@ -176,8 +180,12 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
     let wide = largest.fold(0.0, f64::max) > WIDE * threshold;
     let scale = if wide { Scale::Log10 } else { Scale::Linear };
     let cut = if wide { " Points without slowdown are omitted from the logarithmic axis." } else { "" };
-    let y = Axis::new("slowdown T/T0 − 1", Unit::Share, scale);
-    let plot = Lines { x: Axis::processes(), y, series: group.iter().map(line).collect(), marks };
+    let plot = Lines {
+        x: Axis::processes(),
+        y: Axis::slowdown(scale),
+        series: group.iter().map(line).collect(),
+        marks,
+    };
     Chart::new("Median slowdown", command, plot).with_note(format!(
         "With its interval of {} confidence. The inflection point is the smallest number of processes whose interval \
          lies above {}.{cut}",

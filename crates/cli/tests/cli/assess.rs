@@ -24,6 +24,12 @@ fn noise_that_is_described_is_assessed() {
     for name in ["slowdown.svg", "slowdown.png", "sources.svg", "sources.png"] {
         assert!(folder.path().join("out").join(name).metadata().unwrap().len() > 1000, "{name}");
     }
+    // In charts, slowdowns are added time with a plus sign, and gains are times: × alone is always T/T0.
+    let picture = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    let slowdowns = picture("slowdown.svg");
+    assert!(slowdowns.contains(">slowdown: added time / T0<") && slowdowns.contains(">+20×<"), "{slowdowns}");
+    let sources = picture("sources.svg");
+    assert!(sources.contains(">time saved<") && sources.contains("ms<"), "{sources}");
 }
 
 #[test]

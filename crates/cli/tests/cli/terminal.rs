@@ -65,3 +65,30 @@ fn files_are_never_wrapped() {
     let json = "trace show fixtures/traces/halo --json";
     assert_eq!(printed(&folder, json, Some("40")), printed(&folder, json, None));
 }
+
+/// Errors of the option parser and indented lines wrap like all other errors.
+#[test]
+fn errors_fit() {
+    let mut ring = String::from("num_ranks 5\n");
+    for rank in 0..5 {
+        let (before, after) = ((rank + 4) % 5, (rank + 1) % 5);
+        ring +=
+            &format!("rank {rank} {{\nr: recv 8b from {before}\ns: send 8b to {after}\ns requires r\n}}\n");
+    }
+    let folder = Folder::new();
+    folder.write("ring.goal", &ring);
+    for (line, code, says) in [
+        ("simulate --collective foo", 2, "unknown collective operation `foo`"),
+        ("simulate ring.goal --network chic", 4, "which waits for rank 0"),
+    ] {
+        let said = |columns: &str| {
+            let output = folder.command(line).env("COLUMNS", columns).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{line}");
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let (whole, fitted) = (said("1000"), said("80"));
+        assert!(widest(&whole) > 80 && whole.contains(says), "{line}\n{whole}");
+        assert!(widest(&fitted) <= 80, "{line}\n{fitted}");
+        assert!(fitted.split_whitespace().eq(whole.split_whitespace()), "{line}\n{fitted}");
+    }
+}

@@ -47,22 +47,30 @@ pub fn brief(value: f64, unit: Unit) -> String {
     let (mut factor, mut suffix) = prefix(value.abs(), unit);
     // 999.9996 ms in three digits is 1 s, not 1000 ms.
     let rounded = format!("{:.*e}", DIGITS - 1, value / factor).parse::<f64>().unwrap_or(0.0);
-    let has_next = matches!(unit, Unit::Seconds | Unit::Hertz | Unit::BytesPerSecond | Unit::Share);
+    let has_next =
+        matches!(unit, Unit::Seconds | Unit::Hertz | Unit::BytesPerSecond | Unit::Share | Unit::Slowdown);
     if rounded.abs() >= 1000.0 && has_next {
         (factor, suffix) = prefix(value.abs() * (1.0 + 10f64.powi(-(DIGITS as i32))), unit);
     }
-    significant(value / factor, DIGITS as i32) + &suffix
+    plus(value, unit) + &significant(value / factor, DIGITS as i32) + &suffix
 }
 
 /// The label of a tick: in the prefix that suits the largest value of the axis, with as many decimals as steps need.
 pub fn tick(value: f64, unit: Unit, step: f64, largest: f64) -> String {
-    let (factor, suffix) = prefix(largest, unit);
+    // 0× would be read as a factor.
+    let is_none = value == 0.0 && unit == Unit::Slowdown;
+    let (factor, suffix) = prefix(if is_none { 0.0 } else { largest }, unit);
     let decimals = (-((step / factor).log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;
     let value = value / factor;
     if value.abs() >= 1e15 {
-        return significant(value, 3) + &suffix;
+        return plus(value, unit) + &significant(value, 3) + &suffix;
     }
-    signed(value, &format!("{:.decimals$}", value.abs())) + &suffix
+    plus(value, unit) + &signed(value, &format!("{:.decimals$}", value.abs())) + &suffix
+}
+
+/// The sign of added time.
+fn plus(value: f64, unit: Unit) -> String {
+    if unit == Unit::Slowdown && value > 0.0 { "+".into() } else { String::new() }
 }
 
 fn significant(value: f64, digits: i32) -> String {
@@ -103,8 +111,8 @@ fn prefix(size: f64, unit: Unit) -> (f64, String) {
         Unit::Hertz => scaled(size, &SI, "Hz"),
         Unit::Bytes => scaled(size, &IEC, "B"),
         Unit::BytesPerSecond => scaled(size, &SI[..6], "B/s"),
-        Unit::Share if size < TENFOLD * NEARLY => (0.01, " %".into()),
-        Unit::Share | Unit::Factor => (1.0, "×".into()),
+        Unit::Share | Unit::Slowdown if size < TENFOLD * NEARLY => (0.01, " %".into()),
+        Unit::Share | Unit::Slowdown | Unit::Factor => (1.0, "×".into()),
         Unit::Count | Unit::None => (1.0, String::new()),
     }
 }
@@ -141,7 +149,24 @@ mod tests {
         }
     }
 
-    /// A slowdown of 4,931,000 % is one of 49,310×.
+    #[test]
+    fn slowdowns_are_added_time() {
+        for (value, text) in [
+            (0.0, "0 %"),
+            (0.1234, "+12.3 %"),
+            (-0.05, "\u{2212}5 %"),
+            (9.9999, "+10×"),
+            (49310.0, "+49,310×"),
+        ] {
+            assert_eq!(brief(value, Unit::Slowdown), text);
+        }
+        let labels = [0.0, 5.0, 10.0].map(|value| tick(value, Unit::Slowdown, 5.0, 20.0));
+        assert_eq!(labels, ["0 %", "+5×", "+10×"]);
+        let labels = [-0.005, 0.0, 0.005].map(|value| tick(value, Unit::Slowdown, 0.005, 0.01));
+        assert_eq!(labels, ["\u{2212}0.5 %", "0.0 %", "+0.5 %"]);
+    }
+
+    /// 4,931,000 % are 49,310×.
     #[test]
     fn large_shares_are_factors() {
         for (value, text) in [

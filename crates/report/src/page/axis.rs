@@ -42,6 +42,11 @@ impl Axis {
         Axis { names, ..Axis::linear(label, Unit::Count) }
     }
 
+    /// Slowdowns T/T0 − 1.
+    pub fn slowdown(scale: Scale) -> Axis {
+        Axis::new("slowdown: added time / T0", Unit::Slowdown, scale)
+    }
+
     /// Process counts, in powers of two.
     pub fn processes() -> Axis {
         Axis::new("processes", Unit::Count, Scale::Log2)
@@ -70,6 +75,9 @@ pub enum Unit {
     BytesPerSecond,
     /// 0.1 is shown as 10 %.
     Share,
+    /// A slowdown T/T0 − 1. 0.1 is shown as +10 %, 12 as +12×: the plus sign distinguishes added time from the factor
+    /// T/T0.
+    Slowdown,
     /// 2.5 is shown as 2.5×.
     Factor,
 }

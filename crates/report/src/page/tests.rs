@@ -28,6 +28,7 @@ fn axis() -> impl Strategy<Value = Axis> {
         Unit::Bytes,
         Unit::BytesPerSecond,
         Unit::Share,
+        Unit::Slowdown,
         Unit::Factor,
     ]);
     let scale = prop::sample::select(vec![Scale::Linear, Scale::Log10, Scale::Log2]);

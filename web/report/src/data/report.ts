@@ -1,6 +1,6 @@
 // The header of a report, version 1, as described in docs/report-format.md.
 
-export type Unit = "none" | "count" | "seconds" | "hertz" | "bytes" | "bytes per second" | "share" | "factor";
+export type Unit = "none" | "count" | "seconds" | "hertz" | "bytes" | "bytes per second" | "share" | "slowdown" | "factor";
 
 export interface Axis {
   label: string;

@@ -31,12 +31,17 @@ function withDigits(value: number, unit: Unit, digits: number): string {
   let scaled = value / prefix.factor;
   // With three digits, 999.9996 ms is 1 s, not 1000 ms.
   const rounded = Math.abs(Number(scaled.toPrecision(digits)));
-  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share")) {
+  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share" || unit === "slowdown")) {
     const next = prefixFor(Math.abs(value) * (1 + 10 ** -digits), unit);
     scaled = value / next.factor;
-    return significant(scaled, digits) + next.suffix;
+    return plus(value, unit) + significant(scaled, digits) + next.suffix;
   }
-  return significant(scaled, digits) + prefix.suffix;
+  return plus(value, unit) + significant(scaled, digits) + prefix.suffix;
+}
+
+/** The sign of added time, which distinguishes +10× from the factor 10×. */
+function plus(value: number, unit: Unit): string {
+  return unit === "slowdown" && value > 0 ? "+" : "";
 }
 
 /** At most `digits` significant digits, without trailing zeros; digits before the decimal point are never rounded away. */
@@ -69,7 +74,7 @@ export function prefixFor(size: number, unit: Unit): Prefix {
     case "bytes": return scaledPrefix(size, IEC, "B");
     case "bytes per second": return scaledPrefix(size, SI.slice(0, 6), "B/s");
     // From 1000 % on, a share is written as a factor: 49,310×, not 4,931,000 %.
-    case "share": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
+    case "share": case "slowdown": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
     case "factor": return { factor: 1, suffix: "×" };
     default: return { factor: 1, suffix: "" };
   }
@@ -82,12 +87,13 @@ function scaledPrefix(size: number, table: [number, string][], symbol: string): 
 
 /** A tick label of a linear axis: all have the same prefix, and as many decimals as the step needs. */
 export function tick(value: number, unit: Unit, step: number, largest: number): string {
-  const prefix = prefixFor(largest, unit);
+  // 0× would be read as a factor.
+  const prefix = prefixFor(value === 0 && unit === "slowdown" ? 0 : largest, unit);
   const scaledStep = step / prefix.factor;
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(scaledStep) + 1e-9)));
   const scaled = value / prefix.factor;
-  if (Math.abs(scaled) >= 1e15) return significant(scaled, 3) + prefix.suffix;
-  return groupedKeep(scaled, decimals) + prefix.suffix;
+  if (Math.abs(scaled) >= 1e15) return plus(value, unit) + significant(scaled, 3) + prefix.suffix;
+  return plus(value, unit) + groupedKeep(scaled, decimals) + prefix.suffix;
 }
 
 // Keeps trailing zeros, so that labels of an axis have the same number of decimals.

@@ -101,7 +101,7 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
 fn pictures(report: &Report) -> Vec<(&'static str, String)> {
     let mut charts = vec![("slowdown", page::slowdowns(report), None)];
     let ranking = report.answer.rankings.last();
-    charts.extend(ranking.map(|ranking| ("sources", page::gains(ranking), None)));
+    charts.extend(ranking.map(|ranking| ("sources", page::gains(report, ranking), None)));
     charts.extend(report.subject.recording.as_ref().map(|recording| {
         let title = "What interrupted the cores, and for how long";
         let chart = Chart::new(title, "", noise_charts::scatter(recording));

@@ -9,6 +9,7 @@ use crate::invocation::command_line;
 use crate::pages;
 use straggler_analysis::assess;
 use straggler_analysis::noise::Analysis;
+use straggler_model::Time;
 use straggler_report::numbers::{SLOWDOWN_LEGEND, grouped, longer, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Unit};
 
@@ -44,7 +45,11 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
 
 fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) -> Section {
     let mut section = Section::new("Slowdowns by processes");
-    section.text.push("Median of the replicas, with its interval; T / T0 - 1, so 0 means no loss.".into());
+    section.text.push(
+        "Median of the replicas, with its interval. The chart shows the added time T/T0 − 1: +10 % is 10 % longer, +10× \
+         is 11 times as long."
+            .into(),
+    );
     section.add(Chart { command: command.into(), synthetic, ..slowdowns(report) });
     section.add(tables::points(report).titled("Slowdowns", command).with_note(SLOWDOWN_LEGEND));
     if findings.iter().any(|finding| finding.text == STAR) {
@@ -65,7 +70,7 @@ pub fn slowdowns(report: &Report) -> Chart {
     let threshold = Mark { x: None, y: Some(report.threshold), name: longer(report.threshold) };
     let plot = Lines {
         x: Axis::processes(),
-        y: Axis::new("slowdown T / T0 - 1", Unit::Share, scale(report)),
+        y: Axis::slowdown(scale(report)),
         series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
         marks: separate().filter_map(mark).chain([threshold]).collect(),
     };
@@ -99,20 +104,22 @@ fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
 fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic: bool) -> Section {
     let mut section = Section::new("What to remove first");
     section.text = vec![findings::advice(report, ranking)];
-    section.add(Chart { command: command.into(), synthetic, ..gains(ranking) });
+    section.add(Chart { command: command.into(), synthetic, ..gains(report, ranking) });
     section
 }
 
-pub fn gains(ranking: &assess::Ranking) -> Chart {
+/// The time that the removal of each source saves, as in the table.
+pub fn gains(report: &Report, ranking: &assess::Ranking) -> Chart {
+    let quiet = tables::quiet(report, ranking).map_or(f64::NAN, Time::seconds);
     let bar = |removal: &assess::Removal| Bar {
         name: removal.cause.clone(),
-        value: removal.gain,
-        low: Some(removal.gain_low),
-        high: Some(removal.gain_high),
+        value: removal.gain * quiet,
+        low: Some(removal.gain_low * quiet),
+        high: Some(removal.gain_high * quiet),
         note: format!("leaves {}", slowdown(removal.slowdown.median)),
     };
     let plot = Bars {
-        x: Axis::linear("reduction of the slowdown T / T0 - 1", Unit::Share),
+        x: Axis::linear("time saved", Unit::Seconds),
         bars: ranking.removals.iter().map(bar).collect(),
     };
     let processes = grouped(ranking.processes);

@@ -3,7 +3,7 @@
 
 use super::{Report, Subject};
 use crate::answers::noise::evidence;
-use straggler_analysis::assess::{Curve, Point, Removal};
+use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
 use straggler_report::numbers::{self, grouped, rounded};
@@ -94,12 +94,7 @@ pub fn removals(report: &Report) -> Option<Table> {
     let rankings = &report.answer.rankings;
     let largest = rankings.last().filter(|ranking| !ranking.removals.is_empty())?;
     let subject = &report.subject;
-    let quiet_ps = report
-        .answer
-        .curves
-        .first()
-        .and_then(|curve| curve.at(largest.processes))
-        .map(|point| point.quiet_ps);
+    let quiet = quiet(report, largest);
     let durations = |removal: &Removal| subject.noise.durations(removal.id);
     let durations: Vec<Vec<Time>> = largest.removals.iter().map(durations).collect();
     // The last row is for all causes together.
@@ -122,14 +117,20 @@ pub fn removals(report: &Report) -> Option<Table> {
         })
         // The rows are sorted by this column.
         .number(format!("saves at {}", grouped(largest.processes)), |row| {
-            row.zip(quiet_ps).map(|((removal, _), quiet_ps)| saved(removal, quiet_ps))
+            row.zip(quiet).map(|((removal, _), quiet)| saved(removal, quiet))
         });
     Some(table.build())
 }
 
+/// The time without noise of the operation or program that the sources were ranked for.
+pub fn quiet(report: &Report, ranking: &Ranking) -> Option<Time> {
+    let curve = report.answer.curves.first()?;
+    curve.at(ranking.processes).map(|point| Time(point.quiet_ps))
+}
+
 /// The time that removing a source saves in one operation or one run of the program.
-fn saved(removal: &Removal, quiet_ps: u64) -> Cell {
-    let ps = |share: f64| share * quiet_ps as f64;
+fn saved(removal: &Removal, quiet: Time) -> Cell {
+    let ps = |share: f64| share * quiet.ps() as f64;
     let time = |share: f64| {
         let sign = if ps(share) <= -0.5 { "-" } else { "" };
         format!("{sign}{}", Time(ps(share).abs().round() as u64))

@@ -60,7 +60,6 @@ fn scattered(x: Axis, y: Axis, points: &[(f64, f64)]) -> Scatter {
 fn plots() -> Vec<(&'static str, Plot)> {
     let log = |label: &str, unit| Axis::new(label, unit, Scale::Log10);
     let seconds = |label: &str| Axis::linear(label, Unit::Seconds);
-    let slowdown = |scale| Axis::new("slowdown T / T0 - 1", Unit::Share, scale);
     let upright = Mark { x: Some(4096.0), y: None, name: "from 4,096".into() };
     let level = Mark { x: None, y: Some(0.1), name: "10 % slower".into() };
     let both = Mark { x: Some(250.0), y: Some(0.02), name: "250 Hz".into() };
@@ -98,7 +97,7 @@ fn plots() -> Vec<(&'static str, Plot)> {
         (
             "small slowdowns",
             slowdowns(
-                slowdown(Scale::Linear),
+                Axis::slowdown(Scale::Linear),
                 &[0.01, 0.02, 0.08, 0.15],
                 vec![upright.clone(), level.clone()],
             )
@@ -106,9 +105,9 @@ fn plots() -> Vec<(&'static str, Plot)> {
         ),
         (
             "large slowdowns",
-            slowdowns(slowdown(Scale::Linear), &[0.5, 4.0, 31.0], vec![level.clone()]).into(),
+            slowdowns(Axis::slowdown(Scale::Linear), &[0.5, 4.0, 31.0], vec![level.clone()]).into(),
         ),
-        ("huge slowdowns", slowdowns(slowdown(Scale::Log10), &huge, vec![upright, level]).into()),
+        ("huge slowdowns", slowdowns(Axis::slowdown(Scale::Log10), &huge, vec![upright, level]).into()),
         ("factors", slowdowns(Axis::linear("T / T0", Unit::Factor), &[1.0, 1.1, 2.4], Vec::new()).into()),
         ("spectrum", spectrum.into()),
         ("constant", slowdowns(seconds("time"), &[3e-3, 3e-3], Vec::new()).into()),
@@ -212,7 +211,7 @@ fn plots() -> Vec<(&'static str, Plot)> {
             heat(
                 log("detour", Unit::Seconds),
                 log("frequency", Unit::Hertz),
-                slowdown(Scale::Linear),
+                Axis::slowdown(Scale::Linear),
                 vec![1.6e-5, 5e-5, 2e-4],
                 vec![10.0, 100.0, 1000.0],
             )

@@ -1,7 +1,7 @@
 //! Horizontal bars, with their intervals, numbers and notes.
 
 use crate::charts::axis::{Axis, Extent, Range, drawable};
-use crate::charts::canvas::{Anchor, Ink, Stroke};
+use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
 use crate::charts::frame::Frame;
 use crate::charts::number::brief;
 use crate::charts::text::{shortened, width};
@@ -17,6 +17,8 @@ const NUMBER: f64 = 12.0;
 const NOTE: f64 = 11.0;
 /// Width reserved after the longest bar for its number.
 const NUMBER_ROOM: f64 = 64.0;
+/// A note is not shortened to less than this.
+const LEAST_ROOM: f64 = 40.0;
 
 pub fn draw(plot: &Bars, heading: &Heading) -> String {
     let axis = axis(plot);
@@ -80,8 +82,21 @@ fn draw_bar(frame: &mut Frame, bar: &Bar, axis: &Axis, middle: f64, height: f64)
     }
     let (number, left) = (brief(bar.value, axis.unit), label_at + 7.0);
     frame.canvas.text((left, middle + 4.2), Ink::new(NUMBER, palette::TEXT, Anchor::Start), &number);
-    let after = left + width(&number, NUMBER) + 8.0;
-    if width(&bar.note, NOTE) <= frame.right + NUMBER_ROOM - after {
-        frame.canvas.text((after, middle + 4.0), Ink::new(NOTE, palette::FAINT, Anchor::Start), &bar.note);
+    let solid_to = ends[0].map_or(end, |low| at(frame, low)).min(end);
+    draw_note(frame, &bar.note, (left + width(&number, NUMBER) + 8.0, middle + 4.0), (zero, solid_to));
+}
+
+/// Draws a note after the number or, if a long bar leaves no room there, inside the bar.
+fn draw_note(frame: &mut Frame, note: &str, (after, level): Point, (from, to): (f64, f64)) {
+    if note.is_empty() {
+        return;
+    }
+    let (room, inside) = (frame.right + NUMBER_ROOM - after, to - from - 16.0);
+    let needed = width(note, NOTE);
+    if room >= needed || (inside < needed && room > LEAST_ROOM) {
+        let note = shortened(note, NOTE, room);
+        frame.canvas.text((after, level), Ink::new(NOTE, palette::FAINT, Anchor::Start), &note);
+    } else if inside >= needed {
+        frame.canvas.text((from + 8.0, level), Ink::new(NOTE, palette::PAPER, Anchor::Start), note);
     }
 }

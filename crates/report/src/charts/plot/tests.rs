@@ -195,8 +195,11 @@ fn bars_have_whiskers_numbers_and_notes() {
         high: Some(value + 0.02),
         note: note.into(),
     };
-    let bars =
-        vec![bar("timer tick", 0.41, ""), bar("kworker & co", 0.1, "leaves 2 %"), bar("harm", -0.03, "")];
+    let bars = vec![
+        bar("timer tick", 0.41, "leaves 173×"),
+        bar("kworker & co", 0.1, "leaves 2 %"),
+        bar("harm", -0.03, ""),
+    ];
     let x = Axis::linear("time saved", Unit::Share);
     let chart = svg(Bars { x: x.clone(), bars });
     assert_eq!(chart.matches(palette::SERIES[0]).count(), 3);
@@ -204,6 +207,9 @@ fn bars_have_whiskers_numbers_and_notes() {
     for text in [">41 %<", ">–3 %<", "kworker &amp; co", ">time saved<", ">0 %<", ">leaves 2 %<"] {
         assert!(chart.contains(text), "{text}: {chart}");
     }
+    // The longest bar leaves no room after its number.
+    let inside = chart.lines().find(|line| line.contains(">leaves 173×<")).unwrap();
+    assert!(inside.contains(palette::PAPER), "{inside}");
     let bars = (0..30).map(|index| bar(&format!("s{index}"), 1.0, "")).collect();
     let chart = svg(Bars { x, bars });
     assert!(chart.contains("10 bars not shown") && !chart.contains(">s20<"));
