@@ -141,7 +141,7 @@ def loggp(job):
         job.check(name, found["send_overhead"]["ps"] > 0 and found["recv_overhead"]["ps"] > 0, "no overheads")
         sizes = [(line["from_bytes"], line["to_bytes"]) for line in found["protocols"]]
         job.check(name, sizes and sizes[0][0] == 1 and sizes[-1][1] == 65536, f"{sizes}")
-        barrier = ("simulate", "--collective", "barrier", "--processes", "8", "--size", "1", "--network", path)
+        barrier = ("simulate", "--collective", "barrier", "--processes", "8", "--network", path)
         used = subprocess.run([job.straggler, *barrier], capture_output=True, text=True, check=False)
         job.check(name, used.returncode == 0, f"the file cannot be used: {used.stderr}")
     for name, processes, arguments, code, words in (

@@ -13,11 +13,18 @@ static ORDERLY: AtomicU32 = AtomicU32::new(0);
 
 static LISTENS: AtomicBool = AtomicBool::new(false);
 static SILENT: AtomicBool = AtomicBool::new(false);
+static EXPECTED: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses the message when a signal ends the program: another member of the cluster prints the error, and
 /// launchers kill all members when one has failed.
 pub fn say_nothing() {
     SILENT.store(true, Ordering::Relaxed);
+}
+
+/// A signal is the way to end this command, so it ends quietly and with success.
+pub fn expect() {
+    say_nothing();
+    EXPECTED.store(true, Ordering::Relaxed);
 }
 
 /// Installs the signal handler, once. If that fails, the system's default remains, which is good enough.
@@ -33,7 +40,8 @@ pub fn listen() {
             }
             // Otherwise the kernel would go on tracing.
             tracefs::stop_own();
-            std::process::exit(Exit::Interrupted as i32);
+            let expected = EXPECTED.load(Ordering::Relaxed);
+            std::process::exit(if expected { 0 } else { Exit::Interrupted as i32 });
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {

@@ -12,7 +12,7 @@ pub mod slowdown;
 pub use judge::{Checked, LimitAnswer, refuse_unknown};
 
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, percent, significant};
+use straggler_report::numbers::{counted, grouped, percent, significant, slowdown, slowdown_interval};
 
 /// A kind of number in a command's result.
 #[derive(Debug, PartialEq)]
@@ -25,10 +25,13 @@ pub struct MetricKind {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricUnit {
-    /// A share or a slowdown, usually written in percent.
+    /// A share, usually written in percent.
     Ratio,
+    /// T/T0 − 1, written as in the tables: in percent, or as the factor T/T0.
+    Slowdown,
     Seconds,
     Count,
+    Processes,
 }
 
 /// One number of a result.
@@ -75,9 +78,21 @@ impl MetricUnit {
         match self {
             MetricUnit::Ratio if value.abs() >= 1.0 => significant(value),
             MetricUnit::Ratio => percent(value),
+            MetricUnit::Slowdown => slowdown(value),
             MetricUnit::Seconds => Time((value.max(0.0) * 1e12).round() as u64).to_string(),
             MetricUnit::Count if value.is_finite() => grouped(value.max(0.0) as u64),
-            MetricUnit::Count => "none".into(),
+            MetricUnit::Processes if value.is_finite() => {
+                counted(value.max(0.0) as u64, "process", "processes")
+            }
+            MetricUnit::Count | MetricUnit::Processes => "none".into(),
+        }
+    }
+
+    /// The ends of the interval of a value, on its scale.
+    pub fn write_interval(self, value: f64, ends: [f64; 2]) -> [String; 2] {
+        match self {
+            MetricUnit::Slowdown => slowdown_interval(value, ends),
+            _ => ends.map(|end| self.write(end)),
         }
     }
 }

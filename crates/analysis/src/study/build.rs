@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use straggler_model::network::Factor;
 use straggler_model::study::Coordinates;
-use straggler_schedule::collectives::Choice;
+use straggler_schedule::collectives::{Choice, Operation};
 use straggler_schedule::workloads::Workload;
 
 /// A sweep with more points than this is probably a mistake.
@@ -95,10 +95,12 @@ impl Link<'_> {
 fn works(sweep: &Sweep) -> Vec<Runs<'_>> {
     let mut all = Vec::new();
     for choice in &sweep.collectives {
-        if sweep.sizes.is_empty() {
+        // A barrier carries no data, so it runs once, whatever the sizes.
+        if sweep.sizes.is_empty() || choice.operation == Operation::Barrier {
             all.push(Runs::Collective(choice, usual_bytes(choice.operation)));
+        } else {
+            all.extend(sweep.sizes.iter().map(|&bytes| Runs::Collective(choice, bytes)));
         }
-        all.extend(sweep.sizes.iter().map(|&bytes| Runs::Collective(choice, bytes)));
     }
     all.extend(sweep.workloads.iter().map(Runs::Workload));
     all.extend(sweep.goals.iter().map(|path| Runs::Goal(path)));

@@ -73,7 +73,8 @@ impl fmt::Display for WhatIfError {
             }
             WhatIfError::NotRepeated { place, least } => write!(
                 f,
-                "no computation {} repeats {least} times on a rank: noise cannot be separated from work",
+                "no computation {} repeats {least} times on a rank, so noise cannot be separated from work: use the \
+                 trace of a longer run, or --scale",
                 place.text()
             ),
             WhatIfError::Weights { given, ranks } => {

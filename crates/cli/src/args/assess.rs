@@ -38,7 +38,7 @@ EXAMPLES
 
 METRICS  for --fail-if and --prometheus
   slowdown@P    T/T0 - 1 of the median on P processes, per operation:
-                'slowdown[barrier]@1024>50%'
+                'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
   inflection    processes from which noise costs more than the threshold:
                 'inflection<4096'
   noise_share   share of time lost to noise: 'noise_share>0.1%'

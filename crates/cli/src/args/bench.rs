@@ -17,7 +17,7 @@ best repetition counts. Other load on the machine affects the results.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// Simulated processes in the main cases
+    /// Simulated processes in the main cases, and at most in all others
     #[arg(long, value_name = "P", value_parser = count::<u32>(2..))]
     pub processes: Option<u32>,
     /// Runs of each case; the best counts

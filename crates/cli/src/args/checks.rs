@@ -10,8 +10,8 @@ use straggler_model::{Time, units};
 /// What to do with the metrics of a result besides printing them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ChecksOption {
-    /// Exit with code 5 if a metric of the result exceeds a limit, such as 'slowdown@1024>50%'; an unknown metric lists the
-    /// known ones; repeatable
+    /// Exit with code 5 if a metric of the result is beyond a limit; METRICS below lists the metrics, with examples;
+    /// repeatable
     #[arg(long, value_name = "CONDITION", help_heading = "Monitoring")]
     pub fail_if: Vec<Limit>,
     /// Also write the metrics in the Prometheus text format, for the textfile collector of node_exporter
@@ -51,6 +51,8 @@ pub enum LimitValue {
     Plain(f64),
     /// As a fraction: 0.005 for 0.5 %.
     Percent(f64),
+    /// T/T0: 2 for 2x.
+    Factor(f64),
     Time(Time),
 }
 
@@ -65,7 +67,11 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, String> {
         let text = text.trim();
-        let fault = |what: &str| format!("{what}; write METRIC>LIMIT, as in 'slowdown@65536>2'");
+        let fault = |what: &str| {
+            format!(
+                "{what}; write METRIC>LIMIT or METRIC<LIMIT: METRICS in the --help of the command has examples"
+            )
+        };
         let place = text.find(['>', '<']).ok_or_else(|| fault("there is no > or <"))?;
         let (what, rest) = text.split_at(place);
         let (what, processes) = match what.split_once('@') {
@@ -85,7 +91,7 @@ impl FromStr for Limit {
             return Err(fault("the name of the metric is missing"));
         }
         let value = value(rest[1..].trim())
-            .ok_or_else(|| fault("the limit is not a number, a percentage or a time"))?;
+            .ok_or_else(|| fault("the limit is not a number, a percentage, a factor like 2x or a time"))?;
         Ok(Limit { text: text.into(), metric, label, processes, above: rest.starts_with('>'), value })
     }
 }
@@ -94,6 +100,9 @@ fn value(text: &str) -> Option<LimitValue> {
     let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
     if let Some(percent) = text.strip_suffix('%') {
         return finite(percent).map(|percent| LimitValue::Percent(percent / 100.0));
+    }
+    if let Some(factor) = text.strip_suffix(['x', 'X', '×']) {
+        return finite(factor).map(LimitValue::Factor);
     }
     finite(text)
         .or_else(|| units::count(text).map(|count| count as f64))
@@ -117,6 +126,9 @@ mod tests {
         assert_eq!((limit.metric.as_str(), limit.above), ("longest", false));
         assert_eq!(limit.value, LimitValue::Time(Time::from_ns(50_000)));
         assert_eq!("overhead>0.5%".parse::<Limit>().unwrap().value, LimitValue::Percent(0.005));
+        for factor in ["slowdown>2.5x", "slowdown > 2.5 ×"] {
+            assert_eq!(factor.parse::<Limit>().unwrap().value, LimitValue::Factor(2.5), "{factor}");
+        }
     }
 
     #[test]
@@ -133,6 +145,7 @@ mod tests {
             "a>x",
             "a>nan",
             "a>inf",
+            "a>x2",
         ] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }

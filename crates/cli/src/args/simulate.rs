@@ -7,6 +7,7 @@ use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
 use super::workload::WorkloadOptions;
+use crate::args::checks::ChecksOption;
 use crate::args::count::count;
 use crate::args::typed_text::{noise, text};
 use clap::{Args, ValueEnum};
@@ -55,6 +56,14 @@ EXAMPLES
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
+  straggler simulate --collective allreduce --processes 1024 --size 1MiB \\
+      --network chic --noise periodic:rate=1kHz,duration=25us --replicas 20 \\
+      --compare-quiet --fail-if 'slowdown>1.6x'
+
+METRICS   for --fail-if and --prometheus: makespan ('makespan>1ms'), and with
+          --compare-quiet slowdown, T/T0 - 1 ('slowdown>50%', 'slowdown>1.5x').
+          The exit code is 5 if a limit is exceeded, with 6 replicas or more if
+          the whole 95 % interval is beyond it
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
           (chic) or a file (net.toml); changes to a preset or a file follow a
           comma (chic,L=1us)
@@ -103,6 +112,8 @@ pub struct Simulate {
     pub outputs: OutputOptions,
     #[command(flatten)]
     pub report: ReportOption,
+    #[command(flatten)]
+    pub checks: ChecksOption,
 }
 
 /// A collective, instead of a file.

@@ -60,7 +60,7 @@ macro_rules! study_metrics_help {
         "\
 METRICS  for --fail-if and --prometheus
   slowdown@P   T/T0 - 1 of the median on P processes, for each series:
-               'slowdown[barrier]@1024>50%'
+               'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
   inflection   processes from which noise costs more than the threshold:
                'inflection<4096'
   A limit is exceeded if the whole 95 % interval is beyond it. The exit code is

@@ -33,10 +33,10 @@ EXAMPLES
 
   How much time does the network cost, and the noise in the trace?
   straggler whatif fixtures/traces/halo --ideal-network --json
-  straggler whatif fixtures/traces/halo --quieten all
+  straggler whatif fixtures/training/slow-worker.csv --quieten all
 
 TRACE      a recording of `straggler trace -o DIR -- mpirun …`, or any format
-           that `predict` reads. It is never changed.
+           that `predict` reads, such as a training job. It is never changed.
 BASELINE   the trace simulated without changes, on the network fitted from it
            or named by --base-network. Gains are relative to this simulation,
            not to the measured run, so that errors of the model common to both

@@ -107,6 +107,12 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         console.print(&words::say(&report, &findings))?;
         console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     }
+    if let Some(path) = files::earlier_recording(&plan.output, &report) {
+        console.note(&format!(
+            "{} of an earlier measurement is kept; this report does not use it",
+            path.display()
+        ));
+    }
     checked.finish(console)
 }
 

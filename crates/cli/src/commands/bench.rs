@@ -47,7 +47,7 @@ impl Machine {
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let mut cases = Vec::with_capacity(plan.cases.len());
     for (index, case) in plan.cases.iter().enumerate() {
-        console.detail(&format!("case {} of {}: {case:?}", index + 1, plan.cases.len()));
+        console.detail(&format!("case {} of {}: {}", index + 1, plan.cases.len(), words::describe(case)));
         cases.push(measure_in_child(case)?);
     }
     let report = Report {
@@ -83,7 +83,7 @@ fn measure_in_child(case: &Case) -> Outcome<Measured> {
     match output.status.code() {
         Some(0) => serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string())),
         Some(130) => Err(Failure::interrupted()),
-        _ => Err(failed(format!("{case:?} exited with {}", output.status))),
+        _ => Err(failed(format!("{} exited with {}", words::describe(case), output.status))),
     }
 }
 

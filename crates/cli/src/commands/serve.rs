@@ -14,6 +14,7 @@ mod request;
 use crate::args::report::Serve;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::interrupt;
 use crate::pages::Search;
 use crate::plan::valid::Valid;
 use crate::token::token;
@@ -37,6 +38,7 @@ pub fn run(typed: &Valid<Serve>, seed: u64, console: &Console) -> Outcome<()> {
     let listener = listener.map_err(|fault| cannot_listen(typed.port, &fault))?;
     let port = listener.local_addr().map_err(|fault| cannot_listen(typed.port, &fault))?.port();
     let url = format!("http://127.0.0.1:{port}/?token={}", site.token);
+    interrupt::expect();
     match console.json {
         true => console.print_json(&ServeAnswer { url, port })?,
         false => {

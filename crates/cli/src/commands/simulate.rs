@@ -23,6 +23,7 @@ use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::invocation::command_line;
 use crate::meter::Meter;
+use crate::metrics::Checked;
 use crate::pages;
 use crate::places::refuse_missing_folder;
 use crate::plan::simulate::{Plan, WorkloadPlan};
@@ -95,11 +96,16 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
         Some(cluster) => cluster::agreed(cluster, findings, &[])?,
         None => findings?,
     };
-    let answer = SimulateAnswer::new(plan, &inputs, &findings);
+    let mut answer = SimulateAnswer::new(plan, &inputs, &findings);
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
         write_finish_times(plan, &findings, cluster)?;
     }
+    let checked = match stuck {
+        None if speaks(cluster) => Some(Checked::of(&plan.checks, answer.metrics())?),
+        _ => None,
+    };
+    answer.limits = checked.as_ref().map_or_else(Vec::new, |checked| checked.limits.clone());
     if stuck.is_none() && speaks(cluster) {
         write_files(plan, &findings, &answer, console)?;
         pages::write_asked(plan.report.as_ref(), console, || {
@@ -111,9 +117,10 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
         (false, None) => console.print(&words::say(&answer, &inputs))?,
         (false, Some(_)) => {}
     }
-    match stuck {
-        Some(stuck) => Err(stuck_simulation(stuck)),
-        None => Ok(()),
+    match (stuck, checked) {
+        (Some(stuck), _) => Err(stuck_simulation(stuck)),
+        (None, Some(checked)) => checked.finish(console),
+        (None, None) => Ok(()),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Noise files in all supported formats, including traces of rtla.
 
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use straggler_measure::sources::rtla;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::format::{self, Format, FormatOptions, Repairs};
+use straggler_model::path_text::path_of;
 
 /// A recording, its format (None for traces of rtla), and warnings about it.
 #[derive(Debug)]
@@ -13,6 +14,11 @@ pub struct NoiseFile {
     pub format: Option<Format>,
     pub repairs: Repairs,
     pub warnings: Vec<String>,
+}
+
+/// The recording that typed noise names: an existing file that is no signature.
+pub fn recording_named(text: &str) -> Option<PathBuf> {
+    Some(path_of(text)).filter(|path| !text.ends_with(".toml") && path.is_file())
 }
 
 /// Reads a file in the format `from`; None detects the format.

@@ -33,14 +33,22 @@ pub fn refuse_unknown(checks: &ChecksOption, kinds: &[&'static MetricKind]) -> O
 fn number(limit: &Limit, unit: MetricUnit) -> Result<f64, String> {
     let name = &limit.metric;
     match (unit, limit.value) {
-        (MetricUnit::Ratio, LimitValue::Plain(value) | LimitValue::Percent(value)) => Ok(value),
+        (MetricUnit::Ratio | MetricUnit::Slowdown, LimitValue::Plain(value) | LimitValue::Percent(value)) => {
+            Ok(value)
+        }
+        (MetricUnit::Slowdown, LimitValue::Factor(factor)) => Ok(factor - 1.0),
+        (MetricUnit::Slowdown, LimitValue::Time(_)) => {
+            Err(format!("`{name}` is a slowdown: give the limit as 50%, 0.5 or 1.5x"))
+        }
         (MetricUnit::Ratio, _) => Err(format!("`{name}` is a ratio: give the limit as 0.1 or 10%")),
         (MetricUnit::Seconds, LimitValue::Time(time)) => Ok(time.seconds()),
         (MetricUnit::Seconds, _) => {
             Err(format!("`{name}` is a time: give the limit a unit, as in 50us or 2s"))
         }
-        (MetricUnit::Count, LimitValue::Plain(value)) => Ok(value),
-        (MetricUnit::Count, _) => Err(format!("`{name}` is a number: give the limit as a number")),
+        (MetricUnit::Count | MetricUnit::Processes, LimitValue::Plain(value)) => Ok(value),
+        (MetricUnit::Count | MetricUnit::Processes, _) => {
+            Err(format!("`{name}` is a number: give the limit as a number"))
+        }
     }
 }
 
@@ -90,7 +98,8 @@ impl Checked {
         let of = |outcome| self.limits.iter().filter(move |limit| limit.outcome == outcome);
         of(GateOutcome::Undecided).for_each(|limit| console.warn(&limit.says));
         for limit in self.kept() {
-            console.note(&format!("--fail-if {limit}: limit not exceeded"));
+            let verdict = verdict(!limit.contains('<'), GateOutcome::Passed);
+            console.note(&format!("--fail-if {limit}: {verdict}"));
         }
         let tripped: Vec<&str> = of(GateOutcome::Tripped).map(|limit| limit.says.as_str()).collect();
         match tripped.as_slice() {
@@ -177,32 +186,36 @@ fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
     }
 }
 
-/// "--fail-if slowdown@65536>2: limit exceeded, slowdown of allreduce on 65,536 processes is 3.1 (95 % interval 2.9 to 3.3)".
+/// "--fail-if slowdown@65536>2x: limit exceeded, slowdown of allreduce on 65,536 processes is 4.10× (95 % interval 3.90×
+/// to 4.30×)".
 fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
     let unit = metric.kind.unit;
     let value = match (metric.value.is_finite(), metric.interval) {
         (false, Some([searched, _])) => format!("not found up to {}", unit.write(searched)),
-        (_, Some([low, high])) => {
-            format!(
-                "{} (95 % interval {} to {})",
-                unit.write(metric.value),
-                unit.write(low),
-                unit.write(high)
-            )
+        (_, Some(ends)) => {
+            let [low, high] = unit.write_interval(metric.value, ends);
+            format!("{} (95 % interval {low} to {high})", unit.write(metric.value))
         }
         _ => unit.write(metric.value),
     };
-    let verdict = match outcome {
-        GateOutcome::Tripped => "limit exceeded",
-        GateOutcome::Passed => "limit not exceeded",
-        GateOutcome::Undecided => "undecided",
-    };
+    let verdict = verdict(limit.above, outcome);
     format!("--fail-if {limit}: {verdict}, {} is {value}", metric.name())
+}
+
+/// A value below a limit does not exceed it.
+fn verdict(above: bool, outcome: GateOutcome) -> &'static str {
+    match (outcome, above) {
+        (GateOutcome::Tripped, true) => "limit exceeded",
+        (GateOutcome::Tripped, false) => "condition met",
+        (GateOutcome::Passed, true) => "limit not exceeded",
+        (GateOutcome::Passed, false) => "condition not met",
+        (GateOutcome::Undecided, _) => "undecided",
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::slowdown::{INFLECTION, SLOWDOWN};
+    use super::super::slowdown::{INFLECTION, NOISE_SHARE, SLOWDOWN};
     use super::*;
 
     fn checks(limit: &str) -> ChecksOption {
@@ -231,6 +244,20 @@ mod tests {
         assert_eq!(outcomes("slowdown[barrier]>1.5", slowdowns()), [Undecided]);
         assert_eq!(outcomes("slowdown>400%", slowdowns()), [Passed; 3]);
         assert_eq!(outcomes("slowdown[allreduce]@1024<1.5", slowdowns()), [Tripped]);
+        // T/T0 = 3 is a slowdown of 2.
+        assert_eq!(outcomes("slowdown@65536>3x", slowdowns()), [Tripped, Passed]);
+    }
+
+    #[test]
+    fn verdicts_have_the_scale_of_the_tables() {
+        let says = |limit: &str, metric: Metric| {
+            Checked::of(&checks(limit), vec![metric]).unwrap().limits[0].says.clone()
+        };
+        let slow = || Metric::new(&SLOWDOWN, 70.2).within(5.74, 153.0);
+        let text = says("slowdown>2x", slow());
+        assert!(text.ends_with("limit exceeded, slowdown is 71.2× (95 % interval 6.74× to 154×)"), "{text}");
+        let text = says("inflection<4096", Metric::new(&INFLECTION, 256.0));
+        assert!(text.ends_with("condition met, inflection is 256 processes"), "{text}");
     }
 
     #[test]
@@ -257,6 +284,8 @@ mod tests {
         let failure = refuse_unknown(&checks("slowdwon>2"), &[&SLOWDOWN]).unwrap_err();
         assert!(failure.error.to_string().contains("did you mean `slowdown`"), "{}", failure.error);
         assert!(refuse_unknown(&checks("slowdown>2us"), &[&SLOWDOWN]).is_err());
+        assert!(refuse_unknown(&checks("slowdown>2x"), &[&SLOWDOWN]).is_ok());
+        assert!(refuse_unknown(&checks("noise_share>2x"), &[&NOISE_SHARE]).is_err());
         assert!(refuse_unknown(&checks("inflection>2%"), &[&INFLECTION]).is_err());
     }
 }

@@ -57,9 +57,9 @@ fn text(metrics: &[Metric], now: f64) -> prometheus::Result<String> {
 /// Metric names in Prometheus end with their unit.
 fn suffix(unit: MetricUnit) -> &'static str {
     match unit {
-        MetricUnit::Ratio => "_ratio",
+        MetricUnit::Ratio | MetricUnit::Slowdown => "_ratio",
         MetricUnit::Seconds => "_seconds",
-        MetricUnit::Count => "",
+        MetricUnit::Count | MetricUnit::Processes => "",
     }
 }
 

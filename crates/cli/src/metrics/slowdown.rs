@@ -4,24 +4,33 @@ use super::{Metric, MetricKind, MetricUnit};
 
 pub static SLOWDOWN: MetricKind = MetricKind {
     name: "slowdown",
-    unit: MetricUnit::Ratio,
+    unit: MetricUnit::Slowdown,
     help: "T/T0 - 1 of the median makespan, with noise and without",
 };
 
 pub static INFLECTION: MetricKind = MetricKind {
     name: "inflection",
-    unit: MetricUnit::Count,
+    unit: MetricUnit::Processes,
     help: "Smallest number of processes at which noise costs more than the threshold",
 };
 
 pub static NOISE_SHARE: MetricKind =
     MetricKind { name: "noise_share", unit: MetricUnit::Ratio, help: "Share of the time lost to noise" };
 
+pub static MAKESPAN: MetricKind = MetricKind {
+    name: "makespan",
+    unit: MetricUnit::Seconds,
+    help: "Simulated run time; with several replicas, their median",
+};
+
 /// Metrics of assessments.
 pub const OF_ASSESS: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION, &NOISE_SHARE];
 
 /// Metrics of studies.
 pub const OF_STUDY: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION];
+
+/// Metrics of simulations.
+pub const OF_SIMULATE: &[&MetricKind] = &[&MAKESPAN, &SLOWDOWN];
 
 /// The slowdown of an operation or a series.
 pub fn metric(name: &str, processes: u32, median: f64) -> Metric {

@@ -69,22 +69,45 @@ struct Sizes {
     graph: u32,
     threads: Vec<u32>,
     scale: Vec<u32>,
+    computation: u32,
     pop: u32,
 }
 
 impl Sizes {
     fn new(typed: &Bench) -> Sizes {
         let powers = |last: u32| (10..=last).step_by(2).map(|power| 1 << power).collect::<Vec<u32>>();
-        if typed.quick {
-            let main = typed.processes.unwrap_or(1 << 16);
-            Sizes { main, graph: 1 << 12, threads: vec![1 << 17], scale: powers(16), pop: 64 }
+        let computation = 1 << 12;
+        let sizes = if typed.quick {
+            let threads = vec![1 << 17];
+            Sizes { main: 1 << 16, graph: 1 << 12, threads, scale: powers(16), computation, pop: 64 }
         } else if typed.full {
+            let threads = vec![1 << 18, 1 << 20, 1 << 22];
             let scale = powers(24).into_iter().chain([1 << 26]).collect();
-            let main = typed.processes.unwrap_or(1 << 20);
-            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20, 1 << 22], scale, pop: 1 << 15 }
+            Sizes { main: 1 << 20, graph: 1 << 16, threads, scale, computation, pop: 1 << 15 }
         } else {
-            let main = typed.processes.unwrap_or(1 << 20);
-            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20], scale: powers(20), pop: 1 << 15 }
+            let threads = vec![1 << 18, 1 << 20];
+            Sizes { main: 1 << 20, graph: 1 << 16, threads, scale: powers(20), computation, pop: 1 << 15 }
+        };
+        match typed.processes {
+            Some(most) => sizes.at_most(most),
+            None => sizes,
+        }
+    }
+
+    /// The main cases get this size, and no other case gets more.
+    fn at_most(self, most: u32) -> Sizes {
+        let bounded = |list: Vec<u32>| {
+            let mut list: Vec<u32> = list.into_iter().map(|size| size.min(most)).collect();
+            list.dedup();
+            list
+        };
+        Sizes {
+            main: most,
+            graph: self.graph.min(most),
+            threads: bounded(self.threads),
+            scale: bounded(self.scale),
+            computation: self.computation.min(most),
+            pop: self.pop.min(most),
         }
     }
 }
@@ -115,7 +138,7 @@ impl Plan {
         cases.extend(sizes.scale.into_iter().map(|processes| case(Group::Scale, ONCE, processes, Some(1))));
         for compute_ps in [0, 1_000_000_000, 100_000_000_000] {
             let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
-            cases.push(case(Group::Computation, workload, 1 << 12, Some(1)));
+            cases.push(case(Group::Computation, workload, sizes.computation, Some(1)));
         }
         if gpu {
             let replicas = if typed.quick { 10 } else { 100 };
@@ -133,6 +156,22 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn no_case_has_more_processes_than_requested() {
+        for options in [["--repeat", "1"], ["--full", "--quiet"], ["--quick", "--quiet"]] {
+            let words = ["straggler", "bench", "--processes", "1e3"].into_iter().chain(options);
+            let cli = Cli::parse_from(words);
+            let Command::Bench(typed) = cli.command else { panic!() };
+            let cases = Plan::new(&typed, &cli.common, true).cases;
+            assert!(cases.iter().all(|case| case.processes <= 1000), "{cases:?}");
+            // Equal cases of a group are measured once.
+            let again = |case: &Case| cases.iter().filter(|other| *other == case).count();
+            assert!(cases.iter().all(|case| again(case) == 1), "{cases:?}");
+        }
+    }
 
     #[test]
     fn a_case_survives_its_way_to_the_child() {

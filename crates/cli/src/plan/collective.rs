@@ -129,6 +129,10 @@ fn refuse_what_does_not_apply(operation: Operation, data: &DataOptions) -> Outco
     let refusals = [
         (data.root.is_some() && !operation.has_root(), format!("{operation} has no root: remove --root")),
         (
+            data.size.is_some() && operation == Operation::Barrier,
+            "a barrier carries no data: remove --size".to_string(),
+        ),
+        (
             !data.sizes.is_empty() && !operation.is_vector(),
             format!(
                 "--sizes: in {operation} all sizes are the same, use --size; they may differ in {}",
@@ -231,6 +235,9 @@ mod tests {
         assert_eq!(request("reduce", cost).unwrap().job.reduction, PerByte::from_ps(5));
         let idempotent = DataOptions { idempotent: true, ..DataOptions::default() };
         says("barrier", idempotent, "combines no data");
+        let size = DataOptions { size: Some(Bytes(8)), ..DataOptions::default() };
+        says("barrier", size.clone(), "remove --size");
+        assert!(request("bcast", size).is_ok());
         let huge = DataOptions { size: Some(Bytes(1 << 61)), ..DataOptions::default() };
         says("allgather", huge.clone(), "smaller sizes");
         assert!(request("allreduce", huge).is_ok());

@@ -4,10 +4,12 @@ use super::collective::CollectiveRequest;
 use super::traced::TraceRequest;
 use super::workload::ApplicationRequest;
 use crate::args::Common;
+use crate::args::checks::ChecksOption;
 use crate::args::device::TypedDevice;
 use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
+use crate::metrics::{refuse_unknown, slowdown};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,6 +47,7 @@ pub struct Plan {
     pub explain: bool,
     pub output: Option<PathBuf>,
     pub report: Option<PathBuf>,
+    pub checks: ChecksOption,
     /// Options that have no effect.
     pub warnings: Vec<String>,
 }
@@ -146,6 +149,7 @@ impl Plan {
         if compare_quiet && noise.spec.is_none() {
             return Err(Failure::usage("--compare-quiet has nothing to compare: add --noise"));
         }
+        refuse_checks(&typed.checks, compare_quiet)?;
         let outputs = &typed.outputs;
         refuse_other_extensions("--finish-times", outputs.finish_times.as_deref(), &["csv", "parquet"])?;
         refuse_other_extensions("--output", outputs.output.as_deref(), &["json"])?;
@@ -170,6 +174,7 @@ impl Plan {
             explain: typed.outputs.explain,
             output: typed.outputs.output,
             report: typed.report.report,
+            checks: typed.checks,
             warnings,
         })
     }
@@ -184,6 +189,16 @@ impl NoisePlan {
             cosched: typed.cosched,
             wallclock: typed.wallclock,
         }
+    }
+}
+
+fn refuse_checks(checks: &ChecksOption, compare_quiet: bool) -> Outcome<()> {
+    refuse_unknown(checks, slowdown::OF_SIMULATE)?;
+    match checks.fail_if.iter().find(|limit| limit.metric == slowdown::SLOWDOWN.name && !compare_quiet) {
+        Some(limit) => Err(Failure::usage(format!(
+            "--fail-if {limit}: the slowdown is not known without a run without noise: add --compare-quiet"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -331,5 +346,8 @@ mod tests {
     fn comparing_needs_noise() {
         assert!(plan("a.goal --network chic --compare-quiet").is_err());
         assert!(plan("a.goal --network chic --compare-quiet --noise none").is_err());
+        let gated = "a.goal --network chic --noise chic --fail-if slowdown>2x";
+        assert!(plan(gated).unwrap_err().error.to_string().contains("add --compare-quiet"));
+        assert!(plan(&format!("{gated} --compare-quiet")).is_ok());
     }
 }

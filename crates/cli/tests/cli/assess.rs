@@ -291,7 +291,7 @@ fn console_page_and_json_say_the_same() {
 }
 
 #[test]
-fn an_older_assessment_leaves_nothing_behind() {
+fn an_older_assessment_leaves_only_its_recording_behind() {
     let folder = Folder::new();
     folder.run("assess --time 100ms --processes 16 --sources none -o out").good();
     assert!(folder.path().join("out/node.noise").exists() && folder.path().join("out/detours.svg").exists());
@@ -299,10 +299,14 @@ fn an_older_assessment_leaves_nothing_behind() {
     // The recording is an input here, so it stays.
     folder.run("assess out/node.noise --processes 16 -o out").good();
     assert!(folder.path().join("out/node.noise").exists());
-    folder.run("assess periodic:period=1ms,duration=10us --processes 16 -o out").good();
-    for name in ["node.noise", "detours.svg", "detours.png"] {
+    let recording = std::fs::read(folder.path().join("out/node.noise")).unwrap();
+    let kept = "out/node.noise of an earlier measurement is kept";
+    folder.run("assess periodic:period=1ms,duration=10us --processes 16 -o out").good().says(kept);
+    for name in ["detours.svg", "detours.png"] {
         assert!(!folder.path().join("out").join(name).exists(), "{name}");
     }
+    // Only the recording stays: it may be the only copy.
+    assert_eq!(std::fs::read(folder.path().join("out/node.noise")).unwrap(), recording);
     assert!(folder.path().join("out/mine.txt").exists());
 }
 

@@ -68,7 +68,7 @@ fn studies_and_predictions_have_limits_too() {
     folder
         .run("study show out --fail-if slowdown@16<1e9")
         .ends_with(5)
-        .says("slowdown@16<1e9: limit exceeded");
+        .says("slowdown@16<1e9: condition met");
     folder.run("study show out --fail-if slowdown@5>1").ends_with(3).says("4, 16 processes");
     let text = std::fs::read_to_string(folder.path().join("s.prom")).unwrap();
     assert!(text.contains("# TYPE straggler_slowdown_ratio gauge"), "{text}");
@@ -80,6 +80,29 @@ fn studies_and_predictions_have_limits_too() {
         .run(&format!("predict {halo} --fit --fail-if predicted>1ps"))
         .ends_with(5)
         .says("predicted>1ps: limit exceeded");
+}
+
+#[test]
+fn simulations_have_limits_too() {
+    let folder = Folder::new();
+    let simulate = format!("simulate --collective allreduce --processes 16 --network chic --noise {NOISE}");
+    folder
+        .run(&format!("{simulate} --fail-if makespan>1ps"))
+        .ends_with(5)
+        .says("makespan>1ps: limit exceeded, makespan of an allreduce of 8 B");
+    folder.run(&format!("{simulate} --fail-if slowdown>0%")).ends_with(2).says("add --compare-quiet");
+    let compared = format!("{simulate} --compare-quiet --replicas 9");
+    let line = format!("{compared} --fail-if slowdown<1000x --prometheus s.prom --json");
+    let answer = folder.run(&line).ends_with(5).says("condition met").json();
+    let limit = &answer["limits"][0];
+    assert_eq!((&limit["value"], limit["outcome"].as_str()), (&answer["slowdown"], Some("tripped")));
+    assert!(limit["interval"][0].as_f64() <= limit["value"].as_f64(), "{limit}");
+    let text = std::fs::read_to_string(folder.path().join("s.prom")).unwrap();
+    for family in ["straggler_makespan_seconds", "straggler_slowdown_ratio"] {
+        assert!(text.contains(&format!("# TYPE {family} gauge")), "{text}");
+    }
+    folder.run(&format!("{compared} --fail-if slowdown>1000x")).good().says("limit not exceeded");
+    folder.run(&format!("{simulate} --fail-if makespan@17>1ps")).ends_with(3).says("16 processes");
 }
 
 #[test]

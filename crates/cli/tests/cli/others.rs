@@ -101,6 +101,15 @@ fn schedules_are_counted() {
 }
 
 #[test]
+fn a_small_benchmark_is_small_and_says_what_it_measures() {
+    let ended = Folder::new().run("bench --processes 64 --repeat 1 -v --json").good();
+    let report = ended.json();
+    let cases = report["cases"].as_array().unwrap();
+    assert!(cases.iter().all(|measured| measured["case"]["processes"].as_u64() <= Some(64)), "{cases:?}");
+    ended.says("case 1 of ").says(": allreduce, no noise, 64 processes, all threads\n");
+}
+
+#[test]
 fn a_benchmark_measures_every_case() {
     let folder = Folder::new();
     let line = "bench --quick --processes 8192 --repeat 1 -o bench.json --json";

@@ -10,14 +10,34 @@ fn name(ending: &str) -> OsString {
     OsString::from_vec([b"na\xff\xfeme".as_slice(), ending.as_bytes()].concat())
 }
 
-/// Runs a command line in which `@ENDING` stands for [`name`] with that ending.
-fn run(folder: &Folder, line: &str) {
+/// Runs a command line in which `@ENDING` stands for [`name`] with that ending, and returns its stdout.
+fn run(folder: &Folder, line: &str) -> String {
     let (before, rest) = line.split_once('@').unwrap();
     let (ending, after) = rest.split_once(' ').unwrap_or((rest, ""));
     let mut command = folder.command(before);
     let output = command.arg(name(ending)).args(after.split_whitespace()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{line}: {:?} {said}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A recording is read as such: not as a spec, which would be drawn.
+#[test]
+fn recordings_are_the_same_whatever_their_names_are() {
+    let folder = Folder::new();
+    for file in [OsString::from("plain.0"), name(".0")] {
+        std::fs::copy(folder.path().join("fixtures/noise/selfish.0"), folder.path().join(file)).unwrap();
+    }
+    for (line, parts) in [
+        ("plot noise @ -o p.svg --json", &["detours", "cores", "synthetic"][..]),
+        ("assess @ --network chic --processes 64 --json", &["curves", "rankings"]),
+    ] {
+        let plain = folder.run(&line.replace('@', "plain.0")).good().json();
+        let odd: serde_json::Value = serde_json::from_str(&run(&folder, &line.replace('@', "@.0"))).unwrap();
+        for part in parts {
+            assert_eq!(odd[part], plain[part], "{line}: {part}");
+        }
+    }
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn a_signal_ends_it() {
     let mut server = Server::start(&folder);
     let sent = Command::new("kill").args(["-INT", &server.child.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    assert_eq!(server.child.wait().unwrap().code(), Some(130));
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
 }
 

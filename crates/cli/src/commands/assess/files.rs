@@ -43,36 +43,26 @@ pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
 }
 
 fn clear(folder: &Path) -> Outcome<()> {
-    RESULTS.iter().try_for_each(|name| remove(&folder.join(name)))
-}
-
-fn remove(path: &Path) -> Outcome<()> {
-    match std::fs::remove_file(path) {
+    RESULTS.iter().map(|name| folder.join(name)).try_for_each(|path| match std::fs::remove_file(&path) {
         Err(fault) if fault.kind() != ErrorKind::NotFound => Err(Failure::bad_input(format!(
             "cannot remove {} of an older assessment: {fault}; use another -o",
             path.display()
         ))),
         _ => Ok(()),
-    }
+    })
 }
 
-/// Removes a recording that is neither this measurement nor the input: it belongs to an earlier assessment.
-fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
-    if !folder.join("assess.json").exists() {
-        return Ok(());
-    }
+/// A recording in the folder that is neither this measurement nor the input. It stays, because it may be the only copy.
+pub fn earlier_recording(folder: &Path, report: &Report) -> Option<PathBuf> {
     let path = folder.join(NOISE);
     let own = report.noise_file.as_ref().and_then(|own| own.canonicalize().ok());
-    match path.canonicalize() {
-        Ok(old) if Some(&old) != own.as_ref() => remove(&path),
-        _ => Ok(()),
-    }
+    let there = path.canonicalize().ok()?;
+    (Some(there) != own).then_some(path)
 }
 
 /// Writes all files and returns their names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
     make_folder(folder)?;
-    clear_recording(folder, report)?;
     clear(folder)?;
     let mut names = Vec::new();
     names.extend(report.subject.measured_here.then(|| NOISE.to_string()));

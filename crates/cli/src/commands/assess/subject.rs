@@ -15,7 +15,6 @@ use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, NoiseRecording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
-use straggler_model::path_text::path_of;
 use straggler_model::spelling;
 
 /// The noise, and its recording if there is one.
@@ -42,10 +41,10 @@ impl Subject {
                 let subject = Subject::of_recording("This node".into(), recording, &[]);
                 Ok((Subject { batches: Some(batches), measured_here: true, ..subject }, Vec::new()))
             }
-            Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
-                Subject::of_file(text, &plan.ignore)
-            }
-            Origin::Given(text) => Subject::of_description(text, plan.seed, &plan.ignore),
+            Origin::Given(text) => match noise_file::recording_named(text) {
+                Some(path) => Subject::of_file(text, &path, &plan.ignore),
+                None => Subject::of_description(text, plan.seed, &plan.ignore),
+            },
         }
     }
 
@@ -73,10 +72,10 @@ impl Subject {
         Subject { name, noise, recording, measured_here, batches, jobs }
     }
 
-    fn of_file(path: &str, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
-        let file = noise_file::read(&path_of(path), None, &FormatOptions::default())?;
+    fn of_file(name: &str, path: &Path, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
+        let file = noise_file::read(path, None, &FormatOptions::default())?;
         let left_out = ignored(&names_of(&file.recording), ignore)?;
-        let subject = Subject::of_recording(path.to_string(), file.recording, &left_out.names);
+        let subject = Subject::of_recording(name.to_string(), file.recording, &left_out.names);
         Ok((subject, file.warnings.into_iter().chain(left_out.said).collect()))
     }
 

@@ -2,8 +2,9 @@
 
 use super::Report;
 use super::case::{Measured, NOISE_IN_WORDS};
-use crate::plan::bench::{BenchWorkload, Group};
+use crate::plan::bench::{BenchWorkload, Case, Group};
 use std::fmt::Write;
+use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped, memory, rounded, significant};
 use straggler_report::{Cell, Columns, Table};
@@ -53,8 +54,25 @@ fn headline(report: &Report) -> String {
     )
 }
 
-fn name(measured: &Measured) -> &'static str {
-    match measured.case.workload {
+/// "allreduce, no noise, 64 processes, 2 threads".
+pub fn describe(case: &Case) -> String {
+    let name = name(case.workload);
+    let what = match case.workload {
+        BenchWorkload::Implicit { compute_ps, .. } if compute_ps > 0 => {
+            format!("allreduces, each after {} of computation, {name}", Time(compute_ps))
+        }
+        BenchWorkload::Implicit { .. } | BenchWorkload::OnGpu { .. } | BenchWorkload::RecursiveDoubling => {
+            format!("allreduce, {name}")
+        }
+        _ => name.to_string(),
+    };
+    let processes = counted(case.processes.into(), "process", "processes");
+    let threads = case.threads.map(|threads| counted(threads as u64, "thread", "threads"));
+    format!("{what}, {processes}, {}", threads.unwrap_or_else(|| "all threads".into()))
+}
+
+fn name(workload: BenchWorkload) -> &'static str {
+    match workload {
         BenchWorkload::Implicit { noise: true, .. } => "synthetic noise",
         BenchWorkload::Implicit { .. } => "no noise",
         BenchWorkload::OnGpu { noise: true, .. } => "synthetic noise",
@@ -79,7 +97,7 @@ fn rate(measured: &Measured) -> Cell {
 
 fn rates(cases: &[&Measured]) -> Table {
     let columns = Columns::over(cases)
-        .text("case", |row| name(row))
+        .text("case", |row| name(row.case.workload))
         .number("processes", |row| Cell::count(row.case.processes));
     costs(columns)
 }
@@ -88,7 +106,7 @@ fn rates(cases: &[&Measured]) -> Table {
 fn by_processes(cases: &[&Measured]) -> Table {
     let columns = Columns::over(cases)
         .number("processes", |row| Cell::count(row.case.processes))
-        .text("case", |row| name(row));
+        .text("case", |row| name(row.case.workload));
     costs(columns)
 }
 
@@ -109,7 +127,7 @@ fn replicas(cases: &[&Measured]) -> Table {
         _ => None,
     });
     Columns::over(rows)
-        .text("case", |(row, _)| name(row))
+        .text("case", |(row, _)| name(row.case.workload))
         .number("processes", |(row, _)| Cell::count(row.case.processes))
         .number("replicas", |(_, replicas)| Cell::count(replicas))
         .number("wall time", |(row, _)| Cell::seconds(row.seconds))
@@ -121,7 +139,7 @@ fn replicas(cases: &[&Measured]) -> Table {
 fn graphs(cases: &[&Measured]) -> Table {
     let rows = cases.iter().filter_map(|measured| Some((*measured, measured.graph?)));
     Columns::over(rows)
-        .text("case", |(row, _)| name(row))
+        .text("case", |(row, _)| name(row.case.workload))
         .number("processes", |(row, _)| Cell::count(row.case.processes))
         .number("operations", |(_, size)| Cell::count(size.operations))
         .number("wall time", |(row, _)| Cell::seconds(row.seconds))
@@ -141,7 +159,7 @@ fn more(cases: &[&Measured]) -> Table {
         _ => "messages",
     };
     Columns::over(cases)
-        .text("case", |row| name(row))
+        .text("case", |row| name(row.case.workload))
         .number("processes", |row| Cell::count(row.case.processes))
         .number("threads", |row| Cell::count(row.threads))
         .number("amount", |row| match row.generated_bytes {

@@ -9,7 +9,6 @@ use straggler_model::Time;
 use straggler_model::noise::format::{FormatOptions, join};
 use straggler_model::noise::generate::Extent;
 use straggler_model::noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec};
-use straggler_model::path_text::path_of;
 
 /// Default length drawn from a signature.
 const USUAL_LENGTH: Time = Time::from_ns(10_000_000_000);
@@ -25,9 +24,9 @@ impl Input {
     pub fn of(typed: &PlotNoise, seed: u64) -> Outcome<Input> {
         let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
         for (index, name) in typed.noise.iter().enumerate() {
-            recordings.push(match is_recording(name) {
-                true => load(name, index, typed, &mut warnings)?,
-                false => described(name, typed.length, seed)?,
+            recordings.push(match noise_file::recording_named(name) {
+                Some(path) => load(&path, index, typed, &mut warnings)?,
+                None => described(name, typed.length, seed)?,
             });
         }
         let mut recording = join(recordings).unwrap_or_default();
@@ -45,11 +44,6 @@ impl Input {
     }
 }
 
-/// Whether it is a file other than a signature.
-fn is_recording(name: &str) -> bool {
-    Path::new(name).is_file() && !name.ends_with(".toml")
-}
-
 /// Detours of rank 0 under a description as given to `--noise`.
 fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<NoiseRecording> {
     let spec = NoiseSpec::of_typed(text).map_err(|error| Failure::new(Exit::Usage, error))?;
@@ -63,10 +57,10 @@ fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<NoiseRecord
     Ok(drawn::recording(&loaded.sources, 0, length))
 }
 
-fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<NoiseRecording> {
+fn load(path: &Path, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<NoiseRecording> {
     let options =
         FormatOptions { core: index as u32, ghz: typed.ghz, interval: typed.interval, ..Default::default() };
-    let file = noise_file::read(&path_of(name), None, &options)?;
+    let file = noise_file::read(path, None, &options)?;
     warnings.extend(file.warnings);
     Ok(file.recording)
 }

@@ -9,11 +9,13 @@ use crate::devices::GpuAnswer;
 use crate::inputs::drawn_latency::LatencyAnswer;
 use crate::inputs::network::NetworkAnswer;
 use crate::memory::peak_rss_bytes;
+use crate::metrics::slowdown::{MAKESPAN, SLOWDOWN};
+use crate::metrics::{LimitAnswer, Metric};
 use crate::plan::simulate::Plan;
 use serde::Serialize;
 use straggler_analysis::CriticalPath;
 use straggler_model::Time;
-use straggler_model::stats::{median_in_place, slowdown};
+use straggler_model::stats::{CONFIDENCE, median_in_place, quantile_interval_of_sorted, slowdown};
 
 #[derive(Debug, Serialize)]
 pub struct SimulateAnswer {
@@ -62,6 +64,8 @@ pub struct SimulateAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
     pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitAnswer>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -128,7 +132,28 @@ impl SimulateAnswer {
             stuck: replicas.stuck().map(StuckAnswer::of),
             critical_path: findings.details.critical_path.clone(),
             warnings: inputs.warnings.clone(),
+            limits: Vec::new(),
         }
+    }
+
+    /// Makespan and slowdown, with their intervals if there are enough replicas.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut times: Vec<Time> = self.replicas.iter().map(|run| Time(run.makespan_ps)).collect();
+        times.sort_unstable();
+        let interval = quantile_interval_of_sorted(&times, 0.5, CONFIDENCE);
+        let metric = |kind, value: &dyn Fn(Time) -> f64| {
+            let metric = Metric::new(kind, value(Time(self.makespan_ps)));
+            let metric = metric.label("workload", &self.workload).on(self.processes);
+            match interval {
+                Some((low, high)) => metric.within(value(low), value(high)),
+                None => metric,
+            }
+        };
+        let mut metrics = vec![metric(&MAKESPAN, &Time::seconds)];
+        if let Some(quiet) = self.quiet_makespan_ps {
+            metrics.push(metric(&SLOWDOWN, &|time| slowdown(time, Time(quiet))));
+        }
+        metrics
     }
 }
 
