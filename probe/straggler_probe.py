@@ -214,8 +214,9 @@ class Probe:
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps it
         distributed = self._torch and self._torch.nn.parallel.DistributedDataParallel
         if not distributed or not isinstance(model, distributed):
-            what = type(model).__name__
-            return self._note("backward includes waits for other ranks: %s is not DistributedDataParallel" % what)
+            what = ("no model was given: pass the DistributedDataParallel module, Probe(folder, model)" if model is None
+                    else "%s is not DistributedDataParallel" % type(model).__name__)
+            return self._note("backward includes waits for other ranks: " + what)
         self._model, trained = model, [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._hooks = {key: parameter.register_hook(functools.partial(self._on_gradient, key))
                        for key, parameter in enumerate(trained)}

@@ -55,9 +55,20 @@ impl Offsets {
         let (middle, largest) = self.residual(meetings);
         let furthest = self.furthest();
         if self.agree {
+            let within = match (middle, largest) {
+                (_, 0) => "exactly".into(),
+                (0, _) => format!("to within {}", words::time(largest)),
+                _ if largest > JUMP_PS && largest > middle.saturating_mul(10) => {
+                    format!(
+                        "to within {} (median) and {} (maximum)",
+                        words::time(middle),
+                        words::time(largest)
+                    )
+                }
+                _ => format!("to within {}", words::time(middle)),
+            };
             return format!(
-                "Clocks agree to within {} at the ends of {} {}: times are used as recorded.",
-                words::time(middle),
+                "Clocks agree {within} at the ends of {} {}: times are used as recorded.",
                 meetings.len(),
                 words::plural(meetings.len(), called[0], called[1])
             );

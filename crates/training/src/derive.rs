@@ -14,6 +14,7 @@ mod lost;
 mod padding;
 mod queue;
 mod transfers;
+mod twice;
 mod whole;
 mod workers;
 
@@ -36,7 +37,9 @@ pub enum JobError {
     Empty,
     #[error("no step can be analysed: {fault}")]
     AllFaulty { fault: String },
-    #[error("step {step}, rank {rank}: {name} {seq} appears twice: were two recordings merged?")]
+    #[error(
+        "step {step}, rank {rank}: {name} {seq} appears twice, with different values: were two recordings merged? Give one of them"
+    )]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
         "ranks {rank} and {other} are both data-parallel rank {dp_rank} of stage {stage}: give only one rank of each \
@@ -121,18 +124,20 @@ fn one_sided(rows: &[Row]) -> Option<String> {
 
 /// Derives the job from rows that have both ends of their transfers, or none.
 fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
+    let mut removed = twice::Removed::default();
     // Rows are usually sorted already, and checking is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
-        if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
-            let Row { step, rank, seq, dp_rank, stage, .. } = pair[1];
-            if pair[0].rank != rank {
-                let (rank, other) = (pair[0].rank.min(rank), pair[0].rank.max(rank));
-                return Err(JobError::TwoRanks { dp_rank, stage, rank, other });
-            }
-            return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
-        }
+        removed = twice::remove(&mut rows)?;
     }
+    let mut job = in_order(rows, source, known)?;
+    job.steps_left_out += removed.steps;
+    job.notes.splice(0..0, removed.notes);
+    Ok(job)
+}
+
+/// Derives the job from rows in order, with clocks corrected.
+fn in_order(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
     let workers = Workers::of(&rows, known)?;
     let job = derived(&rows, &workers, source)?;
     // Without all rows, transfers may be matched wrongly and say nothing about clocks.

@@ -20,6 +20,7 @@ mod rows;
 mod source;
 mod steps;
 
+use crate::files::{also_as, given_twice};
 use crate::{Job, words};
 use rayon::prelude::*;
 use recorded::Recorded;
@@ -44,8 +45,14 @@ pub enum ImportError {
          with gzip", path.display()
     )]
     Unknown { path: PathBuf },
+    #[error("{}: the file is empty", path.display())]
+    EmptyFile { path: PathBuf },
     #[error("{}: {what}", path.display())]
     Nothing { path: PathBuf, what: String },
+    #[error("{} is given twice{}: give it once", path.display(), also_as(path, other))]
+    GivenTwice { path: PathBuf, other: PathBuf },
+    #[error("{} is a copy of {}: give one of them", copy.display(), of.display())]
+    Copied { copy: PathBuf, of: PathBuf },
     #[error(
         "{} and {} belong to different jobs: {why}. Give the files of one job", first.display(), second.display()
     )]
@@ -65,6 +72,9 @@ pub enum ImportError {
 /// The files cannot be read, belong to different jobs, or have no step in common.
 pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     let files = source::files(paths)?;
+    if let Some((path, other)) = given_twice(&files) {
+        return Err(ImportError::GivenTwice { path, other });
+    }
     let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
     let Sorted { known, strange, mut unreadable } = sorted(paths, files, formats)?;
     let (files, left_out) = one_format(known)?;
@@ -140,8 +150,12 @@ fn sorted(
         match format {
             Ok(format) => sorted.known.push((path, format)),
             Err(error) if none_is_known => return Err(error),
-            Err(ImportError::Unknown { .. }) if !named.contains(&path) => {
-                sorted.strange.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            Err(error @ (ImportError::Unknown { .. } | ImportError::EmptyFile { .. }))
+                if !named.contains(&path) =>
+            {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_empty = matches!(error, ImportError::EmptyFile { .. });
+                sorted.strange.push(if is_empty { format!("{name} (empty)") } else { name.into_owned() });
             }
             Err(ImportError::Io { source, .. }) if source.kind() != ErrorKind::NotFound => {
                 sorted.unreadable.push(ImportError::Io { path, source });

@@ -10,6 +10,7 @@
 mod clocks;
 pub mod derive;
 pub mod exact;
+mod files;
 pub mod graph;
 mod import;
 mod impossible;

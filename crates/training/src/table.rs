@@ -18,13 +18,14 @@ pub use parts::read_tables;
 pub use write::{write_csv, write_parquet};
 
 use crate::derive::{self, JobError};
+use crate::files::also_as;
 use crate::{Job, Kind};
 use detect::{GZIP, PARQUET};
 use faults::Wrong;
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// One operation of one worker in one step.
@@ -75,8 +76,10 @@ pub enum TableError {
     NoColumn { path: PathBuf, name: &'static str },
     #[error("{0}: its step is unknown")]
     Row(Box<Fault>),
-    #[error("{} is given twice{}: give it once", path.display(), if path == other { String::new() } else { format!(", also as {}", other.display()) })]
+    #[error("{} is given twice{}: give it once", path.display(), also_as(path, other))]
     GivenTwice { path: PathBuf, other: PathBuf },
+    #[error("{} is a copy of {}: give one of them", copy.display(), of.display())]
+    Copied { copy: PathBuf, of: PathBuf },
     #[error("{} and {} belong to different jobs: {why}. Give the tables of one job", first.display(), second.display())]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
@@ -108,12 +111,7 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
         true => Box::new(BufReader::new(MultiGzDecoder::new(file))),
         false => Box::new(BufReader::new(file)),
     };
-    csv::read(text, path).map_err(|error| match error {
-        TableError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
-            TableError::NotATable { path: path.into() }
-        }
-        error => error,
-    })
+    csv::read(text, path)
 }
 
 impl Table {

@@ -281,9 +281,16 @@ fn ranks_of_two_jobs_are_refused() {
         matches!(&error, ImportError::TwoJobs { first, second, .. } if *first == files[0] && *second == files[1])
     );
     assert!(error.to_string().contains("one has 2 ranks, the other 4"), "{error}");
-    let twice = [files[0].clone(), files[0].clone()];
-    let error = import(&twice).unwrap_err().to_string();
-    assert!(error.contains("both have rank 0"), "{error}");
+    let says = |files: &[PathBuf], wanted: &str| {
+        let error = import(files).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    };
+    says(&[files[0].clone(), files[0].clone()], "rank0.json is given twice: give it once");
+    let copy = folder.path().join("copy.json");
+    std::fs::copy(&files[0], &copy).unwrap();
+    says(&[files[0].clone(), copy.clone()], "copy.json is a copy of ");
+    std::fs::write(&copy, Rank { late_us: 1.0, ..Rank::new(0, 2) }.json()).unwrap();
+    says(&[files[0].clone(), copy], "both have rank 0");
 }
 
 #[test]
@@ -313,6 +320,11 @@ fn what_is_no_recording_is_refused() {
         std::fs::write(&other, text).unwrap();
         assert!(import(std::slice::from_ref(&other)).is_err(), "{text:?}");
     }
+    std::fs::write(&other, "").unwrap();
+    assert!(matches!(import(&[other]), Err(ImportError::EmptyFile { .. })));
+    write(folder.path(), &[Rank::new(0, 1)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert!(notes(&job).contains("skipped, not recordings: other.txt (empty)"), "{}", notes(&job));
 }
 
 /// Kernels as calls: a collective begins when its kernel starts, and is awaited when nothing is left to compute without it.

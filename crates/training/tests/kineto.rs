@@ -247,8 +247,108 @@ fn what_makes_no_table_is_said() {
         "Some computation belongs to no microbatch",
     );
     says(&|text| text.replace("Dst Rank", "x").replace("Src Rank", "y"), "do not name their destination");
-    let no_groups = |text: String| text.replace("pg_config", "none");
+    let no_groups = |text: String| text.replace("pg_config", "none").replace("Process Group Ranks", "none");
     says(&no_groups, "all are treated as stage 0 of data-parallel rank 0");
+}
+
+fn numbers(job: &Job) -> Vec<i64> {
+    job.steps.iter().map(|step| step.number).collect()
+}
+
+/// Kernels after a step whose successor has no mark belong to neither.
+#[test]
+fn a_step_without_its_mark_is_left_out() {
+    let of = slowed(4, 2, 1.6, 0);
+    for (lost, left) in [(4, vec![0, 1, 2, 3, 5, 6, 7]), (7, vec![0, 1, 2, 3, 4, 5, 6])] {
+        let mark = format!("ProfilerStep#{lost}\"");
+        let unmarked =
+            |text: &str| text.lines().filter(|line| !line.contains(&mark)).collect::<Vec<_>>().join("\n");
+        let job = read_changed(&of, |rank, text| if rank == 3 { unmarked(&text) } else { text });
+        assert_eq!((numbers(&job), job.steps_left_out, job.is_table()), (left, 1, true), "{:?}", job.notes);
+        let notes = job.notes.join("\n");
+        assert!(
+            notes.contains(&format!("not all ranks recorded them: step {lost} (7 of 8 ranks)")),
+            "{notes}"
+        );
+        assert_eq!(notes.contains("rank-3.json: it has no ProfilerStep#4. "), lost == 4, "{notes}");
+        let found = answers(&job);
+        assert_eq!(found.causes[0].says, answers(&derive::job(rows(&of), "").unwrap()).causes[0].says);
+    }
+}
+
+/// A kernel whose time is invalid costs its step; a file without any whole step is left out.
+#[test]
+fn kernels_without_a_valid_time_cost_their_step() {
+    let of = slowed(4, 2, 1.6, 0);
+    let spoiled = |text: String, steps: &[i64]| {
+        let mut step = -1;
+        let mut line = |line: &str| {
+            let began = line.contains("ProfilerStep#");
+            step += i64::from(began);
+            let is_hit = steps.contains(&step) && line.contains("multi_tensor_apply_kernel");
+            if is_hit { line.replace("\"dur\": ", "\"dur\": -") } else { line.to_string() }
+        };
+        text.lines().map(&mut line).collect::<Vec<String>>().join("\n")
+    };
+    let job = read_changed(&of, |rank, text| if rank == 3 { spoiled(text, &[2]) } else { text });
+    assert_eq!((numbers(&job), job.is_table()), (vec![0, 1, 3, 4, 5, 6, 7], true), "{:?}", job.notes);
+    let notes = job.notes.join("\n");
+    assert!(notes.contains("Left out: step 2 (an event has an invalid time on rank 3)."), "{notes}");
+    let all: Vec<i64> = (0..8).collect();
+    let job = read_changed(&of, |rank, text| if rank == 3 { spoiled(text, &all) } else { text });
+    assert_eq!(job.workers.iter().filter(|worker| worker.recorded).count(), 7);
+    let notes = job.notes.join("\n");
+    assert!(
+        notes.contains(
+            "rank-3.json: no step is completely recorded: 8 events have an invalid time. The file is left out"
+        ),
+        "{notes}"
+    );
+}
+
+/// Ranks are also in the names of files, and groups in the arguments of communications.
+#[test]
+fn files_without_their_rank_are_read_and_named() {
+    let of = small();
+    let wanted = sorted(&rows(&of));
+    let without = |text: &str| {
+        text.lines().filter(|line| !line.contains("distributedInfo")).collect::<Vec<_>>().join("\n")
+    };
+    let one = read_changed(&of, |rank, text| if rank == 3 { without(&text) } else { text });
+    assert_eq!(sorted(&straggler_training::rows(&one)), wanted, "{:?}", one.notes);
+    assert_eq!(one.notes, ["rank-3.json does not contain its rank: it was taken from the file name."]);
+    let all = read_changed(&of, |_, text| without(&text));
+    assert_eq!(sorted(&straggler_training::rows(&all)), wanted, "{:?}", all.notes);
+    assert!(
+        all.notes[0].starts_with("rank-0.json, rank-1.json, rank-2.json, ")
+            && all.notes[0].ends_with(" do not contain their ranks: they were taken from the file names."),
+        "{:?}",
+        all.notes
+    );
+}
+
+/// The profiler writes microseconds.
+#[test]
+fn times_in_other_units_are_doubted() {
+    let scaled = |factor: f64| {
+        let number = |key: &str, text: String| {
+            let mut parts = text.split(key);
+            let mut new = parts.next().unwrap().to_string();
+            for part in parts {
+                let end = part.find([',', '}']).unwrap();
+                let value: f64 = part[..end].parse().unwrap();
+                new += &format!("{key}{:.6}{}", value * factor, &part[end..]);
+            }
+            new
+        };
+        read_changed(&small(), |_, text| number("\"dur\": ", number("\"ts\": ", text))).notes.join("\n")
+    };
+    assert!(scaled(1e-3).contains("which is implausibly fast: are the times in milliseconds?"));
+    assert!(
+        scaled(1e3)
+            .contains("take 2000.0 µs or more, which is implausibly slow: are the times in nanoseconds?")
+    );
+    assert!(!scaled(1.0).contains("implausibly"));
 }
 
 /// Two ranks at each place: the first represents both.

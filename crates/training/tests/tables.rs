@@ -123,6 +123,57 @@ fn operations_that_are_not_known_are_counted() {
     assert!(note.contains("(step 0, rank 0)"), "{note}");
 }
 
+/// Copies of a row count once. Rows that contradict each other cost their step.
+#[test]
+fn rows_that_appear_twice_do_not_cost_the_job() {
+    let good = lines(6);
+    let plain = read(&(good.join("\n") + "\n")).job("").unwrap();
+    let place = good.iter().position(|line| line.starts_with("3,")).unwrap();
+    let with = |line: &str| read(&format!("{}\n{line}\n", good.join("\n"))).job("").unwrap();
+    let mut copied = with(&good[place]);
+    let note = copied.notes.remove(0);
+    assert!(note.starts_with("1 row is repeated and used only once: the first is "), "{note}");
+    assert!(note.ends_with(" in step 3"), "{note}");
+    assert_eq!(copied, plain);
+    let mut cells: Vec<&str> = good[place].split(',').collect();
+    let duration = good[0].split(',').position(|name| name == "duration").unwrap();
+    cells[duration] = "0.125";
+    let job = with(&cells.join(","));
+    assert_eq!((numbers(&job), job.steps_left_out), (vec![0, 1, 2, 4, 5], 1));
+    assert!(
+        job.notes[0].starts_with("left out, because rows contradict each other: step 3 ("),
+        "{:?}",
+        job.notes
+    );
+}
+
+/// A byte that is not text costs its step, like any other invalid value.
+#[test]
+fn bytes_that_are_no_text_cost_their_step() {
+    let good = lines(3);
+    let place = good.iter().position(|line| line.starts_with("1,")).unwrap();
+    let duration = good[0].split(',').position(|name| name == "duration").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let mut text = Vec::new();
+    for (number, line) in good.iter().enumerate() {
+        let mut cells: Vec<&[u8]> = line.split(',').map(str::as_bytes).collect();
+        if number == place {
+            cells[duration] = b"0.\xff1";
+        }
+        text.extend(cells.join(&b','));
+        text.push(b'\n');
+    }
+    std::fs::write(&path, text).unwrap();
+    let table = read_table(&path).unwrap();
+    let notes = table.faults.notes();
+    assert!(notes[0].contains(&format!("table.csv: row {place} (step 1, rank ")), "{notes:?}");
+    assert_eq!(numbers(&table.job("").unwrap()), [0, 2]);
+    std::fs::write(&path, [0; 64]).unwrap();
+    let error = read_table(&path).unwrap_err().to_string();
+    assert!(error.contains("table.csv: neither Parquet nor text"), "{error}");
+}
+
 /// The name of a job counts only the files that were read.
 #[test]
 fn files_that_are_left_out_do_not_count() {
@@ -311,7 +362,14 @@ fn tables_of_two_jobs_are_told_apart() {
     assert_eq!(whole, Table { rows: one.clone(), ..Table::default() }.job("").unwrap());
     let why =
         |second: PathBuf| read_tables(&[parts.to_vec(), vec![second]].concat()).unwrap_err().to_string();
-    let error = why(write("again.csv", &by_rank(&one, 3)));
+    let error = why(write("copy.csv", &by_rank(&one, 3)));
+    assert!(
+        error.contains("copy.csv is a copy of ") && error.ends_with("3.csv: give one of them"),
+        "{error}"
+    );
+    let mut again = by_rank(&one, 3);
+    again[0].duration += 1.0;
+    let error = why(write("again.csv", &again));
     assert!(
         error.contains("3.csv and ")
             && error.contains("again.csv belong to different jobs: both have step 0 of rank 3"),

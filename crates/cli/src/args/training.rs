@@ -65,7 +65,7 @@ pub struct Show {
     #[arg(long, value_enum, default_value = "exact")]
     pub method: Method,
     /// Layers of the model (32) or of each stage (8,8,8,8), to report the best split
-    #[arg(long, value_name = "LAYERS", value_delimiter = ',')]
+    #[arg(long, value_name = "LAYERS", value_delimiter = ',', value_parser = count::<u32>(..))]
     pub layers: Vec<u32>,
     #[command(flatten)]
     pub report: ReportOption,

@@ -183,6 +183,8 @@ fn layers_are_split_anew() {
     let text = folder.run(&format!("{line} 32")).good().stdout();
     assert!(text.contains("The best split of the layers is 9, 8, 9, 6"), "{text}");
     assert_eq!(folder.run(&format!("{line} 8,8,8,8")).good().stdout(), text);
+    folder.run(&format!("{line} 3.2e1")).good();
+    folder.run(&format!("{line} many")).ends_with(2).says("not a whole number");
     folder.run(&format!("{line} 30")).ends_with(2).says("the job has 4 stages: give a multiple of 4");
 }
 
@@ -273,6 +275,14 @@ fn absurd_jobs_are_refused() {
     let table = std::fs::read_to_string(folder.path().join("one.csv")).unwrap();
     assert!(!table.contains("reduce-scatter") && !table.contains("all-gather"));
     folder.run("training show one.csv --method published").good();
+    // A single worker has nobody to be compared with.
+    folder.run("training generate --dp 1 --pp 1 --steps 3 -o one.csv").good();
+    let text = folder.run("training show one.csv").good().stdout();
+    assert!(text.starts_with("One worker was recorded: there is no other to compare it with."), "{text}");
+    folder.run("training generate --dp 1 --pp 1 --steps 1 -o one.csv").good();
+    let text = folder.run("training show one.csv").good().stdout();
+    assert!(text.starts_with("One step of one worker was recorded, and takes "), "{text}");
+    assert!(!text.contains("typical"), "{text}");
 }
 
 #[test]
@@ -299,6 +309,8 @@ fn files_that_are_no_good_are_named() {
     std::fs::create_dir(folder.path().join("two")).unwrap();
     folder.write("two/a.csv", &table);
     folder.write("two/b.csv", &table);
+    folder.run("training show two").ends_with(3).says("b.csv is a copy of ");
+    folder.write("two/b.csv", &(lines.join("\n") + "\n"));
     folder.run("training show two").ends_with(3).says("belong to different jobs: both have step 0 of rank 0");
     folder.write("corrupt.parquet", "PAR1 nothing PAR1");
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");

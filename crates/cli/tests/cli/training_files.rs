@@ -277,12 +277,21 @@ fn faults_of_tables_name_the_file() {
     folder.write("twice.csv", &format!("{names}\n{first}\n{rows}"));
     folder
         .run("training show twice.csv")
+        .good()
+        .says("1 row is repeated and used only once: the first is backward-compute 0 of rank 0 in step 0");
+    folder
+        .run("training show twice.csv --method published")
         .ends_with(3)
         .says("twice.csv: step 0, rank 0: backward-compute 0 appears twice");
     let is_lost = |line: &&str| line.split(',').nth(1) == Some("2") && line.contains("grads-reduce-scatter");
     let rest: Vec<&str> = rows.lines().filter(|line| !is_lost(line)).collect();
     folder.write("lost.csv", &format!("{names}\n{}\n", rest.join("\n")));
     folder.run("training show lost.csv").good().says("of rank 2 in step 0, ");
+    folder
+        .run("training show lost.csv --method published")
+        .ends_with(3)
+        .says("lost.csv: step 0, data-parallel rank ")
+        .says("needs every operation: remove --method published");
     folder
         .run("simulate lost.csv --network slingshot-11")
         .ends_with(3)

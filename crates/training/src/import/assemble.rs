@@ -4,13 +4,16 @@ use super::clocks::{self, Clocks};
 use super::matching::Matched;
 use super::recorded::Recorded;
 use super::steps::Assembly;
-use super::{ImportError, one_job, rows, source, words};
+use super::{ImportError, one_job, rows, words};
+use crate::files::are_copies;
 use crate::{Job, KindInfo, Worker, derive};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// More kinds than this do not fit into [`Op::kind`]. Then all kinds of a class become one.
 const KINDS: usize = 60_000;
+/// Larger ranks are no data-parallel ranks: tables of all data-parallel ranks would be huge.
+const MOST_RANKS: u32 = 1 << 16;
 /// A recording ends early if it stops at least this many steps before the others.
 const EARLY: usize = 2;
 
@@ -18,7 +21,10 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     let unranked = name_ranks(&mut workers);
     check_one_job(&workers)?;
     workers.sort_by_key(|worker| worker.rank);
-    let mut notes: Vec<String> = unranked.into_iter().collect();
+    for worker in workers.iter_mut().filter(|worker| !worker.is_placed) {
+        worker.dp_rank = worker.rank.filter(|&rank| rank < MOST_RANKS).unwrap_or(0);
+    }
+    let mut notes = unranked;
     one_job::without_strangers(&mut workers, &mut notes)?;
     one_job::same_steps(&mut workers, &mut notes);
     let missing = missing_ranks(&workers);
@@ -108,33 +114,46 @@ fn without(steps: &[i64], kept: &[i64]) -> Vec<i64> {
     steps.iter().copied().filter(|step| kept.binary_search(step).is_err()).collect()
 }
 
-/// Sets the ranks that files do not contain: from the file name, or else from the order of the files.
-fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
-    if workers.iter().all(|worker| worker.rank.is_some()) {
-        return None;
-    }
-    for worker in workers.iter_mut().filter(|worker| worker.rank.is_none()) {
-        worker.rank = source::rank_in_name(&worker.path);
+/// Numbers the files whose rank is unknown. Returns notes about ranks that the files do not contain.
+fn name_ranks(workers: &mut [Recorded]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let named = workers.iter().filter(|worker| worker.rank_from_name && worker.rank.is_some());
+    let named: Vec<String> = named.map(Recorded::name).collect();
+    if !named.is_empty() {
+        notes.push(format!(
+            "{} {}.",
+            words::list(&named),
+            words::plural(
+                named.len(),
+                "does not contain its rank: it was taken from the file name",
+                "do not contain their ranks: they were taken from the file names"
+            )
+        ));
     }
     let unnamed: Vec<usize> = (0..workers.len()).filter(|&worker| workers[worker].rank.is_none()).collect();
     if unnamed.is_empty() {
-        return Some("The files do not contain their rank: it was taken from the file names.".into());
+        return notes;
     }
     let taken: HashSet<u32> = workers.iter().filter_map(|worker| worker.rank).collect();
     let free = (0..).filter(|rank| !taken.contains(rank));
     unnamed.iter().zip(free).for_each(|(&worker, rank)| workers[worker].rank = Some(rank));
     let names: Vec<String> = unnamed.iter().map(|&worker| workers[worker].name()).collect();
     let ranks: Vec<u32> = unnamed.iter().filter_map(|&worker| workers[worker].rank).collect();
-    Some(format!(
+    notes.push(format!(
         "Neither the contents nor the name gives the rank of {}: numbered {}.",
         words::list(&names),
         words::of("rank", &ranks)
-    ))
+    ));
+    notes
 }
 
 fn check_one_job(workers: &[Recorded]) -> Result<(), ImportError> {
     let two = |first: &Recorded, second: &Recorded, why: String| {
-        Err(ImportError::TwoJobs { first: first.path.clone(), second: second.path.clone(), why })
+        let (first, second) = (first.path.clone(), second.path.clone());
+        match are_copies(&first, &second) {
+            true => Err(ImportError::Copied { copy: second, of: first }),
+            false => Err(ImportError::TwoJobs { first, second, why }),
+        }
     };
     let mut seen: HashMap<u32, &Recorded> = HashMap::new();
     let mut sized: Option<&Recorded> = None;
@@ -171,12 +190,14 @@ fn missing_ranks(workers: &[Recorded]) -> Option<String> {
         (0..world.min(1 << 20)).filter(|rank| given.binary_search(rank).is_err()).collect();
     (!missing.is_empty()).then(|| {
         format!(
-            "The job has {world} ranks, of which {} {} recorded: {} {} missing. What these did is unknown: if a collective \
-             waits for them, only its long duration shows it.",
+            "The job has {world} ranks, of which {} {} recorded: {} {} missing. What {} did is unknown: if a collective \
+             waits for {}, only its long duration shows it.",
             given.len(),
             words::plural(given.len(), "was", "were"),
             words::of("rank", &missing),
-            words::plural(missing.len(), "is", "are")
+            words::plural(missing.len(), "is", "are"),
+            words::plural(missing.len(), "it", "these"),
+            words::plural(missing.len(), "it", "them")
         )
     })
 }

@@ -14,7 +14,6 @@ mod waits;
 use super::json::{self, End};
 use super::recorded::Recorded;
 use super::{ImportError, source, words};
-use crate::median::median;
 use events::Events;
 use std::path::Path;
 
@@ -27,7 +26,9 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     }
     let mut recorded = Recorded {
         path: path.into(),
-        rank: events.rank,
+        rank: events.rank.or_else(|| source::rank_in_name(path)),
+        rank_from_name: events.rank.is_none(),
+        is_placed: true,
         world: events.world,
         origin_ps: events.origin_ps.unwrap_or(0) + i128::from(events.base_ns) * 1000,
         has_clock: true,
@@ -35,9 +36,16 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         ..Recorded::default()
     };
     quality(&events, &end, &mut recorded);
+    let untimed = events.untimed.len();
     operations::build(events, &mut recorded);
     if recorded.ops.is_empty() {
-        let what = "no kernel was launched within a completely recorded step".to_string();
+        let what = match untimed {
+            0 => "no kernel was launched within a completely recorded step".into(),
+            _ => format!(
+                "no step is completely recorded: {untimed} {} an invalid time",
+                words::plural(untimed, "event has", "events have")
+            ),
+        };
         return Err(ImportError::Nothing { path: path.into(), what });
     }
     if matches!(end, End::Broken(_)) {
@@ -70,25 +78,38 @@ fn no_kernels(events: &Events, end: &End) -> String {
     )
 }
 
-/// Every call that launches work takes longer than this.
+/// Every call that launches work takes longer than this, and few take as long as the longest.
 const SHORTEST_CALL_PS: i64 = 100_000;
+const LONGEST_CALL_PS: i64 = 1_000_000_000;
 
-/// Returns a note if calls are too short for times in microseconds.
-fn too_short(events: &Events) -> Option<String> {
+/// Returns a note if calls are too short or too long for times in microseconds.
+fn other_unit(events: &Events) -> Option<String> {
     let mut takes: Vec<i64> = events.launches.iter().filter_map(|launch| launch.takes_ps).collect();
-    let middle = median(&mut takes);
-    (!takes.is_empty() && middle < SHORTEST_CALL_PS).then(|| {
-        format!(
-            "Half of the calls that launch kernels take {} or less, which is implausibly fast: are the times in milliseconds? \
-             The profiler writes microseconds.",
-            words::time(middle)
+    takes.sort_unstable();
+    // Calls wait where the GPU has too much to do, but not nearly all of them.
+    let (middle, short) = (*takes.get(takes.len() / 2)?, takes[takes.len() / 10]);
+    let (calls, unit) = if middle < SHORTEST_CALL_PS {
+        (
+            format!("Half of the calls that launch kernels take {} or less", words::time(middle)),
+            ["fast", "milli"],
         )
-    })
+    } else if short > LONGEST_CALL_PS {
+        (
+            format!("Nine of ten calls that launch kernels take {} or more", words::time(short)),
+            ["slow", "nano"],
+        )
+    } else {
+        return None;
+    };
+    let [fast, unit] = unit;
+    Some(format!(
+        "{calls}, which is implausibly {fast}: are the times in {unit}seconds? The profiler writes microseconds."
+    ))
 }
 
 /// Adds notes about damage to the file.
 fn quality(events: &Events, end: &End, recorded: &mut Recorded) {
-    recorded.common_notes.extend(too_short(events));
+    recorded.common_notes.extend(other_unit(events));
     if let End::Broken(at) = end {
         recorded.note(&format!(
             "the JSON is truncated or damaged at byte {at}. The {} events before that are used; operations are missing.",

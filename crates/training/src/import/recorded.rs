@@ -63,10 +63,14 @@ pub struct TableOp {
 pub struct Recorded {
     pub path: PathBuf,
     pub rank: Option<u32>,
+    /// Whether the file should contain its rank, but does not.
+    pub rank_from_name: bool,
     pub world: Option<u32>,
     pub host: Option<String>,
     pub dp_rank: u32,
     pub stage: u32,
+    /// Whether the format shows which ranks are data parallel. Otherwise each rank counts as a data-parallel rank.
+    pub is_placed: bool,
     /// The number of data-parallel ranks and stages, if known.
     pub size: (u32, u32),
     /// The origin of its times, relative to an epoch that all files of the job share.

@@ -103,6 +103,9 @@ pub fn format(path: &Path) -> Result<Format, ImportError> {
     if let (Err(source), true) = (result, head.is_empty()) {
         return Err(ImportError::Io { path: path.into(), source });
     }
+    if head.is_empty() {
+        return Err(ImportError::EmptyFile { path: path.into() });
+    }
     format_of(&head).ok_or_else(|| ImportError::Unknown { path: path.into() })
 }
 

@@ -36,10 +36,13 @@ pub struct Dense {
 pub enum DenseError {
     #[error("the table has no rows")]
     Empty,
-    #[error("step {step}, rank {rank}: {name} {seq} appears twice")]
+    #[error(
+        "step {step}, rank {rank}: {name} {seq} appears twice: were two recordings merged? Give one of them"
+    )]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
-        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, but other workers or steps have it"
+        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, but other workers or steps have it, and \
+         the published analysis needs every operation: remove --method published"
     )]
     Missing { step: i64, dp_rank: u32, stage: u32, name: &'static str, seq: u32 },
     #[error(
@@ -48,7 +51,9 @@ pub enum DenseError {
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
     #[error("no operation has a duration: record durations")]
     NoDurations,
-    #[error("nothing was recorded of stage {stage}: the published method needs all stages")]
+    #[error(
+        "nothing was recorded of stage {stage}: the published analysis needs all stages: remove --method published"
+    )]
     NoStage { stage: u32 },
 }
 

@@ -22,13 +22,17 @@ pub enum GraphError {
          microbatch and chunk"
     )]
     Unmatched { stage: u32, name: &'static str, live: usize, computes: usize },
-    #[error("stage {stage} sends {sends} messages of {name}, and stage {other} receives {recvs}")]
+    #[error(
+        "stage {stage} sends {sends} messages of {name}, and stage {other} receives {recvs}: remove --method published"
+    )]
     Unpaired { stage: u32, other: u32, name: &'static str, sends: usize, recvs: usize },
     #[error("{name} is not an operation of the published analysis: remove --method published")]
     NotKnown { name: &'static str },
-    #[error("{name} occurs in a job without data parallelism")]
+    #[error("{name} occurs in a job without data parallelism: remove --method published")]
     NoDataParallelism { name: &'static str },
-    #[error("operations wait for each other in a cycle, among them {name} {seq} of stage {stage}")]
+    #[error(
+        "operations wait for each other in a cycle, among them {name} {seq} of stage {stage}: remove --method published"
+    )]
     Circle { stage: u32, name: &'static str, seq: u32 },
 }
 

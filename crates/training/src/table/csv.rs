@@ -21,22 +21,29 @@ const CHUNKS: [usize; 3] = [8, 9, 10];
 pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut input = input;
-    let mut header = String::new();
-    if input.read_line(&mut header).map_err(io)? == 0 {
+    let mut bytes = Vec::new();
+    if input.read_until(b'\n', &mut bytes).map_err(io)? == 0 {
         return Err(TableError::Empty { path: path.into() });
     }
+    let header = String::from_utf8_lossy(&bytes).into_owned();
+    let is_binary = header.contains(['\0', char::REPLACEMENT_CHARACTER]);
     let separator = [',', ';', '\t'].into_iter().find(|&mark| header.contains(mark)).unwrap_or(',');
     let header = cells(header.trim_start_matches('\u{feff}'), separator);
     let mut places = [0; NAMES.len()];
     for (place, name) in places.iter_mut().zip(NAMES) {
         let found = header.iter().position(|known| *known == name);
-        *place = found.ok_or_else(|| TableError::NoColumn { path: path.into(), name })?;
+        *place = found.ok_or_else(|| match is_binary {
+            true => TableError::NotATable { path: path.into() },
+            false => TableError::NoColumn { path: path.into(), name },
+        })?;
     }
     let mut table = Table::default();
-    let mut line = String::new();
     for row in 1.. {
-        line.clear();
-        match input.read_line(&mut line) {
+        bytes.clear();
+        let read = input.read_until(b'\n', &mut bytes);
+        // A byte that is not UTF-8 makes its value invalid, and so costs only its row or step.
+        let line = String::from_utf8_lossy(&bytes);
+        match read {
             Ok(0) => break,
             Ok(_) => {}
             // The compressed file is truncated.

@@ -1,6 +1,7 @@
 //! Tables of one job in several files.
 
 use super::{Clock, Row, Table, TableError, read_table};
+use crate::files::{are_copies, given_twice};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// No table can be read, none has rows, or the tables belong to different jobs.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
-    refuse_the_same(paths)?;
+    // Otherwise it would look like two jobs.
+    if let Some((path, other)) = given_twice(paths) {
+        return Err(TableError::GivenTwice { path, other });
+    }
     let mut whole = Table::default();
     let mut known = Known::default();
     let mut unreadable = Vec::new();
@@ -52,19 +56,6 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     }
 }
 
-/// Rejects a file that is given twice. Otherwise it would look like two jobs.
-fn refuse_the_same(paths: &[PathBuf]) -> Result<(), TableError> {
-    let mut files: BTreeMap<PathBuf, &PathBuf> = BTreeMap::new();
-    for other in paths {
-        // A missing file is reported when it is read.
-        let Ok(file) = other.canonicalize() else { continue };
-        if let Some(path) = files.insert(file, other) {
-            return Err(TableError::GivenTwice { path: path.clone(), other: other.clone() });
-        }
-    }
-    Ok(())
-}
-
 /// The ranks found so far, with the first table that has them.
 #[derive(Default)]
 struct Known<'a> {
@@ -77,8 +68,9 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn add(&mut self, rows: &[Row], path: &'a Path) -> Result<(), TableError> {
-        let two = |first: &Path, why: String| {
-            Err(TableError::TwoJobs { first: first.into(), second: path.into(), why })
+        let two = |first: &Path, why: String| match are_copies(first, path) {
+            true => Err(TableError::Copied { copy: path.into(), of: first.into() }),
+            false => Err(TableError::TwoJobs { first: first.into(), second: path.into(), why }),
         };
         let workers: BTreeSet<(u32, u32, u32)> =
             rows.iter().map(|row| (row.rank, row.dp_rank, row.stage)).collect();

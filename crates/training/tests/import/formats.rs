@@ -87,6 +87,8 @@ fn inspector_records_meet_by_communicator_and_number() {
     let job = import(&[folder.path().into()]).unwrap();
     assert_eq!(job.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(job.workers[1].host.as_deref(), Some("node1"));
+    // Nothing shows which ranks are stages of a pipeline.
+    assert_eq!(job.workers.iter().map(|worker| worker.dp_rank).collect::<Vec<_>>(), [0, 1]);
     let graph = &job.shape(0).graph;
     assert_eq!((graph.ops(), graph.groups.len(), graph.before.items()), (6, 3, 4));
     let start = |op: u32| job.start[op as usize] / 1_000_000;
@@ -104,7 +106,7 @@ fn inspector_without_event_times_says_so() {
     assert_eq!(job.start, [0, 1_000_000_000, 2_000_000_000]);
     assert!(says(&job, "wrote no event times"));
     assert!(says(&job, "log: line 4 was left out"), "{:?}", job.notes);
-    assert!(says(&job, "rank 1 is missing"), "{:?}", job.notes);
+    assert!(says(&job, "rank 1 is missing. What it did is unknown"), "{:?}", job.notes);
 }
 
 #[test]

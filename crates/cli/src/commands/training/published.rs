@@ -8,6 +8,8 @@ use crate::exit::{Failure, Outcome};
 use crate::inputs::training as files;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::PathBuf;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, longer_than, percent};
 use straggler_training::Meta;
@@ -46,20 +48,29 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     };
     let described = files::meta(typed.meta.as_deref(), &typed.files)?;
     let table = files::whole(&tables)?;
-    let job = Dense::new(&table.rows).map_err(Failure::bad_input_of)?;
+    let refused = |fault: &dyn Display| Failure::bad_input(format!("{}: {fault}", named(&tables)));
+    let job = Dense::new(&table.rows).map_err(|fault| refused(&fault))?;
     let mut warnings = table.doubts();
     warnings.extend(described.iter().filter_map(|meta| files::differs(meta, job.dp, job.pp)));
     let meta = match described {
         Some(meta) => meta,
         None => Meta::parse("").map_err(Failure::bad_input_of)?,
     };
-    let answers = analyse(&job, &meta).map_err(Failure::bad_input_of)?;
+    let answers = analyse(&job, &meta).map_err(|fault| refused(&fault))?;
     warnings.extend(words::far_off(answers.replay_error));
     if console.json {
         return console.print_json(&answer(&answers, warnings));
     }
     warnings.iter().for_each(|warning| console.warn(warning));
     console.print(&say(&answers))
+}
+
+/// The tables in messages.
+fn named(tables: &[PathBuf]) -> String {
+    match tables {
+        [first, rest @ ..] if !rest.is_empty() => format!("{} and {} more", first.display(), rest.len()),
+        _ => tables.iter().map(|path| path.display().to_string()).collect(),
+    }
 }
 
 fn answer(of: &Answers, warnings: Vec<String>) -> PublishedAnswer<'_> {

@@ -46,6 +46,7 @@ pub fn verdict(answers: &Answers) -> String {
                 _ => "so much of the job is slow that the typical worker is slow as well",
             }
         ),
+        None if answers.workers_recorded == 1 => alone(answers),
         None => format!(
             "The steps take {} they would if all workers were typical{}.",
             longer_than(excess(answers.s)),
@@ -75,6 +76,7 @@ pub fn verdict(answers: &Answers) -> String {
             percent(cause.gain),
             while_it_lasts(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
+        None if is_incomparable(answers) => {}
         None if (FASTER..1.05).contains(&answers.s) => text.push_str(&no_single_cause(answers)),
         None if answers.workers_missing > 0 => text.push_str(&format!(
             " The cause is unknown: {} not recorded, and what {} did appears as waiting of the others.",
@@ -123,6 +125,27 @@ fn hidden(answers: &Answers) -> String {
         1 => format!(" It hides another cause: {}.", told[0]),
         count => format!(" It hides {count} others: {}.", told.join("; ")),
     }
+}
+
+/// Whether there is neither another worker nor another step to compare with.
+fn is_incomparable(answers: &Answers) -> bool {
+    answers.workers_recorded == 1 && answers.steps == 1
+}
+
+/// The first sentences about a job of which one worker was recorded.
+fn alone(answers: &Answers) -> String {
+    if is_incomparable(answers) {
+        return format!(
+            "One step of one worker was recorded, and takes {}: there is no other worker or step to compare it with.",
+            seconds(answers.replayed_seconds)
+        );
+    }
+    format!(
+        "One worker was recorded: there is no other to compare it with. Its steps take {} they would if all were \
+         typical{}.",
+        longer_than(excess(answers.s)),
+        interval(answers)
+    )
 }
 
 /// The verdict on a job without a significant cause, and what that leaves open.
@@ -181,8 +204,8 @@ fn distrusted(distrust: Distrust, answers: &Answers) -> String {
     let off = percent(answers.replay_error.abs());
     match distrust {
         Distrust::Clocks => format!(
-            "The times of the workers contradict each other by up to {} in a step of {}: align their \
-             clocks first, or give only the files of one job.",
+            "The times of the workers contradict each other by up to {} in a step of {}, so no cause is named: \
+             the files belong to different jobs, clocks differ, or operations were matched wrongly.",
             seconds(answers.cut_seconds),
             seconds(answers.step_seconds)
         ),
@@ -205,7 +228,8 @@ fn distrusted(distrust: Distrust, answers: &Answers) -> String {
         ),
         Distrust::Kernels => "The recording does not show which kernel waits for which: with typical \
             times, the steps would take longer than they did. The numbers below cannot be trusted, and no \
-            cause is named. Annotate microbatches, as the guide says."
+            cause is named. Annotate microbatches for the PyTorch profiler, as the guide says; if they are \
+            annotated, the notes say why they were not used."
             .into(),
         Distrust::Replay => format!(
             "The replay differs from the recorded steps by {off}: something that determines their length \
@@ -277,16 +301,13 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
         let why = match answers.distrust {
             Some(Distrust::Rows) => "operations were matched wrongly, because rows are missing",
-            _ => "clocks differ by that much",
+            _ => "clocks differ, or operations were matched wrongly",
         };
         list.push(format!(
             "{} below zero, by up to {}, and counted as 0: {why}",
             counted(answers.cut, "time was", "times were"),
             seconds(answers.cut_seconds)
         ));
-    }
-    if answers.workers_recorded == 1 {
-        list.push("one worker was recorded: there is no other to compare it with".into());
     }
     if answers.steps < FEW {
         list.push(format!(

@@ -86,10 +86,19 @@ pub struct ProfilerStep {
     pub end_ps: Option<i64>,
 }
 
+/// An event whose time is invalid: its start if that is known, and the launch that it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Untimed {
+    pub at_ps: Option<i64>,
+    pub correlation: Option<u64>,
+}
+
 #[derive(Debug, Default)]
 pub struct Events {
     pub count: usize,
     pub unreadable: usize,
+    /// Those of the unreadable events whose time is invalid.
+    pub untimed: Vec<Untimed>,
     /// The number of places with invalid JSON, and the byte at which the first begins.
     pub damaged: usize,
     pub first_damaged: Option<u64>,
@@ -218,7 +227,11 @@ impl Sink for Events {
         let length = events.byte_offset();
         if let Some(event) = event {
             self.count += 1;
-            self.unreadable += usize::from(self.take(&event).is_none());
+            if self.take(&event).is_none() {
+                self.unreadable += 1;
+                let untimed = self.untimed(&event);
+                self.untimed.extend(untimed);
+            }
         }
         Ok(length)
     }
@@ -275,11 +288,24 @@ impl Events {
         }
     }
 
-    /// The start of an event, and its end if it has one.
-    fn times(&mut self, event: &Event) -> Option<(i64, Option<i64>)> {
+    /// Where an event belongs whose start or end is invalid. `None` if both are valid.
+    fn untimed(&mut self, event: &Event) -> Option<Untimed> {
+        if let Some((_, Some(_))) = self.times(event) {
+            return None;
+        }
+        let correlation = Events::args(event).and_then(|args| number(args.correlation));
+        Some(Untimed { at_ps: self.start(event), correlation })
+    }
+
+    fn start(&mut self, event: &Event) -> Option<i64> {
         let at = picoseconds(event.ts)?;
         let origin = *self.origin_ps.get_or_insert(at);
-        let start = i64::try_from(at - origin).ok().filter(|start| start.abs() < i64::MAX / 4)?;
+        i64::try_from(at - origin).ok().filter(|start| start.abs() < i64::MAX / 4)
+    }
+
+    /// The start of an event, and its end if it has one.
+    fn times(&mut self, event: &Event) -> Option<(i64, Option<i64>)> {
+        let start = self.start(event)?;
         let duration = match event.dur {
             Some(_) => Some(picoseconds(event.dur).filter(|duration| (0..1 << 60).contains(duration))?),
             None => None,
@@ -311,9 +337,9 @@ impl Events {
     }
 
     fn launch(&mut self, event: &Event) -> Option<()> {
-        let (at_ps, end_ps) = self.times(event)?;
+        let at_ps = self.start(event)?;
+        let takes_ps = self.times(event).and_then(|(_, end)| Some(end? - at_ps));
         let correlation = number(Events::args(event)?.correlation)?;
-        let takes_ps = end_ps.map(|end| end - at_ps);
         self.launches.push(Launch { correlation, at_ps, takes_ps, thread: number(event.tid).unwrap_or(0) });
         Some(())
     }
@@ -329,9 +355,10 @@ impl Events {
     }
 
     fn annotation(&mut self, event: &Event, name: &str, category: &str) -> Option<()> {
-        let (start_ps, end_ps) = self.times(event)?;
         let on_host = category == "user_annotation";
         if let Some(number) = name.strip_prefix("ProfilerStep#") {
+            let start_ps = self.start(event)?;
+            let end_ps = self.times(event).and_then(|(_, end)| end);
             let step = ProfilerStep { number: number.parse().ok()?, start_ps, end_ps };
             if on_host {
                 self.steps.push(step)
@@ -340,14 +367,21 @@ impl Events {
             }
             return Some(());
         }
+        if !on_host {
+            return Some(());
+        }
         let thread = number(event.tid).unwrap_or(0);
-        if on_host && name.starts_with("nccl:") {
+        let span = self.times(event).and_then(|(start_ps, end_ps)| Some((start_ps, end_ps?)));
+        if name.starts_with("nccl:") {
+            let (start_ps, end_ps) = span?;
             let what = Communication { name: Some(name.into()), ..Communication::default() };
-            self.host_communications.push(Span { thread, start_ps, end_ps: end_ps?, what });
-        } else if let (true, Some(what)) = (on_host, Pass::named(name)) {
-            self.annotations.push(Span { thread, start_ps, end_ps: end_ps?, what });
-        } else if let (true, Some(what)) = (on_host, host_work(name)) {
-            self.host_work.push(Span { thread, start_ps, end_ps: end_ps?, what });
+            self.host_communications.push(Span { thread, start_ps, end_ps, what });
+        } else if let Some(what) = Pass::named(name) {
+            let (start_ps, end_ps) = span?;
+            self.annotations.push(Span { thread, start_ps, end_ps, what });
+        } else if let Some(what) = host_work(name) {
+            let (start_ps, end_ps) = span?;
+            self.host_work.push(Span { thread, start_ps, end_ps, what });
         }
         Some(())
     }

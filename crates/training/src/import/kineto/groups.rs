@@ -55,23 +55,47 @@ struct Group {
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     groups: Vec<Group>,
-    rank: u32,
+    rank: Option<u32>,
 }
 
 impl Groups {
     /// Reads the groups from `pg_config` of a trace.
     pub fn new(config: &Value, rank: Option<u32>) -> Groups {
-        let (Some(rank), Some(list)) = (rank, config.as_array()) else { return Groups::default() };
+        let (Some(of), Some(list)) = (rank, config.as_array()) else {
+            return Groups { groups: Vec::new(), rank };
+        };
         let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
         let group = |value: &Value| {
             let ranks: Option<Vec<u32>> = value["ranks"].as_array()?.iter().map(number).collect();
             let text = value["pg_desc"].as_str().unwrap_or_default();
             let name = value["pg_name"].as_str().unwrap_or_default().to_string();
             let described = !matches!(text, "" | "undefined");
-            let ranks = ranks.filter(|ranks| ranks.contains(&rank))?;
+            let ranks = ranks.filter(|ranks| ranks.contains(&of))?;
             Some(Group { name, purpose: purpose(text), described, ranks })
         };
         Groups { groups: list.iter().filter_map(group).collect(), rank }
+    }
+
+    /// Adds the groups of communications, for traces without a list of groups.
+    pub fn add_used<'a>(&mut self, communications: impl Iterator<Item = &'a Communication>) {
+        for known in communications {
+            let group = self.used_by(known);
+            self.groups.extend(group);
+        }
+    }
+
+    /// The group of a communication, unless it is listed or its members are unknown.
+    fn used_by(&self, known: &Communication) -> Option<Group> {
+        let (name, rank) = (known.group.as_deref()?, self.rank?);
+        if self.groups.iter().any(|group| group.name == name) {
+            return None;
+        }
+        // Long lists are abbreviated, and then not JSON.
+        let ranks: Vec<u32> = serde_json::from_str(known.ranks.as_deref()?).ok()?;
+        let text = known.description.as_deref().unwrap_or_default();
+        let described = !matches!(text, "" | "undefined");
+        let group = Group { name: name.into(), purpose: purpose(text), described, ranks };
+        group.ranks.contains(&rank).then_some(group)
     }
 
     /// The members of the largest group with a purpose. With context parallelism there are two data-parallel groups.
@@ -85,15 +109,14 @@ impl Groups {
     /// Whether every group has either all ranks or only this one, as in plain data parallelism. Then groups do not tell ranks
     /// apart.
     pub fn all_alike(&self, world: Option<u32>) -> bool {
-        let Some(world) = world.filter(|&world| self.rank < world && world <= MOST_RANKS) else {
-            return false;
-        };
+        let is_of = |world: &u32| self.rank.is_some_and(|rank| rank < *world) && *world <= MOST_RANKS;
+        let Some(world) = world.filter(is_of) else { return false };
         self.groups.iter().all(|group| group.ranks.len() == 1 || group.ranks.len() == world as usize)
     }
 
     /// This rank's position among the members.
     pub fn place(&self, purpose: Purpose) -> Option<u32> {
-        place_in(self.members(purpose)?, self.rank)
+        place_in(self.members(purpose)?, self.rank?)
     }
 
     /// The purpose of a communication's group.
@@ -188,6 +211,17 @@ mod tests {
         assert!(groups.infer(used.iter()));
         assert_eq!(groups.members(Purpose::Pipeline), Some(&[1, 3][..]));
         assert_eq!(groups.members(Purpose::Data), Some(&[2, 3][..]));
+        // Without a list, the communications tell their groups.
+        let listed = |group: &str, ranks: &str, name: &str| Communication {
+            ranks: Some(ranks.into()),
+            description: Some("mesh_pp".into()),
+            ..on(group, name)
+        };
+        let mut groups = Groups::new(&json!(null), Some(3));
+        let used =
+            [listed("4", "[1, 3]", "recv"), listed("4", "[1, 3]", "send"), listed("2", "[2, ...]", "recv")];
+        groups.add_used(used.iter());
+        assert_eq!((groups.groups.len(), groups.place(Purpose::Pipeline)), (1, Some(1)));
         // If two groups fit, neither is chosen.
         let mut groups = Groups::new(&config, Some(3));
         let used = [on("4", "_reduce_scatter_base"), on("2", "_reduce_scatter_base")];

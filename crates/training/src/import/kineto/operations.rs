@@ -8,13 +8,13 @@
 
 use super::super::recorded::{Recorded, RecordedOp};
 use super::super::words;
-use super::events::{Events, Kernel, Launch, ProfilerStep};
+use super::events::{Events, Kernel, Launch, ProfilerStep, Untimed};
 use super::meaning::Meaning;
 use super::phases::{Pass, Phases};
 use super::waits::{Streams, waits};
 use super::{stalls, table};
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// The step and phase in which the host launched a kernel. `None` outside the used steps.
 type Label = Option<(u32, u8)>;
@@ -22,8 +22,10 @@ type Label = Option<(u32, u8)>;
 pub fn build(mut events: Events, recorded: &mut Recorded) {
     number_streams(&mut events);
     events.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start_ps, kernel.correlation));
-    let steps = steps(&mut events, recorded);
-    let (launch_ps, launches) = launches(&mut events);
+    let Steps { mut steps, gaps } = steps(&mut events, recorded);
+    let Launches { launch_ps, of_communications, untimed_ps } = launches(&mut events);
+    leave_out_untimed(&untimed_ps, &mut steps, recorded);
+    note_gaps(&gaps, &steps, &launch_ps, recorded);
     let host = std::mem::take(&mut events.host_communications);
     let phases = Phases::new(std::mem::take(&mut events.annotations));
     let passes: Vec<Pass> = launch_ps.iter().map(|&at| phases.at(at)).collect();
@@ -36,7 +38,7 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let streams = Streams { kernels: &events.kernels, launch_ps: &launch_ps, ranges: &ranges };
     let waits = waits(&streams, &events.waits);
     let (runs, run_of) = runs(&streams, &waits, &labels);
-    let mut meaning = Meaning::new(&events, host, launches);
+    let mut meaning = Meaning::new(&events, host, of_communications);
     operations(&events, &runs, &labels, &steps, &mut meaning, recorded);
     let step_of = |at: i64| step_at(&steps, at).and_then(|place| steps[place as usize].1);
     let kernels =
@@ -64,22 +66,35 @@ fn number_streams(events: &mut Events) {
     }
 }
 
-/// The launch time of each kernel, or its start if unknown, and the launches of communications. Frees
-/// `events.launches`.
-fn launches(events: &mut Events) -> (Vec<i64>, HashMap<usize, Launch>) {
+struct Launches {
+    /// By kernel: when it was launched, or its start if that is unknown.
+    launch_ps: Vec<i64>,
+    /// Keyed by kernel.
+    of_communications: HashMap<usize, Launch>,
+    /// When the events with an invalid time were launched, or began, as far as known.
+    untimed_ps: Vec<i64>,
+}
+
+/// Finds the launches of kernels. Frees `events.launches`.
+fn launches(events: &mut Events) -> Launches {
     let mut launches = std::mem::take(&mut events.launches);
     launches.sort_by_key(|launch| launch.correlation);
+    let find = |correlation: u64| {
+        let found = launches.binary_search_by_key(&correlation, |launch| launch.correlation).ok();
+        found.map(|found| launches[found])
+    };
     let mut of_communications = HashMap::new();
-    let mut times = Vec::with_capacity(events.kernels.len());
+    let mut launch_ps = Vec::with_capacity(events.kernels.len());
     for (place, kernel) in events.kernels.iter().enumerate() {
-        let found = launches.binary_search_by_key(&kernel.correlation, |launch| launch.correlation).ok();
-        let launch = found.map(|found| launches[found]);
-        times.push(launch.map_or(kernel.start_ps, |launch| launch.at_ps));
+        let launch = find(kernel.correlation);
+        launch_ps.push(launch.map_or(kernel.start_ps, |launch| launch.at_ps));
         if let (Some(launch), false) = (launch, kernel.is_compute()) {
             of_communications.insert(place, launch);
         }
     }
-    (times, of_communications)
+    let at = |of: &Untimed| of.correlation.and_then(find).map(|launch| launch.at_ps).or(of.at_ps);
+    let untimed_ps = events.untimed.iter().filter_map(at).collect();
+    Launches { launch_ps, of_communications, untimed_ps }
 }
 
 /// The kernels of each stream.
@@ -92,8 +107,16 @@ fn ranges(kernels: &[Kernel], streams: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The start of each step, and its number. The number is `None` if the step has no end or was recorded twice.
-fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)> {
+struct Steps {
+    /// The start of each step and of each gap, and the number of the step. The number is `None` in a gap, and if the step is not
+    /// used: it has no end, or was recorded twice.
+    steps: Vec<(i64, Option<i64>)>,
+    /// The gaps between steps, as indices in `steps`, and the numbers of the steps that are missing there.
+    gaps: Vec<(usize, RangeInclusive<i64>)>,
+}
+
+/// Finds the steps. What follows the end of a step belongs to it, unless the next step is missing.
+fn steps(events: &mut Events, recorded: &mut Recorded) -> Steps {
     let mut found: Vec<ProfilerStep> = std::mem::take(&mut events.steps);
     if found.is_empty() {
         found = std::mem::take(&mut events.gpu_steps);
@@ -105,12 +128,14 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)
                 .into(),
         );
         recorded.steps.push(0);
-        return vec![(i64::MIN, Some(0))];
+        return Steps { steps: vec![(i64::MIN, Some(0))], gaps: Vec::new() };
     }
     found.sort_by_key(|step| (step.start_ps, step.number));
-    let mut steps = Vec::with_capacity(found.len());
+    // Without launches, kernels are placed by their start, which may be long after the host has ended the step.
+    let has_launches = !events.launches.is_empty();
+    let (mut steps, mut gaps) = (Vec::with_capacity(found.len()), Vec::new());
     let mut seen: BTreeSet<i64> = recorded.steps.iter().copied().collect();
-    for step in found {
+    for (place, step) in found.iter().enumerate() {
         let twice = seen.contains(&step.number);
         let why = match (twice, step.end_ps) {
             (true, _) => Some("it was recorded twice"),
@@ -125,9 +150,50 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)
             }
         }
         steps.push((step.start_ps, why.is_none().then_some(step.number)));
+        let next = found.get(place + 1);
+        let missing =
+            step.number.saturating_add(1)..=next.map_or(i64::MAX, |next| next.number.saturating_sub(1));
+        if let Some(end_ps) = step.end_ps.filter(|_| has_launches && !missing.is_empty()) {
+            if next.is_some() {
+                gaps.push((steps.len(), missing));
+            }
+            steps.push((next.map_or(end_ps, |next| end_ps.min(next.start_ps)), None));
+        }
     }
     recorded.steps.sort_unstable();
-    steps
+    Steps { steps, gaps }
+}
+
+/// Leaves out the steps that have an event with an invalid time.
+fn leave_out_untimed(untimed_ps: &[i64], steps: &mut [(i64, Option<i64>)], recorded: &mut Recorded) {
+    for &at_ps in untimed_ps {
+        let Some(place) = step_at(steps, at_ps) else { continue };
+        if let Some(number) = steps[place as usize].1.take() {
+            recorded.steps.retain(|&step| step != number);
+            recorded.left_out.push((number, "an event has an invalid time"));
+        }
+    }
+}
+
+/// Adds notes about steps without a mark, if kernels were launched where they are missing.
+fn note_gaps(
+    gaps: &[(usize, RangeInclusive<i64>)],
+    steps: &[(i64, Option<i64>)],
+    launch_ps: &[i64],
+    recorded: &mut Recorded,
+) {
+    for (place, missing) in gaps {
+        let (begin, end) = (steps[*place].0, steps[place + 1].0);
+        if launch_ps.iter().any(|at| (begin..end).contains(at)) {
+            let (first, last) = (missing.start(), missing.end());
+            let more = if first == last { String::new() } else { format!(" to #{last}") };
+            recorded.note(&format!(
+                "it has no ProfilerStep#{first}{more}. The kernels launched between steps {} and {} belong to no step.",
+                first.saturating_sub(1),
+                last.saturating_add(1)
+            ));
+        }
+    }
 }
 
 /// The index in `steps` of the last step that began before the launch. `None` if that step is not used.
@@ -141,7 +207,7 @@ fn note_outside(labels: &[Label], recorded: &mut Recorded) {
     if outside > 0 {
         let were = words::plural(outside, "kernel was", "kernels were");
         recorded.note(&format!(
-            "{outside} {were} left out: launched before the first step, or in a step that is left out."
+            "{outside} {were} left out: launched outside of all steps, or in a step that is left out."
         ));
     }
 }

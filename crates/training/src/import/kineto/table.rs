@@ -29,6 +29,9 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
         .filter(|&kernel| !kernels.events.kernels[kernel].is_compute())
         .map(|kernel| (kernel, meaning.known(kernels.events, kernel)))
         .collect();
+    if kernels.events.groups.is_null() {
+        groups.add_used(communications.values());
+    }
     if groups.infer(communications.values()) {
         recorded.common_notes.push(
             "Process groups have no description: the group that exchanges messages is assumed to be the pipeline, and the group \
