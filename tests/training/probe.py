@@ -324,12 +324,14 @@ def check_without_torch(folder):
             with probe.forward(): pass
             probe.close()
             probe.close()
+        straggler_probe.Probe(sys.argv[1] + "/b", rank=0, world_size=2).close()
         assert "torch" not in sys.modules"""
     environment = dict(os.environ, PYTHONPATH=os.path.dirname(straggler_probe.__file__))
     done = subprocess.run([sys.executable, "-c", code, folder], env=environment, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("recording ends here") == 3, done.stderr
     assert done.stderr.count("inside forward-compute") == 2 and done.stderr.count("outside of steps") == 2, done.stderr
+    assert done.stderr.count("no model was given: pass the DistributedDataParallel module") == 1, done.stderr
     rows = read(folder, 1)
     assert {row["step"] for row in rows} == {7, 8}
     assert all(per_step(rows, 0, ["gc"])[step] > 0 for step in (7, 8))

@@ -55,17 +55,13 @@ impl Offsets {
         let (middle, largest) = self.residual(meetings);
         let furthest = self.furthest();
         if self.agree {
-            let within = match (middle, largest) {
-                (_, 0) => "exactly".into(),
-                (0, _) => format!("to within {}", words::time(largest)),
-                _ if largest > JUMP_PS && largest > middle.saturating_mul(10) => {
-                    format!(
-                        "to within {} (median) and {} (maximum)",
-                        words::time(middle),
-                        words::time(largest)
-                    )
-                }
-                _ => format!("to within {}", words::time(middle)),
+            let within = |ps: i64| match ps {
+                0 => "exactly".to_string(),
+                _ => format!("to within {}", words::time(ps)),
+            };
+            let within = match largest > JUMP_PS.max(middle.saturating_mul(10)) {
+                true => format!("{} (median) and {} (maximum)", within(middle), within(largest)),
+                false => within(if middle == 0 { largest } else { middle }),
             };
             return format!(
                 "Clocks agree {within} at the ends of {} {}: times are used as recorded.",
@@ -240,6 +236,19 @@ mod tests {
         assert!(agree(&ends(&[-3, 2, -1, 1]), 3));
         assert!(!agree(&ends(&[5, 4, 6, 5]), 3));
         assert!(agree(&[], 3));
+    }
+
+    #[test]
+    fn agreement_is_stated_with_its_exceptions() {
+        let found = |late: &[i64]| {
+            let meetings: Vec<Ends> =
+                (1000..).zip(late).map(|(end, late)| vec![(0, end), (1, end + late), (2, end)]).collect();
+            Offsets::of(&meetings, 3).found(&meetings, ["collective", "collectives"], |worker| worker as u32)
+        };
+        assert!(found(&[0, 0]).starts_with("Clocks agree exactly at the ends of 2 collectives"));
+        assert!(found(&[0, 20_000]).starts_with("Clocks agree to within 20.0 ns at"));
+        let far = found(&[0, 20_000, -JUMP_PS * 50, 20_000]);
+        assert!(far.starts_with("Clocks agree exactly (median) and to within 50.0 ms (maximum) at"), "{far}");
     }
 
     /// Ranks 0 and 2 never meet; rank 1 meets both.

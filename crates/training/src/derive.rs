@@ -38,7 +38,8 @@ pub enum JobError {
     #[error("no step can be analysed: {fault}")]
     AllFaulty { fault: String },
     #[error(
-        "step {step}, rank {rank}: {name} {seq} appears twice, with different values: were two recordings merged? Give one of them"
+        "step {step}, rank {rank}: {name} {seq} appears twice, with different values: were two recordings merged? \
+         Give one of them"
     )]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(

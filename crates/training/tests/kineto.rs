@@ -541,7 +541,7 @@ fn times_in_another_unit_give_the_same_verdict() {
 fn clocks_that_agree_are_a_remark() {
     let job = read_again(&rows(&small()));
     assert!(job.notes.is_empty(), "{:?}", job.notes);
-    assert!(job.remarks[0].starts_with("Clocks agree to "), "{:?}", job.remarks);
+    assert!(job.remarks[0].starts_with("Clocks agree "), "{:?}", job.remarks);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Rows of the same operation. Exact copies count once. If they differ, it is unknown which one is right, and the step is left out.
+//! Rows of the same operation. Exact copies count once. If they differ, it is unknown which one is right, and the step is
+//! left out.
 
 use super::{JobError, identity};
 use crate::Row;

@@ -41,8 +41,8 @@ pub enum DenseError {
     )]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
-        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, but other workers or steps have it, and \
-         the published analysis needs every operation: remove --method published"
+        "step {step}, data-parallel rank {dp_rank}, stage {stage}: {name} {seq} is missing, but other workers or steps have it, \
+         and the published analysis needs every operation: remove --method published"
     )]
     Missing { step: i64, dp_rank: u32, stage: u32, name: &'static str, seq: u32 },
     #[error(
