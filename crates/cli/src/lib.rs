@@ -43,7 +43,7 @@ pub fn main() -> ExitCode {
     if !std::env::args_os().any(|word| word == "trace") {
         interrupt::listen();
     }
-    let cli = args::Cli::parse();
+    let cli = args::Cli::try_parse().unwrap_or_else(|error| args::suggestion::with_value(error).exit());
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {
         Ok(()) => ExitCode::SUCCESS,

@@ -155,6 +155,24 @@ fn a_folder_in_place_of_a_file_or_a_trace() {
 }
 
 #[test]
+fn what_was_probably_meant() {
+    let folder = Folder::new();
+    for (line, text) in [
+        ("plot page fixtures/noise/selfish.0 --chart Evry -o x.svg", "did you mean `Every`?"),
+        ("trace convert fixtures/traces/halo -o x.pftrce", "did you mean `.pftrace`?"),
+        ("simulate --collective allreduce --processes 4 --size 1mb --network chic", "did you mean `MB`?"),
+        ("network show L=1us,o=1us,g=1us,GG=1ns", "did you mean `G`?"),
+        ("measure latency --kernel tpc -o x", "'tcp'"),
+        ("serve fixtures/noise --port 80000", "at most 65535"),
+    ] {
+        folder.run(line).ends_with(2).says(text);
+    }
+    // Case does not matter.
+    let line = "simulate --collective Allreduce:Ring --processes 4 --network xt4 --json";
+    assert_eq!(folder.run(line).good().json()["collective"], "allreduce:ring");
+}
+
+#[test]
 fn a_network_or_a_noise_that_is_not_known() {
     let folder = Folder::new();
     let goal = "fixtures/conformance/eager-00.goal";
