@@ -29,6 +29,7 @@ pub mod schedule;
 pub mod simulate;
 pub mod slurm_script;
 pub mod study;
+pub mod suggestion;
 pub mod trace;
 pub mod training;
 pub mod typed_text;

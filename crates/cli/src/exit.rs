@@ -2,8 +2,8 @@
 
 mod wrong_file;
 
-use wrong_file::unreadable_or;
 pub use wrong_file::{Wanted, mistaken, unknown, unreadable};
+use wrong_file::{misnamed_network, unreadable_or};
 
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::latency::gate::Unjudged;
@@ -79,6 +79,9 @@ impl From<NetworkError> for Failure {
         match error {
             NetworkError::Unreadable { path, fault } => unreadable(&path, &fault),
             NetworkError::InFile { .. } => Failure::new(Exit::BadInput, error),
+            NetworkError::UnknownName { ref name, .. } => {
+                misnamed_network(name).unwrap_or_else(|| Failure::new(Exit::Usage, error))
+            }
             _ => Failure::new(Exit::Usage, error),
         }
     }

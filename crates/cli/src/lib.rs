@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
     }
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return console::say_instead(&error),
+        Err(error) => return console::say_instead(&args::suggestion::with_value(error)),
     };
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {

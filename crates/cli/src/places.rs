@@ -8,7 +8,7 @@ pub fn refuse_unwritable(path: &Path) -> Outcome<()> {
     let existing = path.ancestors().skip(1).find(|place| place.as_os_str().is_empty() || place.exists());
     match existing {
         Some(place) if !place.as_os_str().is_empty() && !place.is_dir() => Err(Failure::bad_input(format!(
-            "{} cannot be written: {} is not a folder; use another -o",
+            "{} cannot be written: {} is not a folder; write to another place",
             path.display(),
             place.display()
         ))),

@@ -9,7 +9,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .filter(|candidate| !differs_in_number(&lower, &candidate.to_lowercase()))
         .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .min_by_key(|&(distance, _)| distance)
+        // Case decides between words that differ in nothing else, like `g` and `G`.
+        .min_by_key(|&(distance, candidate)| (distance, strsim::osa_distance(word, candidate)))
         .filter(|&(distance, _)| distance <= limit)
         .map(|(_, candidate)| candidate)
 }
@@ -41,6 +42,7 @@ mod tests {
         assert_eq!(nearest("perodic", ["none", "periodic", "poisson"]), Some("periodic"));
         assert_eq!(nearest("ot", ["to", "size"]), Some("to"));
         assert_eq!(nearest("l", ["L", "o", "g"]), Some("L"));
+        assert_eq!(nearest("GG", ["g", "G"]), Some("G"));
         assert_eq!(nearest("slingshot", ["chic", "altix"]), None);
         assert_eq!(nearest("H", ["L", "o", "g"]), None);
         assert_eq!(nearest("slingshot-1", ["slingshot-11", "chic"]), Some("slingshot-11"));

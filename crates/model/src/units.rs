@@ -7,10 +7,11 @@ mod count;
 mod decimal;
 mod display;
 
-pub use count::{count, counted, grouped};
+pub use count::{count, counted, grouped, wide_count};
 pub use decimal::Decimal;
 pub use display::{Bytes, limit_in_words, write_bytes, write_limit, write_per_byte, write_time};
 
+use crate::spelling::{hint, nearest};
 use crate::{PerByte, Time};
 use std::str::FromStr;
 
@@ -27,8 +28,8 @@ pub enum UnitError {
     NoNumber { text: String, what: &'static str, example: &'static str },
     #[error("`{text}` has no unit: write it like {example} (known: {known})")]
     NoUnit { text: String, example: String, known: &'static str },
-    #[error("{} (known: {known})", unknown_unit(text, unit))]
-    UnknownUnit { text: String, unit: String, known: &'static str },
+    #[error("{} (known: {known}){}", unknown_unit(text, unit), hint(*.nearest))]
+    UnknownUnit { text: String, unit: String, known: &'static str, nearest: Option<&'static str> },
     #[error(
         "`{text}` could be decimal or binary: write {decimal} (powers of 1000) or {binary} (powers of 1024)"
     )]
@@ -59,6 +60,8 @@ struct Kind {
     /// Units of very different sizes, where people may mean either.
     unit_examples: &'static [&'static str],
     known: &'static str,
+    /// Units to suggest for a misspelt one. None for rates: `gb/s` may be GB/s or Gb/s.
+    suggested: &'static [&'static str],
     limit: &'static str,
 }
 
@@ -67,6 +70,7 @@ const TIME: Kind = Kind {
     example: "5.33us",
     unit_examples: &["ms", "s"],
     known: TIME_UNITS,
+    suggested: &["ps", "ns", "us", "ms", "s", "min"],
     limit: "213 days (2^64 ps)",
 };
 const BYTES: Kind = Kind {
@@ -74,6 +78,7 @@ const BYTES: Kind = Kind {
     example: "64KiB",
     unit_examples: &["B"],
     known: BYTE_UNITS,
+    suggested: &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
     limit: "2^64 - 1 bytes",
 };
 const FREQUENCY: Kind = Kind {
@@ -81,6 +86,7 @@ const FREQUENCY: Kind = Kind {
     example: "10Hz",
     unit_examples: &["Hz"],
     known: FREQUENCY_UNITS,
+    suggested: &["Hz", "kHz", "MHz", "GHz"],
     limit: "1 THz, one event per picosecond",
 };
 const RATE: Kind = Kind {
@@ -88,6 +94,7 @@ const RATE: Kind = Kind {
     example: "0.6ns/B or 25GB/s",
     unit_examples: &["ns"],
     known: RATE_UNITS,
+    suggested: &[],
     limit: "4.29 ms per byte (2^32 ps)",
 };
 
@@ -97,7 +104,11 @@ impl Kind {
     }
 
     fn unknown(self, text: &str, unit: &str) -> UnitError {
-        UnitError::UnknownUnit { text: text.into(), unit: unit.into(), known: self.known }
+        // The first letter is the prefix: `xs` is no more ps than it is ns.
+        let first = |unit: &str| unit.chars().next().map(|letter| letter.to_ascii_lowercase());
+        let similar = self.suggested.iter().copied().filter(|known| first(known) == first(unit));
+        let nearest = nearest(unit, similar);
+        UnitError::UnknownUnit { text: text.into(), unit: unit.into(), known: self.known, nearest }
     }
 
     fn no_unit(self, text: &str) -> UnitError {

@@ -4,19 +4,30 @@ use std::fmt::Display;
 use std::ops::RangeBounds;
 use straggler_model::units;
 
+/// Numbers that options take.
+pub trait Whole: TryFrom<u128> + PartialOrd + Display + Copy {
+    /// The largest one.
+    const MOST: Self;
+}
+
+macro_rules! whole {
+    ($($number:ty),*) => { $(impl Whole for $number { const MOST: Self = <$number>::MAX; })* };
+}
+whole!(u8, u16, u32, u64, usize);
+
 /// A parser of numbers within some bounds.
 pub fn count<T>(
     bounds: impl RangeBounds<T> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<T, String> + Clone
 where
-    T: TryFrom<u64> + PartialOrd + Display + Copy,
+    T: Whole,
 {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     move |text| {
-        let number = units::count(text)
+        let typed = units::wide_count(text)
             .ok_or_else(|| "not a whole number: write it as 1000, 1,000, 1e6, 1M or 2^20".to_string())?;
-        let number = T::try_from(number).map_err(|_| format!("{number} is too large"))?;
-        if bounds.contains(&number) {
+        let number = T::try_from(typed).ok();
+        if let Some(number) = number.filter(|number| bounds.contains(number)) {
             return Ok(number);
         }
         let least = match bounds.start_bound() {
@@ -26,11 +37,12 @@ where
         let most = match bounds.end_bound() {
             Included(most) => format!("at most {most}"),
             Excluded(most) => format!("less than {most}"),
+            Unbounded if number.is_none() => format!("at most {}", T::MOST),
             Unbounded => String::new(),
         };
         let both =
             [least, most].into_iter().filter(|bound| !bound.is_empty()).collect::<Vec<_>>().join(" and ");
-        Err(format!("{number} is out of range: it must be {both}"))
+        Err(format!("{typed} is out of range: it must be {both}"))
     }
 }
 
@@ -43,6 +55,8 @@ mod tests {
         let small = count::<u32>(1..=10);
         assert_eq!(small("7"), Ok(7));
         assert_eq!(small("1k"), Err("1000 is out of range: it must be at least 1 and at most 10".into()));
-        assert_eq!(count::<u8>(1..)("300"), Err("300 is too large".into()));
+        let large = |number| Err(format!("{number} is out of range: it must be at least 1 and at most 255"));
+        assert_eq!(count::<u8>(1..)("300"), large("300".to_string()));
+        assert_eq!(count::<u8>(1..)("1e30"), large(format!("1{}", "0".repeat(30))));
     }
 }

@@ -40,7 +40,8 @@ EXAMPLES
   straggler schedule validate fixtures/conformance/rendezvous-00.goal
   straggler schedule validate fixtures/conformance/wildcard-02.bin --json
 
-The exit code is 4 if there are errors, and 0 if there are only warnings.";
+The exit code is 0 if there are at most warnings, 4 if there are errors, and 3
+if the file is no schedule, for example because its operations form a cycle.";
 
 const GENERATE_EXAMPLES: &str = "\
 EXAMPLES

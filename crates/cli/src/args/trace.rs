@@ -244,6 +244,9 @@ pub enum Target {
 }
 
 impl Target {
+    /// The extensions that select a format.
+    pub const ENDINGS: [&str; 7] = ["trace", "pftrace", "perfetto-trace", "json", "otf2", "goal", "bin"];
+
     /// The format that the extension of a file name selects.
     pub fn of_ending(path: &std::path::Path) -> Option<Target> {
         let Some(ending) = path.extension() else { return Some(Target::Straggler) };

@@ -3,7 +3,8 @@
 use super::Failure;
 use std::io::{self, Read, Seek};
 use std::path::Path;
-use straggler_model::noise::format;
+use straggler_model::noise::format::{self, Format};
+use straggler_model::path_text::path_of;
 use straggler_model::spelling;
 use straggler_schedule::goal;
 use straggler_trace::format::directory;
@@ -54,44 +55,56 @@ impl Wanted {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Folder,
+    Empty,
     Trace,
+    Training,
     Schedule,
     Noise,
+    /// A list of numbers without a heading: detours or times.
+    Numbers,
     Latency,
     Toml,
     Csv,
     Results,
     CutOff,
     Report,
+    /// Of no known format.
+    Binary,
 }
 
 impl Kind {
     fn name(self) -> &'static str {
         match self {
             Kind::Folder => "a folder",
+            Kind::Empty => "an empty file",
             Kind::Trace => "a trace",
+            Kind::Training => "a table of a training job",
             Kind::Schedule => "a GOAL schedule",
             Kind::Noise => "a recording of noise",
+            Kind::Numbers => "a list of numbers",
             Kind::Latency => "a latency measurement",
             Kind::Toml => "a TOML file",
             Kind::Csv => "a CSV table",
             Kind::Results => "a table of results",
             Kind::CutOff => "a truncated Parquet table",
             Kind::Report => "a report",
+            Kind::Binary => "a binary file",
         }
     }
 
     /// The command or option that takes it; None if many do, or none.
     fn taken_by(self) -> Option<&'static str> {
         match self {
-            Kind::Folder | Kind::Csv | Kind::Latency => None,
+            Kind::Folder | Kind::Empty | Kind::Csv | Kind::Latency | Kind::Binary => None,
             Kind::Trace => {
                 Some("use it as TRACE of `straggler predict`, `straggler whatif` or `straggler simulate`")
             }
+            Kind::Training => Some("use it with `straggler training show`"),
             Kind::Schedule => Some(
                 "use it as FILE of `straggler simulate`, as --goal of `straggler assess`, or as `goal` of a study",
             ),
             Kind::Noise => Some("use it with --noise, or as FILE of `straggler assess`"),
+            Kind::Numbers => Some("use detours with --noise, and times with `straggler diagnose`"),
             Kind::Toml => Some("use a study with `straggler study run`, a network with --network"),
             Kind::Results => Some("use the results of a study with `straggler study show`"),
             Kind::CutOff => Some("copy it again, or record it again"),
@@ -102,13 +115,14 @@ impl Kind {
     /// Whether it may be of the wanted kind, with an error in it.
     fn may_be(self, wanted: Wanted) -> bool {
         match wanted {
-            Wanted::Trace => self == Kind::Trace,
+            Wanted::Trace => matches!(self, Kind::Trace | Kind::Training),
             Wanted::Schedule => self == Kind::Schedule,
             // Signatures are TOML, and tables of detours CSV.
-            Wanted::Noise | Wanted::Recording => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
+            Wanted::Noise | Wanted::Recording => {
+                matches!(self, Kind::Noise | Kind::Numbers | Kind::Toml | Kind::Csv)
+            }
             Wanted::Study => self == Kind::Toml,
-            // Lists of numbers may look like noise.
-            Wanted::Latencies => matches!(self, Kind::Noise | Kind::Latency),
+            Wanted::Latencies => matches!(self, Kind::Numbers | Kind::Latency),
         }
     }
 
@@ -120,6 +134,8 @@ impl Kind {
         let mut start = Vec::new();
         std::fs::File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
         match Kind::by_ending(path) {
+            _ if start.is_empty() => Some(Kind::Empty),
+            _ if is_training(&start) => Some(Kind::Training),
             Some(Kind::Results) if !ends_as_parquet(path) => Some(Kind::CutOff),
             kind => kind.or_else(|| Kind::by_start(path, &start)),
         }
@@ -144,7 +160,11 @@ impl Kind {
         } else if is_table(start) {
             Some(Kind::Csv)
         } else {
-            format::detect(start).filter(|_| is_measured(start)).map(|_| Kind::Noise)
+            match format::detect(start) {
+                Some(format) if has_heading(format) => Some(Kind::Noise),
+                _ if is_binary(start) => Some(Kind::Binary),
+                format => format.filter(|_| is_measured(start)).map(|_| Kind::Numbers),
+            }
         }
     }
 }
@@ -204,7 +224,37 @@ fn ends_as_parquet(path: &Path) -> bool {
     read.is_err() || &end == b"PAR1"
 }
 
-/// Whether it begins like a noise recording: with a comment, numbers, or bytes that are not text.
+/// The error for a name that is no network, but a file or a folder.
+pub fn misnamed_network(name: &str) -> Option<Failure> {
+    let path = path_of(name);
+    let fault = if path.is_dir() {
+        "is a folder, not a network: give a .toml file, or a preset of `straggler network list`"
+    } else if path.exists() {
+        "is not a network: the name of a network file ends in .toml; `straggler network list` lists presets"
+    } else {
+        return None;
+    };
+    Some(Failure::bad_input(format!("{} {fault}", path.display())))
+}
+
+/// Whether only files with the heading of their program are taken for this format.
+fn has_heading(format: Format) -> bool {
+    !matches!(format, Format::Columns | Format::LlnlFwq | Format::Sysjitter)
+}
+
+/// Whether it holds bytes that no text has.
+fn is_binary(start: &[u8]) -> bool {
+    start.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// Whether it begins with the column names of a training job.
+fn is_training(start: &[u8]) -> bool {
+    let first = String::from_utf8_lossy(start);
+    let columns: Vec<&str> = first.lines().next().unwrap_or("").split(',').map(str::trim).collect();
+    ["dp_rank", "optype"].iter().all(|name| columns.contains(name))
+}
+
+/// Whether it begins like a list of numbers: with a comment, numbers, or bytes that are not text.
 fn is_measured(start: &[u8]) -> bool {
     let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
     first.is_some_and(|first| *first == b'#' || first.is_ascii_digit() || !first.is_ascii())

@@ -127,7 +127,7 @@ impl Read {
             warnings.extend(notes.iter().map(|note| format!("{}: {note}", file.name)));
             (found, bytes, file.measurement.is_synthetic(), warnings)
         } else {
-            let times = samples::read(path, None)?;
+            let times = samples::read(path, None).map_err(|fault| latency_file::not_times(path, fault))?;
             let times = times.into_iter().map(|time| (time, 1)).collect();
             (vec![Measured { class: class.clone(), times }], None, false, Vec::new())
         };

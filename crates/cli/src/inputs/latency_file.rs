@@ -57,6 +57,11 @@ fn with_unit_option(before: &str, fault: &SamplesError) -> String {
     format!("{before}{fault}{option}")
 }
 
+/// The error for a file that is no list of times.
+pub fn not_times(path: &Path, fault: SamplesError) -> Failure {
+    mistaken(path, Wanted::Latencies).unwrap_or_else(|| fault.into())
+}
+
 /// Measured exchanges of two processes.
 #[derive(Debug)]
 pub struct Exchanges {
@@ -113,7 +118,7 @@ impl Sample {
         if !is_measurement(path) {
             let fault = |fault: SamplesError| match fault.is_no_unit() {
                 true => Failure::bad_input(with_unit_option("", &fault)),
-                false => fault.into(),
+                false => not_times(path, fault),
             };
             let times = samples::read(path, unit).map_err(fault)?;
             return Ok(Sample { times, bytes: None, warnings: Vec::new(), synthetic: false });

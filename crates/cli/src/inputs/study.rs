@@ -34,6 +34,12 @@ pub fn read_results(path: &Path) -> Outcome<(String, Results, About)> {
             path.display()
         )));
     }
+    if path.is_dir() && !file.exists() {
+        return Err(Failure::bad_input(format!(
+            "{} holds no results of a study ({RESULTS}): give the folder DIR of `straggler study run … -o DIR`",
+            path.display()
+        )));
+    }
     let results = study_results::read(&file)?;
     let about = About::read(file.parent().unwrap_or(Path::new("")));
     let name = about.name().map_or_else(|| path.display().to_string(), String::from);

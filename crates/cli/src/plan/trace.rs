@@ -4,6 +4,7 @@ use super::valid::Check;
 use crate::args::trace::{Convert, Target, Trace, TraceCommand};
 use crate::exit::{Failure, Outcome};
 use crate::places::{refuse_missing_folder, refuse_unwritable};
+use straggler_model::spelling::nearest;
 
 impl Check for Trace {
     fn check(&self) -> Outcome<()> {
@@ -40,8 +41,11 @@ impl Convert {
     /// The given format, or that of the file extension.
     pub fn target(&self) -> Outcome<Target> {
         self.to.or_else(|| Target::of_ending(&self.output)).ok_or_else(|| {
+            let ending = self.output.extension().unwrap_or_default().to_string_lossy();
+            let hint = nearest(&ending, Target::ENDINGS.iter().copied())
+                .map_or_else(String::new, |ending| format!("; did you mean `.{ending}`?"));
             Failure::usage(format!(
-                "{}: cannot tell the format from the extension; give --to straggler, perfetto, chrome, otf2 or goal",
+                "{}: cannot tell the format from the extension; give --to straggler, perfetto, chrome, otf2 or goal{hint}",
                 self.output.display()
             ))
         })

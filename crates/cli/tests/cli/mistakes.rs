@@ -77,6 +77,52 @@ fn a_file_of_another_kind() {
     }
 }
 
+/// A file that is no list of times is named for what it is; its bytes are not printed.
+#[test]
+fn times_that_are_none() {
+    let folder = Folder::new();
+    let (noise, training) = ("fixtures/noise/selfish.0", "fixtures/training/slow-worker.csv");
+    std::fs::write(folder.path().join("random"), b"\xf8\xd1\x00\x1b[31m 7 \x02\n\x80").unwrap();
+    std::fs::write(folder.path().join("job.parquet"), b"PAR1\x15\x04 \x15PAR1").unwrap();
+    folder.write("empty", "");
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    let before = "fixtures/latency/before.lat";
+    let simulated = "simulate --collective barrier --processes 4 --network chic --latency-distribution";
+    for command in ["resample", "diagnose", &format!("compare {before}"), simulated] {
+        for (file, kind) in [
+            ("random", "a binary file"),
+            ("job.parquet", "a table of results"),
+            (noise, "a recording of noise"),
+            (training, "a table of a training job"),
+            ("fixtures/traces/halo/rank-000000.trace", "a trace"),
+            ("folder", "a folder"),
+        ] {
+            let text = format!("error: {file} is {kind}, not a file of measured latencies: ");
+            folder.run(&format!("{command} {file}")).ends_with(3).says(&text);
+        }
+    }
+    for (line, text) in [
+        (
+            format!("noise show {training}"),
+            "training job, not a recording of noise: use it with `straggler training",
+        ),
+        ("noise show empty".into(), "empty is an empty file, not a recording of noise: give "),
+        ("study check random".into(), "random is a binary file, not a study: give a TOML file"),
+        ("study check empty".into(), "empty is an empty file, not a study: give a TOML file"),
+        ("study show folder".into(), "folder holds no results of a study (results.parquet): give "),
+        ("network show folder".into(), "folder is a folder, not a network: give a .toml file"),
+        ("network show random".into(), "the name of a network file ends in .toml"),
+        (
+            "noise fit chic".into(),
+            "chic is a built-in signature, not a recording: `straggler noise list chic`",
+        ),
+        ("noise convert CHiC -o x".into(), "CHiC is a built-in signature, not a recording"),
+        (format!("examples {before}/x"), "before.lat is not a folder; write to another place"),
+    ] {
+        folder.run(&line).ends_with(3).says(text);
+    }
+}
+
 #[test]
 fn a_file_of_no_kind() {
     let folder = Folder::new();
@@ -106,6 +152,24 @@ fn a_folder_in_place_of_a_file_or_a_trace() {
         let text = format!("error: empty is a folder, not {kind}: give ");
         folder.run(&format!("{command} empty")).ends_with(3).says(&text);
     }
+}
+
+#[test]
+fn what_was_probably_meant() {
+    let folder = Folder::new();
+    for (line, text) in [
+        ("plot page fixtures/noise/selfish.0 --chart Evry -o x.svg", "did you mean `Every`?"),
+        ("trace convert fixtures/traces/halo -o x.pftrce", "did you mean `.pftrace`?"),
+        ("simulate --collective allreduce --processes 4 --size 1mb --network chic", "did you mean `MB`?"),
+        ("network show L=1us,o=1us,g=1us,GG=1ns", "did you mean `G`?"),
+        ("measure latency --kernel tpc -o x", "'tcp'"),
+        ("serve fixtures/noise --port 80000", "at most 65535"),
+    ] {
+        folder.run(line).ends_with(2).says(text);
+    }
+    // Case does not matter.
+    let line = "simulate --collective Allreduce:Ring --processes 4 --network xt4 --json";
+    assert_eq!(folder.run(line).good().json()["collective"], "allreduce:ring");
 }
 
 #[test]

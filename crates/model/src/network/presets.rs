@@ -27,9 +27,10 @@ pub fn presets() -> &'static [Preset] {
     PRESETS
 }
 
-/// Finds a preset by name, ignoring case.
+/// Finds a preset by name, ignoring case and hyphens.
 pub(super) fn find(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name))
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
+    PRESETS.iter().find(|preset| plain(preset.name) == plain(name))
 }
 
 const fn link(latency_ns: u64, overhead_ns: u64, gap_ns: u64, per_byte_ps: u32) -> Link {

@@ -1,18 +1,23 @@
 //! Whole numbers as people write them, 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20, and as they read them, 1,048,576.
 
 /// Factor of each suffix. Case does not matter: a count has no millis.
-const SUFFIXES: [(&str, u64); 6] =
+const SUFFIXES: [(&str, u128); 6] =
     [("ki", 1 << 10), ("mi", 1 << 20), ("gi", 1 << 30), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)];
 
 /// Parses a count; `None` if it is not a number or does not fit.
 pub fn count(text: &str) -> Option<u64> {
+    wide_count(text)?.try_into().ok()
+}
+
+/// Like [`count`], for numbers that may be too large for it: up to 2^128 - 1.
+pub fn wide_count(text: &str) -> Option<u128> {
     let text = text.trim().to_ascii_lowercase();
     if let Some((base, exponent)) = text.split_once('^') {
         return digits(base)?.checked_pow(digits(exponent)?.try_into().ok()?);
     }
     if let Some((digits_of, exponent)) = text.split_once('e') {
         let factor =
-            10u64.checked_pow(digits(exponent.strip_prefix('+').unwrap_or(exponent))?.try_into().ok()?)?;
+            10u128.checked_pow(digits(exponent.strip_prefix('+').unwrap_or(exponent))?.try_into().ok()?)?;
         return scaled(digits_of, factor);
     }
     match SUFFIXES.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, *factor))) {
@@ -22,10 +27,10 @@ pub fn count(text: &str) -> Option<u64> {
 }
 
 /// A decimal number times a factor, if the product is whole: 1.5 and 1000 give 1500.
-fn scaled(text: &str, factor: u64) -> Option<u64> {
+fn scaled(text: &str, factor: u128) -> Option<u128> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let part = digits(fraction)?.checked_mul(factor)?;
-    let of = 10u64.checked_pow(fraction.len().try_into().ok()?)?;
+    let of = 10u128.checked_pow(fraction.len().try_into().ok()?)?;
     if part % of != 0 {
         return None;
     }
@@ -33,7 +38,7 @@ fn scaled(text: &str, factor: u64) -> Option<u64> {
 }
 
 /// Digits, in groups of three if there are commas.
-fn digits(text: &str) -> Option<u64> {
+fn digits(text: &str) -> Option<u128> {
     let mut groups = text.split(',');
     let first = groups.next()?;
     let grouped = text.contains(',');

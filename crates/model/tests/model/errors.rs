@@ -35,7 +35,16 @@ fn units_say() {
         (said(units::bytes("0.5B")), "`0.5B` is not a whole number of bytes"),
         (
             said(units::bytes("1Mib")),
-            "`1Mib` has the unknown unit `Mib` (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
+            "`1Mib` has the unknown unit `Mib` (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB); did you mean `MiB`?",
+        ),
+        (
+            said(units::time("1msec")),
+            "`1msec` has the unknown unit `msec` (known: ps, ns, us (or µs), ms, s, min); did you mean `ms`?",
+        ),
+        (said(units::time("1xs")), "`1xs` has the unknown unit `xs` (known: ps, ns, us (or µs), ms, s, min)"),
+        (
+            said(units::period("1khz")),
+            "`1khz` has the unknown unit `khz` (known: Hz, kHz, MHz, GHz); did you mean `kHz`?",
         ),
         (said(units::period("0Hz")), "`0Hz` is zero: remove the source or use `none`"),
         (said(units::period("10")), "`10` has no unit: write it like 10Hz (known: Hz, kHz, MHz, GHz)"),
@@ -72,6 +81,7 @@ fn networks_say() {
     for (text, expected) in cases {
         assert_eq!(said(Network::parse(text)), expected);
     }
+    assert_eq!(Network::parse("xt4").unwrap(), Network::parse("XT-4").unwrap());
     let fault = said(Network::parse("chick"));
     assert!(fault.starts_with("unknown network `chick` (presets: chic, altix,"), "{fault}");
     assert!(fault.ends_with("or a .toml file); did you mean `chic`?"), "{fault}");

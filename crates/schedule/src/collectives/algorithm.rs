@@ -133,7 +133,7 @@ impl Algorithm {
         let mut parts = text.split(separator);
         let wanted = parts.next().unwrap_or_default();
         let known = operation.algorithms();
-        let Some(&name) = known.iter().find(|name| name.text() == wanted) else {
+        let Some(&name) = known.iter().find(|name| name.text().eq_ignore_ascii_case(wanted)) else {
             let known: Vec<&str> = known.iter().map(|name| name.text()).collect();
             return Err(AlgorithmError::Unknown {
                 operation: operation.name(),

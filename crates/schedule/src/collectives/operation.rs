@@ -152,11 +152,11 @@ impl FromStr for Operation {
     type Err = UnknownOperation;
 
     fn from_str(text: &str) -> Result<Operation, UnknownOperation> {
-        let name = match text {
-            "broadcast" => "bcast",
-            other => other,
+        let name = match text.to_ascii_lowercase().replace('-', "_") {
+            name if name == "broadcast" => "bcast".to_string(),
+            name => name,
         };
-        let same = |operation: &Operation| operation.name() == name.replace('-', "_");
+        let same = |operation: &Operation| operation.name() == name;
         Operation::ALL.into_iter().find(same).ok_or_else(|| UnknownOperation {
             operation: text.to_string(),
             known: Operation::ALL.map(Operation::name).join(", "),

@@ -87,8 +87,11 @@ fn find<'a>(page: &'a Page, wanted: &str) -> Outcome<(usize, &'a Chart)> {
     found.ok_or_else(|| {
         let known: Vec<String> =
             listed(page).iter().map(|chart| format!("{} {}", chart.number, chart.title)).collect();
-        let titles = page.charts().map(|chart| chart.title.as_str());
-        let hint = spelling::hint(spelling::nearest(wanted, titles));
+        // The beginning of a title is enough to find it, so it is what may be misspelt.
+        let length = wanted.chars().count() + 1;
+        let starts: Vec<String> =
+            page.charts().map(|chart| chart.title.chars().take(length).collect()).collect();
+        let hint = spelling::hint(spelling::nearest(wanted, starts.iter().map(|start| start.trim_end())));
         Failure::usage(format!("--chart {wanted}: no such chart; the charts are: {}{hint}", known.join("; ")))
     })
 }

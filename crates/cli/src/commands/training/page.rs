@@ -54,7 +54,7 @@ fn causes(answers: &Answers, command: &str) -> Section {
 }
 
 fn gains(answers: &Answers, command: &str) -> Table {
-    let together = |cause: &Cause| cause.with_others.map_or("", |_| " with its hiding causes");
+    let together = |cause: &Cause| cause.with_others.map_or("", |_| ", removed together with others");
     let saves = |cause: &Cause| cause.with_others.unwrap_or((cause.gain, cause.seconds));
     Columns::over(&answers.causes)
         .text("cause", |cause| cause.says.as_str())
