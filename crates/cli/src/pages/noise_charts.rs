@@ -106,7 +106,11 @@ fn counted(source: &Source<'_>, bins: &[DurationBin]) -> Vec<u64> {
     counts
 }
 
-/// Frequencies in the noise, the level expected by chance, and a mark at those that stand out.
+/// How to read a spectrum.
+pub const SPECTRUM_NOTE: &str = "Marked are rhythms of detours; multiples of a marked frequency are not marked. The \
+                                 background is the mean of the neighbouring frequencies.";
+
+/// Frequencies in the noise, their background, and a mark at those that detours are in step with.
 pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
     let curve = &found.curve;
     let line = |name: &str, role, y| Line {
@@ -119,10 +123,10 @@ pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
     };
     Lines {
         x: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        y: Axis::new("share of time lost at it", Unit::Share, Scale::Log10),
+        y: Axis::new("share of time lost in step with a frequency", Unit::Share, Scale::Log10),
         series: vec![
             line("noise", Role::Measured, curve.iter().map(|point| point.share).collect()),
-            line("by chance", Role::Reference, curve.iter().map(|point| point.floor).collect()),
+            line("background", Role::Reference, curve.iter().map(|point| point.floor).collect()),
         ],
         marks: found.lines.iter().take(MOST_PEAKS).filter_map(|line| peak(line, curve)).collect(),
     }

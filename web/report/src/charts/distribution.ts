@@ -34,7 +34,7 @@ class DistributionChart implements Plot {
   }
 
   get y(): Axis {
-    const label = ["share of values at most this", "share of values above this", "share of values in a bin"][this.mode.current]!;
+    const label = ["share of values up to x", "share of values above x", "share of values in each bin"][this.mode.current]!;
     return { label, unit: "share", log: this.mode.current === 1 };
   }
 

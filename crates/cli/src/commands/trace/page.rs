@@ -90,10 +90,13 @@ pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
         y: Axis::new("ranks that take part", Unit::Count, Scale::Log2),
         series: series.collect(),
     };
-    let count = counted(profile.pattern.dots.len() as u64, "collective", "collectives");
-    Chart::new("Collectives over time", command_line(), plot)
-        .with_note(format!("{count}, each at the moment its last rank arrives."))
-        .synthetic(opened.is_synthetic())
+    let (all, dots) = (profile.pattern.dots.len(), plot.series.iter().map(|one| one.x.len()).sum::<usize>());
+    let count = counted(all as u64, "collective", "collectives");
+    let mut note = format!("{count}, each at the moment its last rank arrives.");
+    if dots < all {
+        note += " Those of one function, on as many ranks and at the same moment, share a point.";
+    }
+    Chart::new("Collectives over time", command_line(), plot).with_note(note).synthetic(opened.is_synthetic())
 }
 
 pub fn density(opened: &Opened, profile: &Profile) -> Chart {
