@@ -206,7 +206,8 @@ fn distributions(group: &[Named<'_>], command: &str) -> Chart {
     let sample = |(series, name): &Named<'_>| {
         let largest = series.largest()?;
         let values = largest.sorted_ps().iter().map(|&ps| seconds(ps)).collect();
-        Some(Sample { name: format!("{name}, {} processes", grouped(largest.point.processes)), values })
+        let name = format!("{name}, {} processes", grouped(largest.point.processes));
+        Some(Sample { name, values, sum: false })
     };
     let x = Axis::new("time", Unit::Seconds, Scale::Log10);
     let plot = Distribution { x, series: group.iter().filter_map(sample).collect() };

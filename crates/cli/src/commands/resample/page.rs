@@ -72,6 +72,7 @@ fn histogram(quantity: &str, title: &str, histograms: &[Bins], command: &str) ->
         name: format!("{} processors", grouped(one.processes)),
         edges: edges(one),
         counts: one.bins.iter().map(|bin| bin.count as f64).collect(),
+        sum: false,
     };
     let of_quantity = histograms.iter().filter(|one| one.quantity == quantity);
     let plot = Histogram {

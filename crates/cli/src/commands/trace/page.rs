@@ -106,7 +106,7 @@ pub fn density(opened: &Opened, profile: &Profile) -> Chart {
     let plot = Histogram {
         x: Axis::whole("time of the run"),
         y: Axis::linear("messages", Unit::Count),
-        series: vec![HistogramSeries { name: "messages sent".into(), edges, counts }],
+        series: vec![HistogramSeries { name: "messages sent".into(), edges, counts, sum: false }],
     };
     Chart::new("Messages over time", command_line(), plot).synthetic(opened.is_synthetic())
 }
