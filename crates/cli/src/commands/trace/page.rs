@@ -85,7 +85,7 @@ pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
         x: dots.iter().map(|&(at, _)| f64::from(at) / DOTS).collect(),
         y: dots.iter().map(|&(_, ranks)| f64::from(ranks)).collect(),
     });
-    let plot = Scatter {
+    let plot: Scatter = Scatter {
         x: Axis::whole("time of the run"),
         y: Axis::new("ranks that take part", Unit::Count, Scale::Log2),
         series: series.collect(),
