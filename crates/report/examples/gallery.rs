@@ -77,7 +77,7 @@ fn distributions() -> Vec<Named> {
     let sample = |series: PointSeries| {
         let mut values = series.y;
         values.sort_by(f64::total_cmp);
-        Sample { name: series.name, values }
+        Sample { name: series.name, values, sum: false }
     };
     let edges: Vec<f64> = (0..=20).map(|step| 10f64.powf(-6.0 + f64::from(step) / 5.0)).collect();
     let bins = |series: &PointSeries| HistogramSeries {
@@ -87,6 +87,7 @@ fn distributions() -> Vec<Named> {
             .map(|bin| series.y.iter().filter(|value| (bin[0]..bin[1]).contains(value)).count() as f64)
             .collect(),
         edges: edges.clone(),
+        sum: false,
     };
     let histogram = |series: Vec<HistogramSeries>| -> Plot {
         Histogram { x: durations(), y: Axis::new("detours", Unit::Count, Scale::Log10), series }.into()

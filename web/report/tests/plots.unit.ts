@@ -56,3 +56,10 @@ test("of 31 sources seven have a colour, the rest share one and keep their names
   expect([plot.point(7, 0), plot.point(7, 47)].map((point) => [point.title, point.x])).toEqual([["source 7", 7], ["source 30", 30.5]]);
   expect(plot.table().row(61)[0]).toBe("source 30");
 });
+
+test("a sum of the other series is grey and takes no colour from them", () => {
+  const series = [true, false, false].map((sum, i) => ({ name: `series ${i}`, edges: column([1, 2, 3]), counts: column([i, 1]), sum }));
+  const plot = xyPlot(data, { type: "histogram", x: seconds, y: count, series })!;
+  const theme = lightTheme();
+  expect(plot.series.map((s) => s.color(theme))).toEqual([theme.others, theme.series[0], theme.series[1]]);
+});

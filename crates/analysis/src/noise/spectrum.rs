@@ -74,7 +74,7 @@ pub struct Line {
 }
 
 /// The spectrum near one frequency, as the maximum of a range: the share of a core's time that noise in step with it
-/// takes, and the mean of random noise there.
+/// takes, and the mean of its neighbourhood.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Point {
     pub frequency_hz: f64,
@@ -243,7 +243,7 @@ fn take_away(pulses: &mut [Vec<Pulse>], comb: &Comb) {
 /// The spectrum of noise time, as the maximum over each of several hundred ranges of equal ratio.
 fn curve(powers: &Powers) -> Vec<Point> {
     let count = powers.time.len();
-    let floor = peaks::mean_floor(&powers.time);
+    let floor = peaks::background(&powers.time, powers.cores);
     let (first, last) = (peaks::FIRST as f64, count.max(peaks::FIRST + 1) as f64);
     let border = |point: usize| first * (last / first).powf(point as f64 / CURVE_POINTS as f64);
     let mut points: Vec<Point> = Vec::new();

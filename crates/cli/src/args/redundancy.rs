@@ -35,7 +35,7 @@ HOW IT WORKS
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(
-    override_usage = "straggler redundancy [OPTIONS] --processes <P> --network <NETWORK>\n                            --noise <FILE|SPEC>"
+    override_usage = "straggler redundancy [OPTIONS] --processes <P> --network <NETWORK>\n           --noise <FILE|SPEC>"
 )]
 pub struct Redundancy {
     /// Number of processes, a power of two

@@ -97,7 +97,7 @@ pub enum ScheduleCommand {
     /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     #[command(
-        override_usage = "straggler schedule generate [OPTIONS] --processes <P>\n                                   --output <FILE.goal|FILE.bin>"
+        override_usage = "straggler schedule generate [OPTIONS] --processes <P>\n           --output <FILE.goal|FILE.bin>"
     )]
     Generate(Generate),
     /// List collective operations and their algorithms
@@ -112,7 +112,7 @@ pub enum ScheduleCommand {
     /// Prove that the algorithm of a collective is correct
     #[command(after_help = CHECK_EXAMPLES)]
     #[command(
-        override_usage = "straggler schedule check [OPTIONS] --processes <P>\n                                --collective <OPERATION[:ALGORITHM[,KEY=VALUE…]]>"
+        override_usage = "straggler schedule check [OPTIONS] --processes <P>\n           --collective <OPERATION[:ALGORITHM[,KEY=VALUE…]]>"
     )]
     Check(Check),
 }

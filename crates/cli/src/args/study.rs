@@ -151,7 +151,7 @@ EXAMPLES
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
 #[command(
-    override_usage = "straggler study export [OPTIONS] --output <OUT.csv|OUT.json|OUT.parquet>\n                              <DIR|results.parquet>"
+    override_usage = "straggler study export [OPTIONS] --output <OUT.csv|OUT.json|OUT.parquet>\n           <DIR|results.parquet>"
 )]
 pub struct Export {
     /// The folder of a study, or its results

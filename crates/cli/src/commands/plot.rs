@@ -104,7 +104,11 @@ fn heading(typed: &PlotNoise, recording: &NoiseRecording, name: &str) -> Heading
         Origin::Synthetic { description } => format!("{name} · synthetic: {description}"),
     };
     let synthetic = matches!(recording.origin, Origin::Synthetic { .. });
-    Heading { title, subtitle: subtitle.join(" · "), footer, synthetic }
+    let mut subtitle = subtitle.join(" · ");
+    if typed.what == NoiseFigure::Spectrum {
+        subtitle = format!("{subtitle}\n{}", noise_charts::SPECTRUM_NOTE);
+    }
+    Heading { title, subtitle, footer, synthetic }
 }
 
 fn say(answer: &PlotAnswer) -> String {

@@ -40,7 +40,7 @@ fn by_rank(finish: &[Time], command: &str) -> Chart {
 
 fn distribution(sorted: &[Time], command: &str) -> Chart {
     let values = sorted.iter().map(|time| time.seconds()).collect();
-    let series = vec![Sample { name: "ranks".into(), values }];
+    let series = vec![Sample { name: "ranks".into(), values, sum: false }];
     let x = Axis::linear("finish time", Unit::Seconds);
     Chart::new("Distribution of finish times", command, Distribution { x, series })
 }

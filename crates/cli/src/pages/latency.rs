@@ -87,7 +87,7 @@ fn densities(distribution: &Distribution) -> Vec<(f64, f64)> {
 pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
     let line = |one: &Named<'_>| curve(&one.name, shares_below(one.distribution).into_iter());
     let series = all.iter().map(line).collect();
-    let lines = Lines { x: times(), y: Axis::whole("share of trials up to it"), series, marks: Vec::new() };
+    let lines = Lines { x: times(), y: Axis::whole("share of trials up to x"), series, marks: Vec::new() };
     Chart::new("Cumulative distribution", command, lines).synthetic(synthetic)
 }
 
@@ -103,7 +103,7 @@ pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthet
         let points = points.map(|point| (point.at_ps * SECONDS, point.predicted));
         Line { role: Role::Reference, ..curve("predicted by the noise", points) }
     }));
-    let y = Axis::new("share of trials beyond it", Unit::Share, Scale::Log10);
+    let y = Axis::new("share of trials longer than x", Unit::Share, Scale::Log10);
     let lines = Lines { x: times(), y, series, marks: Vec::new() };
     Chart::new("Tail", command, lines).synthetic(synthetic)
 }

@@ -62,7 +62,7 @@ impl Subject<'_> {
             Chart::new("How long detours are", &command, noise_charts::distribution(recording)),
             Chart::new("Number of detours by duration", &command, noise_charts::histogram(recording)),
             Chart::new("Frequencies in the noise", &command, noise_charts::spectrum(&analysis.spectrum))
-                .with_note("share of time lost at a frequency"),
+                .with_note(noise_charts::SPECTRUM_NOTE),
         ];
         charts.into_iter().for_each(|chart| section.add(chart.synthetic(synthetic)));
         section.add(tables::sources(&analysis.sources).titled("Sources of the noise", &command));

@@ -11,6 +11,8 @@ use straggler_report::page::{
 
 /// Most sources with a curve of their own; the curve of all detours includes the rest.
 const MOST_CURVES: usize = 7;
+/// The series of all sources. It is grey, so that a source has the same colour in all charts.
+const ALL: &str = "all detours";
 /// Most marked lines of a spectrum.
 const MOST_PEAKS: usize = 12;
 
@@ -62,13 +64,13 @@ pub fn scatter(recording: &NoiseRecording) -> Scatter {
 /// Durations of all detours, and of the sources that take most time.
 pub fn distribution(recording: &NoiseRecording) -> Distribution {
     let all = sorted_durations(recording).into_iter().map(|ps| Time(ps).seconds()).collect();
-    let mut series = vec![Sample { name: "all detours".into(), values: all }];
     let sources = by_source(recording);
+    let mut series = vec![Sample { name: ALL.into(), values: all, sum: sources.len() > 1 }];
     if sources.len() > 1 {
         series.extend(sources.into_iter().take(MOST_CURVES).map(|source| {
             let mut values: Vec<f64> = source.detours.iter().map(|(_, time)| time.seconds()).collect();
             values.sort_by(f64::total_cmp);
-            Sample { name: source.name.into(), values }
+            Sample { name: source.name.into(), values, sum: false }
         }));
     }
     Distribution { x: durations(), series }
@@ -84,9 +86,11 @@ pub fn histogram(recording: &NoiseRecording) -> Histogram {
         name: name.into(),
         edges: edges.clone(),
         counts: counts.into_iter().map(|count| count as f64).collect(),
+        sum: false,
     };
-    let mut all = vec![series("all detours", bins.iter().map(|bin| bin.count).collect())];
+    let counts = bins.iter().map(|bin| bin.count).collect();
     let sources = by_source(recording);
+    let mut all = vec![HistogramSeries { sum: sources.len() > 1, ..series(ALL, counts) }];
     if sources.len() > 1 {
         let sources = sources.iter().take(MOST_CURVES);
         all.extend(sources.map(|source| series(source.name, counted(source, &bins))));
@@ -106,7 +110,11 @@ fn counted(source: &Source<'_>, bins: &[DurationBin]) -> Vec<u64> {
     counts
 }
 
-/// Frequencies in the noise, the level expected by chance, and a mark at those that stand out.
+/// How to read a spectrum.
+pub const SPECTRUM_NOTE: &str = "Marked are rhythms of detours; multiples of a marked frequency are not marked. The \
+                                 background is the mean of the neighbouring frequencies.";
+
+/// Frequencies in the noise, their background, and a mark at those that detours are in step with.
 pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
     let curve = &found.curve;
     let line = |name: &str, role, y| Line {
@@ -119,10 +127,10 @@ pub fn spectrum(found: &spectrum::Spectrum) -> Lines {
     };
     Lines {
         x: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        y: Axis::new("share of time lost at it", Unit::Share, Scale::Log10),
+        y: Axis::new("share of time lost in step with a frequency", Unit::Share, Scale::Log10),
         series: vec![
             line("noise", Role::Measured, curve.iter().map(|point| point.share).collect()),
-            line("by chance", Role::Reference, curve.iter().map(|point| point.floor).collect()),
+            line("background", Role::Reference, curve.iter().map(|point| point.floor).collect()),
         ],
         marks: found.lines.iter().take(MOST_PEAKS).filter_map(|line| peak(line, curve)).collect(),
     }
@@ -174,6 +182,7 @@ mod tests {
         let Histogram { series, .. } = histogram(&recording());
         let [all, tick, other] = &series[..] else { panic!("{series:?}") };
         assert!(tick.edges == all.edges && all.edges.len() == all.counts.len() + 1);
+        assert_eq!([all, tick, other].map(|one| one.sum), [true, false, false]);
         let sums = [all, tick, other].map(|one| one.counts.iter().sum::<f64>());
         assert_eq!(sums, [3.0, 1.0, 2.0]);
         for ((all, tick), other) in all.counts.iter().zip(&tick.counts).zip(&other.counts) {

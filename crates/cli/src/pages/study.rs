@@ -150,8 +150,9 @@ fn boxes(group: &[Named<'_>], command: &str) -> Chart {
         _ => format!(" For {many} boxes only the {MOST_OUTLIERS} largest outliers are drawn."),
     };
     let note = format!(
-        "Boxes are quartiles; whiskers end at the farthest run within 1.5 interquartile ranges. The reference is the \
-         time without noise.{cut}"
+        "Box: quartiles. Line: median; the dark band is its interval of {} confidence. Whiskers: farthest run within 1.5 \
+         interquartile ranges. Dots: runs beyond the whiskers.{cut}",
+        percent(CONFIDENCE)
     );
     Chart::new("Makespan", command, plot).with_note(note)
 }
@@ -205,7 +206,8 @@ fn distributions(group: &[Named<'_>], command: &str) -> Chart {
     let sample = |(series, name): &Named<'_>| {
         let largest = series.largest()?;
         let values = largest.sorted_ps().iter().map(|&ps| seconds(ps)).collect();
-        Some(Sample { name: format!("{name}, {} processes", grouped(largest.point.processes)), values })
+        let name = format!("{name}, {} processes", grouped(largest.point.processes));
+        Some(Sample { name, values, sum: false })
     };
     let x = Axis::new("time", Unit::Seconds, Scale::Log10);
     let plot = Distribution { x, series: group.iter().filter_map(sample).collect() };
@@ -259,6 +261,11 @@ mod tests {
         else {
             panic!("{charts:?}")
         };
+        assert!(
+            charts[0].note.contains("the dark band is its interval of 95 % confidence"),
+            "{}",
+            charts[0].note
+        );
         let first = &boxes.series[0];
         assert_eq!(first.x, [2.0, 4.0]);
         assert_eq!(first.median, [Time(1_000_010).seconds(), Time(3_000_010).seconds()]);

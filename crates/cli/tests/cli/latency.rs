@@ -134,6 +134,9 @@ fn noise_of_the_same_time_explains_the_tail() {
 fn pictures_and_pages() {
     let folder = Folder::new();
     folder.run(&format!("compare {BEFORE} {AFTER} --report compared.page")).good();
+    let page = std::fs::read(folder.path().join("compared.page")).unwrap();
+    let page = straggler_report::page::Page::from_container(&page).unwrap();
+    assert!(page.summary.iter().all(|line| !page.sections[0].text.contains(line)), "{:?}", page.summary);
     let charts = folder.run("plot page compared.page --list").good().stdout();
     for title in ["Probability density", "Cumulative distribution", "Tail"] {
         assert!(charts.contains(title), "{charts}");

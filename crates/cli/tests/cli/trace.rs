@@ -249,6 +249,7 @@ fn pictures_and_pages_are_written() {
     }
     let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
     assert!(svg.contains("Collectives over time") && svg.contains("SYNTHETIC DATA"), "{svg}");
+    assert!(svg.contains("16 collectives") && svg.contains("share a point"), "{svg}");
     let list = folder.run("plot page halo.page --list").good().stdout();
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");

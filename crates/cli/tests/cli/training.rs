@@ -65,6 +65,7 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
         (gains.rows[0][0].text.as_str(), gains.rows[0][1].value),
         (cause, shown["causes"][0]["gain"].as_f64())
     );
+    assert_eq!(gains.columns[2].name, "time per step");
 
     // Only rank 6 takes 1.6 times as long, from step 5 on.
     let (chart, heat) = heat(&page);

@@ -51,7 +51,7 @@ pub type Point = (f64, f64);
 #[derive(Debug)]
 pub struct Canvas {
     width: f64,
-    height: f64,
+    pub height: f64,
     body: String,
 }
 

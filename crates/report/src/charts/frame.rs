@@ -10,6 +10,8 @@ use super::text::{fitted, shortened, width, wrapped};
 pub const WIDTH: f64 = 900.0;
 pub const HEIGHT: f64 = 540.0;
 const EDGE: f64 = 24.0;
+/// Height below the data: ticks, the title of the axis, and the footer.
+const BELOW: f64 = 84.0;
 const TITLE: Ink = Ink { size: 19.0, colour: palette::TEXT, bold: true, anchor: Anchor::Start };
 const SUBTITLE: Ink = Ink::new(13.0, palette::FAINT, Anchor::Start);
 /// Sizes to try until a heading fits.
@@ -53,15 +55,23 @@ pub struct Frame {
 impl Frame {
     /// Heading, footer and legend; `labels` is the room that labels need at the left.
     pub fn new(heading: &Heading, legend: &[Entry], labels: f64) -> Frame {
+        Frame::at_most(f64::INFINITY, heading, legend, labels)
+    }
+
+    /// Like [`Frame::new`], but lower if the data need no more than this height.
+    pub fn at_most(height: f64, heading: &Heading, legend: &[Entry], labels: f64) -> Frame {
         let mut canvas = Canvas::new(WIDTH, HEIGHT);
-        let below_title = draw_heading(&mut canvas, heading);
-        let legend_width = legend_width(legend);
+        let top = draw_heading(&mut canvas, heading) + 18.0;
+        let bottom = (top + height.max(legend_height(legend))).min(HEIGHT - BELOW);
+        canvas.height = bottom + BELOW;
+        let footer = shortened(&heading.footer, FOOTER.size, WIDTH - 2.0 * EDGE);
+        canvas.text((EDGE, canvas.height - 14.0), FOOTER, &footer);
         let mut frame = Frame {
             canvas,
             left: EDGE + 26.0 + labels,
-            right: WIDTH - EDGE - 6.0 - legend_width,
-            top: below_title + 18.0,
-            bottom: HEIGHT - 84.0,
+            right: WIDTH - EDGE - 6.0 - legend_width(legend),
+            top,
+            bottom,
             title: heading.title.clone(),
             subtitle: heading.subtitle.clone(),
         };
@@ -170,7 +180,7 @@ fn draw_mark(canvas: &mut Canvas, entry: &Entry, (x, y): Point) {
     }
 }
 
-/// Draws the texts above and below the chart; returns where the heading ends.
+/// Draws the texts above the chart; returns where they end.
 fn draw_heading(canvas: &mut Canvas, heading: &Heading) -> f64 {
     const BADGE: &str = "SYNTHETIC DATA";
     let ink = Ink { size: 11.0, colour: palette::WARNING, bold: true, anchor: Anchor::Middle };
@@ -195,7 +205,6 @@ fn draw_heading(canvas: &mut Canvas, heading: &Heading) -> f64 {
             canvas.text((EDGE, y), Ink { size, ..SUBTITLE }, &line);
         }
     }
-    canvas.text((EDGE, HEIGHT - 14.0), FOOTER, &shortened(&heading.footer, FOOTER.size, room));
     y
 }
 
@@ -203,6 +212,15 @@ fn legend_width(legend: &[Entry]) -> f64 {
     let text = |entry: &Entry| width(&entry.name, LEGEND).max(width(&entry.detail, 11.0));
     let widest = legend.iter().map(text).fold(0.0, f64::max);
     if legend.is_empty() { 0.0 } else { (widest + SWATCH).min(LEGEND_ROOM) + 14.0 }
+}
+
+/// The height that shows all entries.
+fn legend_height(legend: &[Entry]) -> f64 {
+    let lines = |entry: &Entry| {
+        let name = wrapped(&entry.name, LEGEND, LEGEND_ROOM - SWATCH, 2).len();
+        name + usize::from(!entry.detail.is_empty())
+    };
+    legend.iter().map(|entry| 15.0 * lines(entry) as f64 + 9.0).sum::<f64>() + 24.0
 }
 
 /// As many ticks as fit with their labels.

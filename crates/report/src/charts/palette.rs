@@ -17,7 +17,7 @@ pub const WARNING: &str = "#8a4b00";
 pub const COMPUTATION: &str = "#9fb8cf";
 pub const SEND: &str = "#0072b2";
 pub const RECEIVE: &str = "#009e73";
-pub const WAIT: &str = "#e6e9ee";
+pub const WAIT: &str = "#e6d8a8";
 pub const NOISE: &str = "#d55e00";
 pub const OTHER_ACTIVITY: &str = "#bb5f93";
 

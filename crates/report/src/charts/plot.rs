@@ -12,7 +12,7 @@ mod timeline;
 
 use super::axis::{Axis, drawable};
 use super::frame::{Entry, Frame, Mark};
-use super::{Heading, Picture};
+use super::{Heading, Picture, palette};
 use crate::numbers::counted;
 use crate::page::{Chart, Plot, Scale};
 
@@ -44,6 +44,19 @@ impl Chart {
 
 fn entry(name: &str, colour: &'static str, mark: Mark) -> Entry {
     Entry { name: name.into(), detail: String::new(), colour, mark }
+}
+
+/// The colours of series, and whether their lines are dashed because colours repeat. A sum of the other series is grey.
+fn looks(sums: impl Iterator<Item = bool>) -> Vec<(&'static str, bool)> {
+    let mut next = 0;
+    let look = |is_sum| {
+        if is_sum {
+            return (palette::OTHERS, false);
+        }
+        next += 1;
+        (palette::series(next - 1), palette::is_again(next - 1))
+    };
+    sums.map(look).collect()
 }
 
 /// Shows a legend only if there is more than one entry.

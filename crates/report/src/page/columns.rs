@@ -83,8 +83,9 @@ fn distribution<F, G, E>(
     plot: &Distribution<F>,
     column: &mut impl FnMut(&F) -> Result<G, E>,
 ) -> Result<Distribution<G>, E> {
-    let series = (plot.series.iter())
-        .map(|sample| Ok(Sample { name: sample.name.clone(), values: column(&sample.values)? }));
+    let series = (plot.series.iter()).map(|sample| {
+        Ok(Sample { name: sample.name.clone(), values: column(&sample.values)?, sum: sample.sum })
+    });
     Ok(Distribution { x: plot.x.clone(), series: series.collect::<Result<_, E>>()? })
 }
 
@@ -94,7 +95,7 @@ fn histogram<F, G, E>(
 ) -> Result<Histogram<G>, E> {
     let series = (plot.series.iter()).map(|series| {
         let (edges, counts) = (column(&series.edges)?, column(&series.counts)?);
-        Ok(HistogramSeries { name: series.name.clone(), edges, counts })
+        Ok(HistogramSeries { name: series.name.clone(), edges, counts, sum: series.sum })
     });
     Ok(Histogram { x: plot.x.clone(), y: plot.y.clone(), series: series.collect::<Result<_, E>>()? })
 }

@@ -117,6 +117,9 @@ pub struct Sample<F = Vec<f64>> {
     pub name: String,
     /// Ascending.
     pub values: F,
+    /// Whether it holds the values of all other series; it is then drawn in grey.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sum: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -132,6 +135,9 @@ pub struct HistogramSeries<F = Vec<f64>> {
     /// Ascending, one longer than `counts`.
     pub edges: F,
     pub counts: F,
+    /// Whether it counts what all other series count; it is then drawn in grey.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sum: bool,
 }
 
 /// Dots. Of more than eight series, those after the seventh share a colour: important ones come first.

@@ -126,12 +126,10 @@ fn several<T: std::fmt::Debug>(one: impl Strategy<Value = T>) -> impl Strategy<V
 }
 
 pub fn plot() -> impl Strategy<Value = Plot> {
-    let sample = (text(), column()).prop_map(|(name, values)| Sample { name, values });
-    let bins = (text(), column(), column()).prop_map(|(name, edges, counts)| HistogramSeries {
-        name,
-        edges,
-        counts,
-    });
+    let sample =
+        (text(), column(), any::<bool>()).prop_map(|(name, values, sum)| Sample { name, values, sum });
+    let bins = (text(), column(), column(), any::<bool>())
+        .prop_map(|(name, edges, counts, sum)| HistogramSeries { name, edges, counts, sum });
     let points = (text(), column(), column()).prop_map(|(name, x, y)| PointSeries { name, x, y });
     let heat = (axis(), axis(), axis(), column(), column(), column())
         .prop_map(|(x, y, value, xs, ys, values)| Heat { x, y, value, xs, ys, values }.into());

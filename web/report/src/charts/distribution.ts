@@ -5,7 +5,7 @@ import type { Container } from "../data/container";
 import type { Axis, DistributionPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { COLORS, seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColors, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, valueAt, type Range } from "./scale";
 
 const STEPS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1];
@@ -19,22 +19,25 @@ export function distributionPlot(data: Container, plot: DistributionPlot): Plot 
     const values = finiteEnd(data.f64(s.values));
     return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, shares: null };
   });
-  return new DistributionChart(plot.x, all);
+  return new DistributionChart(plot, all);
 }
 
 class DistributionChart implements Plot {
+  readonly x: Axis;
   readonly series: Series[];
   readonly mode: Mode;
   private edges: number[] = [];
 
-  constructor(readonly x: Axis, private readonly all: Values[]) {
-    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: i < COLORS ? "line" as const : "dashed" as const, color: seriesColor(i) }));
+  constructor(plot: DistributionPlot, private readonly all: Values[]) {
+    this.x = plot.x;
+    const colors = seriesColors(plot.series);
+    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: i < COLORS ? "line" as const : "dashed" as const, color: colors[i]! }));
     const mode: Mode = { names: MODES, current: 0, set: (index) => (mode.current = index) };
     this.mode = mode;
   }
 
   get y(): Axis {
-    const label = ["share of values at most this", "share of values above this", "share of values in a bin"][this.mode.current]!;
+    const label = ["share of values up to x", "share of values above x", "share of values in each bin"][this.mode.current]!;
     return { label, unit: "share", log: this.mode.current === 1 };
   }
 

@@ -5,7 +5,7 @@ import { ReportError } from "../data/container";
 import type { HistogramPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
-import { COLORS, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColors, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { Extent, firstAbove, homeRange, valueAt, type Range } from "./scale";
 
 interface Bins { name: string; edges: Float64Array; counts: Float64Array }
@@ -24,7 +24,8 @@ class HistogramChart implements Plot {
   constructor(plot: HistogramPlot, private readonly all: Bins[]) {
     this.x = plot.x;
     this.y = plot.y;
-    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: "box" as const, color: seriesColor(i) }));
+    const colors = seriesColors(plot.series);
+    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: "box" as const, color: colors[i]! }));
   }
 
   home(): { x: Range; y: Range } {

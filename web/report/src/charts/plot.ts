@@ -83,6 +83,12 @@ export function seriesColor(index: number): (theme: Theme) => string {
   return (theme) => theme.series[index % theme.series.length]!;
 }
 
+/** The colours of series. A sum of the others is grey and takes no colour from them. */
+export function seriesColors(series: { sum?: boolean }[]): ((theme: Theme) => string)[] {
+  let next = 0;
+  return series.map((s) => (s.sum ? (theme: Theme) => theme.others : seriesColor(next++)));
+}
+
 /** Finds the nearest visible point in pixels, for plots with few points. */
 export function nearestOf(plot: Plot, f: Frame, px: number, py: number, reach = 60, weightY = 1): Point | null {
   let best: [number, number] | null = null;

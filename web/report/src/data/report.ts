@@ -53,8 +53,8 @@ export interface Mark {
 
 export interface BoxesPlot { type: "boxes"; x: Axis; y: Axis; series: BoxSeries[] }
 export interface LinesPlot { type: "lines"; x: Axis; y: Axis; series: LineSeries[]; marks?: Mark[] }
-export interface DistributionPlot { type: "distribution"; x: Axis; series: { name: string; values: Column }[] }
-export interface HistogramPlot { type: "histogram"; x: Axis; y: Axis; series: { name: string; edges: Column; counts: Column }[] }
+export interface DistributionPlot { type: "distribution"; x: Axis; series: { name: string; values: Column; sum?: boolean }[] }
+export interface HistogramPlot { type: "histogram"; x: Axis; y: Axis; series: { name: string; edges: Column; counts: Column; sum?: boolean }[] }
 export interface ScatterPlot { type: "scatter"; x: Axis; y: Axis; series: { name: string; x: Column; y: Column }[] }
 export interface Bar { name: string; value: number; low: number | null; high: number | null; note?: string | null }
 export interface BarsPlot { type: "bars"; x: Axis; bars: Bar[] }

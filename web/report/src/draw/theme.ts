@@ -32,7 +32,7 @@ const LIGHT: Theme = {
   reference: "#c2264b",
   others: "#9aa1ab",
   series: ["#0072b2", "#e09400", "#009e73", "#bb5f93", "#3d9fd8", "#6b5b95", "#8a7a00", "#4a4f57"],
-  roles: { computation: "#9fb8cf", send: "#0072b2", receive: "#009e73", wait: "#e6e9ee", noise: "#d55e00", other: "#bb5f93" },
+  roles: { computation: "#9fb8cf", send: "#0072b2", receive: "#009e73", wait: "#e6d8a8", noise: "#d55e00", other: "#bb5f93" },
   heat: ["#f4f6f2", "#cfe1d6", "#94c5bd", "#549fa8", "#2b7594", "#1f4d7a", "#1b2a55"],
 };
 
@@ -48,7 +48,7 @@ const DARK: Theme = {
   reference: "#ff7594",
   others: "#6d7787",
   series: ["#4aa8e8", "#f0b03f", "#2dc79a", "#e08fbd", "#8fd3f7", "#b3a1e6", "#d9cc4a", "#b9c0ca"],
-  roles: { computation: "#4f6a84", send: "#4aa8e8", receive: "#2dc79a", wait: "#252b36", noise: "#ff7a2f", other: "#e08fbd" },
+  roles: { computation: "#4f6a84", send: "#4aa8e8", receive: "#2dc79a", wait: "#5a5138", noise: "#ff7a2f", other: "#e08fbd" },
   heat: ["#1b2028", "#1f3550", "#1f5576", "#2b7d90", "#57a99a", "#a3d1a8", "#f2f5c8"],
 };
 

@@ -123,24 +123,42 @@ fn sums(series: &[f64], width: usize) -> Vec<f64> {
     (0..series.len()).map(sum).collect()
 }
 
-/// The mean of random noise at each frequency of a single core's spectrum.
-pub(super) fn mean_floor(series: &[f64]) -> Vec<f64> {
-    floor(series, 1, 1)
+/// The mean of the neighbourhood of each frequency, without its lines, in a series summed over `cores`. If noise is not
+/// random, for example a single long detour, powers vary less than by chance, and the lower quartile would give more
+/// than the mean.
+pub(super) fn background(series: &[f64], cores: usize) -> Vec<f64> {
+    let quartile = mean_per_quartile(cores);
+    levels(series, 1, |block| {
+        let mean = block.iter().sum::<f64>() / block.len() as f64;
+        mean.min(quartile * lower_quartile(block))
+    })
 }
 
 /// The mean of the random part of each neighbourhood, from its lower quartile: lines are few and high.
 fn floor(sums: &[f64], independent: usize, width: usize) -> Vec<f64> {
-    let quartile = exceeded(independent, 0.75) / independent as f64;
+    let quartile = mean_per_quartile(independent);
+    levels(sums, width, |block| quartile * lower_quartile(block))
+}
+
+/// The mean of random powers in units of their lower quartile.
+fn mean_per_quartile(independent: usize) -> f64 {
+    independent as f64 / exceeded(independent, 0.75)
+}
+
+fn lower_quartile(block: &mut [f64]) -> f64 {
+    let position = (block.len() - 1) / 4;
+    *block.select_nth_unstable_by(position, f64::total_cmp).1
+}
+
+/// A level of each neighbourhood, interpolated between their middles.
+fn levels(sums: &[f64], width: usize, level: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
     let mut knots: Vec<(f64, f64)> = Vec::new();
     let mut from = FIRST.min(sums.len());
     while from < sums.len() {
         let length = (from / 2).clamp(NEIGHBOURS.0, NEIGHBOURS.1).max(32 * (width - 1));
         // The rest at the end is too short for a floor of its own.
         let to = if sums.len() - from < 2 * length { sums.len() } else { from + length };
-        let mut block = sums[from..to].to_vec();
-        let position = (block.len() - 1) / 4;
-        let (_, value, _) = block.select_nth_unstable_by(position, f64::total_cmp);
-        knots.push(((from + to) as f64 / 2.0, *value / quartile));
+        knots.push(((from + to) as f64 / 2.0, level(&mut sums[from..to].to_vec())));
         from = to;
     }
     interpolate(&knots, sums.len())
@@ -182,6 +200,23 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].0, 7000);
         assert!((found[0].1 / 40.0 - 1.0).abs() < 0.3, "{found:?}");
+    }
+
+    #[test]
+    fn the_background_is_the_mean_of_the_neighbourhood() {
+        let is_near = |found: &[f64], level: f64| {
+            let mean = found.iter().sum::<f64>() / found.len() as f64;
+            assert!((mean / level - 1.0).abs() < 0.1, "{mean}, not {level}");
+        };
+        let cores = random(20_000 * 16);
+        let of_core = |core: usize| &cores[core * 20_000..][..20_000];
+        let sum = |bin: usize| (0..16).map(|core| of_core(core)[bin]).sum();
+        is_near(&background(of_core(0), 1), 1.0);
+        is_near(&background(&(0..20_000).map(sum).collect::<Vec<f64>>(), 16), 16.0);
+        // One detour has the same power at all frequencies; a line does not raise the background.
+        let mut flat = vec![3.0; 20_000];
+        flat[7000] = 400.0;
+        is_near(&background(&flat, 1), 3.0);
     }
 
     #[test]

@@ -26,7 +26,10 @@ fn section(
 ) -> Section {
     let mut section = Section::new(&series.series);
     section.text.extend(('A'..).zip(files).map(|(letter, file)| format!("{letter} is {}.", file.name)));
-    section.text.extend(series.comparisons.iter().map(|one| one.verdict.clone()));
+    // The verdicts of a single series are the summary.
+    if answer.series.len() > 1 {
+        section.text.extend(series.comparisons.iter().map(|one| one.verdict.clone()));
+    }
     let named: Vec<Named<'_>> = ('A'..)
         .zip(&set.distributions)
         .map(|(letter, distribution)| Named { name: letter.to_string(), distribution })

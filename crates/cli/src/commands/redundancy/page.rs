@@ -35,7 +35,11 @@ fn distribution(answer: &RedundancyAnswer, command: &str) -> Chart {
     let sample = |(name, of): Case| {
         let mut times: Vec<u64> = answer.trials.iter().map(of).collect();
         times.sort_unstable();
-        Sample { name: name.into(), values: times.into_iter().map(|ps| Time(ps).seconds()).collect() }
+        Sample {
+            name: name.into(),
+            values: times.into_iter().map(|ps| Time(ps).seconds()).collect(),
+            sum: false,
+        }
     };
     let plot = Distribution {
         x: Axis::linear("run time", Unit::Seconds),

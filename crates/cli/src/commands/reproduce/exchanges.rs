@@ -253,6 +253,6 @@ pub mod idle {
         let bins = histogram(sorted_ps, BINS);
         let mut edges: Vec<f64> = bins.iter().map(|bin| bin.from as f64 / 1e12).collect();
         edges.extend(bins.last().map(|bin| bin.to as f64 / 1e12));
-        HistogramSeries { name, edges, counts: bins.iter().map(|bin| bin.count as f64).collect() }
+        HistogramSeries { name, edges, counts: bins.iter().map(|bin| bin.count as f64).collect(), sum: false }
     }
 }

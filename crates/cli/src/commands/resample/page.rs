@@ -64,7 +64,7 @@ fn boxes(
     let x = Axis::new("processors", Unit::Count, Scale::Log2);
     let y = Axis::linear(label, Unit::Seconds);
     Chart::new(title, command, Boxes { x, y, series: vec![series] })
-        .with_note("Whiskers end at 1 % and 99 % of the samples.")
+        .with_note("Box: quartiles. Line: median. Whiskers end at 1 % and 99 % of the samples.")
 }
 
 fn histogram(quantity: &str, title: &str, histograms: &[Bins], command: &str) -> Chart {
@@ -72,6 +72,7 @@ fn histogram(quantity: &str, title: &str, histograms: &[Bins], command: &str) ->
         name: format!("{} processors", grouped(one.processes)),
         edges: edges(one),
         counts: one.bins.iter().map(|bin| bin.count as f64).collect(),
+        sum: false,
     };
     let of_quantity = histograms.iter().filter(|one| one.quantity == quantity);
     let plot = Histogram {

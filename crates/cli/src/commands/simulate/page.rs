@@ -45,10 +45,12 @@ fn makespans(answer: &SimulateAnswer, command: &str, synthetic: bool) -> Section
     let mut times: Vec<Time> = answer.replicas.iter().map(|run| Time(run.makespan_ps)).collect();
     times.sort_unstable();
     if times.len() > 1 {
-        let mut series = vec![Sample { name: "replicas".into(), values: seconds(&times) }];
-        series.extend(
-            quiet.map(|quiet| Sample { name: "without noise".into(), values: seconds(&[Time(quiet)]) }),
-        );
+        let mut series = vec![Sample { name: "replicas".into(), values: seconds(&times), sum: false }];
+        series.extend(quiet.map(|quiet| Sample {
+            name: "without noise".into(),
+            values: seconds(&[Time(quiet)]),
+            sum: false,
+        }));
         let plot = Distribution { x: Axis::linear("makespan", Unit::Seconds), series };
         section.add(Chart::new("Makespans of the replicas", command, plot).synthetic(synthetic));
     }

@@ -85,15 +85,18 @@ pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
         x: dots.iter().map(|&(at, _)| f64::from(at) / DOTS).collect(),
         y: dots.iter().map(|&(_, ranks)| f64::from(ranks)).collect(),
     });
-    let plot = Scatter {
+    let plot: Scatter = Scatter {
         x: Axis::whole("time of the run"),
         y: Axis::new("ranks that take part", Unit::Count, Scale::Log2),
         series: series.collect(),
     };
-    let count = counted(profile.pattern.dots.len() as u64, "collective", "collectives");
-    Chart::new("Collectives over time", command_line(), plot)
-        .with_note(format!("{count}, each at the moment its last rank arrives."))
-        .synthetic(opened.is_synthetic())
+    let (all, dots) = (profile.pattern.dots.len(), plot.series.iter().map(|one| one.x.len()).sum::<usize>());
+    let count = counted(all as u64, "collective", "collectives");
+    let mut note = format!("{count}, each at the moment its last rank arrives.");
+    if dots < all {
+        note += " Those of one function, on as many ranks and at the same moment, share a point.";
+    }
+    Chart::new("Collectives over time", command_line(), plot).with_note(note).synthetic(opened.is_synthetic())
 }
 
 pub fn density(opened: &Opened, profile: &Profile) -> Chart {
@@ -103,7 +106,7 @@ pub fn density(opened: &Opened, profile: &Profile) -> Chart {
     let plot = Histogram {
         x: Axis::whole("time of the run"),
         y: Axis::linear("messages", Unit::Count),
-        series: vec![HistogramSeries { name: "messages sent".into(), edges, counts }],
+        series: vec![HistogramSeries { name: "messages sent".into(), edges, counts, sum: false }],
     };
     Chart::new("Messages over time", command_line(), plot).synthetic(opened.is_synthetic())
 }

@@ -59,7 +59,7 @@ fn gains(answers: &Answers, command: &str) -> Table {
     Columns::over(&answers.causes)
         .text("cause", |cause| cause.says.as_str())
         .number("gain", |cause| Cell::number(percent(saves(cause).0) + together(cause), cause.gain))
-        .number("seconds per step", |cause| {
+        .number("time per step", |cause| {
             Cell::number(seconds(saves(cause).1) + together(cause), cause.seconds)
         })
         .build()
@@ -78,8 +78,8 @@ fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     };
     let name = |step: &Option<usize>| step.map(|step| job.steps[step].number.to_string()).unwrap_or_default();
     let usual = match job.stages() {
-        1 => "computing, times the usual",
-        _ => "computing, times the usual of the stage",
+        1 => "computing time / median",
+        _ => "computing time / median of the stage",
     };
     let heat = Heat {
         x: Axis::named("step", columns.iter().map(name).collect()),

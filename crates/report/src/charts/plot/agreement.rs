@@ -72,8 +72,9 @@ fn plots() -> Vec<(&'static str, Plot)> {
         series: vec![line(vec![1.0, 250.0, 20_000.0], vec![1e-4, 0.02, 3e-6], None)],
         marks: vec![both],
     };
-    let bins =
-        |edges: Vec<f64>, counts: Vec<f64>| vec![HistogramSeries { name: "detours".into(), edges, counts }];
+    let bins = |edges: Vec<f64>, counts: Vec<f64>| {
+        vec![HistogramSeries { name: "detours".into(), edges, counts, sum: false }]
+    };
     let bar = |value, low, high| Bar { name: "tick".into(), value, low, high, ..Bar::default() };
     let ranks: Vec<f64> = (0..20).map(f64::from).collect();
     let heat = |x: Axis, y: Axis, value: Axis, xs: Vec<f64>, ys: Vec<f64>| {
@@ -125,7 +126,7 @@ fn plots() -> Vec<(&'static str, Plot)> {
             "distribution",
             Distribution {
                 x: log("duration", Unit::Seconds),
-                series: vec![Sample { name: "a".into(), values: vec![1.3e-6, 2e-6, 5e-5, 1e-3] }],
+                series: vec![Sample { name: "a".into(), values: vec![1.3e-6, 2e-6, 5e-5, 1e-3], sum: false }],
             }
             .into(),
         ),

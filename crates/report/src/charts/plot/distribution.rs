@@ -1,12 +1,12 @@
 //! Empirical distribution functions: the share of values that are at most x, with a step at every
 //! value.
 
-use super::{entry, left_out};
+use super::{entry, left_out, looks};
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, drawable};
 use crate::charts::canvas::{Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark};
 use crate::charts::reduced::reduced;
-use crate::charts::{Heading, palette};
 use crate::numbers::counted;
 use crate::page::{self, Distribution, Sample, Scale, Unit};
 
@@ -22,23 +22,23 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> String {
     if values.iter().all(Vec::is_empty) {
         return super::empty(&heading, &x, &y);
     }
-    let entry = |(index, (sample, values)): (usize, (&Sample, &Vec<f64>))| Entry {
+    let looks = looks(plot.series.iter().map(|sample| sample.sum));
+    let entry = |((sample, values), &(colour, _)): ((&Sample, &Vec<f64>), &(&'static str, bool))| Entry {
         detail: counted(values.len() as u64, "value", "values"),
-        ..entry(&sample.name, palette::series(index), Mark::Line)
+        ..entry(&sample.name, colour, Mark::Line)
     };
-    let legend: Vec<Entry> = plot.series.iter().zip(&values).enumerate().map(entry).collect();
+    let legend: Vec<Entry> = plot.series.iter().zip(&values).zip(&looks).map(entry).collect();
     let mut frame = Frame::with_axes(&heading, &legend, &x, &y);
-    for (index, (sample, values)) in plot.series.iter().zip(&values).enumerate() {
+    for ((sample, values), &(colour, dashed)) in plot.series.iter().zip(&values).zip(&looks) {
         let places = curve(&frame, values, sample.values.len(), (&x, &y));
-        let stroke = Stroke { dashed: palette::is_again(index), ..Stroke::new(palette::series(index), 2.0) };
-        frame.canvas.open_path(&reduced(&places), true, stroke);
+        frame.canvas.open_path(&reduced(&places), true, Stroke { dashed, ..Stroke::new(colour, 2.0) });
     }
     frame.finish()
 }
 
 pub fn axes(plot: &Distribution) -> (Axis, Axis) {
     let values = plot.series.iter().flat_map(|sample| sample.values.iter().copied());
-    let y = page::Axis::linear("share of values at most this", Unit::Share);
+    let y = page::Axis::linear("share of values up to x", Unit::Share);
     let across = Extent::of(&plot.x, values).padded(0.02);
     (Axis::new(&plot.x, across), Axis::new(&y, Range { low: 0.0, high: 1.02 }))
 }

@@ -1,24 +1,24 @@
 //! Filled steps over bins, with series overlaid.
 
-use super::{entry, legend};
+use super::{entry, legend, looks};
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, drawable};
 use crate::charts::canvas::{Point, Stroke};
 use crate::charts::frame::{Frame, Mark};
-use crate::charts::{Heading, palette};
 use crate::page::{Histogram, HistogramSeries, Scale};
 
 pub fn draw(plot: &Histogram, heading: &Heading) -> String {
     let (x, y) = axes(plot);
-    let entries = plot.series.iter().enumerate();
-    let entries = entries.map(|(index, series)| entry(&series.name, palette::series(index), Mark::Area));
+    let looks = looks(plot.series.iter().map(|series| series.sum));
+    let entries = plot.series.iter().zip(&looks);
+    let entries = entries.map(|(series, &(colour, _))| entry(&series.name, colour, Mark::Area));
     let mut frame = Frame::with_axes(heading, &legend(entries.collect()), &x, &y);
     if plot.series.iter().flat_map(|series| &series.counts).all(|&count| !is_some(count)) {
         frame.draw_remark("no data");
         return frame.finish();
     }
     let fill = if plot.series.len() > 1 { 0.22 } else { 0.32 };
-    for (index, series) in plot.series.iter().enumerate() {
-        let (colour, dashed) = (palette::series(index), palette::is_again(index));
+    for (series, &(colour, dashed)) in plot.series.iter().zip(&looks) {
         let places = outline(&frame, series, (&x, &y));
         if !places.is_empty() {
             frame.canvas.polygon(&places, colour, fill);

@@ -221,12 +221,16 @@ fn a_histogram_has_steps_for_every_series() {
         name: name.into(),
         edges: vec![1e-6, 1e-5, 1e-4, 1e-3],
         counts,
+        sum: name == "all",
     };
     let (x, y) = (Axis::new("time", Unit::Seconds, Scale::Log10), Axis::new("n", Unit::Count, Scale::Log10));
     let series = vec![series("all", vec![5.0, 0.0, 1.0]), series("tick", vec![5.0, 0.0, 0.0])];
     let chart = svg(Histogram { x, y, series });
     assert_eq!(chart.matches("fill-opacity=\"0.22\"").count(), 2);
     assert!(chart.contains(">tick<") && chart.contains(">100 µs<"), "{chart}");
+    // The sum is grey, and the first source has the first colour, as in a scatter of the sources.
+    assert!(chart.contains(palette::OTHERS) && chart.contains(palette::SERIES[0]), "{chart}");
+    assert!(!chart.contains(palette::SERIES[1]), "{chart}");
 }
 
 #[test]
@@ -258,7 +262,7 @@ fn published_numbers_are_dots_and_intervals_are_bands() {
 
 #[test]
 fn a_distribution_rises_from_nothing_to_all() {
-    let series = vec![Sample { name: "a".into(), values: vec![1e-6, 2e-6, f64::NAN, 4e-6] }];
+    let series = vec![Sample { name: "a".into(), values: vec![1e-6, 2e-6, f64::NAN, 4e-6], sum: false }];
     let svg = svg(Distribution { x: Axis::new("time", Unit::Seconds, Scale::Log10), series });
     assert!(svg.contains(">100 %<") && svg.contains("1 value omitted") && svg.contains("3 values"), "{svg}");
 }
@@ -304,6 +308,29 @@ fn no_line_crosses_a_gap() {
     let paths = |svg: &str| svg.matches("stroke-linejoin").count();
     assert_eq!((paths(&whole), paths(&apart)), (1, 2), "{apart}");
     assert!(!apart.contains("omitted"), "{apart}");
+}
+
+/// A picture of few rows is lower, and has room for its legend.
+#[test]
+fn a_timeline_is_as_high_as_its_rows() {
+    let height = |rows: u32| -> f64 {
+        let mut timeline = Timeline {
+            rows: (0..rows).map(|rank| format!("rank {rank}")).collect(),
+            kinds: (0..4)
+                .map(|kind| Kind { name: format!("kind {kind}"), role: ActivityRole::Wait })
+                .collect(),
+            ..Timeline::default()
+        };
+        for kind in 0..4 {
+            let (start_ps, end_ps) = (f64::from(kind) * 1e6, f64::from(kind) * 1e6 + 5e5);
+            timeline.push(Activity { row: 0, start_ps, end_ps, kind, peer: NOBODY, bytes: -1.0, tag: 0 });
+        }
+        let svg = svg(timeline);
+        assert!(svg.contains(">kind 3<"), "{svg}");
+        svg.split(" height=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().parse().unwrap()
+    };
+    assert_eq!((height(4) - height(3), height(64)), (60.0, 540.0));
+    assert!(height(1) == height(2) && height(2) < height(3));
 }
 
 #[test]

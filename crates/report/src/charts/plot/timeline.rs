@@ -16,6 +16,7 @@ const MOST_ROWS: usize = 64;
 const MOST_ACTIVITIES: usize = 6000;
 const MOST_ARROWS: usize = 4000;
 const NAME_ROOM: f64 = 120.0;
+const HIGHEST_ROW: f64 = 60.0;
 const SECONDS: f64 = 1e-12;
 
 pub fn draw(plot: &Timeline, heading: &Heading) -> String {
@@ -24,13 +25,15 @@ pub fn draw(plot: &Timeline, heading: &Heading) -> String {
     let x = Axis::new(&x, Extent::of(&x, shown.times()).padded(0.0));
     let names = plot.rows.iter().take(shown.rows).map(|name| width(name, TICK)).fold(20.0, f64::max);
     let heading = heading.with_remark(&shown.remark(plot));
-    let mut frame = Frame::new(&heading, &legend(plot, &shown), names.min(NAME_ROOM) - 18.0);
+    let height = HIGHEST_ROW * shown.rows.max(1) as f64;
+    let labels = names.min(NAME_ROOM) - 18.0;
+    let mut frame = Frame::at_most(height, &heading, &legend(plot, &shown), labels);
     frame.draw_x(&x);
     if shown.activities.is_empty() {
         frame.draw_remark("no activities");
         return frame.finish();
     }
-    let pitch = (frame.height() / shown.rows.max(1) as f64).min(60.0);
+    let pitch = (frame.height() / shown.rows.max(1) as f64).min(HIGHEST_ROW);
     draw_rows(&mut frame, plot, shown.rows, pitch);
     for activity in &shown.activities {
         let (left, top) = (at(&frame, &x, activity.start_ps), middle(&frame, pitch, activity.row));

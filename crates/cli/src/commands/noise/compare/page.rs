@@ -24,6 +24,7 @@ pub fn page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [Str
         let sample = |(name, recording): (&str, &NoiseRecording)| Sample {
             name: name.into(),
             values: sorted(recording).into_iter().map(|ps| Time(ps).seconds()).collect(),
+            sum: false,
         };
         let series = ["A", "B"].into_iter().zip(both).map(sample).collect();
         let x = Axis::new(label, Unit::Seconds, Scale::Log10);

@@ -65,7 +65,7 @@ fn cause_bars(answer: &WaitsAnswer, command: &str) -> Chart {
         Bar { name, value, low: None, high: None, note: share }
     };
     let bars = answer.causes.iter().take(MOST_BARS).map(bar).collect();
-    let plot = Bars { x: Axis::linear("waiting time of others that it causes", Unit::Seconds), bars };
+    let plot = Bars { x: Axis::linear("waiting time caused on other ranks", Unit::Seconds), bars };
     Chart::new("Causes of waiting", command, plot)
         .with_note("Shares are of the total waiting time.")
         .synthetic(answer.synthetic)

@@ -28,7 +28,11 @@ pub fn page(answer: &TrainingWhatIfAnswer) -> Page {
     if answer.draws > 1 {
         let distribution = Distribution {
             x: Axis::linear("time of the steps, changed over recorded", Unit::Factor),
-            series: vec![Sample { name: format!("{} draws", answer.draws), values: answer.sorted.clone() }],
+            series: vec![Sample {
+                name: format!("{} draws", answer.draws),
+                values: answer.sorted.clone(),
+                sum: false,
+            }],
         };
         section
             .add(Chart::new("Slowdown over the draws", &command, distribution).synthetic(answer.synthetic));
