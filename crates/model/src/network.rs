@@ -10,7 +10,7 @@ mod scale;
 pub use drawn::{BASE, Class, Distributions, Draw, Drawn, DrawnError, Meaning, Measured, Table, Weighted};
 pub use error::NetworkError;
 pub use parse::{DEFAULT_EAGER_LIMIT, MEASURED_FILE};
-pub use presets::{Parameter, Preset, presets};
+pub use presets::{Parameter, Preset, find_preset, presets};
 pub use scale::Factor;
 
 use crate::{Rank, Time};

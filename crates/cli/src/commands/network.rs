@@ -8,7 +8,7 @@ use crate::plan::valid::Valid;
 use serde::Serialize;
 use std::fmt::Write as _;
 use straggler_model::Network;
-use straggler_model::network::{Parameter, Preset, presets};
+use straggler_model::network::{Parameter, Preset, find_preset, presets};
 use straggler_model::units::limit_in_words;
 use straggler_report::{Columns, replace_file};
 
@@ -82,9 +82,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
 /// The sources of a preset's numbers, as comments above it.
 fn provenance(typed: &str) -> String {
     let name = typed.split(',').next().unwrap_or_default().trim();
-    let Some(preset) = presets().iter().find(|preset| preset.name.eq_ignore_ascii_case(name)) else {
-        return String::new();
-    };
+    let Some(preset) = find_preset(name) else { return String::new() };
     let mut text = format!("# {}\n", preset.summary);
     let mut rest = preset.sources;
     while let Some(first) = rest.first() {

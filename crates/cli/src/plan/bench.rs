@@ -146,7 +146,7 @@ impl Plan {
             cases.extend([false, true].map(|noise| case(Group::Gpu, on_gpu(noise), sizes.main, None)));
         }
         cases.push(case(Group::More, BenchWorkload::Binary, sizes.graph, threads));
-        cases.push(case(Group::More, BenchWorkload::Resampling, 32, threads));
+        cases.push(case(Group::More, BenchWorkload::Resampling, sizes.main.min(32), threads));
         // Hundreds of millions of messages: one run is enough.
         cases.push(Case { repeat: 1, ..case(Group::More, BenchWorkload::Pop, sizes.pop, threads) });
         Plan { cases, output: typed.output.clone() }

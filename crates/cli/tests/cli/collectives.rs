@@ -36,7 +36,8 @@ fn everything_in_the_catalogue_is_proven_and_runs() {
         let collective = format!("{operation}:{algorithm}{}", parameters(&algorithm));
         let reduces = operation.contains("reduce") || operation.contains("scan");
         let idempotent = if reduces { "--idempotent" } else { "" };
-        let line = format!("--collective {collective} --processes 13 --size 1000 {idempotent} --json");
+        let size = if operation == "barrier" { "" } else { "--size 1000" };
+        let line = format!("--collective {collective} --processes 13 {size} {idempotent} --json");
         let proof = folder.run(&format!("schedule check {line}")).good().json();
         assert_eq!(proof["proven"], true, "{collective}");
         let run = folder.run(&format!("simulate {line} --network chic")).good();
@@ -52,6 +53,7 @@ fn the_catalogue_is_also_for_people() {
     let folder = Folder::new();
     let all = folder.run("schedule algorithms").good().stdout();
     assert!(all.contains("allgather, allgatherv: --size is that of the block of each rank\n"), "{all}");
+    assert!(all.contains("barrier: no --size\n"), "{all}");
     let one = folder.run("schedule algorithms bcast").good().stdout();
     assert!(one.starts_with("bcast: --size is that of the vector; --root R\n"), "{one}");
     assert!(one.contains("Sanders, Speck and Träff 2009") && !one.contains("allreduce"), "{one}");

@@ -146,6 +146,9 @@ fn leftovers_end_with_4_unless_allowed() {
     let answer = folder.run(&format!("{line} --allow-leftovers --json")).good().json();
     assert_eq!(answer["stuck"]["leftover_count"], 1);
     folder.run("schedule validate left.goal").ends_with(4).says("left.goal: 1 error");
+    // A cycle is no schedule at all.
+    folder.write("cycle.goal", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}");
+    folder.run("schedule validate cycle.goal").ends_with(3).says("dependency cycle");
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl Network {
     pub fn parse(text: &str) -> Result<Network, NetworkError> {
         match split(text)? {
             (Some(name), changes) => {
-                let preset = presets::find(name).ok_or_else(|| unknown_name(name))?;
+                let preset = presets::find_preset(name).ok_or_else(|| unknown_name(name))?;
                 Network::uniform(preset.name, preset.link).changed(changes)
             }
             (None, list) => {

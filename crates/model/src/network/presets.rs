@@ -28,7 +28,7 @@ pub fn presets() -> &'static [Preset] {
 }
 
 /// Finds a preset by name, ignoring case and hyphens.
-pub(super) fn find(name: &str) -> Option<&'static Preset> {
+pub fn find_preset(name: &str) -> Option<&'static Preset> {
     let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
     PRESETS.iter().find(|preset| plain(preset.name) == plain(name))
 }

@@ -10,8 +10,8 @@ use straggler_schedule::collectives::{Data, Operation};
 #[derive(Serialize)]
 struct OperationAnswer {
     operation: &'static str,
-    /// What `--size` refers to.
-    size: &'static str,
+    /// What `--size` refers to; none for a barrier, which has no data.
+    size: Option<&'static str>,
     root: bool,
     reduces: bool,
     sizes_may_differ: bool,
@@ -62,12 +62,12 @@ fn answer(operation: Operation) -> OperationAnswer {
     }
 }
 
-fn size(operation: Operation) -> &'static str {
+fn size(operation: Operation) -> Option<&'static str> {
     match operation.data() {
-        _ if operation == Operation::Barrier => "each message",
-        Data::Vector => "the vector",
-        Data::BlockForEachRank => "the block of each rank",
-        Data::BlockForEachPair => "the block of each pair of ranks",
+        _ if operation == Operation::Barrier => None,
+        Data::Vector => Some("the vector"),
+        Data::BlockForEachRank => Some("the block of each rank"),
+        Data::BlockForEachPair => Some("the block of each pair of ranks"),
     }
 }
 
@@ -78,7 +78,8 @@ fn section(operation: Operation, alone: bool) -> String {
         .map(Operation::name)
         .collect();
     let root = if operation.has_root() { "; --root R" } else { "" };
-    let mut text = format!("{}: --size is that of {}{root}\n", same.join(", "), size(operation));
+    let size = size(operation).map_or("no --size".into(), |what| format!("--size is that of {what}"));
+    let mut text = format!("{}: {size}{root}\n", same.join(", "));
     let keys = |parameters: &[String]| {
         let keys: Vec<&str> = parameters.iter().filter_map(|key| key.split('=').next()).collect();
         if keys.is_empty() { String::new() } else { format!("{}=", keys.join("=, ")) }
