@@ -11,8 +11,11 @@ pub fn seconds_for(messages: f64, threads: usize) -> f64 {
     messages / MESSAGES_A_SECOND / threads.max(1) as f64
 }
 
-/// "90 seconds", "5 hours".
+/// "90 seconds", "5 hours", "less than a second".
 pub fn in_words(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return "less than a second".into();
+    }
     // Saturates if no `Duration` can hold the number.
     HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)).to_string()
 }

@@ -1,5 +1,6 @@
 //! Simulated time: an unsigned 64-bit count of picoseconds, about 213 days long.
 
+use crate::units::group_whole_part;
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -106,18 +107,17 @@ impl fmt::Display for Time {
         if self.0 == 0 {
             return f.pad("0 s");
         }
-        let (scale, unit) = UNITS.into_iter().find(|(scale, _)| self.0 >= *scale).unwrap_or((1, "ps"));
+        // The unit and the digits are those of the rounded number: 999.96 µs are 1.000 ms.
+        let fills = |scale: u64| self.0 >= scale - scale / 20_000;
+        let (scale, unit) = UNITS.into_iter().find(|&(scale, _)| fills(scale)).unwrap_or((1, "ps"));
         let value = self.0 as f64 / scale as f64;
-        let digits = if self.0.is_multiple_of(scale) {
-            0
-        } else if value >= 100.0 {
-            1
-        } else if value >= 10.0 {
-            2
-        } else {
-            3
+        let digits = match value {
+            _ if self.0.is_multiple_of(scale) => 0,
+            _ if value >= 99.995 => 1,
+            _ if value >= 9.9995 => 2,
+            _ => 3,
         };
-        f.pad(&format!("{value:.digits$} {unit}"))
+        f.pad(&format!("{} {unit}", group_whole_part(&format!("{value:.digits$}"))))
     }
 }
 
@@ -132,6 +132,11 @@ mod tests {
         assert_eq!(Time::from_ns(5_330).to_string(), "5.330 µs");
         assert_eq!(Time::from_ns(220_000).to_string(), "220 µs");
         assert_eq!(Time(1_234_567_890_123).to_string(), "1.235 s");
+        assert_eq!(Time::from_ns(999_940).to_string(), "999.9 µs");
+        assert_eq!(Time::from_ns(999_960).to_string(), "1.000 ms");
+        assert_eq!(Time::from_ns(99_996).to_string(), "100.0 µs");
+        assert_eq!(Time::from_ns(10_011_540_000_000).to_string(), "10,011.5 s");
+        assert_eq!(Time::from_ns(460_000_000_000_000).to_string(), "460,000 s");
     }
 
     #[test]

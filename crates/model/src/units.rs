@@ -7,7 +7,7 @@ mod count;
 mod decimal;
 mod display;
 
-pub use count::{count, counted, grouped, wide_count};
+pub use count::{count, counted, group_whole_part, grouped, wide_count};
 pub use decimal::Decimal;
 pub use display::{Bytes, limit_in_words, write_bytes, write_limit, write_per_byte, write_time};
 

@@ -1,5 +1,6 @@
 //! Formatting of numbers for people.
 
+pub(crate) use straggler_model::units::group_whole_part;
 pub use straggler_model::units::{counted, grouped};
 
 /// A share that rounds to 0.
@@ -92,23 +93,28 @@ pub fn longer_range(low: f64, high: f64) -> String {
 pub fn rounded(value: f64) -> String {
     const WORDS: [(f64, &str); 3] = [(1e9, " billion"), (1e6, " million"), (1e3, " thousand")];
     // Four digits are read as easily as a word.
-    let words = WORDS.into_iter().filter(|_| value >= 1e4);
-    let (scale, word) = words.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, ""));
+    let (scale, word) = if value >= 1e4 { unit_of(value, &WORDS, (1.0, "")) } else { (1.0, "") };
     format!("{}{word}", significant(value / scale))
 }
 
 /// Formats wall-clock seconds in a suitable unit: `1.23 s`, `45.6 ms`, `789 µs`.
 pub fn seconds(value: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
-    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1e-9, "ns"));
+    let (scale, unit) = unit_of(value, &UNITS, (1e-9, "ns"));
     format!("{} {unit}", significant(value / scale))
+}
+
+/// The largest unit in which [`significant`] writes at least 1: 999.6 ms are 1.00 s, not 1,000 ms.
+fn unit_of<'a>(value: f64, units: &[(f64, &'a str)], smallest: (f64, &'a str)) -> (f64, &'a str) {
+    units.iter().copied().find(|(scale, _)| value / scale >= 0.9995).unwrap_or(smallest)
 }
 
 /// Three significant digits, or all digits of the whole part.
 pub fn significant(value: f64) -> String {
+    // What rounds to 10.0 and to 100 has their digits.
     let decimals = match value.abs() {
-        size if size >= 100.0 || size == 0.0 => 0,
-        size if size >= 10.0 => 1,
+        size if size >= 99.95 || size == 0.0 => 0,
+        size if size >= 9.995 => 1,
         _ => 2,
     };
     group_whole_part(&format!("{value:.decimals$}"))
@@ -118,17 +124,9 @@ pub fn significant(value: f64) -> String {
 pub fn memory(bytes: u64) -> String {
     const UNITS: [(f64, &str); 3] = [(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB")];
     let value = bytes as f64;
-    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, "B"));
-    format!("{} {unit}", significant(value / scale))
-}
-
-pub(crate) fn group_whole_part(number: &str) -> String {
-    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
-    let whole = whole.parse::<u128>().map_or_else(|_| whole.to_string(), grouped);
-    match decimals {
-        Some(decimals) => format!("{sign}{whole}.{decimals}"),
-        None => format!("{sign}{whole}"),
+    match unit_of(value, &UNITS, (1.0, "B")) {
+        (_, "B") => format!("{} B", grouped(bytes)),
+        (scale, unit) => format!("{} {unit}", significant(value / scale)),
     }
 }
 
@@ -202,5 +200,17 @@ mod tests {
         assert_eq!(seconds(0.0456), "45.6 ms");
         assert_eq!(seconds(1.234), "1.23 s");
         assert_eq!(seconds(2e-9), "2.00 ns");
+    }
+
+    #[test]
+    fn digits_and_units_are_those_of_the_rounded_number() {
+        assert_eq!(seconds(0.9996), "1.00 s");
+        assert_eq!(seconds(0.9994), "999 ms");
+        assert_eq!(seconds(12_522.4), "12,522 s");
+        assert_eq!(rounded(999_700.0), "1.00 million");
+        assert_eq!(memory((1 << 20) - 1), "1.00 MiB");
+        assert_eq!(memory(80), "80 B");
+        assert_eq!(significant(9.996), "10.0");
+        assert_eq!(significant(99.96), "100");
     }
 }

@@ -152,10 +152,13 @@ fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
 
 /// Durations with a share of zeros, which stand for periods without a detour.
 fn with_missing(sorted: &[u64], missing: f64) -> Durations {
-    let mut points = vec![(0.0, Time::ZERO), (missing, Time::ZERO)];
     let step = 1e-12;
+    // Files hold these digits.
+    let rounded = |share: f64| (share * 1e12).round() / 1e12;
+    let missing = rounded(missing);
+    let mut points = vec![(0.0, Time::ZERO), (missing, Time::ZERO)];
     for (share, duration) in durations::quantile_points(sorted) {
-        let share = missing + step + (1.0 - missing - step) * share;
+        let share = rounded(missing + step + (1.0 - missing - step) * share);
         points.push((if share >= 1.0 - step { 1.0 } else { share }, duration));
     }
     points.dedup_by(|later, earlier| later.0 <= earlier.0);

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn wildcards_have_words() {
         assert_eq!(waiting(&Operation::recv(8, ANY, ANY)), "receive of 8 B from any rank, any tag");
-        assert_eq!(waiting(&Operation::send(100_000, 2, 1)), "rendezvous send of 97.7 KiB to rank 2, tag 1");
+        assert_eq!(waiting(&Operation::send(100_000, 2, 1)), "rendezvous send of 100 kB to rank 2, tag 1");
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn a_rendezvous_without_receiver_is_named() {
     folder
         .run(&format!("simulate alone.goal --network {NETWORK}"))
         .ends_with(4)
-        .says("rank 0 waits: rendezvous send of 97.7 KiB to rank 1, tag 3");
+        .says("rank 0 waits: rendezvous send of 100 kB to rank 1, tag 3");
 }
 
 #[test]

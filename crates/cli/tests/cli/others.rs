@@ -60,6 +60,12 @@ fn measured_noise_is_analysed() {
     assert!(printed.ends_with(&toml), "{printed}");
     folder.run("noise show tick.toml").good();
 
+    // Five detours: no interval, no slow phase, and no more digits than a share of five needs.
+    let few = folder.run("noise show fixtures/noise/selfish.0").good().stdout();
+    assert!(few.contains("\n  core  detours     noise  overhead\n"), "{few}");
+    let fitted = folder.run("noise fit fixtures/noise/selfish.0").good().stdout();
+    assert!(fitted.contains("\nmean_gap = \"4.8ms\"\n") && fitted.contains(",0.7998=2.21085us,"), "{fitted}");
+
     let same = "noise compare tick.txt tick.txt --fail-if-different";
     assert!(folder.run(same).good().stdout().starts_with("They are statistically indistinguishable"));
     let other = "noise compare tick.txt periodic:period=1ms,duration=20us";

@@ -250,6 +250,7 @@ fn what_is_shown_is_what_was_found() {
     }
     let text = folder.run("study show s").good().stdout();
     assert!(text.starts_with("Two systems\n") && text.contains("Altix"), "{text}");
+    assert!(text.contains("µs to ") && !text.contains("s – "), "{text}");
     folder.run("study show s --quantile 0.99").ends_with(2).says("needs at least 368 replicas");
     folder.run("study show s --quantile 1.5").ends_with(2).says("between 0 and 1");
     let medians = folder.run("study show s/results.parquet --quantile 0.5 --json").good().json();
@@ -295,6 +296,7 @@ fn a_sweep_adds_to_the_top_level() {
     let folder = study(&format!("{top}[[sweep]]\nname='Altix'\nnetwork='altix'\nnoise='altix'"));
     let checked = folder.run("study check s.toml").good().stdout();
     assert!(checked.contains("Run: the top level, Altix."), "{checked}");
+    assert!(checked.contains("roughly") && checked.contains("less than a second"), "{checked}");
     let text = folder.run("study run s.toml --csv").good().stdout();
     assert!(text.contains("\nnetwork chic, noise chic: "), "{text}");
     assert!(text.contains("\nAltix, network altix, noise altix: "), "{text}");

@@ -65,6 +65,17 @@ pub fn grouped(number: impl Into<u128>) -> String {
     text
 }
 
+/// A decimal number with a comma between thousands: `-12,345.6`.
+pub fn group_whole_part(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
+    let whole = whole.parse::<u128>().map_or_else(|_| whole.to_string(), grouped);
+    match decimals {
+        Some(decimals) => format!("{sign}{whole}.{decimals}"),
+        None => format!("{sign}{whole}"),
+    }
+}
+
 /// `1 process`, `2 processes`: the number with commas and the right word.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
@@ -85,6 +96,7 @@ mod tests {
         ] {
             assert_eq!(grouped(number), text);
         }
+        assert_eq!(group_whole_part("-12345.6"), "-12,345.6");
         assert_eq!(counted(1, "process", "processes"), "1 process");
         assert_eq!(counted(4096, "process", "processes"), "4,096 processes");
     }

@@ -2,6 +2,7 @@
 
 use super::UNLIMITED;
 use super::decimal::point_from_right;
+use super::{group_whole_part, grouped};
 use crate::{PerByte, Time};
 use std::fmt;
 
@@ -11,20 +12,27 @@ pub struct Bytes(pub u64);
 
 const BINARY: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
-/// Binary units where they come out even, plain bytes up to 10,000, else three significant digits.
+const DECIMAL: [(u64, &str); 4] =
+    [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+
+/// The largest unit of which this is a multiple, binary or decimal; else plain bytes up to 10,000; else three
+/// significant digits.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let even = BINARY.into_iter().find(|(scale, _)| self.0 >= *scale && self.0.is_multiple_of(*scale));
-        if let Some((scale, unit)) = even {
-            return f.pad(&format!("{} {unit}", self.0 / scale));
+        let units = BINARY.into_iter().chain(DECIMAL);
+        let even = units.filter(|(scale, _)| self.0 >= *scale && self.0.is_multiple_of(*scale));
+        if let Some((scale, unit)) = even.max_by_key(|(scale, _)| *scale) {
+            return f.pad(&format!("{} {unit}", grouped(self.0 / scale)));
         }
         if self.0 < 10_000 {
-            return f.pad(&format!("{} B", self.0));
+            return f.pad(&format!("{} B", grouped(self.0)));
         }
-        let (scale, unit) = BINARY.into_iter().find(|(scale, _)| self.0 >= *scale).unwrap_or((1, "B"));
+        // The unit and the digits are those of the rounded number: 1023.9 KiB are 1.00 MiB.
+        let fills = |scale: u64| self.0 >= scale - scale / 2048;
+        let (scale, unit) = BINARY.into_iter().find(|&(scale, _)| fills(scale)).unwrap_or((1, "B"));
         let value = self.0 as f64 / scale as f64;
-        let digits = usize::from(value < 100.0) + usize::from(value < 10.0);
-        f.pad(&format!("{value:.digits$} {unit}"))
+        let digits = usize::from(value < 99.95) + usize::from(value < 9.995);
+        f.pad(&format!("{} {unit}", group_whole_part(&format!("{value:.digits$}"))))
     }
 }
 
@@ -99,7 +107,14 @@ mod tests {
     fn people_can_read_it() {
         assert_eq!(Bytes(8).to_string(), "8 B");
         assert_eq!(Bytes(65536).to_string(), "64 KiB");
-        assert_eq!(Bytes(65000).to_string(), "63.5 KiB");
+        assert_eq!(Bytes(65432).to_string(), "63.9 KiB");
+        assert_eq!(Bytes(9059).to_string(), "9,059 B");
+        assert_eq!(Bytes(1_000_000).to_string(), "1 MB");
+        assert_eq!(Bytes(1_500_000).to_string(), "1,500 kB");
+        assert_eq!(Bytes(1_024_000).to_string(), "1,000 KiB");
+        assert_eq!(Bytes(10_000_000_000).to_string(), "10 GB");
+        assert_eq!(Bytes(102_350).to_string(), "100 KiB");
+        assert_eq!(Bytes((1 << 20) - 1).to_string(), "1.00 MiB");
         assert_eq!(Bytes(3 << 20).to_string(), "3 MiB");
         assert_eq!(PerByte::from_ps(6000).to_string(), "6 ns/B");
         assert_eq!(PerByte::from_ps(1250).to_string(), "1.25 ns/B");

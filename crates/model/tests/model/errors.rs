@@ -75,7 +75,7 @@ fn networks_say() {
         ("L=1us,os=1us,g=1us", "the network lacks or, G: L, o (or os and or), g and G are required"),
         ("L=1us,o=1us,os=1us,g=1us,G=1ns", "network parameter os is given twice"),
         ("L=1us,G", "`G` is not KEY=VALUE, like L=2500ns"),
-        ("L=2000min,o=0,g=0,G=0", "network parameter L is 120000 s, longer than a day: check the unit"),
+        ("L=2000min,o=0,g=0,G=0", "network parameter L is 120,000 s, longer than a day: check the unit"),
         ("", "the network is empty: give a preset, L=…,o=…,g=…,G=… or a .toml file"),
     ];
     for (text, expected) in cases {

@@ -143,20 +143,26 @@ fn thinned(sorted: &[u64]) -> (f64, Vec<(f64, Time)>) {
 /// The points of the kept values. A value holds up to the next one, so that neighbours that differ much keep their
 /// weights: a straight line to one long detour in a thousand would count it half.
 fn points(sorted: &[u64], kept: &[usize]) -> Vec<(f64, Time)> {
-    let count = sorted.len() as f64;
+    let share = |position: f64| share_of(position, sorted.len());
     let mut points: Vec<(f64, Time)> = Vec::new();
     let mut before: Option<usize> = None;
     for &index in kept {
         if let Some(last) = before.filter(|&last| last + 1 == index)
             && sorted[index] as f64 > STEP * sorted[last] as f64
         {
-            points.push(((index as f64 - 1e-3) / count, Time(sorted[last])));
+            points.push((share(index as f64 - 1e-3), Time(sorted[last])));
         }
-        points.push((index as f64 / count, Time(sorted[index])));
+        points.push((share(index as f64), Time(sorted[index])));
         before = Some(index);
     }
     points.push((1.0, Time(sorted[sorted.len() - 1])));
     points
+}
+
+/// A position among `count` values as a share, to a thousandth of their distance or better. Files hold these digits.
+fn share_of(position: f64, count: usize) -> f64 {
+    let scale = 10f64.powi(count.to_string().len() as i32 + 4);
+    (position / count as f64 * scale).round() / scale
 }
 
 /// Selects which of many sorted values to keep.

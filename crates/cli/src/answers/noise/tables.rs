@@ -1,6 +1,7 @@
 //! The tables of measured noise, for the terminal and for pages.
 
 use super::evidence;
+use straggler_analysis::noise::overhead::Interval;
 use straggler_analysis::noise::{Analysis, Rhythm, SourceNoise};
 use straggler_model::Time;
 use straggler_report::numbers::percent;
@@ -32,14 +33,21 @@ fn rhythm(rhythm: &Rhythm) -> String {
 
 pub fn cores(analysis: &Analysis, most: usize) -> Table {
     let rows = analysis.cores.iter().zip(&analysis.phases).take(most);
+    let has_interval = rows.clone().any(|(core, _)| core.overhead.interval.is_some());
+    let is_slow = rows.clone().any(|(_, slow)| slow.phases > 0);
+    let interval = |interval: Interval| format!("{} to {}", percent(interval.low), percent(interval.high));
     Columns::over(rows)
         .number("core", |(core, _)| Cell::id(core.core))
         .number("detours", |(core, _)| Cell::count(core.overhead.detours))
         .number("noise", |(core, _)| Cell::ps(core.overhead.noise_ps))
         .number("overhead", |(core, _)| Cell::share(core.overhead.share))
-        .number("from", |(core, _)| core.overhead.interval.map(|interval| Cell::share(interval.low)))
-        .number("to", |(core, _)| core.overhead.interval.map(|interval| Cell::share(interval.high)))
-        .number("time slow", |(_, slow)| Cell::share(slow.share))
-        .number("slowdown", |(_, slow)| (slow.phases > 0).then(|| Cell::slowdown(slow.mean_slowdown - 1.0)))
+        .each(has_interval.then_some("95 % interval"), |columns, name| {
+            columns.number(name, |(core, _)| core.overhead.interval.map(interval))
+        })
+        .each(is_slow.then_some(["time slow", "slowdown then"]), |columns, [share, slowdown]| {
+            columns.number(share, |(_, slow)| Cell::share(slow.share)).number(slowdown, |(_, slow)| {
+                (slow.phases > 0).then(|| Cell::slowdown(slow.mean_slowdown - 1.0))
+            })
+        })
         .build()
 }

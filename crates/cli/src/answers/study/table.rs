@@ -13,7 +13,7 @@ pub type Named<'a> = (&'a Series, &'a str, &'a [u32]);
 const NONE: &str = "–";
 
 fn times((low, high): (u64, u64)) -> String {
-    format!("{} – {}", Time(low), Time(high))
+    format!("{} to {}", Time(low), Time(high))
 }
 
 /// All points of some series.
@@ -25,7 +25,7 @@ pub fn points(group: &[Named<'_>], quantiles: &[f64]) -> Table {
     let with_copies = group.iter().any(|(_, _, copies)| !copies.is_empty());
     let interval = |summary: &Summary| summary.median_interval.map(|median| times((median.low, median.high)));
     let slowdown = |summary: &Summary| {
-        summary.slowdown.map(|all| slowdown_interval(all.median, [all.low, all.high]).join(" – "))
+        summary.slowdown.map(|all| slowdown_interval(all.median, [all.low, all.high]).join(" to "))
     };
     let quantile = |summary: &Summary, q: f64| {
         let told =

@@ -111,6 +111,7 @@ fn runs(answer: &MeasureNoiseAnswer) -> Option<String> {
 }
 
 fn table(answer: &MeasureNoiseAnswer) -> Table {
+    let has_lost = answer.cores.iter().any(|core| core.lost_detours > 0);
     Columns::over(&answer.cores)
         .number("core", |row| Cell::id(row.core))
         .number("length", |row| Cell::ps(row.length_ps))
@@ -122,7 +123,9 @@ fn table(answer: &MeasureNoiseAnswer) -> Table {
         .number("longest", |row| Cell::ps(row.longest_ps))
         .number("slow phases", |row| Cell::count(row.slow_phases))
         .number("slow for", |row| Cell::ps(row.slow_ps))
-        .number("not recorded", |row| Cell::count(row.lost_detours))
+        .each(has_lost.then_some("not recorded"), |columns, name| {
+            columns.number(name, |row| Cell::count(row.lost_detours))
+        })
         .build()
 }
 

@@ -68,7 +68,8 @@ fn made_from(typed: &Typed, recording: &NoiseRecording) -> String {
     let detours: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
     let files = typed.files.join(", ");
     let core = typed.core.map_or_else(String::new, |core| format!(", core {core}"));
-    format!("fitted to {files}{core}: {detours} detours, {noise} of {length}")
+    let detours = counted(detours as u64, "detour", "detours");
+    format!("fitted to {files}{core}: {detours}, {noise} of {length}")
 }
 
 #[derive(Serialize)]

@@ -82,8 +82,13 @@ impl Written for Rate {
     fn read(text: &str) -> Result<Rate, String> {
         units::period(text).map(Rate).map_err(|fault| fault.to_string())
     }
+    /// The fewest digits that read back as the same gap.
     fn write(&self) -> String {
-        format!("{}Hz", 1e12 / self.0.ps() as f64)
+        let rate = 1e12 / self.0.ps() as f64;
+        let rounded = |digits: usize| format!("{rate:.digits$e}").parse::<f64>().unwrap_or(rate);
+        let texts = (0..16).map(|digits| format!("{}Hz", rounded(digits)));
+        let same = |text: &String| Rate::read(text).is_ok_and(|read| read.0 == self.0);
+        texts.into_iter().find(same).unwrap_or_else(|| format!("{rate}Hz"))
     }
 }
 
@@ -158,11 +163,16 @@ impl FileSource {
                 jitter = (off > Time::ZERO).then_some(Text(off));
             }
             // Rates are more natural to read, but used only if they parse back to the same
-            // picosecond.
-            Arrivals::Random { mean_gap: gap } => match Rate::read(&Rate(gap).write()) {
-                Ok(Rate(read)) if read == gap => rate = Some(Text(Rate(gap))),
-                _ => mean_gap = Some(Text(gap)),
-            },
+            // picosecond, and if the gap is not shorter to write: 4.8ms instead of 208.3333333Hz.
+            Arrivals::Random { mean_gap: gap } => {
+                let text = Rate(gap).write();
+                match Rate::read(&text) {
+                    Ok(Rate(read)) if read == gap && text.len() <= gap.write().len() => {
+                        rate = Some(Text(Rate(gap)));
+                    }
+                    _ => mean_gap = Some(Text(gap)),
+                }
+            }
         }
         Ok(FileSource { name, period, jitter, rate, mean_gap, duration: Text(durations) })
     }
@@ -252,6 +262,15 @@ mod tests {
     fn rates_are_written_as_such() {
         let text = sample().to_toml().unwrap();
         assert!(text.contains("rate = \"10Hz\"") && text.contains("jitter = \"20us\""), "{text}");
+        let random = |gap: Time| {
+            let mut signature = sample();
+            signature.sources[0].arrivals = Arrivals::Random { mean_gap: gap };
+            signature.to_toml().unwrap()
+        };
+        let text = random(Time(4_800_000_000));
+        assert!(text.contains("mean_gap = \"4.8ms\""), "{text}");
+        let text = random(Time(1_000_000_000_000 / 3_000));
+        assert!(text.contains("rate = \"3000Hz\""), "{text}");
     }
 
     #[test]
