@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::ops::RangeBounds;
-use straggler_model::units::{self, group_whole_part, grouped};
+use straggler_model::units::{self, group_whole_part};
 
 /// Numbers that options take.
 pub trait Whole: TryFrom<u128> + PartialOrd + Display + Copy {
