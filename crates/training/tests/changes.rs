@@ -305,7 +305,7 @@ fn an_accident_is_told_from_what_is_usual() {
         let found = answers_of(all);
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::OneOff, &[rank][..]), "{cause:?}");
-        let says = format!("forward-compute of rank {rank} took 5000.1 s once, in step {step}");
+        let says = format!("forward-compute of rank {rank} took 5,000.1 s once, in step {step}");
         assert_eq!((cause.says.as_str(), found.causes.len()), (says.as_str(), 2), "{:?}", found.causes);
         assert!(cause.gain > 0.9 && cause.gain < 1.0, "{cause:?}");
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();

@@ -65,7 +65,7 @@ fn a_slow_link_is_a_pair_of_ranks() {
     let first = first_cause(&of);
     assert_eq!((&first.ranks[..], first.since_step), (&[5, 9][..], Some(12)));
     assert_eq!(first.says, "The link between ranks 5 and 9 is slow from step 12 on");
-    assert!(first.evidence[0].starts_with("Since step 12, half of the transfers of "), "{first:?}");
+    assert!(first.evidence[0].starts_with("From step 12 on, half of the transfers of "), "{first:?}");
     assert!(
         first.evidence.iter().any(|line| line.contains("take 100.0 ms or more; the usual time is 1.000 ms")),
         "{first:?}"
