@@ -29,7 +29,7 @@ pub enum UnitError {
     #[error("`{text}` has no unit: write it like {example} (known: {known})")]
     NoUnit { text: String, example: String, known: &'static str },
     #[error("{} (known: {known}){}", unknown_unit(text, unit), hint(*.nearest))]
-    UnknownUnit { text: String, unit: String, known: &'static str, nearest: Option<&'static str> },
+    UnknownUnit { text: Box<str>, unit: Box<str>, known: &'static str, nearest: Option<&'static str> },
     #[error(
         "`{text}` could be decimal or binary: write {decimal} (powers of 1000) or {binary} (powers of 1024)"
     )]

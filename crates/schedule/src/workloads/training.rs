@@ -1,7 +1,7 @@
 //! `training`: one step of training a large transformer on data, tensor and pipeline parallel processes.
 //!
-//! Ranks are numbered with tensor parallelism innermost, then data, then pipeline: rank t + tp · (d
-//! + dp · p). Every pipeline stage p has layers / pp layers. A microbatch passes forward through
+//! Ranks are numbered with tensor parallelism innermost, then data, then pipeline:
+//! rank t + tp · (d + dp · p). Every pipeline stage p has layers / pp layers. A microbatch passes forward through
 //! the stages and its gradients come back; a layer computes and sums its activations over the
 //! tensor group twice in each direction (M. Shoeybi et al., "Megatron-LM", 2019). At the end, the
 //! gradients of each stage are summed over the data group.
