@@ -1,5 +1,6 @@
 //! Commands that the members of a cluster run together, for `straggler-mpi`. Every member calls the same function with
-//! the same arguments. The first one prints and writes files; all exit with the same code.
+//! the same arguments. The first one prints and writes files; all exit with the same code, but only the first
+//! judges limits.
 
 pub mod assess;
 mod replay;

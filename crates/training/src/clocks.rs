@@ -61,7 +61,7 @@ impl Offsets {
             };
             let within = match largest > JUMP_PS.max(middle.saturating_mul(10)) {
                 true => format!("{} (median) and {} (maximum)", within(middle), within(largest)),
-                false => within(if middle == 0 { largest } else { middle }),
+                false => within(largest),
             };
             return format!(
                 "Clocks agree {within} at the ends of {} {}: times are used as recorded.",

@@ -128,7 +128,9 @@ fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job,
     let mut removed = twice::Removed::default();
     // Rows are usually sorted already, and checking is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
-        rows.par_sort_unstable_by_key(identity);
+        // Copies of a row are adjacent, whatever else has its identity.
+        let times = |a: &Row, b: &Row| a.start.total_cmp(&b.start).then(a.duration.total_cmp(&b.duration));
+        rows.par_sort_unstable_by(|a, b| identity(a).cmp(&identity(b)).then_with(|| times(a, b)));
         removed = twice::remove(&mut rows)?;
     }
     let mut job = in_order(rows, source, known)?;

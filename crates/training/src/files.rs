@@ -27,6 +27,8 @@ pub fn also_as(path: &Path, other: &Path) -> String {
 pub fn are_copies(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (File::open(one), File::open(other)) else { return false };
     let length = |file: &File| file.metadata().ok().map(|of| of.len());
-    let bytes = |file: File| BufReader::with_capacity(1 << 16, file).bytes().map_while(Result::ok);
-    length(&one).is_some() && length(&one) == length(&other) && bytes(one).eq(bytes(other))
+    let bytes = |file: File| BufReader::with_capacity(1 << 16, file).bytes().map(Result::ok);
+    length(&one).is_some()
+        && length(&one) == length(&other)
+        && bytes(one).zip(bytes(other)).all(|(one, other)| one.is_some() && one == other)
 }

@@ -56,7 +56,9 @@ impl Runs<'_> {
     /// Its name, and the size of its data.
     fn name(&self) -> (String, Option<u64>) {
         match self {
-            Runs::Collective(choice, bytes) => (choice.to_string(), Some(*bytes)),
+            Runs::Collective(choice, bytes) => {
+                (choice.to_string(), (choice.operation != Operation::Barrier).then_some(*bytes))
+            }
             Runs::Workload(workload) => (workload.to_string(), None),
             Runs::Goal(path) | Runs::Trace(path) => (path.to_string(), None),
         }

@@ -8,7 +8,7 @@ use straggler_model::Time;
 use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
 use straggler_model::samples::{self, SamplesError};
 use straggler_model::spelling;
-use straggler_model::units::TimeUnit;
+use straggler_model::units::{self, TimeUnit};
 
 /// A measurement, with warnings about it.
 #[derive(Debug)]
@@ -213,14 +213,21 @@ pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
 
 /// Whether the name of a series contains a text, as the program prints it or as people type it: `0-1` and `pair 0-1` stand
 /// for `pair 0–1`, `1B` for `1 B`.
-fn is_named(labels: &Labels, text: &str) -> bool {
+fn is_named(labels: &Labels, typed: &str) -> bool {
     let plain = |text: &str| -> String {
-        let mut plain = text.to_lowercase().replace('–', "-");
-        plain.retain(|letter| !letter.is_whitespace());
-        plain
+        let letters: Vec<char> = text.to_lowercase().replace('–', "-").chars().collect();
+        let is_digit = |place: usize| letters.get(place).is_some_and(char::is_ascii_digit);
+        // 1,500 B is 1500B.
+        let groups = |place: usize| place > 0 && is_digit(place - 1) && is_digit(place + 1);
+        let kept = letters
+            .iter()
+            .enumerate()
+            .filter(|&(place, letter)| !(letter.is_whitespace() || *letter == ',' && groups(place)));
+        kept.map(|(_, letter)| letter).collect()
     };
-    let (name, text) = (plain(&labels.to_string()), plain(text));
-    contains(&name, &text) || contains(&name.replace(",pair", ","), &text)
+    let (name, text) = (plain(&labels.to_string()), plain(typed));
+    let is_size = || labels.size.is_some() && labels.size == units::bytes(typed).ok();
+    contains(&name, &text) || contains(&name.replace(",pair", ","), &text) || is_size()
 }
 
 /// Whether a text contains another without splitting a number: `8B` is not in `128B`, nor `5` in `1.5`.
@@ -285,6 +292,8 @@ mod tests {
         let other = pair(10, 12, 128);
         assert!(is_named(&other, "128B") && !is_named(&other, "8 B") && !is_named(&other, "0-1"));
         assert!(is_named(&pair(3, 4, 2048), "2KiB"));
+        assert!(is_named(&pair(3, 4, 1500), "ping-pong, 1500 B") && is_named(&pair(3, 4, 1500), "1,500B"));
+        assert!(is_named(&pair(3, 4, 1000), "1000B") && !is_named(&pair(3, 4, 1000), "1001B"));
         let version = Labels { kernel: "./bench-1.5".into(), ..Labels::default() };
         for text in ["1.5", "./bench", ".", "bench-1.5"] {
             assert!(is_named(&version, text), "{text}");

@@ -163,7 +163,7 @@ fn what_was_probably_meant() {
         ("simulate --collective allreduce --processes 4 --size 1mb --network chic", "did you mean `MB`?"),
         ("network show L=1us,o=1us,g=1us,GG=1ns", "did you mean `G`?"),
         ("measure latency --kernel tpc -o x", "'tcp'"),
-        ("serve fixtures/noise --port 80000", "at most 65535"),
+        ("serve fixtures/noise --port 80000", "at most 65,535"),
     ] {
         folder.run(line).ends_with(2).says(text);
     }

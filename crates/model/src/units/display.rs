@@ -15,12 +15,13 @@ const BINARY: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, 
 const DECIMAL: [(u64, &str); 4] =
     [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
 
-/// The largest unit of which this is a multiple, binary or decimal; else plain bytes up to 10,000; else three
-/// significant digits.
+/// The largest unit of which this is a multiple below 10,000, binary or decimal; else plain bytes up to 10,000; else
+/// three significant digits.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = BINARY.into_iter().chain(DECIMAL);
-        let even = units.filter(|(scale, _)| self.0 >= *scale && self.0.is_multiple_of(*scale));
+        let even = units
+            .filter(|(scale, _)| (1..10_000).contains(&(self.0 / scale)) && self.0.is_multiple_of(*scale));
         if let Some((scale, unit)) = even.max_by_key(|(scale, _)| *scale) {
             return f.pad(&format!("{} {unit}", grouped(self.0 / scale)));
         }

@@ -72,10 +72,10 @@ pub struct Cause {
     pub seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
-    /// The step in which it began, unless that is the first.
+    /// The step in which it began, unless that is the first. A cause of a single step always has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
-    /// The step in which it ended, unless that is the last.
+    /// The step in which it ended, unless that is the last. A cause of a single step always has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_step: Option<i64>,
     /// The mean step between these two, in seconds: as recorded, and without the cause.
@@ -294,7 +294,13 @@ impl Looking<'_> {
             let alone = self.worth(1e12 * found[next].cause.seconds).max(0.0);
             let more = self.worth(won - so_far);
             if more < WORTH_TELLING {
-                break;
+                // A cause in few of the steps may look larger in the sample than it is, and another be hidden.
+                let base: Vec<&Candidate<'_>> = removed.iter().map(|&place| &found[place]).collect();
+                if every == 1 || self.worth(mean(&self.without(&base, every)) - some) < WORTH_TELLING {
+                    break;
+                }
+                passed.push(next);
+                continue;
             }
             let hides = more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least);
             if !hides && alone < WORTH_TELLING {
@@ -326,6 +332,7 @@ impl Looking<'_> {
             let all: Vec<&Candidate<'_>> = removed.iter().chain(places).map(|&place| &found[place]).collect();
             mean(&self.without(&all, every))
         };
+        let alone = |place: usize| 1e12 * found[place].cause.seconds.max(0.0);
         let real = left(&[], every);
         let won = |places: &[usize]| real - left(places, every);
         let mut all = won(&together);
@@ -335,16 +342,18 @@ impl Looking<'_> {
         for place in together.clone().into_iter().rev() {
             let others: Vec<usize> = together.iter().copied().filter(|&other| other != place).collect();
             let without = won(&others);
-            if self.worth(all - without) < BROKEN {
+            if self.worth(all - without) < BROKEN.max(WINS_MORE * self.worth(alone(place))) {
                 (together, all) = (others, without);
             }
         }
         // What each saves alone is not hidden.
-        let alone: f64 = together.iter().map(|&place| found[place].cause.seconds.max(0.0)).sum();
-        if together.len() < 2 || self.worth(all - 1e12 * alone) < BROKEN {
+        let all = left(&together, 1);
+        let more = left(&[], 1) - all;
+        let alone: f64 = together.iter().map(|&place| alone(place)).sum();
+        if together.len() < 2 || self.worth(more) < WORTH_TELLING || self.worth(more - alone) < BROKEN {
             return;
         }
-        let all = self.real - left(&together, 1);
+        let all = self.real - all;
         let says = |place: usize| found[place].cause.says.clone();
         let behind = |own: usize| removed.iter().chain(&together).filter(move |&&other| other != own);
         let hidden: Vec<(usize, Vec<String>)> = (together.iter())
@@ -358,9 +367,10 @@ impl Looking<'_> {
 }
 
 impl Candidate<'_> {
-    /// Takes a cause that lasted for one step out of the durations of steps: it is no start-up as well.
+    /// Takes a cause that lasted for one step on some ranks out of the durations of steps: it is no start-up as well.
     fn leave_out_of(&self, job: &Job, steps: &mut [i64]) {
         let lasted = self.cause.since_step.filter(|_| self.cause.since_step == self.cause.until_step);
+        let lasted = lasted.filter(|_| !self.cause.ranks.is_empty());
         let place = lasted.and_then(|number| job.steps.iter().position(|step| step.number == number));
         if let Some((place, &without)) = place.and_then(|place| Some((place, self.steps.get(place)?))) {
             steps[place] = steps[place].min(without);

@@ -12,8 +12,8 @@ use std::ops::RangeInclusive;
 
 /// More kinds than this do not fit into [`Op::kind`]. Then all kinds of a class become one.
 const KINDS: usize = 60_000;
-/// Larger ranks are no data-parallel ranks: tables of all data-parallel ranks would be huge.
-const MOST_RANKS: u32 = 1 << 16;
+/// Ranks from this one on all count as data-parallel rank 0: tables of all data-parallel ranks would be huge.
+const MOST_DP_RANKS: u32 = 1 << 16;
 /// A recording ends early if it stops at least this many steps before the others.
 const EARLY: usize = 2;
 
@@ -22,7 +22,7 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     check_one_job(&workers)?;
     workers.sort_by_key(|worker| worker.rank);
     for worker in workers.iter_mut().filter(|worker| !worker.is_placed) {
-        worker.dp_rank = worker.rank.filter(|&rank| rank < MOST_RANKS).unwrap_or(0);
+        worker.dp_rank = worker.rank.filter(|&rank| rank < MOST_DP_RANKS).unwrap_or(0);
     }
     let mut notes = unranked;
     one_job::without_strangers(&mut workers, &mut notes)?;

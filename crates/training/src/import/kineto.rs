@@ -93,7 +93,7 @@ fn other_unit(events: &Events) -> Option<String> {
             format!("Half of the calls that launch kernels take {} or less", words::time(middle)),
             ["fast", "milli"],
         )
-    } else if short > LONGEST_CALL_PS {
+    } else if short > LONGEST_CALL_PS && takes.len() >= 10 {
         (
             format!("Nine of ten calls that launch kernels take {} or more", words::time(short)),
             ["slow", "nano"],

@@ -26,7 +26,7 @@ impl fmt::Display for Configuration {
         let Configuration { size, per_node, peers, switches } = *self;
         let count = |number: u32, one, many| counted(u64::from(number), one, many);
         let (peers, processes) = (count(peers, "peer", "peers"), count(per_node, "process", "processes"));
-        write!(f, "{} with {peers} and {processes} a node", Bytes(size))?;
+        write!(f, "{} with {peers} and {processes} per node", Bytes(size))?;
         match switches {
             Some(switches) => write!(f, " on {}", count(switches, "switch", "switches")),
             None => Ok(()),

@@ -55,16 +55,19 @@ fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     let name = &curve.name;
     let simulated = grouped(curve.points.last().map_or(0, |point| point.processes));
     let asked = grouped(left_out.processes);
-    let more = in_words(seconds_for(left_out.messages as f64, limit.threads));
+    let more = match seconds_for(left_out.messages as f64, limit.threads) {
+        seconds if seconds < 1.0 => in_words(seconds),
+        seconds => format!("about {}", in_words(seconds)),
+    };
     Some(match left_out.why {
         Why::Noise => format!(
             "Not simulated: {name} on more than {simulated} processes. So much noise makes the simulation \
-             slow: the requested {asked} processes would take about {more} more."
+             slow: the requested {asked} processes would take {more} more."
         ),
         Why::Time => format!(
             "Not simulated: {name} on more than {simulated} processes. This machine is busy or slow: {name} \
              has used up its share of the {} for simulations. The requested {asked} processes would take \
-             about {more} more on an idle machine{}.",
+             {more} more on an idle machine{}.",
             in_words(limit.seconds),
             limit.again
         ),

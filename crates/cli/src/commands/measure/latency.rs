@@ -111,6 +111,7 @@ struct ListenAnswer<'a> {
 /// Answers clients until a signal ends the program.
 fn listen(address: &str, token: Option<String>, console: &Console) -> Outcome<()> {
     let token = token.map_or_else(token::token, Ok)?;
+    interrupt::expect();
     let bound = Server::bind(address, token.clone()).and_then(|server| {
         let address = server.address().map_err(|fault| straggler_measure::latency::ServerError::Address {
             address: address.into(),

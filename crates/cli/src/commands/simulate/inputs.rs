@@ -55,14 +55,13 @@ impl Inputs {
         let files: Vec<String> =
             files(plan).iter().map(|path| format!("{:016x}", fingerprint(path).unwrap_or(0))).collect();
         let latency = self.latency.as_ref().map(|latency| in_one_line(&latency.answer)).transpose()?;
-        let noise = self.noise.as_ref().map_or_else(|| "none".into(), LoadedNoise::describe);
         let all = [
             ("the version of straggler", env!("CARGO_PKG_VERSION").to_string()),
-            ("the workload", self.workload.description.clone()),
+            ("the workload", format!("{:?}", plan.workload)),
             ("the number of processes", self.workload.processes().to_string()),
             ("the network", in_one_line(&NetworkAnswer::of(&self.network))?),
             ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
-            ("the noise", noise),
+            ("the noise", format!("{:?}", plan.noise)),
             ("the random seed", plan.seed.to_string()),
             ("the replica", plan.replicas.start.to_string()),
             ("--acknowledgement", format!("{:?}", plan.acknowledgement)),

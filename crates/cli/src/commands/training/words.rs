@@ -279,6 +279,10 @@ pub fn far_off(replay_error: f64) -> Option<String> {
 pub fn doubts(answers: &Answers) -> Vec<String> {
     let mut list = answers.notes.clone();
     list.extend(far_off(answers.replay_error));
+    // Else the verdict says so.
+    if answers.workers_recorded == 1 && (answers.distrust.is_some() || answers.s_at_least.is_some()) {
+        list.push("one worker was recorded: there is no other to compare it with".into());
+    }
     if answers.unexplained_seconds > UNEXPLAINED * answers.step_seconds
         && answers.replay_error.abs() > UNEXPLAINED
     {

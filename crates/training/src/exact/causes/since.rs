@@ -142,11 +142,11 @@ impl Rise {
         if self.before > 0.0 { level / self.before } else { f64::INFINITY }
     }
 
-    /// The share of the sum of all values that the rise explains. A rise of small values beside a large one explains little.
+    /// The share of all excess over the level before that the rise explains: little, if a single value is far higher.
     pub fn share_of(&self, values: &[f64]) -> f64 {
         let last = self.until.unwrap_or(values.len().saturating_sub(1));
         let more: f64 = values[self.at..=last].iter().map(|value| (value - self.before).max(0.0)).sum();
-        let all: f64 = values.iter().sum();
+        let all: f64 = values.iter().map(|value| (value - self.before).max(0.0)).sum();
         if all > 0.0 { more / all } else { 0.0 }
     }
 
@@ -318,6 +318,15 @@ mod tests {
         let rise = Rise::of(&series(&[(5, 1.0), (7, 2.0), (8, 1.0)])).expect("it rises");
         let factors = [4, 5, 11, 12].map(|place| (10.0 * rise.factor_at(place)).round() / 10.0);
         assert_eq!(factors, [1.0, 2.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn a_rise_beside_a_high_value_explains_little() {
+        let mut values = series(&[(20, 1.0), (20, 2.0)]);
+        let share = |values: &[f64]| Rise::of(values).expect("it rises").share_of(values);
+        assert!(share(&values) > 0.95);
+        values[3] = 100.0;
+        assert!(share(&values) < 0.2);
     }
 
     #[test]

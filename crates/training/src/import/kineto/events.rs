@@ -290,7 +290,8 @@ impl Events {
 
     /// Where an event belongs whose start or end is invalid. `None` if both are valid.
     fn untimed(&mut self, event: &Event) -> Option<Untimed> {
-        if let Some((_, Some(_))) = self.times(event) {
+        // Waits between streams have no times of their own.
+        if bare(event.cat) == "cuda_sync" || matches!(self.times(event), Some((_, Some(_)))) {
             return None;
         }
         let correlation = Events::args(event).and_then(|args| number(args.correlation));

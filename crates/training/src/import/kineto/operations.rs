@@ -133,6 +133,7 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Steps {
     found.sort_by_key(|step| (step.start_ps, step.number));
     // Without launches, kernels are placed by their start, which may be long after the host has ended the step.
     let has_launches = !events.launches.is_empty();
+    let all_launched = events.launches.len() >= events.kernels.len();
     let (mut steps, mut gaps) = (Vec::with_capacity(found.len()), Vec::new());
     let mut seen: BTreeSet<i64> = recorded.steps.iter().copied().collect();
     for (place, step) in found.iter().enumerate() {
@@ -153,7 +154,10 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Steps {
         let next = found.get(place + 1);
         let missing =
             step.number.saturating_add(1)..=next.map_or(i64::MAX, |next| next.number.saturating_sub(1));
-        if let Some(end_ps) = step.end_ps.filter(|_| has_launches && !missing.is_empty()) {
+        if let Some(end_ps) = step
+            .end_ps
+            .filter(|_| !missing.is_empty() && if next.is_some() { has_launches } else { all_launched })
+        {
             if next.is_some() {
                 gaps.push((steps.len(), missing));
             }
