@@ -158,7 +158,7 @@ fn bad_input_says_where() {
         folder.write("t.txt", content);
         folder.run("resample t.txt").ends_with(3).says(text);
     };
-    fails("", "t.txt: the file holds no times");
+    fails("", "t.txt is an empty file, not a file of measured latencies");
     fails("1us\n-2us\n", "t.txt: line 2, column 1: `-2us` is negative");
     fails("1us\n12\n", "t.txt: line 2, column 1: `12` has no unit");
     fails("0us\n", "t.txt: line 1, column 1: a time of 0");
