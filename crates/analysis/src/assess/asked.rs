@@ -1,7 +1,7 @@
 //! The workload in question: a collective or a whole program, at several scales.
 
 use straggler_model::Time;
-use straggler_schedule::collectives::{Collective, CollectiveError, Job, Operation, barrier};
+use straggler_schedule::collectives::{Collective, CollectiveError, Job, Operation};
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::Workload;
 
@@ -17,7 +17,7 @@ pub struct Asked {
 impl Asked {
     /// A collective of this many bytes on each of these numbers of processes; a barrier ignores `bytes`.
     pub fn collective(operation: Operation, bytes: u64, processes: &[u32]) -> Result<Asked, CollectiveError> {
-        let bytes = if operation == Operation::Barrier { barrier::BYTES } else { bytes };
+        let bytes = operation.bytes(Some(bytes));
         let build = |&processes: &u32| {
             let job = Job::new(processes, bytes);
             choose_default(operation, &job).build(operation, &job).map(Workload::once)

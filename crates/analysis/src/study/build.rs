@@ -3,14 +3,14 @@
 use super::inputs::Inputs;
 use super::latencies::{Latencies, Wanted};
 use super::lines::line_of;
-use super::schedules::{Schedules, Wish, usual_bytes};
+use super::schedules::{Schedules, Wish};
 use super::spec::NONE;
 use super::{FIT, PlanError, Point, Sweep, Task};
 use std::collections::HashMap;
 use std::path::Path;
 use straggler_model::network::Factor;
 use straggler_model::study::Coordinates;
-use straggler_schedule::collectives::{Choice, Operation};
+use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::Workload;
 
 /// A sweep with more points than this is probably a mistake.
@@ -57,7 +57,7 @@ impl Runs<'_> {
     fn name(&self) -> (String, Option<u64>) {
         match self {
             Runs::Collective(choice, bytes) => {
-                (choice.to_string(), (choice.operation != Operation::Barrier).then_some(*bytes))
+                (choice.to_string(), choice.operation.has_size().then_some(*bytes))
             }
             Runs::Workload(workload) => (workload.to_string(), None),
             Runs::Goal(path) | Runs::Trace(path) => (path.to_string(), None),
@@ -98,8 +98,8 @@ fn works(sweep: &Sweep) -> Vec<Runs<'_>> {
     let mut all = Vec::new();
     for choice in &sweep.collectives {
         // A barrier carries no data, so it runs once, whatever the sizes.
-        if sweep.sizes.is_empty() || choice.operation == Operation::Barrier {
-            all.push(Runs::Collective(choice, usual_bytes(choice.operation)));
+        if sweep.sizes.is_empty() || !choice.operation.has_size() {
+            all.push(Runs::Collective(choice, choice.operation.bytes(None)));
         } else {
             all.extend(sweep.sizes.iter().map(|&bytes| Runs::Collective(choice, bytes)));
         }

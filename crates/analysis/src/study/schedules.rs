@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use straggler_model::Time;
 use straggler_model::path_text::{path_of, text_of};
-use straggler_schedule::collectives::{Choice, Job, Operation, Selector, SelectorError, barrier};
+use straggler_schedule::collectives::{Choice, Job, Selector, SelectorError};
 use straggler_schedule::workloads::{Only, Workload, choose_default};
 use straggler_sim::Workload as Runnable;
 
@@ -40,11 +40,6 @@ pub(super) struct Schedules<'a> {
     selectors: HashMap<String, Arc<Selector>>,
     pub programs: Programs<'a>,
     pub warnings: Vec<String>,
-}
-
-/// The default size of a collective's data.
-pub(super) fn usual_bytes(operation: Operation) -> u64 {
-    if operation == Operation::Barrier { barrier::BYTES } else { 8 }
 }
 
 impl<'a> Schedules<'a> {

@@ -11,7 +11,7 @@ use straggler_model::network::PerByte;
 use straggler_model::units::Bytes;
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::sizes::Sizes;
-use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
+use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation};
 use straggler_sim::Workload;
 
 /// The collective as requested, before a table of algorithms is read.
@@ -129,7 +129,7 @@ fn refuse_what_does_not_apply(operation: Operation, data: &DataOptions) -> Outco
     let refusals = [
         (data.root.is_some() && !operation.has_root(), format!("{operation} has no root: remove --root")),
         (
-            data.size.is_some() && operation == Operation::Barrier,
+            data.size.is_some() && !operation.has_size(),
             "a barrier carries no data: remove --size".to_string(),
         ),
         (
@@ -159,12 +159,7 @@ fn sizes(operation: Operation, data: &DataOptions) -> Sizes {
         let sizes: Vec<u64> = data.sizes.iter().map(|&Bytes(bytes)| bytes).collect();
         return Sizes::repeating(&sizes);
     }
-    Sizes::uniform(data.size.map_or_else(|| default_bytes(operation), |Bytes(bytes)| bytes))
-}
-
-/// The default size.
-fn default_bytes(operation: Operation) -> u64 {
-    if operation == Operation::Barrier { barrier::BYTES } else { 8 }
+    Sizes::uniform(operation.bytes(data.size.map(|Bytes(bytes)| bytes)))
 }
 
 fn refuse_too_much(operation: Operation, job: &Job) -> Outcome<()> {

@@ -1,5 +1,6 @@
 //! The collective operations of MPI.
 
+use super::barrier;
 use std::fmt;
 use std::str::FromStr;
 use straggler_model::spelling::hint_of_list;
@@ -65,6 +66,16 @@ impl Operation {
             Operation::Scatter => "scatter",
             Operation::Scatterv => "scatterv",
         }
+    }
+
+    /// Whether it carries data of a size that may be chosen.
+    pub fn has_size(self) -> bool {
+        self != Operation::Barrier
+    }
+
+    /// The bytes it carries if this size is asked for; 8 if none is. A barrier carries a token, whatever is asked for.
+    pub fn bytes(self, asked: Option<u64>) -> u64 {
+        if self.has_size() { asked.unwrap_or(8) } else { barrier::BYTES }
     }
 
     /// The same operation with blocks of equal size, which has the same algorithms.

@@ -23,7 +23,7 @@ use super::grid::Grid;
 use super::halo::{Calls, Halo};
 use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part, spread};
-use crate::collectives::{Operation, barrier};
+use crate::collectives::Operation;
 use straggler_model::Time;
 use straggler_model::units::counted;
 
@@ -89,7 +89,7 @@ fn collective(
     count: &'static str,
     operation: Operation,
 ) -> Result<Part, WorkloadError> {
-    let bytes = if operation == Operation::Barrier { barrier::BYTES } else { 8 };
+    let bytes = operation.bytes(None);
     if setting.number(count)? == 0 { Ok(Part::Nothing) } else { setting.collective(operation, bytes, 0) }
 }
 

@@ -4,7 +4,7 @@ use super::Kind;
 use super::error::WorkloadError;
 use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
-use crate::collectives::{Algorithm, Job, Operation, barrier};
+use crate::collectives::{Algorithm, Job, Operation};
 use straggler_model::units::{Bytes, counted};
 
 pub(super) const KIND: Kind =
@@ -37,10 +37,7 @@ pub(super) fn collective(setting: &Setting<'_>) -> Result<(Part, String), Worklo
         setting.text("operation").parse().map_err(|fault: crate::collectives::UnknownOperation| {
             setting.wrong("operation", fault.to_string())
         })?;
-    let bytes = match operation {
-        Operation::Barrier => barrier::BYTES,
-        _ => setting.bytes("bytes")?,
-    };
+    let bytes = operation.bytes(Some(setting.bytes("bytes")?));
     let root = setting.number("root")?;
     if root != 0 && !operation.has_root() {
         return Err(setting.wrong("root", format!("{operation} has no root: remove it")));

@@ -64,7 +64,7 @@ fn answer(operation: Operation) -> OperationAnswer {
 
 fn size(operation: Operation) -> Option<&'static str> {
     match operation.data() {
-        _ if operation == Operation::Barrier => None,
+        _ if !operation.has_size() => None,
         Data::Vector => Some("the vector"),
         Data::BlockForEachRank => Some("the block of each rank"),
         Data::BlockForEachPair => Some("the block of each pair of ranks"),

@@ -42,7 +42,7 @@ fn word(operation: Operation) -> &'static str {
 /// " of 8 B", " of 8 B per rank".
 fn size(operation: Operation, job: &Job) -> String {
     let each = match operation.data() {
-        _ if operation == Operation::Barrier => return String::new(),
+        _ if !operation.has_size() => return String::new(),
         Data::Vector => "",
         Data::BlockForEachRank => " per rank",
         Data::BlockForEachPair => " per pair of ranks",
