@@ -16,3 +16,10 @@ pub mod waits;
 pub mod whatif;
 
 pub use critical_path::CriticalPath;
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_analysis;
+#[cfg(test)]
+#[path = "../tests/analysis.rs"]
+mod tests;

@@ -19,3 +19,10 @@ pub mod timebase;
 pub mod timer;
 
 pub use timebase::{Timebase, Worker};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_measure;
+#[cfg(test)]
+#[path = "../tests/measure.rs"]
+mod tests;

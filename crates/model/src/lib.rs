@@ -25,3 +25,10 @@ pub type Rank = u32;
 
 /// A message's tag.
 pub type Tag = u32;
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_model;
+#[cfg(test)]
+#[path = "../tests/model.rs"]
+mod tests;

@@ -18,3 +18,10 @@ pub use straggler_model::replace::{
 };
 pub use table::{Cell, Columns, Table, fit_tables};
 pub use visible::{visible, visible_name};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_report;
+#[cfg(test)]
+#[path = "../tests/charts.rs"]
+mod tests;

@@ -14,3 +14,10 @@ pub mod workloads;
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
 pub use script::{Cycles, Script};
 pub use steps::{Message, Step, Steps, Symmetry, Then};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_schedule;
+#[cfg(test)]
+#[path = "../tests/goal.rs"]
+mod tests;

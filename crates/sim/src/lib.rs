@@ -45,3 +45,10 @@ pub use replicas::Replicas;
 pub use rules::{Acknowledgement, Rules};
 pub use simulation::{Engine, EngineChoice, Run, Simulation};
 pub use workload::Workload;
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_sim;
+#[cfg(test)]
+#[path = "../tests/sim.rs"]
+mod tests;

@@ -27,3 +27,10 @@ pub use function::{Class, Collective, Function, HowMany, Mode, Start};
 pub use seldom::Seldom;
 pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};
 pub use trace::{ALONG_COPIES, Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_trace;
+#[cfg(test)]
+#[path = "../tests/trace.rs"]
+mod tests;

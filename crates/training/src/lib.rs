@@ -37,3 +37,10 @@ pub use table::{
     write_csv, write_parquet,
 };
 pub use traced::{Size, Sizes, TracedError, trace};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_training;
+#[cfg(test)]
+#[path = "../tests/training.rs"]
+mod tests;

@@ -1,8 +1,5 @@
 //! Tables whose clocks are off.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Kind, Row, derive};
@@ -73,7 +70,7 @@ fn a_send_may_end_before_its_receive_begins() {
 /// The public jobs, if available: their clocks are good, and their answers are those of the guide.
 #[test]
 fn public_jobs_keep_their_answers() {
-    let Some(folder) = public_jobs::folder() else { return };
+    let Some(folder) = super::public_jobs::folder() else { return };
     for (name, s) in [("AR", 2.140), ("SE", 1.540), ("ST", 1.191)] {
         let path = std::path::Path::new(&folder).join(format!("trace-{name}.parquet"));
         let job = straggler_training::read_table(&path).unwrap().job(name).unwrap();

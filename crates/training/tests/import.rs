@@ -1,8 +1,6 @@
 //! Imports of synthetic recordings with known contents.
 
-#[path = "import/formats.rs"]
 mod formats;
-#[path = "import/synthetic.rs"]
 mod synthetic;
 
 use std::path::PathBuf;

@@ -1,8 +1,5 @@
 //! Workers that are slow for a while, or seem slow by chance.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{derive, read_table, whatif};
@@ -129,7 +126,7 @@ fn a_slow_worker_is_found_among_unequal_lengths() {
 /// The public job whose cause is lengths, if available.
 #[test]
 fn lengths_explain_the_workers_of_a_real_job() {
-    let Some(folder) = public_jobs::folder() else { return };
+    let Some(folder) = super::public_jobs::folder() else { return };
     let path = std::path::Path::new(&folder).join("trace-SE.parquet");
     let job = read_table(&path).unwrap().job("SE").unwrap();
     let found = analyse(&Replays::new(&job).unwrap(), None);

@@ -1,8 +1,5 @@
 //! The published analysis on jobs with known results.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use serde_json::Value;
 use std::collections::BTreeMap;
 use straggler_training::published::{Dense, DenseError, analyse};
@@ -119,7 +116,7 @@ fn what_is_missing_is_named() {
 /// All published results of the three public jobs, if STRAGGLER_TRAINING_JOBS names the folder of their tables.
 #[test]
 fn published_answers() {
-    let Some(folder) = public_jobs::folder() else { return };
+    let Some(folder) = super::public_jobs::folder() else { return };
     for name in ["AR", "SE", "ST"] {
         let read = |file: String| std::fs::read_to_string(folder.join(file)).unwrap();
         let json =

@@ -1,9 +1,6 @@
 //! The graph of the published analysis, edge by edge. Many edges affect no published number, so only the graph shows
 //! them.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use std::collections::BTreeSet;
 use straggler_training::graph::Graph;
 use straggler_training::published::{Dense, GraphError, analyse, graph};
@@ -259,7 +256,7 @@ fn data_parallel_operations_need_data_parallelism() {
 /// Edges and groups of the three public jobs, counted by an independent implementation.
 #[test]
 fn graphs_of_public_jobs() {
-    let Some(folder) = public_jobs::folder() else { return };
+    let Some(folder) = super::public_jobs::folder() else { return };
     for (name, ops, edges, groups) in [("AR", 666, 1229, 202), ("SE", 78, 121, 22), ("ST", 106, 165, 34)] {
         let table = read_table(&folder.join(format!("trace-{name}.parquet"))).unwrap();
         let job = Dense::new(&table.rows).unwrap();

@@ -1,8 +1,5 @@
 //! Reading tables, including those with unusable rows.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use std::path::{Path, PathBuf};
 use straggler_training::exact::{CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Synthetic, rows};
@@ -398,7 +395,7 @@ fn tables_of_two_jobs_are_told_apart() {
 /// A public job with some bytes changed: an error that names the file, or a table, but no panic.
 #[test]
 fn corrupt_parquet_is_refused() {
-    let Some(jobs) = public_jobs::folder() else { return };
+    let Some(jobs) = super::public_jobs::folder() else { return };
     let good = std::fs::read(jobs.join("trace-ST.parquet")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corrupt.parquet");

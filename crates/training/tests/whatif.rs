@@ -1,8 +1,5 @@
 //! Jobs changed by faults, compared with the same jobs generated or computed in another way.
 
-#[path = "public_jobs/folder.rs"]
-mod public_jobs;
-
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
@@ -346,7 +343,7 @@ fn a_mended_job_is_slowed_again() {
 /// The same with job AR, whose published S is 1.973. Its table is in the folder in STRAGGLER_TRAINING_JOBS.
 #[test]
 fn a_real_job_is_mended_and_slowed_again() {
-    let Some(folder) = public_jobs::folder() else { return };
+    let Some(folder) = super::public_jobs::folder() else { return };
     let table = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
     let job = table.job("AR").unwrap();
     let [healthy, again] = mended_and_slowed_again(&job, 0);

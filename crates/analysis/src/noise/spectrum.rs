@@ -13,6 +13,7 @@
 
 mod comb;
 mod exact;
+mod fourier;
 mod peaks;
 mod power;
 

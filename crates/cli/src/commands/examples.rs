@@ -6,22 +6,14 @@ use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::places::make_folder;
 use crate::plan::valid::Valid;
-use rust_embed::Embed;
 use serde::Serialize;
 use std::path::Path;
 use straggler_report::numbers::{counted, memory};
 use straggler_report::replace_file;
 
-/// Small inputs of every kind; most are synthetic and say so.
-#[derive(Embed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../fixtures"]
-#[exclude = "measured/*"]
-struct Fixtures;
-
-/// Study files.
-#[derive(Embed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../examples"]
-struct Written;
+/// Small inputs of every kind, most of them synthetic and saying so, and study files: names and contents, listed by
+/// the build script.
+const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
 #[derive(Serialize)]
 struct ExamplesAnswer {
@@ -33,15 +25,12 @@ struct ExamplesAnswer {
 pub fn run(typed: &Valid<Examples>, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     let folder = &typed.directory;
-    let fixtures = Fixtures::iter().map(|name| (format!("fixtures/{name}"), Fixtures::get(&name)));
-    let written = Written::iter().map(|name| (format!("examples/{name}"), Written::get(&name)));
     let mut answer = ExamplesAnswer { folder: folder.display().to_string(), files: 0, bytes: 0 };
-    for (name, file) in fixtures.chain(written) {
-        let Some(file) = file else { continue };
+    for (name, bytes) in FILES {
         interrupt::check()?;
-        put(&folder.join(name), &file.data)?;
+        put(&folder.join(name), bytes)?;
         answer.files += 1;
-        answer.bytes += file.data.len() as u64;
+        answer.bytes += bytes.len() as u64;
     }
     if console.json {
         return console.print_json(&answer);

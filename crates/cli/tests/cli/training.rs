@@ -1,6 +1,6 @@
 //! Training jobs: reports on known faults, and errors for bad files.
 
-#[path = "../../../training/tests/public_jobs/folder.rs"]
+#[path = "../../../training/tests/public_jobs.rs"]
 mod public_jobs;
 
 use crate::program::Folder;

@@ -1,6 +1,6 @@
 //! The redundant-exchange butterfly, compared with independent computations of the same numbers.
 
-use crate::literal_butterfly::Literal;
+use crate::tests::literal_butterfly::Literal;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
 //! A run that resumes from any of its checkpoints, with other threads or on a cluster, gives the same results.
 
-use crate::runs::any_run;
-use crate::steps;
+use crate::tests::runs::any_run;
+use crate::tests::steps;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Write};

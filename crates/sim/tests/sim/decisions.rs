@@ -8,7 +8,7 @@ mod interpreter;
 #[path = "decisions/program.rs"]
 mod program;
 
-use crate::schedules;
+use crate::tests::schedules;
 use interpreter::{Decision, Interpreter, State};
 use program::{Calls, Shape, draw, traced};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Drawn latencies: engines and threads agree on random programs, a distribution of one value equals a network with
 //! that value, a chain equals an independent sum of its draws, and no message overtakes another.
 
-use crate::{one_lane, schedules, steps, traced, traced_runs};
+use crate::tests::{one_lane, schedules, steps, traced, traced_runs};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! On random schedules the windowed engine gives the same results as the reference engine, on every
 //! rank and any number of threads.
 
-use crate::schedules;
+use crate::tests::schedules;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;

@@ -1,6 +1,6 @@
 //! Random runs of every kind, for properties that hold for all of them.
 
-use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
+use crate::tests::{drawn, one_lane, schedules, steps, traced, traced_runs};
 use proptest::prelude::*;
 use std::sync::Arc;
 use straggler_model::network::Drawn;

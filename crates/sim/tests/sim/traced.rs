@@ -1,8 +1,8 @@
 //! The replay of a traced program equals its materialised schedule on all engines, to the picosecond, and copies take
 //! no memory.
 
-use crate::schedules;
-use crate::traced_runs::{Shape, trace};
+use crate::tests::schedules;
+use crate::tests::traced_runs::{Shape, trace};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

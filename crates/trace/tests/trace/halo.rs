@@ -244,5 +244,5 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    crate::fixture::assert_written(&folder(), &trace());
+    crate::tests::fixture::assert_written(&folder(), &trace());
 }

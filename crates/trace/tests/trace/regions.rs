@@ -118,7 +118,7 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    crate::fixture::assert_written(&folder(), &trace());
+    crate::tests::fixture::assert_written(&folder(), &trace());
 }
 
 /// A step is 10 µs of exchange, 105 µs of solving and 1 µs more, three times on two ranks.

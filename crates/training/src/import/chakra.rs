@@ -1,5 +1,6 @@
 //! Chakra execution traces: length-prefixed protobuf messages. They contain the graph of operations.
 
+mod protobuf;
 mod wire;
 
 use super::recorded::{
@@ -157,14 +158,14 @@ impl Node {
 
     /// Whether this is the host's part of an operation. False in traces without this attribute.
     fn on_host(&self) -> bool {
-        self.attribute("is_cpu_op").is_some_and(|of| of.bool == Some(true) || of.integer() == Some(1))
+        self.attribute("is_cpu_op").is_some_and(|of| of.bool == Some(true) || of.integer == Some(1))
     }
 
     fn group(&self) -> Option<String> {
         let of = self.attribute("pg_name").or_else(|| self.attribute("comm_group"))?;
         of.string
             .clone()
-            .or_else(|| of.integer().map(|number| number.to_string()))
+            .or_else(|| of.integer.map(|number| number.to_string()))
             .filter(|name| !name.is_empty())
     }
 

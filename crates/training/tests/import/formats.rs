@@ -1,6 +1,6 @@
 //! Imports of small synthetic files of every format, whole and damaged.
 
-use crate::synthetic::{Rank, Wait};
+use super::synthetic::{Rank, Wait};
 use std::path::{Path, PathBuf};
 use straggler_training::{Job, import};
 

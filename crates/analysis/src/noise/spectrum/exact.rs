@@ -1,6 +1,6 @@
 //! Computes a frequency from the exact times of detours.
 
-use rustfft::num_complex::Complex;
+use num_complex::Complex;
 use std::f64::consts::TAU;
 use straggler_model::noise::recording::Core;
 

@@ -1,8 +1,8 @@
 //! The power of noise at every frequency, by fast Fourier transform.
 
 use super::exact::Pulse;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex;
+use super::fourier::Transform;
+use num_complex::Complex;
 use std::f64::consts::PI;
 
 /// Slots are at most this long if that many are allowed: this shows frequencies up to 10 kHz.
@@ -48,7 +48,7 @@ impl Powers {
             seconds: length_ps as f64 * 1e-12,
             slots,
         };
-        let transform = FftPlanner::new().plan_fft_forward(slots);
+        let transform = Transform::new(slots);
         for pulses in cores {
             let mut series = series(pulses, slots, length_ps, mean_ps);
             transform.process(&mut series);

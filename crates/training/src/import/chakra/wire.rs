@@ -1,72 +1,102 @@
 //! The messages of a Chakra file.
 
-use prost::Message;
+use super::protobuf::{Broken, Fields};
 use std::io::Read;
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Attribute {
-    #[prost(string, tag = "1")]
     pub name: String,
-    #[prost(int32, optional, tag = "7")]
-    pub int32: Option<i32>,
-    #[prost(int64, optional, tag = "9")]
-    pub int64: Option<i64>,
-    #[prost(uint32, optional, tag = "11")]
-    pub uint32: Option<u32>,
-    #[prost(uint64, optional, tag = "13")]
-    pub uint64: Option<u64>,
-    #[prost(bool, optional, tag = "27")]
     pub bool: Option<bool>,
-    #[prost(string, optional, tag = "29")]
     pub string: Option<String>,
+    /// The value, if it is an integer of any type.
+    pub integer: Option<i64>,
 }
 
 impl Attribute {
-    pub fn integer(&self) -> Option<i64> {
-        let unsigned = || i64::try_from(self.uint64?).ok();
-        self.int64.or(self.int32.map(i64::from)).or(self.uint32.map(i64::from)).or_else(unsigned)
+    fn decode(bytes: &[u8]) -> Result<Attribute, Broken> {
+        let mut attribute = Attribute::default();
+        for field in Fields::of(bytes) {
+            let (number, value) = field?;
+            match number {
+                1 => attribute.name = value.string()?,
+                // int32, int64, and the two unsigned ones.
+                7 => attribute.integer = Some((value.number()? as i32).into()),
+                9 => attribute.integer = Some(value.number()? as i64),
+                11 | 13 => attribute.integer = i64::try_from(value.number()?).ok(),
+                27 => attribute.bool = Some(value.number()? != 0),
+                29 => attribute.string = Some(value.string()?),
+                _ => {}
+            }
+        }
+        Ok(attribute)
     }
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct Metadata {
-    #[prost(string, tag = "1")]
-    version: String,
-    #[prost(message, repeated, tag = "2")]
-    attributes: Vec<Attribute>,
+/// Whether this is the message that describes a trace: a version and attributes, at least one of them.
+fn is_metadata(bytes: &[u8]) -> Result<bool, Broken> {
+    let mut found = false;
+    for field in Fields::of(bytes) {
+        match field? {
+            (1, value) => found |= !value.string()?.is_empty(),
+            (2, value) => {
+                Attribute::decode(value.bytes()?)?;
+                found = true;
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Node {
-    #[prost(uint64, tag = "1")]
     pub id: u64,
-    #[prost(string, tag = "2")]
     pub name: String,
-    #[prost(int32, tag = "3")]
     pub kind: i32,
-    #[prost(uint64, repeated, tag = "4")]
     pub ctrl_deps: Vec<u64>,
-    #[prost(uint64, repeated, tag = "5")]
     pub data_deps: Vec<u64>,
-    #[prost(uint64, tag = "6")]
     pub start_time_micros: u64,
-    #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
-    #[prost(message, repeated, tag = "10")]
     attributes: Vec<Attribute>,
 }
 
 impl Node {
+    /// Decodes a node, without the attributes that nobody uses.
+    fn decode(bytes: &[u8]) -> Result<Node, Broken> {
+        let mut node = Node::default();
+        for field in Fields::of(bytes) {
+            let (number, value) = field?;
+            match number {
+                1 => node.id = value.number()?,
+                2 => node.name = value.string()?,
+                3 => node.kind = value.number()? as i32,
+                4 => value.append_numbers(&mut node.ctrl_deps)?,
+                5 => value.append_numbers(&mut node.data_deps)?,
+                6 => node.start_time_micros = value.number()?,
+                7 => node.duration_micros = value.number()?,
+                10 => {
+                    let attribute = Attribute::decode(value.bytes()?)?;
+                    if USED.contains(&attribute.name.as_str()) {
+                        node.attributes.push(attribute);
+                    }
+                }
+                _ => {}
+            }
+        }
+        node.attributes.shrink_to_fit();
+        Ok(node)
+    }
+
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
     pub fn integer(&self, name: &str) -> Option<i64> {
-        self.attribute(name)?.integer()
+        self.attribute(name)?.integer
     }
 }
 
-/// The attributes that are used. The others are dropped to save memory.
+/// The attributes that are used.
 const USED: [&str; 9] = [
     "is_cpu_op",
     "tid",
@@ -90,9 +120,7 @@ pub fn begins(head: &[u8]) -> bool {
     let mut rest = head;
     let Some(length) = length(&mut rest).ok().flatten() else { return false };
     match rest.get(..usize::try_from(length).unwrap_or(usize::MAX)) {
-        Some(message) => {
-            length > 0 && Metadata::decode(message).is_ok_and(|found| found != Metadata::default())
-        }
+        Some(message) => is_metadata(message).unwrap_or(false),
         // Field 1 or 2, both length-delimited.
         None => length < 1 << 28 && matches!(rest.first(), Some(0x0a | 0x12)),
     }
@@ -109,11 +137,7 @@ pub fn nodes(mut reader: impl Read) -> std::io::Result<Nodes> {
         match message(&mut reader, &mut buffer, &mut at) {
             Ok(true) if first => first = false,
             Ok(true) => match Node::decode(buffer.as_slice()) {
-                Ok(mut node) => {
-                    node.attributes.retain(|attribute| USED.contains(&attribute.name.as_str()));
-                    node.attributes.shrink_to_fit();
-                    found.nodes.push(node);
-                }
+                Ok(node) => found.nodes.push(node),
                 Err(_) => {
                     found.broken_at = Some(begin);
                     return Ok(found);
