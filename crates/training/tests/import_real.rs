@@ -16,7 +16,7 @@ fn folder(variable: &str, path: &str) -> Option<PathBuf> {
     };
     // Not with `eprintln!`, whose output is captured for tests that pass.
     let name = std::thread::current().name().unwrap_or("a test").to_string();
-    let _ = writeln!(std::io::stderr(), "{name} is skipped: {why}");
+    let _ = writeln!(std::io::stderr(), "skipped: {name}, as {why}");
     None
 }
 

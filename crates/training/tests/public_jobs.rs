@@ -12,7 +12,7 @@ pub fn folder() -> Option<PathBuf> {
         // Not with `eprintln!`, whose output is captured for tests that pass.
         let _ = writeln!(
             std::io::stderr(),
-            "{name} is skipped: set STRAGGLER_TRAINING_JOBS to the folder of the public jobs"
+            "skipped: {name}, as STRAGGLER_TRAINING_JOBS does not name the folder of the public jobs"
         );
     }
     folder

@@ -7,6 +7,7 @@ mod shared;
 
 use emulator::Emulator;
 use proptest::prelude::*;
+use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use straggler_gpu::cuda::Cuda;
@@ -86,7 +87,15 @@ fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> 
 /// Returns a GPU if the machine has one; then the tests run on it, too.
 fn gpu() -> Option<&'static Cuda> {
     static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
-    GPU.get_or_init(|| Cuda::all().ok().and_then(|found| found.usable.into_iter().next())).as_ref()
+    let first = || {
+        let gpu = Cuda::all().ok().and_then(|found| found.usable.into_iter().next());
+        if gpu.is_none() {
+            // Not with `eprintln!`, whose output is captured for tests that pass.
+            let _ = writeln!(std::io::stderr(), "skipped: the kernel on a GPU, as there is none");
+        }
+        gpu
+    };
+    GPU.get_or_init(first).as_ref()
 }
 
 fn run_on(
