@@ -251,16 +251,45 @@ fn heat() -> Vec<Named> {
     vec![("heat-pairs", pairs.into()), ("heat-detours", detours.into())]
 }
 
+/// Rounds of computation and messages to the next process, with noise on one.
+fn timelines() -> Vec<Named> {
+    let kind = |name: &str, role| Kind { name: name.into(), role };
+    let mut timeline = Timeline {
+        rows: (0..6).map(|rank| format!("rank {rank}")).collect(),
+        kinds: vec![
+            kind("computation", ActivityRole::Computation),
+            kind("noise", ActivityRole::Noise),
+            kind("wait", ActivityRole::Wait),
+        ],
+        ..Timeline::default()
+    };
+    for row in 0..6u32 {
+        for round in 0..4u32 {
+            let start = 1e7 * f64::from(round);
+            let mut push = |kind, from: f64, to: f64| {
+                let (start_ps, end_ps) = (start + from, start + to);
+                timeline.push(Activity { row, start_ps, end_ps, kind, peer: NOBODY, bytes: -1.0, tag: 0 });
+            };
+            push(0, 0.0, 6e6);
+            push(if row == 2 { 1 } else { 2 }, 6e6, 8e6);
+            let (from, to) = (row, (row + 1) % 6);
+            let (sent_ps, received_ps) = (start + 6e6, start + 9e6);
+            timeline.push_arrow(Arrow { from, to, sent_ps, received_ps, bytes: 8.0 });
+        }
+    }
+    vec![("timeline", timeline.into())]
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".into());
-    let plots = [scatters(), distributions(), spectra(), slowdowns(), boxes(), bars(), heat()];
+    let plots = [scatters(), distributions(), spectra(), slowdowns(), boxes(), bars(), heat(), timelines()];
     let mut section = Section::new("Every kind of chart");
     for (name, plot) in plots.into_iter().flatten() {
         let chart = Chart::new(name, "cargo run --example gallery", plot)
             .with_note("node017 · AMD EPYC 9654 · 96 cores · 10 s long")
             .synthetic(true);
-        for end in ["svg", "png"] {
-            save(&Path::new(&folder).join(format!("{name}.{end}")), &chart.draw(&chart.heading()).svg)?;
+        for end in ["svg", "png", "pdf"] {
+            save(&Path::new(&folder).join(format!("{name}.{end}")), &chart.draw(&chart.heading()))?;
         }
         section.add(chart);
     }

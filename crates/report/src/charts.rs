@@ -8,25 +8,30 @@
 //! Axis ranges, ticks and labels match those of the page: `plot/agreement.rs` and
 //! `web/report/tests/agreement.unit.ts` compare both with the same numbers.
 //!
-//! SVG is written directly (`canvas.rs`). A drawing library that makes every dot an element and rounds to
-//! whole pixels produces files ten times as large and stepped curves.
+//! A chart is recorded as a list of shapes (`canvas.rs`), and each format draws the list: `svg.rs`, `png.rs`,
+//! `pdf.rs`. PNG and PDF use the bundled font (`font.rs`). SVG is written directly: a drawing library that makes
+//! every dot an element and rounds to whole pixels produces files ten times as large and stepped curves.
 
 mod axis;
 mod canvas;
+mod font;
 mod frame;
 mod labels;
 mod number;
 mod palette;
+mod path;
 mod pdf;
 mod plot;
 mod png;
 mod reduced;
 mod save;
+mod svg;
 mod text;
 mod thinning;
+mod zlib;
 
-pub use pdf::{PdfError, to_pdf};
-pub use png::{PngError, to_png};
+use canvas::Drawing;
+pub use png::PngError;
 pub use save::{ImageFormat, SaveError, save};
 pub(crate) use text::escaped;
 
@@ -53,9 +58,29 @@ impl Heading {
 }
 
 /// A chart as it was drawn.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
-    pub svg: String,
+    drawing: Drawing,
     /// For a scatter, the number of dots drawn for all of its points.
     pub dots: Option<usize>,
 }
+
+impl Picture {
+    /// The text of an SVG file.
+    pub fn svg(&self) -> String {
+        svg::to_svg(&self.drawing)
+    }
+
+    /// The bytes of a PNG file, at twice the nominal size.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        png::to_png(&self.drawing)
+    }
+
+    /// The bytes of a PDF file of one page.
+    pub fn pdf(&self) -> Vec<u8> {
+        pdf::to_pdf(&self.drawing)
+    }
+}
+
+#[cfg(test)]
+mod tests;

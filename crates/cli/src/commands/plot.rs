@@ -29,7 +29,7 @@ fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
     let heading = heading(typed, &recording, &name);
     let (chart, peaks_hz) = chart(typed, &recording, &heading);
     let picture = chart.draw(&heading);
-    save(&typed.output, &picture.svg)?;
+    save(&typed.output, &picture)?;
     let answer = PlotAnswer {
         picture: typed.output.display().to_string(),
         what: kind(typed.what),

@@ -1,12 +1,20 @@
-//! The few SVG elements that charts consist of, written as text.
+//! The few shapes that charts consist of. A chart is recorded as a list of them; `svg.rs`, `png.rs` and
+//! `pdf.rs` draw the list.
 //!
-//! A thousand dots are one path, not a thousand elements: ten bytes each instead of ninety.
+//! Coordinates are rounded when they are recorded, so that all formats have the same.
 
-use super::text::escaped;
-use std::fmt::Write;
+use super::palette::Colour;
+use super::text::printable;
 
-/// Common fonts; the first is bundled for PNG.
-const FONTS: &str = "'Noto Sans', 'Segoe UI', Helvetica, Arial, sans-serif";
+/// A place in the picture: pixels from the left and from the top.
+pub type Point = (f64, f64);
+
+/// Lengths of dashes and of the gaps between them.
+pub const DASHES: [u8; 2] = [5, 4];
+/// The radius of the corners of an outline.
+pub const CORNER: f64 = 4.0;
+/// The width of the white border around a text that lies on top of lines.
+pub const HALO: f64 = 3.0;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
@@ -16,48 +24,107 @@ pub enum Anchor {
 }
 
 /// The style of a text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ink {
     pub size: f64,
-    pub colour: &'static str,
+    pub colour: Colour,
     pub bold: bool,
     pub anchor: Anchor,
 }
 
 impl Ink {
-    pub const fn new(size: f64, colour: &'static str, anchor: Anchor) -> Ink {
+    pub const fn new(size: f64, colour: Colour, anchor: Anchor) -> Ink {
         Ink { size, colour, bold: false, anchor }
     }
 }
 
 /// The style of a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stroke {
-    pub colour: &'static str,
+    pub colour: Colour,
     pub width: f64,
     pub dashed: bool,
 }
 
 impl Stroke {
-    pub const fn new(colour: &'static str, width: f64) -> Stroke {
+    pub const fn new(colour: Colour, width: f64) -> Stroke {
         Stroke { colour, width, dashed: false }
     }
 }
 
-/// A place in the picture: pixels from the left and from the top.
-pub type Point = (f64, f64);
+/// How a text lies in the picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setting {
+    Level,
+    /// Rotated to read upwards.
+    Upward,
+    /// With a white border, to stay readable on top of lines and dots.
+    Over,
+}
 
-/// A picture that grows element by element.
+/// Letters of one style. Control characters are already replaced.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Text {
+    pub place: Point,
+    pub ink: Ink,
+    pub setting: Setting,
+    pub content: String,
+}
+
+/// What a picture consists of, from back to front.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shape {
+    /// Lines from place to place; `round` are their ends and joints.
+    Lines {
+        places: Vec<Point>,
+        round: bool,
+        stroke: Stroke,
+    },
+    Polygon {
+        places: Vec<Point>,
+        colour: Colour,
+        opacity: f64,
+    },
+    Rectangle {
+        corner: Point,
+        size: (f64, f64),
+        colour: Colour,
+    },
+    /// A rounded box without filling.
+    Outline {
+        corner: Point,
+        size: (f64, f64),
+        colour: Colour,
+    },
+    Dots {
+        places: Vec<Point>,
+        diameter: f64,
+        colour: Colour,
+    },
+    Text(Text),
+}
+
+/// A finished picture. Screen readers read the title and the description.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Drawing {
+    pub width: f64,
+    pub height: f64,
+    pub title: String,
+    pub description: String,
+    pub shapes: Vec<Shape>,
+}
+
+/// A picture that grows shape by shape.
 #[derive(Debug)]
 pub struct Canvas {
     width: f64,
     pub height: f64,
-    body: String,
+    shapes: Vec<Shape>,
 }
 
 impl Canvas {
     pub fn new(width: f64, height: f64) -> Canvas {
-        Canvas { width, height, body: String::new() }
+        Canvas { width, height, shapes: Vec::new() }
     }
 
     pub fn line(&mut self, from: Point, to: Point, stroke: Stroke) {
@@ -66,126 +133,65 @@ impl Canvas {
 
     /// Lines from place to place.
     pub fn open_path(&mut self, places: &[Point], round: bool, stroke: Stroke) {
-        let Stroke { colour, width, dashed } = stroke;
-        let dashes = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-        let joins = if round { " stroke-linejoin=\"round\" stroke-linecap=\"round\"" } else { "" };
-        let (data, width) = (path_data(places), number(width));
-        self.push(format_args!(
-            "<path d=\"{data}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{dashes}{joins}/>"
-        ));
+        self.shapes.push(Shape::Lines { places: rounded(places, 100.0), round, stroke });
     }
 
     /// A filled polygon.
-    pub fn polygon(&mut self, places: &[Point], colour: &str, opacity: f64) {
-        let (data, opacity) = (path_data(places), number(opacity));
-        self.push(format_args!("<path d=\"{data}Z\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"));
+    pub fn polygon(&mut self, places: &[Point], colour: Colour, opacity: f64) {
+        self.shapes.push(Shape::Polygon { places: rounded(places, 100.0), colour, opacity });
     }
 
-    pub fn rectangle(&mut self, (x, y): Point, (width, height): (f64, f64), colour: &str) {
-        let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(number);
-        self.push(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>"
-        ));
+    pub fn rectangle(&mut self, corner: Point, (width, height): (f64, f64), colour: Colour) {
+        let size = place((width.max(0.0), height.max(0.0)), 100.0);
+        self.shapes.push(Shape::Rectangle { corner: place(corner, 100.0), size, colour });
     }
 
     /// A rounded box without filling.
-    pub fn outline(&mut self, (x, y): Point, (width, height): (f64, f64), colour: &str) {
-        let [x, y, width, height] = [x, y, width, height].map(number);
-        self.push(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\" fill=\"none\" \
-             stroke=\"{colour}\"/>"
-        ));
+    pub fn outline(&mut self, corner: Point, size: (f64, f64), colour: Colour) {
+        self.shapes.push(Shape::Outline { corner: place(corner, 100.0), size: place(size, 100.0), colour });
     }
 
-    /// Draws round dots of one colour. Each is a zero-length line with round ends, relative to the one
-    /// before.
-    pub fn dots(&mut self, places: &[Point], diameter: f64, colour: &str) {
-        let mut data = String::with_capacity(8 * places.len());
-        let mut before: Option<Point> = None;
-        for &(x, y) in places {
-            // Rounded to tenths, so that relative steps do not accumulate errors.
-            let (x, y) = ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0);
-            let (command, dx, dy) = match before {
-                None => ('M', x, y),
-                Some((left, top)) => ('m', x - left, y - top),
-            };
-            let _ = write!(data, "{command}{} {}h0", number(dx), number(dy));
-            before = Some((x, y));
-        }
-        let diameter = number(diameter);
-        self.push(format_args!(
-            "<path d=\"{data}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{diameter}\" \
-             stroke-linecap=\"round\"/>"
-        ));
+    /// Round dots of one colour.
+    pub fn dots(&mut self, places: &[Point], diameter: f64, colour: Colour) {
+        self.shapes.push(Shape::Dots { places: rounded(places, 10.0), diameter, colour });
     }
 
     pub fn text(&mut self, place: Point, ink: Ink, content: &str) {
-        self.turned_text(place, ink, content, "");
+        self.set_text(place, ink, Setting::Level, content);
     }
 
     /// Draws text rotated to read upwards.
     pub fn upward_text(&mut self, place: Point, ink: Ink, content: &str) {
-        let turn = format!(" transform=\"rotate(-90 {} {})\"", number(place.0), number(place.1));
-        self.turned_text(place, ink, content, &turn);
+        self.set_text(place, ink, Setting::Upward, content);
     }
 
     /// Draws text that stays readable on top of lines and dots.
     pub fn text_over(&mut self, place: Point, ink: Ink, content: &str) {
-        let halo = " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
-        self.turned_text(place, ink, content, halo);
+        self.set_text(place, ink, Setting::Over, content);
     }
 
-    fn turned_text(&mut self, (x, y): Point, ink: Ink, content: &str, attributes: &str) {
-        let anchor = match ink.anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
-        let weight = if ink.bold { " font-weight=\"700\"" } else { "" };
+    fn set_text(&mut self, at: Point, ink: Ink, setting: Setting, content: &str) {
         // The bundled font has no minus sign.
-        let content = escaped(&content.replace('\u{2212}', "–"));
-        let ([x, y, size], colour) = ([x, y, ink.size].map(number), ink.colour);
-        self.push(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\"{anchor}{weight}{attributes}>{content}</text>"
-        ));
+        let content = content.replace('\u{2212}', "–").chars().map(printable).collect();
+        self.shapes.push(Shape::Text(Text { place: place(at, 100.0), ink, setting, content }));
     }
 
-    /// Returns the whole document; screen readers read `title` and `description`.
-    pub fn finish(self, title: &str, description: &str) -> String {
-        let [width, height] = [self.width, self.height].map(number);
-        let (title, description, body) = (escaped(title), escaped(description), self.body);
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" role=\"img\">\n\
-             <title>{title}</title>\n<desc>{description}</desc>\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{body}</svg>\n"
-        )
-    }
-
-    fn push(&mut self, element: std::fmt::Arguments<'_>) {
-        let _ = writeln!(self.body, "{element}");
+    pub fn finish(self, title: String, description: String) -> Drawing {
+        let (width, height) = place((self.width, self.height), 100.0);
+        Drawing { width, height, title, description, shapes: self.shapes }
     }
 }
 
-fn path_data(places: &[Point]) -> String {
-    let mut data = String::with_capacity(12 * places.len());
-    for (index, &(x, y)) in places.iter().enumerate() {
-        let command = if index == 0 { 'M' } else { 'L' };
-        let _ = write!(data, "{command}{} {}", number(x), number(y));
-    }
-    data
+fn rounded(places: &[Point], parts: f64) -> Vec<Point> {
+    places.iter().map(|&at| place(at, parts)).collect()
 }
 
-/// Formats with at most two decimals: a hundredth of a pixel is precise enough.
-fn number(value: f64) -> String {
-    let hundredths = (value * 100.0).round() as i64;
-    let sign = if hundredths < 0 { "-" } else { "" };
-    let (whole, rest) = (hundredths.unsigned_abs() / 100, hundredths.unsigned_abs() % 100);
-    match rest {
-        0 => format!("{sign}{whole}"),
-        rest if rest % 10 == 0 => format!("{sign}{whole}.{}", rest / 10),
-        rest => format!("{sign}{whole}.{rest:02}"),
-    }
+/// Rounds to parts of a pixel. What is not a number becomes zero, so that every format can write it.
+fn place((x, y): Point, parts: f64) -> Point {
+    // Far outside of every picture, and exact in all formats.
+    const FAR: f64 = 1e6;
+    let round = |value: f64| (value.clamp(-FAR, FAR) * parts).round() as i64 as f64 / parts;
+    (round(x), round(y))
 }
 
 #[cfg(test)]
@@ -193,18 +199,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
-        for (value, text) in
-            [(1.0, "1"), (-0.5, "-0.5"), (0.054, "0.05"), (12.999, "13"), (-0.001, "0"), (f64::NAN, "0")]
-        {
-            assert_eq!(number(value), text);
-        }
-    }
-
-    #[test]
-    fn steps_between_dots_do_not_add_up_errors() {
-        let mut canvas = Canvas::new(10.0, 10.0);
-        canvas.dots(&[(1.26, 1.0), (2.51, 1.0), (3.76, 2.0)], 2.0, "#000");
-        assert!(canvas.body.contains("M1.3 1h0m1.2 0h0m1.3 1h0"), "{}", canvas.body);
+    fn every_coordinate_is_a_number() {
+        assert_eq!(place((f64::NAN, 1.006), 100.0), (0.0, 1.01));
+        assert_eq!(place((f64::INFINITY, -0.001), 100.0), (1e6, 0.0));
+        assert_eq!(place((1.26, -3.74), 10.0), (1.3, -3.7));
     }
 }

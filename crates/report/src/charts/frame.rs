@@ -3,8 +3,8 @@
 
 use super::Heading;
 use super::axis::{Axis, Tick};
-use super::canvas::{Anchor, Canvas, Ink, Point, Stroke};
-use super::palette;
+use super::canvas::{Anchor, Canvas, Drawing, Ink, Point, Stroke};
+use super::palette::{self, Colour};
 use super::text::{fitted, shortened, width, wrapped};
 
 pub const WIDTH: f64 = 900.0;
@@ -29,7 +29,7 @@ const SWATCH: f64 = 22.0;
 pub struct Entry {
     pub name: String,
     pub detail: String,
-    pub colour: &'static str,
+    pub colour: Colour,
     pub mark: Mark,
 }
 
@@ -167,8 +167,8 @@ impl Frame {
         }
     }
 
-    pub fn finish(self) -> String {
-        self.canvas.finish(&self.title, &self.subtitle)
+    pub fn finish(self) -> Drawing {
+        self.canvas.finish(self.title, self.subtitle)
     }
 }
 

@@ -11,8 +11,10 @@ mod scatter;
 mod timeline;
 
 use super::axis::{Axis, drawable};
+use super::canvas::Drawing;
 use super::frame::{Entry, Frame, Mark};
-use super::{Heading, Picture, palette};
+use super::palette::{self, Colour};
+use super::{Heading, Picture};
 use crate::numbers::counted;
 use crate::page::{Chart, Plot, Scale};
 
@@ -28,7 +30,7 @@ impl Chart {
     }
 
     pub fn draw(&self, heading: &Heading) -> Picture {
-        let svg = match &self.plot {
+        let drawing = match &self.plot {
             Plot::Boxes(plot) => boxes::draw(plot, heading),
             Plot::Lines(plot) => lines::draw(plot, heading),
             Plot::Distribution(plot) => distribution::draw(plot, heading),
@@ -38,16 +40,16 @@ impl Chart {
             Plot::Heat(plot) => heat::draw(plot, heading),
             Plot::Timeline(plot) => timeline::draw(plot, heading),
         };
-        Picture { svg, dots: None }
+        Picture { drawing, dots: None }
     }
 }
 
-fn entry(name: &str, colour: &'static str, mark: Mark) -> Entry {
+fn entry(name: &str, colour: Colour, mark: Mark) -> Entry {
     Entry { name: name.into(), detail: String::new(), colour, mark }
 }
 
 /// The colours of series, and whether their lines are dashed because colours repeat. A sum of the other series is grey.
-fn looks(sums: impl Iterator<Item = bool>) -> Vec<(&'static str, bool)> {
+fn looks(sums: impl Iterator<Item = bool>) -> Vec<(Colour, bool)> {
     let mut next = 0;
     let look = |is_sum| {
         if is_sum {
@@ -81,7 +83,7 @@ fn left_out(count: usize, one: &str, many: &str) -> String {
 }
 
 /// A picture stating that there are no data.
-fn empty(heading: &Heading, x: &Axis, y: &Axis) -> String {
+fn empty(heading: &Heading, x: &Axis, y: &Axis) -> Drawing {
     let mut frame = Frame::with_axes(heading, &[], x, y);
     frame.draw_remark("no data");
     frame.finish()

@@ -1,7 +1,7 @@
 //! Writes pictures to files; the file name selects the format.
 
-use super::pdf::{PdfError, to_pdf};
-use super::png::{PngError, to_png};
+use super::Picture;
+use super::png::PngError;
 use crate::{ReplaceError, replace_file};
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,6 @@ pub enum SaveError {
     UnknownFormat(PathBuf),
     #[error("{}: {fault}", path.display())]
     Png { path: PathBuf, fault: PngError },
-    #[error("{}: {fault}", path.display())]
-    Pdf { path: PathBuf, fault: PdfError },
     #[error(transparent)]
     Unwritable(#[from] ReplaceError),
 }
@@ -40,18 +38,11 @@ impl ImageFormat {
 }
 
 /// Writes a picture atomically.
-pub fn save(path: &Path, svg: &str) -> Result<(), SaveError> {
-    let made;
+pub fn save(path: &Path, picture: &Picture) -> Result<(), SaveError> {
     let bytes = match ImageFormat::of(path)? {
-        ImageFormat::Svg => svg.as_bytes(),
-        ImageFormat::Png => {
-            made = to_png(svg).map_err(|fault| SaveError::Png { path: path.into(), fault })?;
-            &made
-        }
-        ImageFormat::Pdf => {
-            made = to_pdf(svg).map_err(|fault| SaveError::Pdf { path: path.into(), fault })?;
-            &made
-        }
+        ImageFormat::Svg => picture.svg().into_bytes(),
+        ImageFormat::Png => picture.png().map_err(|fault| SaveError::Png { path: path.into(), fault })?,
+        ImageFormat::Pdf => picture.pdf(),
     };
-    Ok(replace_file(path, |out| out.write_all(bytes))?)
+    Ok(replace_file(path, |out| out.write_all(&bytes))?)
 }

@@ -122,22 +122,27 @@ fn pieces(word: &str, size: f64, room: f64) -> Vec<String> {
     pieces
 }
 
-/// Makes a text safe for XML: special characters are escaped, forbidden ones are replaced. Direction
-/// overrides are replaced too, since they would let a name rearrange the text around it.
+/// Replaces what no picture can show: control characters, what XML forbids, and direction overrides, which
+/// would let a name rearrange the text around it.
+pub fn printable(letter: char) -> char {
+    match letter {
+        '\t' | '\n' | '\r' => ' ',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        letter if letter.is_control() => '\u{fffd}',
+        letter => letter,
+    }
+}
+
+/// Makes a text safe for XML: special characters are escaped, forbidden ones are replaced.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in text.chars().map(printable) {
         match letter {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            '\t' | '\n' | '\r' => safe.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                safe.push('\u{fffd}')
-            }
-            letter if letter.is_control() => safe.push('\u{fffd}'),
             letter => safe.push(letter),
         }
     }

@@ -2,12 +2,13 @@
 //! drawn once, the rarest series on top; the cells grow until the picture is small enough to be sent around.
 
 use super::axis::Axis;
+use super::palette::Colour;
 
 /// Points of one colour.
 #[derive(Debug)]
 pub struct Group {
     pub name: String,
-    pub colour: &'static str,
+    pub colour: Colour,
     pub points: Vec<(f64, f64)>,
 }
 
@@ -26,7 +27,7 @@ pub fn diameter(drawn: usize) -> f64 {
     }
 }
 
-pub type Dots = Vec<(&'static str, Vec<(f64, f64)>)>;
+pub type Dots = Vec<(Colour, Vec<(f64, f64)>)>;
 
 /// The positions of the dots by colour, in pixels from the lower left corner, the largest group first.
 pub fn thinned(groups: &[Group], x: &Axis, y: &Axis, (width, height): (f64, f64)) -> Dots {

@@ -13,7 +13,7 @@ use crate::work::measure::Batches;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use straggler_model::noise::recording::Origin;
-use straggler_report::charts::{self, Heading};
+use straggler_report::charts::{self, Heading, Picture};
 use straggler_report::page::Chart;
 use straggler_report::replace_file;
 
@@ -72,10 +72,10 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
         Ok(())
     };
     put("assess.json", to_json(json)?.as_bytes())?;
-    for (name, svg) in pictures(report) {
+    for (name, picture) in pictures(report) {
         for ending in ["svg", "png"] {
             let name = format!("{name}.{ending}");
-            charts::save(&folder.join(&name), &svg)?;
+            charts::save(&folder.join(&name), &picture)?;
             names.push(name);
         }
     }
@@ -88,7 +88,7 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
 }
 
 /// The charts that are also saved as pictures.
-fn pictures(report: &Report) -> Vec<(&'static str, String)> {
+fn pictures(report: &Report) -> Vec<(&'static str, Picture)> {
     let mut charts = vec![("slowdown", page::slowdowns(report), None)];
     let ranking = report.answer.rankings.last();
     charts.extend(ranking.map(|ranking| ("sources", page::gains(report, ranking), None)));
@@ -100,7 +100,7 @@ fn pictures(report: &Report) -> Vec<(&'static str, String)> {
     let draw = |(name, chart, more): (&'static str, Chart, Option<String>)| {
         let mut heading = heading(report, &chart.title);
         heading.subtitle.extend(more);
-        (name, chart.draw(&heading).svg)
+        (name, chart.draw(&heading))
     };
     charts.into_iter().map(draw).collect()
 }

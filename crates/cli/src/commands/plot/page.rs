@@ -16,7 +16,7 @@ pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
     let (number, chart) = find(&page, wanted)?;
     let own = chart.heading();
     let heading = Heading { title: typed.title.clone().unwrap_or(own.title), ..own };
-    save(output, &chart.draw(&heading).svg)?;
+    save(output, &chart.draw(&heading))?;
     let answer = Drawn {
         picture: output.display().to_string(),
         number,

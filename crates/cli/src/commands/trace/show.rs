@@ -99,7 +99,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
             Picture::Matrix => page::matrix(&opened, &profile),
             Picture::Timeline => page::timeline(&opened),
         };
-        save(output, &chart.draw(&chart.heading()).svg)?;
+        save(output, &chart.draw(&chart.heading()))?;
         console.note(&format!("The figure is in {}", output.display()));
     }
     if console.json {

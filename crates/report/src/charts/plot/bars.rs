@@ -1,7 +1,7 @@
 //! Horizontal bars, with their intervals, numbers and notes.
 
 use crate::charts::axis::{Axis, Extent, Range, drawable};
-use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
+use crate::charts::canvas::{Anchor, Drawing, Ink, Point, Stroke};
 use crate::charts::frame::Frame;
 use crate::charts::number::brief;
 use crate::charts::text::{shortened, width};
@@ -20,7 +20,7 @@ const NUMBER_ROOM: f64 = 64.0;
 /// A note is not shortened to less than this.
 const LEAST_ROOM: f64 = 40.0;
 
-pub fn draw(plot: &Bars, heading: &Heading) -> String {
+pub fn draw(plot: &Bars, heading: &Heading) -> Drawing {
     let axis = axis(plot);
     let bars: Vec<&Bar> = plot.bars.iter().filter(|bar| drawable(bar.value, axis.scale)).collect();
     let shown = &bars[..bars.len().min(MOST)];

@@ -2,10 +2,11 @@
 //! position are drawn side by side around it; a single box is centred on it.
 
 use super::{entry, left_out};
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, coordinate, drawable};
-use crate::charts::canvas::{Point, Stroke};
+use crate::charts::canvas::{Drawing, Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark};
-use crate::charts::{Heading, palette};
+use crate::charts::palette::{self, Colour};
 use crate::page::{BoxSeries, Boxes};
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ struct Drawn {
     interval: Option<(f64, f64)>,
 }
 
-pub fn draw(plot: &Boxes, heading: &Heading) -> String {
+pub fn draw(plot: &Boxes, heading: &Heading) -> Drawing {
     let (x, y) = axes(plot);
     let boxes: Vec<Vec<Drawn>> = plot.series.iter().map(|series| drawn(series, &x, &y)).collect();
     let all: usize = plot.series.iter().map(|series| series.x.len()).sum();
@@ -178,7 +179,7 @@ fn draw_outliers(
     series: &BoxSeries,
     (x, y): (&Axis, &Axis),
     shift: impl Fn(f64) -> f64,
-    colour: &'static str,
+    colour: Colour,
 ) {
     let (pairs, _) = super::shown(&series.outlier_x, &series.outlier_y, (x.scale, y.scale));
     let place = |(at, value): (f64, f64)| {

@@ -4,8 +4,9 @@
 use super::{entry, left_out, looks};
 use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, drawable};
-use crate::charts::canvas::{Point, Stroke};
+use crate::charts::canvas::{Drawing, Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark};
+use crate::charts::palette::Colour;
 use crate::charts::reduced::reduced;
 use crate::numbers::counted;
 use crate::page::{self, Distribution, Sample, Scale, Unit};
@@ -13,7 +14,7 @@ use crate::page::{self, Distribution, Sample, Scale, Unit};
 /// With more values than this, steps are smaller than pixels.
 const MOST_STEPS: usize = 4000;
 
-pub fn draw(plot: &Distribution, heading: &Heading) -> String {
+pub fn draw(plot: &Distribution, heading: &Heading) -> Drawing {
     let values: Vec<Vec<f64>> = plot.series.iter().map(|sample| shown(sample, plot.x.scale)).collect();
     let (x, y) = axes(plot);
     let missing: usize =
@@ -23,7 +24,7 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> String {
         return super::empty(&heading, &x, &y);
     }
     let looks = looks(plot.series.iter().map(|sample| sample.sum));
-    let entry = |((sample, values), &(colour, _)): ((&Sample, &Vec<f64>), &(&'static str, bool))| Entry {
+    let entry = |((sample, values), &(colour, _)): ((&Sample, &Vec<f64>), &(Colour, bool))| Entry {
         detail: counted(values.len() as u64, "value", "values"),
         ..entry(&sample.name, colour, Mark::Line)
     };

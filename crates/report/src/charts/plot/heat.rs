@@ -1,13 +1,13 @@
 //! Values over two axes, as colours from light to dark.
 
 use super::left_out;
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, coordinate, drawable};
-use crate::charts::canvas::{Anchor, Ink};
+use crate::charts::canvas::{Anchor, Drawing, Ink};
 use crate::charts::frame::{Frame, TICK};
 use crate::charts::number::brief;
-use crate::charts::palette::HEAT;
+use crate::charts::palette::{self, Colour, HEAT};
 use crate::charts::text::{shortened, width};
-use crate::charts::{Heading, palette};
 use crate::page::{self, Heat};
 
 /// Width reserved at the right for the colour scale.
@@ -17,7 +17,7 @@ const MOST_CELLS: usize = 40_000;
 /// Minimum size of cells that show their numbers.
 const ROOM_FOR_NUMBERS: (f64, f64) = (46.0, 18.0);
 
-pub fn draw(plot: &Heat, heading: &Heading) -> String {
+pub fn draw(plot: &Heat, heading: &Heading) -> Drawing {
     let (x, y) = axes(plot);
     let value = Axis::new(&plot.value, Extent::of(&plot.value, plot.values.iter().copied()).padded(0.0));
     let cells = cells(plot, (&x, &y), &value);
@@ -116,7 +116,7 @@ fn draw_cell(frame: &mut Frame, cell: &Cell, value: &Axis) {
     let ((left, bottom), (right, top)) = (frame.place(cell.x.0, cell.y.0), frame.place(cell.x.1, cell.y.1));
     let share = value.share(cell.value);
     // Neighbours overlap by half a pixel, so that no background shows between them.
-    frame.canvas.rectangle((left, top), (right - left + 0.5, bottom - top + 0.5), &shade(share));
+    frame.canvas.rectangle((left, top), (right - left + 0.5, bottom - top + 0.5), shade(share));
     if right - left >= ROOM_FOR_NUMBERS.0 && bottom - top >= ROOM_FOR_NUMBERS.1 {
         let colour = if share > 0.5 { palette::PAPER } else { palette::TEXT };
         let ink = Ink::new(11.0, colour, Anchor::Middle);
@@ -132,7 +132,7 @@ fn draw_scale(frame: &mut Frame, value: &Axis) {
     for step in 0..STEPS {
         let from = top + height * (1.0 - (step + 1) as f64 / STEPS as f64);
         let colour = shade((step as f64 + 0.5) / STEPS as f64);
-        frame.canvas.rectangle((left, from), (14.0, height / STEPS as f64 + 0.5), &colour);
+        frame.canvas.rectangle((left, from), (14.0, height / STEPS as f64 + 0.5), colour);
     }
     let ink = Ink::new(11.0, palette::TEXT, Anchor::Start);
     for tick in value.ticks(6.0) {
@@ -144,11 +144,11 @@ fn draw_scale(frame: &mut Frame, value: &Axis) {
     frame.canvas.text((left, frame.top + 10.0), ink, &title);
 }
 
-fn shade(share: f64) -> String {
+fn shade(share: f64) -> Colour {
     let position = share.clamp(0.0, 1.0) * (HEAT.len() - 1) as f64;
     let index = (position as usize).min(HEAT.len() - 2);
     let rest = position - index as f64;
     let (from, to) = (HEAT[index], HEAT[index + 1]);
     let mix = |from: u8, to: u8| (f64::from(from) + rest * (f64::from(to) - f64::from(from))).round() as u8;
-    format!("#{:02x}{:02x}{:02x}", mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
+    Colour(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
 }

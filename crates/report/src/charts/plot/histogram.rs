@@ -3,11 +3,11 @@
 use super::{entry, legend, looks};
 use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, drawable};
-use crate::charts::canvas::{Point, Stroke};
+use crate::charts::canvas::{Drawing, Point, Stroke};
 use crate::charts::frame::{Frame, Mark};
 use crate::page::{Histogram, HistogramSeries, Scale};
 
-pub fn draw(plot: &Histogram, heading: &Heading) -> String {
+pub fn draw(plot: &Histogram, heading: &Heading) -> Drawing {
     let (x, y) = axes(plot);
     let looks = looks(plot.series.iter().map(|series| series.sum));
     let entries = plot.series.iter().zip(&looks);

@@ -1,14 +1,15 @@
 //! Curves with their confidence bands. Published values are drawn as dots, references are dashed.
 
 use super::{entry, left_out, marks, shown};
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, drawable};
-use crate::charts::canvas::{Point, Stroke};
+use crate::charts::canvas::{Drawing, Point, Stroke};
 use crate::charts::frame::{Frame, Mark};
+use crate::charts::palette::{self, Colour};
 use crate::charts::reduced::reduced;
-use crate::charts::{Heading, palette};
 use crate::page::{Line, Lines, Role};
 
-pub fn draw(plot: &Lines, heading: &Heading) -> String {
+pub fn draw(plot: &Lines, heading: &Heading) -> Drawing {
     let (x, y) = axes(plot);
     let scales = (x.scale, y.scale);
     let rows = plot.series.iter().map(|line| shown(&line.x, &line.y, scales));
@@ -79,7 +80,7 @@ fn parts(line: &Line, x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
     parts.filter(|part| !part.is_empty()).map(<[_]>::to_vec).collect()
 }
 
-fn draw_band(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'static str) {
+fn draw_band(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: Colour) {
     let (Some(low), Some(high)) = (&line.low, &line.high) else { return };
     let rows = line.x.iter().zip(&line.y).zip(low.iter().zip(high));
     // An end of the interval that cannot be drawn is replaced by the value of the curve.

@@ -34,7 +34,7 @@ pub fn draw(plot: &Scatter, heading: &Heading) -> Picture {
         let places: Vec<_> = places.iter().map(|(x, y)| (frame.left + x, frame.bottom - y)).collect();
         frame.canvas.dots(&places, diameter(drawn), colour);
     }
-    Picture { svg: frame.finish(), dots: Some(drawn) }
+    Picture { drawing: frame.finish(), dots: Some(drawn) }
 }
 
 pub fn axes(plot: &Scatter) -> (Axis, Axis) {

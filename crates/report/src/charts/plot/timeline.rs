@@ -3,12 +3,13 @@
 //! first rows and the first part of the run, and says so.
 
 use super::entry;
+use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, drawable};
-use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
+use crate::charts::canvas::{Anchor, Drawing, Ink, Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark, TICK};
 use crate::charts::number::brief;
+use crate::charts::palette::{self, Colour};
 use crate::charts::text::{shortened, width};
-use crate::charts::{Heading, palette};
 use crate::numbers::{counted, grouped};
 use crate::page::{self, Activity, ActivityRole, Scale, Timeline, Unit};
 
@@ -19,7 +20,7 @@ const NAME_ROOM: f64 = 120.0;
 const HIGHEST_ROW: f64 = 60.0;
 const SECONDS: f64 = 1e-12;
 
-pub fn draw(plot: &Timeline, heading: &Heading) -> String {
+pub fn draw(plot: &Timeline, heading: &Heading) -> Drawing {
     let shown = Shown::of(plot);
     let x = page::Axis::linear("time", Unit::Seconds);
     let x = Axis::new(&x, Extent::of(&x, shown.times()).padded(0.0));
@@ -106,7 +107,7 @@ fn legend(plot: &Timeline, shown: &Shown) -> Vec<Entry> {
     entries
 }
 
-fn colour(role: ActivityRole) -> &'static str {
+fn colour(role: ActivityRole) -> Colour {
     match role {
         ActivityRole::Computation => palette::COMPUTATION,
         ActivityRole::Send => palette::SEND,
