@@ -211,7 +211,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         t: Time,
         charge: Charge,
     ) -> O::Stamp {
-        if !O::ACTIVE {
+        if !site.observer().is_active() {
             return O::Stamp::default();
         }
         let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
@@ -249,7 +249,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         t: Time,
         charge: Charge,
     ) -> O::Stamp {
-        if !O::ACTIVE {
+        if !site.observer().is_active() {
             return O::Stamp::default();
         }
         let &Incoming { message, arrival, cause } = incoming;

@@ -97,12 +97,16 @@ impl<S> Ran<S> {
 /// Observes the events of some processes. Events of one process come in the order in which they
 /// ran; the operations that an event releases are reported right after it.
 pub trait Observer: Send + Sized {
-    const ACTIVE: bool;
     /// A stamp carried by messages, so that the receiver can name the cause.
     type Stamp: bytemuck::Pod + Default + Send;
     fn ran(&mut self, event: &Ran<Self::Stamp>) -> Self::Stamp;
     /// An operation of `rank` may run once its ready time has come.
     fn released(&mut self, rank: Rank, release: &Release);
+    /// Whether it wants to know. If not, engines do not call the other two.
+    #[inline(always)]
+    fn is_active(&self) -> bool {
+        true
+    }
 }
 
 /// Observes nothing.
@@ -110,10 +114,13 @@ pub trait Observer: Send + Sized {
 pub struct Nothing;
 
 impl Observer for Nothing {
-    const ACTIVE: bool = false;
     type Stamp = ();
     #[inline(always)]
     fn ran(&mut self, _: &Ran<()>) {}
     #[inline(always)]
     fn released(&mut self, _: Rank, _: &Release) {}
+    #[inline(always)]
+    fn is_active(&self) -> bool {
+        false
+    }
 }

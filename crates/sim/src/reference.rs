@@ -161,7 +161,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
     fn issue(&mut self, rank: Rank, created: Time) {
         for place in 0..self.released.len() {
             let release = self.released[place];
-            if O::ACTIVE {
+            if self.observer.is_active() {
                 self.observer.released(rank, &release);
             }
             let eligible = release.ready.max(self.processes[rank as usize].host.cpu(release.cpu).free);

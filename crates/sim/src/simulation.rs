@@ -79,9 +79,12 @@ pub struct Run {
 /// A run and its observers: one for each part of the ranks, in order.
 type Observed<O> = Result<(Run, Vec<O>), RunError>;
 
-/// Observes nothing.
-fn nothing(_: u32, _: Range<Rank>) -> Nothing {
-    Nothing
+/// Makes the observer of a part of the ranks, from the part's number and its ranks.
+pub(crate) type MakeObserver<'m, O> = &'m mut dyn FnMut(u32, Range<Rank>) -> O;
+
+/// For runs without a watcher on an engine that is compiled for watchers only.
+fn watch_nothing(_: u32, _: Range<Rank>) -> Watcher<'static> {
+    Watcher::Nothing
 }
 
 /// The result of a run on the windowed engine without an observer.
@@ -104,14 +107,16 @@ impl<'a> Simulation<'a> {
 
     /// Runs a workload, with a specialised engine if there is one.
     pub fn run(&self, workload: &Workload, control: &mut Control<'_>) -> Result<Run, RunError> {
-        let (run, _) = match workload {
+        match workload {
+            Workload::Graph(graph) => self.run_graph(graph, control),
             Workload::Collective { collective, cycles, compute } => {
-                return self.run_collective(collective, *cycles, *compute, control);
+                self.run_collective(collective, *cycles, *compute, control)
             }
-            Workload::Application(application) => return self.run_application(application, control),
-            other => self.run_observed(other, control, nothing)?,
-        };
-        Ok(run)
+            Workload::Application(application) => self.run_application(application, control),
+            Workload::Traced(playback) => self.run_playback(playback, None, control),
+            Workload::Butterfly(butterfly) => self.run_unwatched(butterfly, control),
+            Workload::Script(script) => self.run_script(&**script, control),
+        }
     }
 
     /// Runs a workload and records the selected part of what happens.
@@ -121,8 +126,8 @@ impl<'a> Simulation<'a> {
         selection: &Selection,
         control: &mut Control<'_>,
     ) -> Result<(Run, Timeline), RunError> {
-        let observer = |_, _: Range<Rank>| Watcher::Timeline(TimelineObserver::new(selection));
-        let (run, watchers) = self.run_observed(workload, control, observer)?;
+        let mut watcher = |_, _: Range<Rank>| Watcher::Timeline(TimelineObserver::new(selection));
+        let (run, watchers) = self.run_watched(workload, control, &mut watcher)?;
         Ok((run, TimelineObserver::join(watchers.into_iter().filter_map(Watcher::timeline))))
     }
 
@@ -133,8 +138,8 @@ impl<'a> Simulation<'a> {
         workload: &Workload,
         control: &mut Control<'_>,
     ) -> Result<(Run, Vec<Recorder>), RunError> {
-        let observer = |part, ranks| Watcher::Recorder(Recorder::new(part, ranks));
-        let (run, watchers) = self.run_observed(workload, control, observer)?;
+        let mut watcher = |part, ranks| Watcher::Recorder(Recorder::new(part, ranks));
+        let (run, watchers) = self.run_watched(workload, control, &mut watcher)?;
         Ok((run, watchers.into_iter().filter_map(Watcher::recorder).collect()))
     }
 
@@ -146,7 +151,7 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
     ) -> Result<(Run, Vec<Replayed>), RunError> {
         let keeper = Arc::new(Keeper::default());
-        let (run, _) = self.run_keeping(playback, Some(keeper.clone()), control, nothing)?;
+        let run = self.run_playback(playback, Some(keeper.clone()), control)?;
         let processes = Arc::into_inner(keeper).map(Keeper::into_processes).unwrap_or_default();
         Ok((run, processes))
     }
@@ -157,8 +162,17 @@ impl<'a> Simulation<'a> {
         &self,
         program: &P,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<(Run, Vec<O>), RunError> {
+        mut observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Observed<O> {
+        self.run_on_either(program, control, &mut observer)
+    }
+
+    fn run_on_either<P: Program, O: Observer>(
+        &self,
+        program: &P,
+        control: &mut Control<'_>,
+        observer: MakeObserver<'_, O>,
+    ) -> Observed<O> {
         match self.choose(program.largest_message())? {
             (Engine::Reference, _) if control.cluster.is_some() => Err(RunError::NoClusterWithoutLookahead),
             (Engine::Windowed | Engine::Gpu, _) => self.run_windowed(program, control, observer),
@@ -166,95 +180,97 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs a workload with an observer. The collective is dispatched at every step, which is cheap beside an
-    /// observer, so the engine is compiled only once for all.
-    fn run_observed<O: Observer>(
+    /// Runs a workload with a watcher. Collectives and workloads are dispatched at every step, which is cheap beside
+    /// a watcher, so one engine is compiled for all.
+    fn run_watched<'w>(
         &self,
         workload: &Workload,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Observed<O> {
+        watcher: MakeObserver<'_, Watcher<'w>>,
+    ) -> Observed<Watcher<'w>> {
         match workload {
-            Workload::Graph(graph) => self.run_graph(graph, control, observer),
-            Workload::Collective { collective, cycles, compute } => {
-                self.run_script(&repeated(collective, *cycles, *compute), control, observer)
+            Workload::Graph(graph) if graph.lanes() == (1, 1) => {
+                let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
+                self.run_on_either(&program, control, watcher)
             }
-            Workload::Application(application) => self.run_script(&**application, control, observer),
-            Workload::Traced(playback) => self.run_playback(playback, control, observer),
-            Workload::Butterfly(butterfly) => self.run_program(butterfly, control, observer),
-            Workload::Script(script) => self.run_script(&**script, control, observer),
+            Workload::Graph(graph) => {
+                let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
+                self.run_on_either(&program, control, watcher)
+            }
+            Workload::Collective { collective, cycles, compute } => {
+                self.run_any_script(&repeated(collective, *cycles, *compute), control, watcher)
+            }
+            Workload::Application(application) => self.run_any_script(&**application, control, watcher),
+            Workload::Script(script) => self.run_any_script(&**script, control, watcher),
+            Workload::Traced(playback) if playback.recording().threads() == 1 => {
+                let program = Replay::<OneLane>::new(playback, self.receive_overlap, None);
+                self.run_on_either(&program, control, watcher)
+            }
+            Workload::Traced(playback) => {
+                let program = Replay::<ManyLanes>::new(playback, self.receive_overlap, None);
+                self.run_on_either(&program, control, watcher)
+            }
+            Workload::Butterfly(butterfly) => self.run_on_either(butterfly, control, watcher),
         }
     }
 
-    fn run_graph<O: Observer>(
+    /// Runs any implicit schedule with a watcher, with overlapping steps or not.
+    fn run_any_script<'w>(
         &self,
-        graph: &Graph,
+        script: &dyn Script,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Observed<O> {
+        watcher: MakeObserver<'_, Watcher<'w>>,
+    ) -> Observed<Watcher<'w>> {
+        self.run_on_either(&OverlappingProgram::<_, Tracked>::new(script), control, watcher)
+    }
+
+    /// Runs a program with an engine compiled for runs without a watcher, if the windowed engine can run it.
+    fn run_unwatched<P: Program>(&self, program: &P, control: &mut Control<'_>) -> Result<Run, RunError> {
+        match self.choose(program.largest_message())?.0 {
+            Engine::Windowed => Ok(self.run_windowed(program, control, &mut |_, _| Nothing)?.0),
+            _ => Ok(self.run_on_either(program, control, &mut watch_nothing)?.0),
+        }
+    }
+
+    fn run_graph(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Run, RunError> {
         if graph.lanes() != (1, 1) {
             let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
-            return self.run_program(&program, control, observer);
+            return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
         }
         let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
         let windowed = self.choose(graph.largest_message())?.0 == Engine::Windowed;
-        if O::ACTIVE || !windowed || self.receive_overlap {
-            return self.run_program(&program, control, observer);
+        if !windowed || self.receive_overlap {
+            return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
         }
         let outcome = match (self.noise, self.latency) {
             (None, None) => windowed::run_graph(&program, &self.rules(&Silence), control)?,
             (Some(noise), None) => windowed::run_graph(&program, &self.rules(noise), control)?,
             (noise, Some(_)) => windowed::run_graph(&program, &self.any_rules(noise), control)?,
         };
-        Ok((unobserved(outcome), Vec::new()))
+        Ok(unobserved(outcome))
     }
 
-    fn run_playback<O: Observer>(
-        &self,
-        playback: &Playback,
-        control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Observed<O> {
-        self.run_keeping(playback, None, control, observer)
-    }
-
-    fn run_keeping<O: Observer>(
+    fn run_playback(
         &self,
         playback: &Playback,
         keeper: Option<Arc<Keeper>>,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Observed<O> {
-        let overlap = self.receive_overlap;
+    ) -> Result<Run, RunError> {
         if playback.recording().threads() == 1 {
-            self.run_program(&Replay::<OneLane>::new(playback, overlap, keeper), control, observer)
-        } else {
-            self.run_program(&Replay::<ManyLanes>::new(playback, overlap, keeper), control, observer)
+            let program = Replay::<OneLane>::new(playback, self.receive_overlap, keeper);
+            return self.run_unwatched(&program, control);
         }
+        let program = Replay::<ManyLanes>::new(playback, self.receive_overlap, keeper);
+        Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0)
     }
 
     /// Runs an implicit schedule through dynamic dispatch, so one engine is compiled for all of them.
-    fn run_script<O: Observer>(
-        &self,
-        script: &dyn Script,
-        control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Observed<O> {
-        // The program for all cases. Its extra cost is small beside an observer.
-        let general = OverlappingProgram::<_, Tracked>::new(script);
-        if O::ACTIVE || !self.in_windows_without_overlap(script)? {
-            return self.run_program(&general, control, observer);
+    fn run_script(&self, script: &dyn Script, control: &mut Control<'_>) -> Result<Run, RunError> {
+        if !self.in_windows_without_overlap(script)? {
+            return Ok(self.run_any_script(script, control, &mut watch_nothing)?.0);
         }
         if self.latency.is_some() {
-            return Ok((self.run_drawn_steps(script, control)?, Vec::new()));
-        }
-        Ok((self.run_steps(script, control)?, Vec::new()))
-    }
-
-    /// Runs an implicit schedule with a windowed engine compiled for it, if the windowed engine can run it.
-    fn run_compiled<S: Script>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
-        if self.latency.is_some() || !self.in_windows_without_overlap(script)? {
-            return Ok(self.run_script(script, control, nothing)?.0);
+            return self.run_drawn_steps(script, control);
         }
         self.run_steps(script, control)
     }
@@ -283,13 +299,13 @@ impl<'a> Simulation<'a> {
     fn run_application(&self, application: &Application, control: &mut Control<'_>) -> Result<Run, RunError> {
         let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
         if !windowed || self.receive_overlap || !application.overlaps() {
-            return Ok(self.run_script(application, control, nothing)?.0);
+            return self.run_script(application, control);
         }
         let program = OverlappingProgram::<_, Untracked>::new(application);
-        Ok(self.run_windowed(&program, control, nothing)?.0)
+        Ok(self.run_windowed(&program, control, &mut |_, _| Nothing)?.0)
     }
 
-    /// Runs a collective in cycles. The algorithms used at the largest scales have their own engine instances.
+    /// Runs a collective in cycles. A collective that runs once has an engine compiled for it.
     fn run_collective(
         &self,
         collective: &Collective,
@@ -298,14 +314,13 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
     ) -> Result<Run, RunError> {
         if cycles != 1 || compute > Time::ZERO {
-            return Ok(self.run_script(&repeated(collective, cycles, compute), control, nothing)?.0);
+            return self.run_script(&repeated(collective, cycles, compute), control);
         }
-        match collective {
-            Collective::Dissemination(steps) => self.run_compiled(&Once(steps), control),
-            Collective::RecursiveDoubling(steps) => self.run_compiled(&Once(steps), control),
-            Collective::BinomialBcast(steps) => self.run_compiled(&Once(steps), control),
-            other => Ok(self.run_script(&Once(other), control, nothing)?.0),
+        let script = Once(collective);
+        if self.latency.is_some() || !self.in_windows_without_overlap(&script)? {
+            return self.run_script(&script, control);
         }
+        self.run_steps(&script, control)
     }
 
     /// The engine to use, and whether it is the reference engine because the lookahead is 0.
@@ -349,7 +364,7 @@ impl<'a> Simulation<'a> {
         &self,
         program: &P,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
+        observer: MakeObserver<'_, O>,
     ) -> Observed<O> {
         let rules = self.any_rules(self.noise);
         let (outcome, observers) = windowed::run(program, &rules, control, observer)?;
@@ -361,7 +376,7 @@ impl<'a> Simulation<'a> {
         &self,
         program: &P,
         control: &mut Control<'_>,
-        mut observer: impl FnMut(u32, Range<Rank>) -> O,
+        observer: MakeObserver<'_, O>,
         no_lookahead: bool,
     ) -> Observed<O> {
         let rules = self.any_rules(self.noise);

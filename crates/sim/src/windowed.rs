@@ -40,6 +40,7 @@ use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
 use crate::programs::GraphProgram;
 use crate::rules::Rules;
+use crate::simulation::MakeObserver;
 use actors::Actors;
 use domain::{Concluded, Domain};
 use frame::Frame;
@@ -51,9 +52,10 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Scope, ScopedJoinHandle};
 use stepping::Stepping;
+use straggler_model::Time;
 use straggler_model::noise::Noise;
-use straggler_model::{Rank, Time};
 use straggler_schedule::Script;
 use transport::threads::Threads;
 use transport::{Agreed, State, Transport};
@@ -72,7 +74,7 @@ pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
     program: &P,
     rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
-    observer: impl FnMut(u32, Range<Rank>) -> O,
+    observer: MakeObserver<'_, O>,
 ) -> Result<(Outcome, Vec<O>), RunError> {
     run_actors(&General::new(program, rules), control, observer)
 }
@@ -84,7 +86,7 @@ pub(crate) fn run_steps<S: Script + ?Sized, N: Noise, L: Latency>(
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
     debug_assert!(!script.overlaps() && !rules.receive_overlap);
-    run_actors(&Stepping::new(script, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
+    run_actors(&Stepping::new(script, rules), control, &mut |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
 /// Runs a materialised schedule with one CPU and one NIC, without overlapped receives.
@@ -94,7 +96,7 @@ pub(crate) fn run_graph<N: Noise, L: Latency>(
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
     debug_assert!(!rules.receive_overlap);
-    run_actors(&Graphs::new(program, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
+    run_actors(&Graphs::new(program, rules), control, &mut |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
 /// The initial state of a thread.
@@ -116,10 +118,21 @@ struct Shared<'a, A: Actors> {
     stop: &'a AtomicBool,
 }
 
+/// Where a thread leaves the result of its part.
+type Slot<O> = Mutex<Option<Worked<O>>>;
+
+/// Starts a thread. Boxed, so that all engines share the machinery of threads.
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    job: Box<dyn FnOnce() + Send + 'scope>,
+) -> Option<ScopedJoinHandle<'scope, ()>> {
+    std::thread::Builder::new().spawn_scoped(scope, job).ok()
+}
+
 fn run_actors<A: Actors>(
     actors: &A,
     control: &mut Control<'_>,
-    mut observer: impl FnMut(u32, Range<Rank>) -> A::Observer,
+    observer: MakeObserver<'_, A::Observer>,
 ) -> Result<(Outcome, Vec<A::Observer>), RunError> {
     let lookahead = actors.rules().lookahead(actors.largest_message());
     if lookahead == Time::ZERO {
@@ -133,12 +146,21 @@ fn run_actors<A: Actors>(
     let mut rest = &mut finish[..];
     let gate: OnceLock<Shared<'_, A>> = OnceLock::new();
     let (cluster, checkpoints, stop) = (control.cluster, control.checkpoints, control.stop);
-    let parts = std::thread::scope(|scope| {
+    let results: Vec<Slot<_>> = (1..wanted).map(|_| Mutex::new(None)).collect();
+    let own = std::thread::scope(|scope| {
         let gate = &gate;
-        let helper = |part| move || work(actors, part, gate.wait(), None, &mut |_| {});
         // If the system provides fewer threads, those do all the work.
         let helpers: Vec<_> = (1..wanted)
-            .map_while(|part| std::thread::Builder::new().spawn_scoped(scope, helper(part)).ok())
+            .zip(&results)
+            .map_while(|(part, result)| {
+                spawn(
+                    scope,
+                    Box::new(move || {
+                        let worked = work(actors, part, gate.wait(), None, &mut |_| {});
+                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(worked);
+                    }),
+                )
+            })
             .collect();
         let layout = layout.in_parts(helpers.len() as u32 + 1);
         let mut part = |number: usize| {
@@ -148,12 +170,12 @@ fn run_actors<A: Actors>(
         let parts = (0..layout.parts()).map(&mut part).collect();
         let threads = Threads::new(layout, cluster.is_some());
         let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, checkpoints, stop });
-        let mut worked = vec![work(actors, 0, shared, cluster, control.progress)];
-        worked.extend(
-            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
-        );
-        worked
+        let own = work(actors, 0, shared, cluster, control.progress);
+        helpers.into_iter().for_each(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own
     });
+    let result = |slot: Slot<_>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let parts = std::iter::once(own).chain(results.into_iter().filter_map(result)).collect();
     drop(gate);
     conclude(Outcome { ranks, finish, ..Outcome::default() }, parts, cluster)
 }

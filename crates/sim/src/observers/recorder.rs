@@ -244,7 +244,6 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    const ACTIVE: bool = true;
     type Stamp = EventId;
 
     fn ran(&mut self, event: &Ran<EventId>) -> EventId {

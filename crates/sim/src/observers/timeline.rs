@@ -70,7 +70,6 @@ impl<'a> TimelineObserver<'a> {
 }
 
 impl Observer for TimelineObserver<'_> {
-    const ACTIVE: bool = true;
     type Stamp = SendStamp;
 
     fn ran(&mut self, event: &Ran<SendStamp>) -> SendStamp {

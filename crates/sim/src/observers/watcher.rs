@@ -1,4 +1,4 @@
-//! Either observer in one type, so that engines are compiled only once for both.
+//! Either observer, or none, in one type, so that engines are compiled only once for all.
 
 use super::recorder::{EventId, Recorder};
 use super::timeline::{SendStamp, TimelineObserver};
@@ -8,6 +8,8 @@ use straggler_model::Rank;
 
 #[derive(Debug)]
 pub(crate) enum Watcher<'a> {
+    /// For programs that are rarely run, and have no engine of their own for runs without an observer.
+    Nothing,
     Timeline(TimelineObserver<'a>),
     Recorder(Recorder),
 }
@@ -31,12 +33,12 @@ impl<'a> Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    const ACTIVE: bool = true;
     type Stamp = Stamp;
 
     #[inline(never)]
     fn ran(&mut self, event: &Ran<Stamp>) -> Stamp {
         match self {
+            Watcher::Nothing => Stamp::default(),
             Watcher::Timeline(observer) => {
                 Stamp { send: observer.ran(&event.with_cause(event.cause.send)), ..Stamp::default() }
             }
@@ -49,8 +51,14 @@ impl Observer for Watcher<'_> {
     #[inline(never)]
     fn released(&mut self, rank: Rank, release: &Release) {
         match self {
+            Watcher::Nothing => {}
             Watcher::Timeline(observer) => observer.released(rank, release),
             Watcher::Recorder(recorder) => recorder.released(rank, release),
         }
+    }
+
+    #[inline(always)]
+    fn is_active(&self) -> bool {
+        !matches!(self, Watcher::Nothing)
     }
 }

@@ -93,7 +93,9 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
         let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool } } = process;
         self.program.start(rank, local, block, &mut |release: Release| {
             agenda.release(pool, &release, Time::ZERO, host);
-            turn.observer.released(rank, &release);
+            if turn.observer.is_active() {
+                turn.observer.released(rank, &release);
+            }
         });
     }
 
@@ -275,7 +277,9 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_
         let observer = &mut *self.turn.observer;
         tell(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
             agenda.release(pool, &release, t, host);
-            observer.released(*rank, &release);
+            if observer.is_active() {
+                observer.released(*rank, &release);
+            }
         });
     }
 

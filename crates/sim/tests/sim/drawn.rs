@@ -247,7 +247,6 @@ fn a_chain_is_the_sum_of_its_draws() {
 struct Arrivals(BTreeMap<(Rank, Rank), Vec<(u32, Time)>>);
 
 impl Observer for Arrivals {
-    const ACTIVE: bool = true;
     type Stamp = ();
 
     fn ran(&mut self, event: &Ran<()>) {
