@@ -81,9 +81,10 @@ fn dashes_dots_and_outlines() {
 
     let pixels = drawn((20.0, 20.0), |canvas| canvas.dots(&[(10.0, 10.0)], 8.0, palette::SEND));
     assert_eq!(pixels.inked(), [12, 12, 27, 27]);
-    // Pixels at the rim are mixed with white; the colour has no red. The area is π · 8².
+    // Pixels at the rim are mixed with white; the colour has no red. The area is π · 8², less
+    // 3 % at most: edges are sampled at quarters of a pixel.
     let covered = pixels.rows.iter().flatten().map(|pixel| 1.0 - f64::from(pixel[0]) / 255.0).sum::<f64>();
-    assert!((covered - 201.06).abs() < 2.0, "{covered}");
+    assert!((195.0..=202.0).contains(&covered), "{covered}");
     assert_eq!(pixels.at(12, 12), WHITE);
 
     let pixels = drawn((20.0, 20.0), |canvas| canvas.outline((2.5, 2.5), (15.0, 15.0), palette::WARNING));
