@@ -99,7 +99,7 @@ pub fn write_parquet(
 
 /// The ranks of each page of a Parquet file.
 pub fn pages(processes: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    crate::parquet::pages(processes)
+    straggler_parquet::pages(processes)
 }
 
 fn parse_csv(path: &Path, text: &str) -> Result<Vec<Time>, ReadError> {

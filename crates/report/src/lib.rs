@@ -6,7 +6,6 @@ pub mod finish_times;
 pub mod histograms;
 pub mod numbers;
 pub mod page;
-mod parquet;
 mod prose;
 pub mod study_results;
 mod table;

@@ -318,6 +318,33 @@ fn a_table_that_is_cut_off_within_its_only_step_says_so() {
     assert!(error.contains("Was the recorder killed"), "{error}");
 }
 
+/// Other programs choose other types, allow missing values, and add columns.
+#[test]
+fn parquet_of_other_programs() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/parquet");
+    let table = read_table(&fixtures.join("operations.pandas.parquet")).unwrap();
+    assert_eq!((table.rows.len(), table.faults.notes().len()), (8, 0));
+    for (number, row) in (0u32..).zip(&table.rows) {
+        let kind = if number % 2 == 0 { Kind::ForwardCompute } else { Kind::BackwardCompute };
+        let expected = Row {
+            dp_rank: number / 2,
+            stage: number % 2,
+            rank: number,
+            step: 7,
+            kind,
+            start: f64::from(number) / 8.0,
+            duration: 0.25,
+            seq: 0,
+            chunk: -1,
+            model_chunk: 0,
+            microbatch: (number % 3) as i32,
+        };
+        assert_eq!(*row, expected);
+    }
+    let error = read_table(&fixtures.join("nested.pyarrow.parquet")).unwrap_err().to_string();
+    assert!(error.contains("column `dp_rank` is missing"), "{error}");
+}
+
 /// The damaged part is named: the footer, or a column.
 #[test]
 fn damaged_parts_of_parquet_are_named() {

@@ -1,16 +1,16 @@
 //! Finish times as Parquet.
 
 use super::ReadError;
-use crate::parquet::{self, Column, Kind, Layout, Values};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 use straggler_model::Time;
+use straggler_parquet::{Codec, Field, Kind, Layout, Seal, Values, read_sealed};
 
-const LAYOUT: Layout = Layout {
-    key: "straggler.finish_times.version",
-    version: "2",
-    columns: &[Column { name: "rank", kind: Kind::U32 }, Column { name: "finish_ps", kind: Kind::U64 }],
+const LAYOUT: Layout<'static> = Layout {
+    columns: &[Field::new("rank", Kind::U32), Field::new("finish_ps", Kind::U64)],
+    codec: Codec::Gzip,
+    seal: Some(Seal { key: "straggler.finish_times.version", version: "2" }),
 };
 
 pub(super) fn write(out: &mut dyn Write, finish: &[Time]) -> io::Result<()> {
@@ -23,9 +23,12 @@ pub(super) fn write_from(
     processes: usize,
     times: &mut dyn FnMut(Range<usize>) -> Vec<u64>,
 ) -> io::Result<()> {
-    parquet::write(out, &LAYOUT, processes, &mut |column, rows| match column {
-        0 => Values::U32(rows.map(|rank| rank as u32).collect()),
-        _ => Values::U64(times(rows)),
+    straggler_parquet::write(out, &LAYOUT, processes, &mut |column, rows| {
+        let values = match column {
+            0 => Values::I32(rows.map(|rank| rank as i32).collect()),
+            _ => Values::I64(times(rows).into_iter().map(|time| time as i64).collect()),
+        };
+        values.into()
     })
 }
 
@@ -36,17 +39,17 @@ pub(super) fn read(path: &Path) -> Result<Vec<Time>, ReadError> {
 
 fn decode(file: &[u8]) -> Result<Vec<Time>, String> {
     let mut finish = Vec::new();
-    for page in parquet::read(file, &LAYOUT)? {
-        let page = page?;
-        let [Values::U32(ranks), Values::U64(times)] = &page[..] else {
+    read_sealed(file, &LAYOUT, &mut |page| {
+        let [Values::I32(ranks), Values::I64(times)] = [&page[0].values, &page[1].values] else {
             return Err("it has unexpected columns".into());
         };
         for (&rank, &time) in ranks.iter().zip(times) {
-            if rank as usize != finish.len() {
-                return Err(format!("rank {rank} found where rank {} was expected", finish.len()));
+            if rank as u32 as usize != finish.len() {
+                return Err(format!("rank {} found where rank {} was expected", rank as u32, finish.len()));
             }
-            finish.push(Time(time));
+            finish.push(Time(time as u64));
         }
-    }
+        Ok(())
+    })?;
     Ok(finish)
 }

@@ -1,37 +1,37 @@
 //! Results as Parquet.
 
 use super::ReadError;
-use crate::parquet::{self, Column, Kind, Layout, Texts, Values};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 use straggler_model::Time;
 use straggler_model::stats::slowdown;
 use straggler_model::study::{Coordinates, PointResult, Results};
+use straggler_parquet::{Codec, ColumnValues, Field, Kind, Layout, Seal, Strings, Values, read_sealed};
 
-const LAYOUT: Layout = Layout {
-    key: "straggler.study_results.version",
-    version: "2",
+const LAYOUT: Layout<'static> = Layout {
     columns: &[
-        Column { name: "sweep", kind: Kind::Text },
-        Column { name: "workload", kind: Kind::Text },
-        Column { name: "size", kind: Kind::OptionalU64 },
-        Column { name: "processes", kind: Kind::U32 },
-        Column { name: "network", kind: Kind::Text },
-        Column { name: "network_scale", kind: Kind::F64 },
-        Column { name: "noise", kind: Kind::Text },
-        Column { name: "cosched", kind: Kind::Bool },
-        Column { name: "seed", kind: Kind::U64 },
-        Column { name: "replica", kind: Kind::U32 },
-        Column { name: "makespan_ps", kind: Kind::U64 },
-        Column { name: "quiet_ps", kind: Kind::U64 },
-        Column { name: "slowdown", kind: Kind::F64 },
+        Field::new("sweep", Kind::Text),
+        Field::new("workload", Kind::Text),
+        Field::new("size", Kind::U64).nullable(),
+        Field::new("processes", Kind::U32),
+        Field::new("network", Kind::Text),
+        Field::new("network_scale", Kind::F64),
+        Field::new("noise", Kind::Text),
+        Field::new("cosched", Kind::Bool),
+        Field::new("seed", Kind::U64),
+        Field::new("replica", Kind::U32),
+        Field::new("makespan_ps", Kind::U64),
+        Field::new("quiet_ps", Kind::U64),
+        Field::new("slowdown", Kind::F64),
     ],
+    codec: Codec::Gzip,
+    seal: Some(Seal { key: "straggler.study_results.version", version: "2" }),
 };
 
 pub(super) fn write(out: &mut dyn Write, results: &Results) -> io::Result<()> {
     let rows = Rows::of(results);
-    parquet::write(out, &LAYOUT, rows.count, &mut |column, range| rows.column(column, range))
+    straggler_parquet::write(out, &LAYOUT, rows.count, &mut |column, range| rows.column(column, range))
 }
 
 /// The replicas of all points, in order.
@@ -66,27 +66,33 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn column(&self, column: usize, range: Range<usize>) -> Values {
+    fn column(&self, column: usize, range: Range<usize>) -> ColumnValues {
         let rows = self.range(range);
-        match LAYOUT.columns[column].name {
-            "sweep" => Values::Text(rows.map(|(point, _)| &point.point.sweep).collect()),
-            "workload" => Values::Text(rows.map(|(point, _)| &point.point.workload).collect()),
-            "size" => Values::OptionalU64(rows.map(|(point, _)| point.point.size).collect()),
-            "processes" => Values::U32(rows.map(|(point, _)| point.point.processes).collect()),
-            "network" => Values::Text(rows.map(|(point, _)| &point.point.network).collect()),
-            "network_scale" => Values::F64(rows.map(|(point, _)| point.point.network_scale).collect()),
-            "noise" => Values::Text(rows.map(|(point, _)| &point.point.noise).collect()),
-            "cosched" => Values::Bool(rows.map(|(point, _)| point.point.cosched).collect()),
-            "seed" => Values::U64(rows.map(|(point, _)| point.point.seed).collect()),
-            "replica" => Values::U32(rows.map(|(_, replica)| replica as u32).collect()),
-            "makespan_ps" => {
-                Values::U64(rows.map(|(point, replica)| point.makespans[replica].ps()).collect())
+        let values = match LAYOUT.columns[column].name {
+            "sweep" => Values::Bytes(rows.map(|(point, _)| &point.point.sweep).collect()),
+            "workload" => Values::Bytes(rows.map(|(point, _)| &point.point.workload).collect()),
+            "size" => {
+                let sizes: Vec<Option<u64>> = rows.map(|(point, _)| point.point.size).collect();
+                let values = sizes.iter().map(|size| size.unwrap_or(0) as i64).collect();
+                let present = sizes.iter().map(Option::is_some).collect();
+                return ColumnValues { values: Values::I64(values), present };
             }
-            "quiet_ps" => Values::U64(rows.map(|(point, _)| point.quiet.ps()).collect()),
+            "processes" => Values::I32(rows.map(|(point, _)| point.point.processes as i32).collect()),
+            "network" => Values::Bytes(rows.map(|(point, _)| &point.point.network).collect()),
+            "network_scale" => Values::F64(rows.map(|(point, _)| point.point.network_scale).collect()),
+            "noise" => Values::Bytes(rows.map(|(point, _)| &point.point.noise).collect()),
+            "cosched" => Values::Bool(rows.map(|(point, _)| point.point.cosched).collect()),
+            "seed" => Values::I64(rows.map(|(point, _)| point.point.seed as i64).collect()),
+            "replica" => Values::I32(rows.map(|(_, replica)| replica as i32).collect()),
+            "makespan_ps" => {
+                Values::I64(rows.map(|(point, replica)| point.makespans[replica].ps() as i64).collect())
+            }
+            "quiet_ps" => Values::I64(rows.map(|(point, _)| point.quiet.ps() as i64).collect()),
             _ => Values::F64(
                 rows.map(|(point, replica)| slowdown(point.makespans[replica], point.quiet)).collect(),
             ),
-        }
+        };
+        values.into()
     }
 }
 
@@ -97,74 +103,87 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
 
 fn decode(file: &[u8]) -> Result<Results, String> {
     let mut results = Results::default();
-    for page in parquet::read(file, &LAYOUT)? {
-        append(&page?, &mut results)?;
-    }
+    read_sealed(file, &LAYOUT, &mut |page| append(page, &mut results))?;
     Ok(results)
 }
 
 /// The columns of a page that was read.
 struct Columns<'a> {
-    texts: [&'a Texts; 4],
-    size: &'a [Option<u64>],
-    processes: &'a [u32],
+    texts: [&'a Strings; 4],
+    sizes: &'a ColumnValues,
+    size: &'a [i64],
+    processes: &'a [i32],
     network_scale: &'a [f64],
     cosched: &'a [bool],
-    seed: &'a [u64],
-    replica: &'a [u32],
-    makespan: &'a [u64],
-    quiet: &'a [u64],
+    seed: &'a [i64],
+    replica: &'a [i32],
+    makespan: &'a [i64],
+    quiet: &'a [i64],
 }
 
 impl<'a> Columns<'a> {
     #[rustfmt::skip]
-    fn of(page: &'a [Values]) -> Option<Columns<'a>> {
+    fn of(page: &[&'a ColumnValues]) -> Option<Columns<'a>> {
+        let sizes = *page.get(2)?;
+        let page: Vec<&Values> = page.iter().map(|column| &column.values).collect();
         let [
-            Values::Text(sweep), Values::Text(workload), Values::OptionalU64(size), Values::U32(processes),
-            Values::Text(network), Values::F64(network_scale), Values::Text(noise), Values::Bool(cosched),
-            Values::U64(seed), Values::U32(replica), Values::U64(makespan), Values::U64(quiet), Values::F64(_),
-        ] = page else { return None };
+            Values::Bytes(sweep), Values::Bytes(workload), Values::I64(size), Values::I32(processes),
+            Values::Bytes(network), Values::F64(network_scale), Values::Bytes(noise), Values::Bool(cosched),
+            Values::I64(seed), Values::I32(replica), Values::I64(makespan), Values::I64(quiet), Values::F64(_),
+        ] = page[..] else { return None };
         let texts = [sweep, workload, network, noise];
-        Some(Columns { texts, size, processes, network_scale, cosched, seed, replica, makespan, quiet })
+        let is_text = |column: &&Strings| (0..column.pool().len()).all(|place| {
+            std::str::from_utf8(column.pool().get(place)).is_ok()
+        });
+        if !texts.iter().all(is_text) {
+            return None;
+        }
+        Some(Columns { texts, sizes, size, processes, network_scale, cosched, seed, replica, makespan, quiet })
+    }
+
+    fn size(&self, row: usize) -> Option<u64> {
+        self.sizes.is_present(row).then(|| self.size[row] as u64)
     }
 
     /// Whether a row belongs to the point, without allocating.
     fn belongs(&self, row: usize, point: &PointResult) -> bool {
         let at = &point.point;
-        self.replica[row] > 0
-            && self.processes[row] == at.processes
-            && self.size[row] == at.size
+        self.replica[row] != 0
+            && self.processes[row] as u32 == at.processes
+            && self.size(row) == at.size
             && self.network_scale[row].to_bits() == at.network_scale.to_bits()
-            && self.seed[row] == at.seed
+            && self.seed[row] as u64 == at.seed
             && self.cosched[row] == at.cosched
-            && self.quiet[row] == point.quiet.ps()
+            && self.quiet[row] as u64 == point.quiet.ps()
             && [&at.sweep, &at.workload, &at.network, &at.noise]
                 .iter()
                 .zip(self.texts)
-                .all(|(text, column)| column.get(row) == text.as_str())
+                .all(|(text, column)| column.get(row) == text.as_bytes())
     }
 
     fn coordinates(&self, row: usize) -> Coordinates {
-        let [sweep, workload, network, noise] = self.texts.map(|column| column.get(row).to_string());
+        let text = |column: &Strings| String::from_utf8_lossy(column.get(row)).into_owned();
+        let [sweep, workload, network, noise] = self.texts.map(text);
         Coordinates {
             sweep,
             workload,
-            size: self.size[row],
+            size: self.size(row),
             network,
             network_scale: self.network_scale[row],
             noise,
             cosched: self.cosched[row],
-            seed: self.seed[row],
-            processes: self.processes[row],
+            seed: self.seed[row] as u64,
+            processes: self.processes[row] as u32,
         }
     }
 }
 
-fn append(page: &[Values], results: &mut Results) -> Result<(), String> {
+fn append(page: &[&ColumnValues], results: &mut Results) -> Result<(), String> {
     let columns = Columns::of(page).ok_or("it has unexpected columns")?;
     for (row, &replica) in columns.replica.iter().enumerate() {
+        let replica = replica as u32;
         if !results.points.last().is_some_and(|point| columns.belongs(row, point)) {
-            let (point, quiet) = (columns.coordinates(row), Time(columns.quiet[row]));
+            let (point, quiet) = (columns.coordinates(row), Time(columns.quiet[row] as u64));
             results.points.push(PointResult { point, quiet, makespans: Vec::new() });
         }
         let Some(point) = results.points.last_mut() else { continue };
@@ -174,7 +193,7 @@ fn append(page: &[Values], results: &mut Results) -> Result<(), String> {
                 point.makespans.len()
             ));
         }
-        point.makespans.push(Time(columns.makespan[row]));
+        point.makespans.push(Time(columns.makespan[row] as u64));
     }
     Ok(())
 }

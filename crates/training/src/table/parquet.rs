@@ -2,49 +2,60 @@
 
 use super::{Fault, Raw, Table, TableError};
 use crate::Kind;
-use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
-use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use straggler_parquet::{ColumnType, ColumnValues, Error, Logical, Reader, Rows, Strings, Values};
 
 /// The maximum number of rows per byte of the file. A larger number of rows is corrupt.
 const ROWS_PER_BYTE: u64 = 1000;
+/// Rows that are decoded at a time: all their columns fit into the cache.
+const BATCH: usize = 1 << 13;
+
+/// Memory for as many rows of a group is reserved. A larger group may be a damaged number.
+const LONGEST_USUAL: usize = 1 << 20;
+
+/// The columns that are read, in the order in which [`Group::fill`] uses them.
+const NAMES: [&str; 11] =
+    ["dp_rank", "stage", "rank", "step", "seq_id", "mc", "gmc", "mb_id", "start_ts", "duration", "optype"];
+const OPTYPE: usize = 10;
 
 pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
-    let io = |source| TableError::Io { path: path.into(), source };
-    let length = file.metadata().map_err(io)?.len();
+    let wrong = |error: Error| unreadable(path, error);
+    let length = file.metadata().map_err(|error| wrong(error.into()))?.len();
     let most = length.saturating_mul(ROWS_PER_BYTE);
-    let mut readers = vec![open(file, path)?];
-    let groups = readers[0].num_row_groups();
+    let reader = Reader::open(&file).map_err(wrong)?;
+    let columns = columns(&reader, path)?;
     // By row group: the number of rows before it; then the total.
-    let mut before = vec![0usize];
-    for group in readers[0].metadata().row_groups() {
-        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-        before.push(before[before.len() - 1].saturating_add(rows));
+    let mut before = vec![0u64];
+    for (number, group) in reader.groups().iter().enumerate() {
+        if group.rows > most {
+            let rows = group.rows;
+            return Err(fault(
+                path,
+                format!(
+                    "row group {number} cannot have {rows} rows in a file this small: the footer is damaged"
+                ),
+            ));
+        }
+        before.push(before[number].saturating_add(group.rows));
     }
-    // Row groups are read in parallel, each with its own handle: threads that share a handle share its file position.
-    while readers.len() < rayon::current_num_threads().min(groups) {
-        readers.push(open(File::open(path).map_err(io)?, path)?);
-    }
-    let read = |(reader, number): (&SerializedFileReader<File>, usize)| -> Result<Table, TableError> {
-        let group = reader.get_row_group(number).map_err(|fault| {
-            damaged(path, &format!("the footer lists row group {number}, which cannot be read"), &fault)
-        })?;
-        Group { reader: &*group, number, path }.table(before[number], most)
+    let groups = reader.groups().len();
+    let read = |number: usize| -> Result<Table, TableError> {
+        let rows = reader.rows(number, &columns.map(|(place, _)| place)).map_err(wrong)?;
+        let kinds = columns.map(|(_, kind)| kind);
+        Group { rows, kinds, path }.table(before[number] as usize, reader.groups()[number].rows as usize)
     };
     let mut whole = Table::default();
     // A failed reservation is ignored: there may be enough memory for the rows that really exist.
     let all = before[groups];
-    drop(whole.rows.try_reserve_exact(if all as u64 <= most { all } else { 0 }));
-    // Reads as many groups at a time as there are handles: reading a group takes more memory than keeping its rows.
-    for first in (0..groups).step_by(readers.len()) {
-        let numbers = first..groups.min(first + readers.len());
-        let tables: Vec<_> = readers.par_iter().zip(numbers).map(read).collect();
+    drop(whole.rows.try_reserve_exact(if all <= most { all as usize } else { 0 }));
+    // Reads as many groups at a time as there are threads, so that few rows are in memory twice.
+    let at_once = rayon::current_num_threads().max(1);
+    for first in (0..groups).step_by(at_once) {
+        let numbers = first..groups.min(first + at_once);
+        let tables: Vec<_> = numbers.into_par_iter().map(read).collect();
         for table in tables {
             let table = table?;
             whole.rows.extend(table.rows);
@@ -54,159 +65,177 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     Ok(whole)
 }
 
-fn open(mut file: File, path: &Path) -> Result<SerializedFileReader<File>, TableError> {
-    let mut end = [0; 4];
-    let read = file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end));
-    if read.is_err() || &end != b"PAR1" {
-        let what =
-            "the footer is missing: the file is truncated. Copy it again, or let its writer finish".into();
-        return Err(TableError::Parquet { path: path.into(), what });
+/// The places and types of the columns that are read.
+fn columns(reader: &Reader<'_>, path: &Path) -> Result<[(usize, ColumnType); NAMES.len()], TableError> {
+    let mut found = Vec::new();
+    for name in NAMES {
+        let place = reader.schema().find(name);
+        let place = place.ok_or_else(|| TableError::NoColumn { path: path.into(), name })?;
+        found.push((place, reader.schema().columns[place].kind));
     }
-    SerializedFileReader::new(file).map_err(|fault| damaged(path, "the footer is damaged", &fault))
+    found.try_into().map_err(|_| fault(path, "columns are missing".into()))
 }
 
-/// An error that says what is damaged and what to do.
-fn damaged(path: &Path, what: &str, fault: &ParquetError) -> TableError {
-    let what = format!("{what} ({fault}). Copy the file again, or write it again");
+fn fault(path: &Path, what: String) -> TableError {
     TableError::Parquet { path: path.into(), what }
 }
 
+fn unreadable(path: &Path, error: Error) -> TableError {
+    match error {
+        Error::Io(source) => TableError::Io { path: path.into(), source },
+        error => fault(path, error.to_string()),
+    }
+}
+
 struct Group<'a> {
-    reader: &'a dyn RowGroupReader,
-    number: usize,
+    rows: Rows<'a>,
+    kinds: [ColumnType; NAMES.len()],
     path: &'a Path,
 }
 
 impl Group<'_> {
     /// The rows of the group. `before` rows precede it.
-    fn table(&self, before: usize, most: u64) -> Result<Table, TableError> {
-        let rows = self.reader.metadata().num_rows();
-        let count = usize::try_from(rows).ok().filter(|&count| count as u64 <= most);
-        let count = count.ok_or_else(|| {
-            self.fault(&format!(
-                "row group {} cannot have {rows} rows in a file this small: the footer is damaged",
-                self.number
-            ))
-        })?;
-        let mut raw = vec![Raw::default(); count];
-        self.integers("dp_rank", &mut raw, |raw, number| raw.dp_rank = number)?;
-        self.integers("stage", &mut raw, |raw, number| raw.stage = number)?;
-        self.integers("rank", &mut raw, |raw, number| raw.rank = number)?;
-        self.integers("step", &mut raw, |raw, number| raw.step = number)?;
-        self.integers("seq_id", &mut raw, |raw, number| raw.seq = number)?;
-        self.integers("mc", &mut raw, |raw, number| raw.chunk = number)?;
-        self.integers("gmc", &mut raw, |raw, number| raw.model_chunk = number)?;
-        self.integers("mb_id", &mut raw, |raw, number| raw.microbatch = number)?;
-        self.seconds("start_ts", &mut raw, |raw, seconds| raw.start = seconds)?;
-        self.seconds("duration", &mut raw, |raw, seconds| raw.duration = seconds)?;
-        let names = self.names("optype", count)?;
-        let mut kinds: Vec<(ByteArray, Option<Kind>, String)> = Vec::new();
-        let mut table = Table { rows: Vec::with_capacity(count), ..Table::default() };
-        for (row, (raw, name)) in (before.saturating_add(1)..).zip(raw.iter().zip(&names)) {
-            let known = kinds.iter().position(|(known, _, _)| known.data() == name.data());
-            let place = known.unwrap_or_else(|| {
-                let text = String::from_utf8_lossy(name.data()).into_owned();
-                kinds.push((name.clone(), Kind::of_name(&text), text));
-                kinds.len() - 1
-            });
-            // Rows of the same kind are usually adjacent, so the next lookup succeeds at once.
-            kinds.swap(0, place);
-            let (_, kind, text) = &kinds[0];
-            match raw.row(*kind, text) {
-                Ok(row) => table.rows.push(row),
-                Err(wrong) => {
-                    let (step, rank) = (Some(raw.step), Some(raw.rank));
-                    table.faults.add(Fault { path: self.path.into(), row, step, rank, wrong })?;
+    fn table(&mut self, before: usize, count: usize) -> Result<Table, TableError> {
+        let mut table = Table { rows: Vec::with_capacity(count.min(LONGEST_USUAL)), ..Table::default() };
+        let mut raw = vec![Raw::default(); BATCH.min(count)];
+        let mut names = Names::default();
+        let mut row = before;
+        loop {
+            let count = self.rows.next(BATCH).map_err(|error| unreadable(self.path, error))?;
+            if count == 0 {
+                return Ok(table);
+            }
+            let raw = &mut raw[..count];
+            self.fill(raw, row)?;
+            let optypes = self.optypes(row)?;
+            for (place, raw) in raw.iter().enumerate() {
+                row += 1;
+                let (kind, name) = names.get(optypes, place);
+                match raw.row(kind, name) {
+                    Ok(row) => table.rows.push(row),
+                    Err(wrong) => {
+                        let (step, rank) = (Some(raw.step), Some(raw.rank));
+                        table.faults.add(Fault { path: self.path.into(), row, step, rank, wrong })?;
+                    }
                 }
             }
         }
-        Ok(table)
     }
 
-    fn column(&self, name: &'static str) -> Result<(ColumnReader, Type), TableError> {
-        let columns = self.reader.metadata().columns();
-        let place = columns.iter().position(|column| column.column_path().string() == name);
-        let place = place.ok_or_else(|| TableError::NoColumn { path: self.path.into(), name })?;
-        let reader = self.reader.get_column_reader(place).map_err(|fault| self.page(name, &fault))?;
-        Ok((reader, columns[place].column_type()))
-    }
-
-    fn fault(&self, what: &str) -> TableError {
-        TableError::Parquet { path: self.path.into(), what: what.into() }
-    }
-
-    /// The error for an unreadable page of a column.
-    fn page(&self, name: &str, fault: &ParquetError) -> TableError {
-        damaged(self.path, &format!("a page of column {name} in row group {} is damaged", self.number), fault)
-    }
-
-    fn other_type(&self, name: &str, kind: Type) -> TableError {
-        self.fault(&format!("column {name} has the unexpected type {kind}"))
+    fn fill(&self, rows: &mut [Raw], before: usize) -> Result<(), TableError> {
+        self.integers(0, before, rows, |raw, number| raw.dp_rank = number)?;
+        self.integers(1, before, rows, |raw, number| raw.stage = number)?;
+        self.integers(2, before, rows, |raw, number| raw.rank = number)?;
+        self.integers(3, before, rows, |raw, number| raw.step = number)?;
+        self.integers(4, before, rows, |raw, number| raw.seq = number)?;
+        self.integers(5, before, rows, |raw, number| raw.chunk = number)?;
+        self.integers(6, before, rows, |raw, number| raw.model_chunk = number)?;
+        self.integers(7, before, rows, |raw, number| raw.microbatch = number)?;
+        self.seconds(8, before, rows, |raw, seconds| raw.start = seconds)?;
+        self.seconds(9, before, rows, |raw, seconds| raw.duration = seconds)
     }
 
     fn integers(
         &self,
-        name: &'static str,
+        place: usize,
+        before: usize,
         rows: &mut [Raw],
         set: impl Fn(&mut Raw, i64),
     ) -> Result<(), TableError> {
-        match self.column(name)? {
-            (ColumnReader::Int32ColumnReader(mut column), _) => {
-                let values = self.values(name, &mut column, rows.len())?;
-                rows.iter_mut().zip(values).for_each(|(row, value)| set(row, value.into()));
+        let is_unsigned = self.kinds[place].logical == Logical::Unsigned;
+        match &self.complete(place, before)?.values {
+            _ if self.kinds[place].logical == Logical::Decimal => return Err(self.other_type(place)),
+            Values::I32(values) if is_unsigned => {
+                rows.iter_mut().zip(values).for_each(|(row, &value)| set(row, (value as u32).into()));
             }
-            (ColumnReader::Int64ColumnReader(mut column), _) => {
-                let values = self.values(name, &mut column, rows.len())?;
-                rows.iter_mut().zip(values).for_each(|(row, value)| set(row, value));
+            Values::I32(values) => {
+                rows.iter_mut().zip(values).for_each(|(row, &value)| set(row, value.into()))
             }
-            (_, kind) => return Err(self.other_type(name, kind)),
+            Values::I64(values) => rows.iter_mut().zip(values).for_each(|(row, &value)| set(row, value)),
+            _ => return Err(self.other_type(place)),
         }
         Ok(())
     }
 
     fn seconds(
         &self,
-        name: &'static str,
+        place: usize,
+        before: usize,
         rows: &mut [Raw],
         set: impl Fn(&mut Raw, f64),
     ) -> Result<(), TableError> {
-        match self.column(name)? {
-            (ColumnReader::FloatColumnReader(mut column), _) => {
-                let values = self.values(name, &mut column, rows.len())?;
-                rows.iter_mut().zip(values).for_each(|(row, value)| set(row, value.into()));
+        match &self.complete(place, before)?.values {
+            Values::F32(values) => {
+                rows.iter_mut().zip(values).for_each(|(row, &value)| set(row, value.into()))
             }
-            (ColumnReader::DoubleColumnReader(mut column), _) => {
-                let values = self.values(name, &mut column, rows.len())?;
-                rows.iter_mut().zip(values).for_each(|(row, value)| set(row, value));
-            }
-            (_, kind) => return Err(self.other_type(name, kind)),
+            Values::F64(values) => rows.iter_mut().zip(values).for_each(|(row, &value)| set(row, value)),
+            _ => return Err(self.other_type(place)),
         }
         Ok(())
     }
 
-    fn names(&self, name: &'static str, count: usize) -> Result<Vec<ByteArray>, TableError> {
-        match self.column(name)? {
-            (ColumnReader::ByteArrayColumnReader(mut column), _) => self.values(name, &mut column, count),
-            (_, kind) => Err(self.other_type(name, kind)),
+    fn optypes(&self, before: usize) -> Result<&Strings, TableError> {
+        match &self.complete(OPTYPE, before)?.values {
+            Values::Bytes(strings) => Ok(strings),
+            _ => Err(self.other_type(OPTYPE)),
         }
     }
 
-    /// All values of a column. None may be missing.
-    fn values<T: DataType>(
-        &self,
-        name: &str,
-        column: &mut ColumnReaderImpl<T>,
-        count: usize,
-    ) -> Result<Vec<T::T>, TableError> {
-        let (mut values, mut levels) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (_, read, _) = column
-            .read_records(count, Some(&mut levels), None, &mut values)
-            .map_err(|fault| self.page(name, &fault))?;
-        if read != count {
-            return Err(
-                self.fault(&format!("column {name} has {read} values for {count} rows: every row needs one"))
-            );
+    /// The values of a column. None may be missing.
+    fn complete(&self, place: usize, before: usize) -> Result<&ColumnValues, TableError> {
+        let column = self.rows.column(place);
+        match column.first_missing() {
+            None => Ok(column),
+            Some(row) => {
+                let (name, row) = (NAMES[place], before + row + 1);
+                Err(fault(self.path, format!("column {name} has no value in row {row}: every row needs one")))
+            }
         }
-        Ok(values)
+    }
+
+    fn other_type(&self, place: usize) -> TableError {
+        fault(self.path, format!("column {} has the unexpected type {}", NAMES[place], self.kinds[place]))
+    }
+}
+
+/// The operations of a group, by name. Those of the column's dictionary are looked up once.
+#[derive(Default)]
+struct Names {
+    of_dictionary: Vec<Option<usize>>,
+    known: Vec<(Option<Kind>, String)>,
+    places: HashMap<String, usize>,
+    last: usize,
+}
+
+impl Names {
+    /// The operation of a row, and its name.
+    fn get(&mut self, strings: &Strings, row: usize) -> (Option<Kind>, &str) {
+        let id = strings.ids()[row] as usize;
+        self.of_dictionary.resize(strings.dictionary_len(), None);
+        let place = match self.of_dictionary.get(id) {
+            Some(&Some(place)) => place,
+            Some(None) => {
+                let place = self.find(strings.get(row));
+                self.of_dictionary[id] = Some(place);
+                place
+            }
+            None => self.find(strings.get(row)),
+        };
+        let (kind, name) = &self.known[place];
+        (*kind, name)
+    }
+
+    fn find(&mut self, name: &[u8]) -> usize {
+        // Rows of the same kind are usually adjacent.
+        if self.known.get(self.last).is_none_or(|(_, known)| known.as_bytes() != name) {
+            let text = String::from_utf8_lossy(name);
+            let next = self.known.len();
+            self.last = *self.places.entry(text.into_owned()).or_insert(next);
+            if self.last == next {
+                let text = String::from_utf8_lossy(name).into_owned();
+                self.known.push((Kind::of_name(&text), text));
+            }
+        }
+        self.last
     }
 }
