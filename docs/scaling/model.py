@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The model of docs/scaling.md: fits it to runs.csv, and writes what straggler-mpi itself does on a cluster as a schedule.
+"""The model of docs/scaling.md: fits it to runs.csv, and writes what straggler mpi itself does on a cluster as a schedule.
 
     docs/scaling/model.py fit
     docs/scaling/model.py predict --processes 1000000000 --nodes 1024

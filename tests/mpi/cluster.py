@@ -1,6 +1,6 @@
-"""Runs simulations and studies with straggler-mpi and compares them with those of straggler, number by number.
+"""Runs simulations and studies with `straggler mpi` and compares them with those of one process, number by number.
 
-    cluster.py STRAGGLER_MPI STRAGGLER LAUNCHER...
+    cluster.py STRAGGLER LAUNCHER...
 
 Prints a line for each check that fails, and ends with 1 if there is one.
 """
@@ -33,14 +33,14 @@ RUNS = {
 
 
 class Job:
-    def __init__(self, tool, straggler, launcher):
-        self.tool, self.straggler, self.launcher = tool, str(Path(straggler).resolve()), launcher
+    def __init__(self, straggler, launcher):
+        self.straggler, self.launcher = str(Path(straggler).resolve()), launcher
         self.faults = 0
         self.folder = Path(tempfile.mkdtemp(prefix="cluster-"))
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
     def command(self, ranks, *arguments):
-        return [*self.launcher, "-n", str(ranks), self.tool, *map(str, arguments)]
+        return [*self.launcher, "-n", str(ranks), self.straggler, "mpi", *map(str, arguments)]
 
     def run(self, ranks, *arguments):
         """With so many ranks, or without MPI where there are 0."""
@@ -166,7 +166,7 @@ def checkpoints(job):
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as launched:
         while launched.poll() is None and not (state / "checkpoint.json").exists():
             time.sleep(0.05)
-        victims = running([job.tool, str(state)])
+        victims = running([job.straggler, str(state)])
         if victims:
             os.kill(victims[-1], signal.SIGKILL)
         code = launched.wait(timeout=60)
@@ -198,7 +198,7 @@ def mistakes(job):
         job.check(name, done.stderr.count("error:") == 1, f"said several times: {done.stderr}")
         job.check(name, "simulated in" not in done.stderr, f"it ran: {done.stderr}")
     # Ranks started with different options.
-    one = [job.tool, "simulate", *barrier, "--seed"]
+    one = [job.straggler, "mpi", "simulate", *barrier, "--seed"]
     mixed = [*job.launcher, "-n", "1", *one, "1", ":", "-n", "1", *one, "2"]
     done = subprocess.run(mixed, capture_output=True, text=True, timeout=60, check=False)
     job.check("other options", done.returncode == 2 and "different options" in done.stderr, f"{done.returncode}: {done.stderr}")
@@ -211,14 +211,14 @@ def mistakes(job):
     script.write_text(f'#!/bin/sh\ncase {rank} in 0) cd "{job.folder}/a";; *) cd "{job.folder}/b";; esac\nexec "$@"\n')
     script.chmod(0o755)
     words = ("simulate", "--collective", "barrier", "--processes", "8", "--network", "net.toml")
-    apart = [*job.launcher, "-n", "2", str(script), job.tool, *words]
+    apart = [*job.launcher, "-n", "2", str(script), job.straggler, "mpi", *words]
     done = subprocess.run(apart, capture_output=True, text=True, timeout=60, check=False)
     job.check("other files", done.returncode == 3 and "a different file" in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
 def main():
-    tool, straggler, *launcher = sys.argv[1:]
-    job = Job(tool, straggler, launcher)
+    straggler, *launcher = sys.argv[1:]
+    job = Job(straggler, launcher)
     for part in (simulations, divided, observed, studies, checkpoints, mistakes):
         part(job)
     print("clusters agree" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")

@@ -1,6 +1,6 @@
-"""Re-enacts traced programs with straggler-mpi and compares the new runs with the traced ones and with really changed ones.
+"""Re-enacts traced programs with `straggler mpi` and compares the new runs with the traced ones and with really changed ones.
 
-    replays.py [--quick] STRAGGLER STRAGGLER_MPI FOLDER LAUNCHER...
+    replays.py [--quick] STRAGGLER FOLDER LAUNCHER...
 
 FOLDER has the programs of PROGRAMS and `waitany`; LAUNCHER is what stands before `-n RANKS PROGRAM`. Prints a line for each
 program and a table for the Waitany benchmark, and ends with 1 if something is wrong. --quick allows for more, for machines that
@@ -21,14 +21,10 @@ PROGRAMS = ("collectives", "communicators", "completion", "file_io", "halo2d", "
 
 
 class Replays(Experiments):
-    def __init__(self, straggler, tool, folder, launcher, quick):
-        super().__init__(straggler, folder, launcher, quick)
-        self.tool = tool
-
     def replay(self, trace, name, ranks, *options):
         new = self.scratch / name
         shutil.rmtree(new, ignore_errors=True)
-        answer = run(*self.launcher, "-n", ranks, self.tool, "replay", trace, "--compute", "sleep", "-o", new, "--json",
+        answer = run(*self.launcher, "-n", ranks, self.straggler, "mpi", "replay", trace, "--compute", "sleep", "-o", new, "--json",
                      "--quiet", *options)
         return new, json.loads(answer)
 
@@ -97,8 +93,8 @@ def deviation(one, other):
 def main():
     words = sys.argv[1:]
     quick = words[0] == "--quick"
-    straggler, tool, folder, *launcher = words[quick:]
-    replays = Replays(straggler, tool, folder, launcher, quick)
+    straggler, folder, *launcher = words[quick:]
+    replays = Replays(straggler, folder, launcher, quick)
     print("-- programs, re-enacted")
     wrong = programs(replays)
     wrong += attempt("Waitany, re-enacted", lambda: waitany(replays))

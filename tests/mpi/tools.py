@@ -1,6 +1,6 @@
-"""Runs straggler-mpi as a job of a few processes and looks at what it writes.
+"""Runs `straggler mpi` as a job of a few processes and looks at what it writes.
 
-    tools.py STRAGGLER_MPI STRAGGLER LAUNCHER...
+    tools.py STRAGGLER LAUNCHER...
 
 Prints a line for each check that fails, and ends with 1 if there is one. Times are not looked at: what matters is that
 every pair is there, that counts are right, and what happens when something is wrong.
@@ -17,18 +17,19 @@ from pathlib import Path
 
 
 class Job:
-    def __init__(self, tool, straggler, launcher):
-        self.tool, self.straggler, self.launcher = tool, straggler, launcher
+    def __init__(self, straggler, launcher):
+        self.straggler, self.launcher = straggler, launcher
         self.faults = 0
         self.folder = Path(tempfile.mkdtemp(prefix="tools-"))
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
     def command(self, processes, *arguments):
-        return [*self.launcher, "-n", str(processes), self.tool, *map(str, arguments)]
+        return [*self.launcher, "-n", str(processes), self.straggler, "mpi", *map(str, arguments)]
 
-    def run(self, processes, *arguments):
+    def run(self, processes, *arguments, library=None):
         command = self.command(processes, *arguments)
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        environment = dict(os.environ, STRAGGLER_MPI=str(library)) if library else None
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
 
     def check(self, name, holds, what=""):
         if not holds:
@@ -147,7 +148,7 @@ def loggp(job):
     for name, processes, arguments, code, words in (
         ("loggp of one", 1, (), 3, "mpirun -n 2"),
         ("too large", 2, ("--largest", "8GiB"), 3, "--largest 8 GiB"),
-        ("too few batches", 2, ("--batches", "2"), 2, "from 6"),
+        ("too few batches", 2, ("--batches", "2"), 2, "at least 6"),
         ("no folder for loggp", 2, ("-o", "/nonexistent/net.toml"), 3, "/nonexistent"),
     ):
         done = job.run(processes, "loggp", *arguments)
@@ -289,6 +290,26 @@ def mistakes(job):
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
+def libraries(job):
+    """What is said about a library that cannot be used."""
+    text = job.folder / "libmpi.so"
+    text.write_text("not a library")
+    for name, library, words in (
+        ("no such library", "/nonexistent/libmpi.so.40", "/nonexistent/libmpi.so.40"),
+        ("no MPI", "libm.so.6", "it is no MPI library"),
+        ("a text file", text, "cannot be loaded"),
+        ("an empty folder", "/proc/self/fd", "no MPI library was found"),
+    ):
+        done = job.run(2, "latency", "--trials", 5, "-o", job.folder / "none.lat", library=library)
+        good = done.returncode != 0 and words in done.stderr and "STRAGGLER_MPI" in done.stderr
+        job.check(name, good and done.stderr.count("error:") == 1, f"{done.returncode}: {done.stderr}")
+    # The former name of the program.
+    former = Path(job.straggler).with_name("straggler-mpi")
+    if former.exists():
+        done = subprocess.run([*job.launcher, "-n", "2", former, "latency", "--peers", "7"], capture_output=True, text=True, check=False)
+        job.check("former name", done.returncode == 3 and "each has at most 1 peer" in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
 def interruption(job):
     path = job.folder / "stopped.lat"
     command = job.command(2, "latency", "--trials", 100_000_000, "--quiet", "-o", path)
@@ -306,11 +327,11 @@ def interruption(job):
 
 
 def main():
-    tool, straggler, *launcher = sys.argv[1:]
-    job = Job(tool, straggler, launcher)
-    for part in (exchanges, kernels, switches, sweep, loggp, assess, replays, validation, mistakes, interruption):
+    straggler, *launcher = sys.argv[1:]
+    job = Job(straggler, launcher)
+    for part in (exchanges, kernels, switches, sweep, loggp, assess, replays, validation, mistakes, libraries, interruption):
         part(job)
-    print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
+    print("straggler mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)
 
 

@@ -1,6 +1,6 @@
 """Submits the scripts of `straggler slurm-script` to a Slurm cluster on this machine and looks at what the jobs leave.
 
-    jobs.py STRAGGLER [LIBRARY=STRAGGLER_MPI ...]
+    jobs.py STRAGGLER [LIBRARY...]
 
 LIBRARY is openmpi or mpich. Prints a line for each check that fails, and ends with 1 if there is one. Files of a run without
 faults are removed.
@@ -151,9 +151,9 @@ def failures(test):
         test.check("named", found == ("00:07:00", f"log.{job['JobId']}", "named", "hello"), f"{found}")
 
 
-def on_two_nodes(test, library, tool):
+def on_two_nodes(test, library):
     """Ranks on two nodes, by each launcher."""
-    place = programs(test.folder, library, straggler=test.straggler, straggler_mpi=tool)
+    place = programs(test.folder, library, straggler=test.straggler)
     # A script instead of a link: MPICH's mpirun looks for its helpers next to the name it is called by.
     mpirun = place / "mpirun"
     mpirun.write_text(f'#!/bin/sh\nexec {shutil.which(f"mpirun.{library}")} "$@"\n')
@@ -172,13 +172,10 @@ def on_two_nodes(test, library, tool):
         pairs = [one["labels"]["pair"] for one in series if one["labels"]["kind"] == "pairwise" and "pair" in one["labels"]]
         test.check(name, pairs == [{"from": 0, "to": 1}], f"{pairs}")
         test.check(name, len(measurement["processes"]) == 2, "not two ranks")
-    if knows(tool, "simulate"):
-        simulated(test, library, place)
-    if knows(tool, "study"):
-        studied(test, library, place)
-    if knows(tool, "assess"):
-        name = f"assess-{library}"
-        test.good(name, "assess", "--nodes", 2, "--mpi", library, "--", "--time", "200ms", "-o", name, path=place)
+    simulated(test, library, place)
+    studied(test, library, place)
+    name = f"assess-{library}"
+    test.good(name, "assess", "--nodes", 2, "--mpi", library, "--", "--time", "200ms", "-o", name, path=place)
 
 
 def simulated(test, library, place):
@@ -198,19 +195,11 @@ def studied(test, library, place):
         test.check(name, same, "results differ from those of a run without Slurm")
 
 
-def knows(tool, command):
-    """Whether straggler-mpi has this command."""
-    found = subprocess.run([tool, command, "--help"], capture_output=True, check=False).returncode == 0
-    if not found:
-        print(f"skipped: {command} on several nodes, as {tool} does not know it")
-    return found
-
-
 def main():
     # All nodes are on this host, so only the loopback interface is useful. Shared memory is off because Open MPI names it by host and
     # local rank, so that ranks of two nodes would write to the same segment.
     os.environ.update(OMPI_MCA_btl="self,tcp", OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
-    straggler, *tools = sys.argv[1:]
+    straggler, *libraries = sys.argv[1:]
     straggler = str(Path(straggler).resolve())
     # Exit through an exception, so that the cluster is stopped on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -222,8 +211,8 @@ def main():
         test = Test(cluster, folder / "jobs", straggler)
         alone(test)
         failures(test)
-        for library, tool in (pair.split("=", 1) for pair in tools):
-            on_two_nodes(test, library, tool)
+        for library in libraries:
+            on_two_nodes(test, library)
     if test.faults == 0:
         shutil.rmtree(folder)
         print("scripts for Slurm do as they should")

@@ -8,6 +8,7 @@ pub mod latency;
 pub mod loggp;
 pub mod nodes;
 pub mod noise;
+pub mod partition;
 pub mod predict;
 pub mod recovery;
 pub mod regression;

@@ -22,7 +22,7 @@ pub mod speed;
 mod summary;
 mod waits;
 
-pub use cluster::{Cluster, CoreClock, CoreNoise, Node, NodeId, Part, Unit};
+pub use cluster::{Cluster, CoreClock, CoreNoise, Measurement, Node, NodeId, Part, Unit};
 pub use costs::{Costs, Gain, Question, Removal, Scale};
 pub use moments::Moments;
 pub use outliers::Outliers;

@@ -14,14 +14,13 @@ pub mod drawn_latency;
 pub mod generated;
 pub mod latency;
 pub mod measure;
+pub mod mpi;
 pub mod network;
-pub mod nodes;
 pub mod noise;
 pub mod plot;
 pub mod predict;
 pub mod ranges;
 pub mod redundancy;
-pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod resample;
@@ -139,6 +138,7 @@ pub enum Command {
     Schedule(schedule::Schedule),
     /// Measure this machine
     Measure(measure::Measure),
+    Mpi(Box<mpi::Mpi>),
     /// Record the MPI calls of a program, and inspect, check and convert traces
     Trace(Box<trace::Trace>),
     /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them

@@ -9,24 +9,11 @@ mod sharing;
 pub use agreement::{agreed, fingerprint, seen_by_all};
 pub use finish_times::{Share, write as write_finish_times};
 pub use metered::{Exchange, Metered};
-pub use sharing::{Partition, Sharing, Traffic, read as read_shared};
+pub use sharing::{Sharing, read as read_shared};
 
 use crate::exit::{Failure, Outcome};
 use straggler_model::Time;
 use straggler_sim::cluster::Cluster;
-
-/// A cluster, and how it divides schedules.
-#[derive(Clone, Copy)]
-pub struct Members<'a> {
-    pub cluster: &'a dyn Cluster,
-    pub partition: Partition,
-}
-
-impl std::fmt::Debug for Members<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Members").field("size", &self.cluster.size()).finish_non_exhaustive()
-    }
-}
 
 /// Whether this process writes the output.
 pub fn speaks(cluster: Option<&dyn Cluster>) -> bool {

@@ -7,23 +7,24 @@ mod diagnose;
 mod examples;
 mod generated;
 mod measure;
+pub mod mpi;
 mod network;
-pub mod nodes;
+mod nodes;
 mod noise;
 mod plot;
 mod predict;
-pub mod redundancy;
+mod redundancy;
 mod report;
 mod reproduce;
 mod resample;
 mod schedule;
 mod serve;
-pub mod simulate;
+mod simulate;
 mod slurm_script;
-pub mod study;
+mod study;
 mod trace;
 mod training;
-pub mod whatif;
+mod whatif;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command};
@@ -86,6 +87,8 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             }
             MeasureCommand::Merge(typed) => measure::merge::run(&Valid::new(typed)?, console),
         },
+        // Ran before this: see `main`.
+        Command::Mpi(_) => Ok(()),
         Command::Trace(typed) => trace::run(&Valid::new(*typed)?, console),
         Command::Training(typed) => {
             use_threads(&common);

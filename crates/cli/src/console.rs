@@ -66,7 +66,7 @@ impl Console {
     /// Prints a result for programs on stdout: one object and a newline.
     pub fn print_json(&self, value: &impl Serialize) -> Outcome<()> {
         // JSON strings are already escaped.
-        write(&to_json(value)?)
+        if self.mute { Ok(()) } else { write(&to_json(value)?) }
     }
 
     /// Prints an object on one line, after the output of another program. That output may lack a final newline, so
@@ -136,6 +136,10 @@ pub fn say_instead(error: &clap::Error) -> ExitCode {
     } else {
         tell_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())));
     }
+    code_of(error)
+}
+
+pub fn code_of(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 

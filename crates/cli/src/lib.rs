@@ -22,7 +22,6 @@ mod invocation;
 mod memory;
 mod meter;
 mod metrics;
-pub mod on_cluster;
 mod pages;
 mod places;
 mod plan;
@@ -35,6 +34,7 @@ mod work;
 use clap::Parser;
 use console::Console;
 use std::process::ExitCode;
+use straggler_mpi::Launcher;
 
 /// The program `straggler`, from its arguments to its exit code.
 pub fn main() -> ExitCode {
@@ -43,10 +43,17 @@ pub fn main() -> ExitCode {
     if !std::env::args_os().any(|word| word == "trace") {
         interrupt::listen();
     }
+    let is_of_mpi = std::env::args_os().any(|word| word == "mpi");
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
+        // Every process of an MPI job would say the same.
+        Err(error) if is_of_mpi && !Launcher::of_this_process().speaks() => return console::code_of(&error),
         Err(error) => return console::say_instead(&args::suggestion::with_value(error)),
     };
+    // The processes of an MPI job agree on who prints.
+    if let args::Command::Mpi(typed) = cli.command {
+        return commands::mpi::run(typed.command, &cli.common);
+    }
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {
         Ok(()) => ExitCode::SUCCESS,

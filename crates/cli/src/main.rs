@@ -1,4 +1,4 @@
-//! The program `straggler`; all of it is in the library, which `straggler-mpi` uses too.
+//! The program `straggler`; all of it is in the library.
 
 fn main() -> std::process::ExitCode {
     straggler::main()

@@ -32,6 +32,8 @@ mod measure;
 mod measure_latency;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/mpi.rs"]
+mod mpi;
 #[path = "cli/noise_files.rs"]
 mod noise_files;
 #[path = "cli/others.rs"]

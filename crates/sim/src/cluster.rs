@@ -1,6 +1,6 @@
 //! Several processes that run one simulation together, each with a share of the simulated processes.
 //!
-//! The engine uses a cluster only through this trait: `straggler-mpi` implements it with MPI, tests with threads. A
+//! The engine uses a cluster only through this trait: `straggler mpi` implements it with MPI, tests with threads. A
 //! caller must call the same functions with the same workload on every member. All members get the same numbers, and
 //! each gets the finish times of its own share.
 

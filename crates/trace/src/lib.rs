@@ -10,6 +10,7 @@ pub mod format;
 pub mod function;
 pub mod import;
 pub mod messages;
+pub mod mpi_abi;
 pub mod operations;
 pub mod otf2;
 pub mod pauses;

@@ -14,6 +14,8 @@ mod import_allprof;
 mod import_dumpi;
 #[path = "trace/import_simgrid.rs"]
 mod import_simgrid;
+#[path = "trace/mpi_abi.rs"]
+mod mpi_abi;
 #[path = "trace/operations.rs"]
 mod operations;
 #[path = "trace/otf2.rs"]

@@ -13,7 +13,7 @@ use straggler_model::{Network, Time};
 /// not messages.
 const KINDS: [Kind; 4] = [Kind::OneWay, Kind::Pairwise, Kind::RoundTrip, Kind::OneSided];
 
-/// Classes that straggler-mpi gives to pairs on different nodes.
+/// Classes that `straggler mpi` gives to pairs on different nodes.
 const BETWEEN_NODES: [&str; 2] = ["between nodes", "between switches"];
 
 /// How the user selects a message size, for error messages.
@@ -74,7 +74,7 @@ pub enum MessagesError {
     )]
     BeyondBins { percent: f64 },
     #[error(
-        "it has no message latencies{}: measure some with `straggler-mpi latency`, or `straggler measure latency \
+        "it has no message latencies{}: measure some with `straggler mpi latency`, or `straggler measure latency \
          --kernel tcp`",
         only_times_of(kernels)
     )]

@@ -23,6 +23,17 @@ pub struct Part {
     pub left_out_time: Time,
 }
 
+/// The measurements of all processes of a job.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Measurement {
+    /// One per node.
+    pub parts: Vec<Part>,
+    /// The largest error between the clocks of two nodes.
+    pub clock_error: Time,
+    /// Notes about the measurement.
+    pub said: Vec<String>,
+}
+
 /// The position of a core's measurement on the common clock of all nodes, and the speed of the core.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CoreClock {

@@ -19,7 +19,7 @@ EXAMPLES
   straggler compare fixtures/resampling/exchanges.txt \\
       fixtures/resampling/uninterrupted.txt --fail-if 'median>+50%'
 
-FILES  .lat files of `straggler measure latency` and straggler-mpi, or text
+FILES  .lat files of `straggler measure latency` and straggler mpi, or text
        with one time per line
 GATES  median, mean, min, max or pNN, then > or <, then the limit:
          p99>+5%      the 99th percentile is more than 5 % above that of the

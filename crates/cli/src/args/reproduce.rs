@@ -42,7 +42,7 @@ pub struct Reproduce {
     /// Discard the results of earlier runs in the folder
     #[arg(long)]
     pub fresh: bool,
-    /// Use measured exchanges (a .lat file of straggler-mpi latency) instead of synthetic ones, for sp2-table1 and sp2-fig5-6
+    /// Use measured exchanges (a .lat file of straggler mpi latency) instead of synthetic ones, for sp2-table1 and sp2-fig5-6
     #[arg(long, value_name = "FILE")]
     pub exchanges: Option<PathBuf>,
     /// Message size to take from --exchanges [default: the smallest]

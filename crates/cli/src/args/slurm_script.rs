@@ -76,7 +76,7 @@ EXAMPLES
   straggler slurm-script assess --nodes 64 --partition compute -o assess.sh
 
 The job gets exclusive nodes. Options after -- are those of
-`straggler-mpi assess`, which checks them when the job starts.";
+`straggler mpi assess`, which checks them when the job starts.";
 
 const LATENCY_EXAMPLES: &str = "\
 EXAMPLES
@@ -84,7 +84,7 @@ EXAMPLES
       -- --kernel allreduce --sizes 8,64KiB -o four.lat
 
 The job gets exclusive nodes. Options after -- are those of
-`straggler-mpi latency`, which checks them when the job starts.";
+`straggler mpi latency`, which checks them when the job starts.";
 
 const LOGGP_EXAMPLES: &str = "\
 EXAMPLES
@@ -92,7 +92,7 @@ EXAMPLES
       -- --largest 1MiB -o net.toml
 
 The job gets exclusive nodes. Options after -- are those of
-`straggler-mpi loggp`, which checks them when the job starts.";
+`straggler mpi loggp`, which checks them when the job starts.";
 
 #[derive(Debug, Args)]
 pub struct OptionsJob {
@@ -157,10 +157,10 @@ pub struct Settings {
     /// Module to load; repeatable
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub module: Vec<String>,
-    /// Folder that holds straggler and straggler-mpi [default: search PATH]
+    /// Folder that holds straggler [default: search PATH]
     #[arg(long, value_name = "DIR", value_parser = text)]
     pub programs: Option<String>,
-    /// The MPI that straggler-mpi was built with
+    /// The MPI of the cluster
     #[arg(long, value_enum, default_value_t)]
     pub mpi: Mpi,
     /// Launcher of the MPI ranks

@@ -75,7 +75,7 @@ pub struct WhatIf {
     pub reduction_cost: Option<PerByte>,
     #[command(flatten)]
     pub reading: ReadingOptions,
-    /// Also show a run of the first hypothesis that `straggler-mpi replay` has executed
+    /// Also show a run of the first hypothesis that `straggler mpi replay` has executed
     #[arg(long, value_name = "DIR")]
     pub replayed: Option<PathBuf>,
     /// Write the simulated run as a trace for `straggler trace`

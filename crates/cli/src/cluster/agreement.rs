@@ -55,7 +55,7 @@ fn trouble(all: &[Said], name: &dyn Fn(u32) -> String) -> Option<Failure> {
     for (rank, said) in (0..).zip(all) {
         if said.program != first.program {
             return Some(Failure::bad_input(format!(
-                "{} runs a different program than {}: install the same straggler-mpi on all nodes",
+                "{} runs a different program than {}: install the same straggler on all nodes",
                 name(rank),
                 name(0)
             )));

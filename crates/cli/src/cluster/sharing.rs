@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use straggler_analysis::partition::Traffic;
 use straggler_model::Rank;
 use straggler_schedule::{Graph, OperationKind, goal};
 use straggler_sim::cluster::{Cluster, Shares};
@@ -19,17 +20,8 @@ use straggler_sim::cluster::{Cluster, Shares};
 /// Approximate number of blocks of a schedule: enough for a good partition, few enough to find it quickly.
 const BLOCKS: u32 = 4096;
 
-/// Partitions communicating blocks among a number of members with about the same work each; None if that is not possible.
-pub type Partition = fn(&Traffic, u32) -> Option<Vec<u32>>;
-
-/// The work of blocks, and the messages between them.
-#[derive(Debug, Default)]
-pub struct Traffic {
-    /// The work of each block.
-    pub work: Vec<u64>,
-    /// Messages between two different blocks, by pair, the smaller index first.
-    pub messages: BTreeMap<(u32, u32), u64>,
-}
+/// Divides communicating blocks among a number of members with about the same work each.
+type Partition = fn(&Traffic, u32) -> Vec<u32>;
 
 /// How a schedule was distributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,7 +144,7 @@ fn decide(all: &[Seen], members: u32, partition: Partition) -> (Vec<u32>, Cut) {
     let share = |messages: u64| messages as f64 / count.max(1) as f64;
     let usual = neighbours(traffic.work.len() as u32, members);
     let of_neighbours = crossing(&usual);
-    let other = if of_neighbours == 0 { None } else { partition(&traffic, members) };
+    let other = if of_neighbours == 0 { None } else { Some(partition(&traffic, members)) };
     let other =
         other.filter(|found| found.len() == usual.len() && found.iter().all(|&member| member < members));
     match other.map(|found| (crossing(&found), found)) {
@@ -176,10 +168,10 @@ mod tests {
         rank 2 { l1: recv 1b from 0 tag 0\nl2: recv 1b from 0 tag 1 }
         rank 3 { l1: recv 1b from 1 tag 0\nl2: recv 1b from 1 tag 1\nl3: send 9b to 2 tag 7 }";
 
-    fn even_and_odd(traffic: &Traffic, members: u32) -> Option<Vec<u32>> {
+    fn even_and_odd(traffic: &Traffic, members: u32) -> Vec<u32> {
         assert_eq!(traffic.work, [2, 2, 2, 3]);
         assert_eq!(traffic.messages, BTreeMap::from([((0, 2), 2), ((1, 3), 2), ((2, 3), 1)]));
-        Some((0..traffic.work.len() as u32).map(|block| block % members).collect())
+        (0..traffic.work.len() as u32).map(|block| block % members).collect()
     }
 
     fn parts(text: &str, format: Format, partition: Partition) -> Vec<Option<(Graph, Sharing)>> {
@@ -206,8 +198,7 @@ mod tests {
 
     #[test]
     fn a_partition_that_is_no_better_is_not_taken() {
-        for partition in [(|_, _| None) as Partition, |_, _| Some(vec![0; 3]), |_, _| Some(vec![0, 2, 0, 2])]
-        {
+        for partition in [(|_, _| vec![]) as Partition, |_, _| vec![0; 3], |_, _| vec![0, 2, 0, 2]] {
             let sharing = parts(TEXT, Format::Binary, partition).remove(0).unwrap().1;
             assert_eq!(sharing.shares.members, [0, 0, 1, 1]);
             assert_eq!(sharing.cut.share, sharing.cut.of_neighbours);

@@ -1,4 +1,4 @@
-//! `straggler-mpi assess`, from the measurements of the processes to the report. This part does not need MPI.
+//! `straggler mpi assess`, from the measurements of the processes to the report. This part does not need MPI.
 
 mod earlier;
 mod files;
@@ -8,7 +8,7 @@ mod page;
 mod tables;
 mod words;
 
-pub use kept::Measurement;
+pub use kept::read;
 
 use crate::answers::findings::{Finding, FindingKind};
 use crate::answers::stuck::stuck_failure;
@@ -27,14 +27,16 @@ use crate::threads::threads;
 use serde::Serialize;
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::nodes::baseline::Compare;
-use straggler_analysis::nodes::{Cluster, Costs, Moments, Outliers, Question, Speeds, Summary, Unit};
+use straggler_analysis::nodes::{
+    Cluster, Costs, Measurement, Moments, Outliers, Question, Speeds, Summary, Unit,
+};
 use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_sim::{Replicas, Simulation};
 
 /// Names of the measurement itself in recordings: its threads, and the other processes of the job.
-const OWN_NAMES: [&str; 3] = [OWN, SAMPLER, "straggler-mpi"];
+const OWN_NAMES: [&str; 4] = [OWN, SAMPLER, "straggler", "straggler-mpi"];
 
 /// Bytes per simulated process of an allreduce with noise, including its start position in the noise.
 const BYTES_A_PROCESS: u64 = 300;
@@ -94,7 +96,7 @@ pub fn conclude(plan: &Plan, prepared: Prepared, measured: Measurement, console:
         return Err(Failure::bad_input("no core was measured: there is no result"));
     }
     if plan.from.is_none() {
-        measured.keep(&plan.output)?;
+        kept::keep(&measured, &plan.output)?;
         interrupt::check().map_err(|_| kept(plan, hosts.len()))?;
     }
     let stopped = |failure: Failure| match (failure.exit, &plan.from) {
@@ -119,7 +121,7 @@ fn kept(plan: &Plan, nodes: usize) -> Failure {
     Failure::new(
         Exit::Interrupted,
         anyhow::Error::msg(format!(
-            "interrupted: the measurement of {} is in {folder}; assess it with: straggler-mpi assess --from \
+            "interrupted: the measurement of {} is in {folder}; assess it with: straggler mpi assess --from \
              {folder}, with the same other options",
             counted(nodes as u64, "node", "nodes")
         )),
@@ -145,7 +147,7 @@ fn analyse(
     console: &Console,
 ) -> Outcome<Report> {
     let Prepared { network, earlier } = prepared;
-    let (clock_error, notes) = (measured.clock_error, measured.notes());
+    let (clock_error, notes) = (measured.clock_error, kept::notes(&measured));
     let cluster = Cluster::of_parts(&measured.parts, &OWN_NAMES);
     drop(measured);
     let cluster = if cluster.nodes.len() == 1 { cluster.by_core() } else { cluster };

@@ -16,7 +16,7 @@ pub use demand::demand;
 
 use crate::args::device::TypedDevice;
 use crate::checkpoints::Folder;
-use crate::cluster::{self, Exchange, Members, Metered, Sharing, speaks};
+use crate::cluster::{self, Exchange, Metered, Sharing, speaks};
 use crate::console::{Console, to_json};
 use crate::devices::{self, GpuAnswer};
 use crate::exit::{Failure, Outcome};
@@ -35,6 +35,7 @@ use inputs::Inputs;
 use replicas::{ReplicaRunner, Replicas};
 use std::path::Path;
 use std::time::Instant;
+use straggler_analysis::partition::divide;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_report::{finish_times, replace_file};
@@ -62,10 +63,9 @@ struct Findings {
 }
 
 /// Runs the plan, with all members of a cluster if there is one.
-pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outcome<()> {
+pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     let began = Instant::now();
-    let cluster = members.map(|members| members.cluster);
-    let (graph, sharing) = read_shared(plan, members)?.unzip();
+    let (graph, sharing) = read_shared(plan, cluster)?.unzip();
     let load = || {
         let inputs = Inputs::load(plan, console, graph)?;
         details::check(plan, &inputs, cluster)?;
@@ -126,12 +126,10 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
 
 /// Reads a schedule that the members of a cluster divide. None if every member needs the whole, as for checkpoints and
 /// observed runs.
-fn read_shared(plan: &Plan, members: Option<Members<'_>>) -> Outcome<Option<(Graph, Sharing)>> {
+fn read_shared(plan: &Plan, cluster: Option<&dyn Cluster>) -> Outcome<Option<(Graph, Sharing)>> {
     let whole = plan.checkpoints.is_some() || plan.explain || plan.timeline.is_some();
-    match (&plan.workload, members) {
-        (WorkloadPlan::File(path), Some(Members { cluster, partition })) if !whole => {
-            cluster::read_shared(path, cluster, partition)
-        }
+    match (&plan.workload, cluster) {
+        (WorkloadPlan::File(path), Some(cluster)) if !whole => cluster::read_shared(path, cluster, divide),
         _ => Ok(None),
     }
 }

@@ -81,7 +81,7 @@ pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
         return Err(mistaken(path, Wanted::Latencies).unwrap_or_else(|| {
             Failure::bad_input(format!(
                 "{}: this is not a measurement of exchanges (FILE.lat): make one with `mpirun -n 2 \
-                 straggler-mpi latency`",
+                 straggler mpi latency`",
                 path.display()
             ))
         }));

@@ -1,8 +1,8 @@
-//! `straggler-mpi assess`, validated.
+//! `straggler mpi assess`, validated.
 
 use super::measure;
 use crate::args::Common;
-use crate::args::nodes::AssessNodes as Typed;
+use crate::args::mpi::assess::AssessNodes as Typed;
 use crate::exit::Outcome;
 use std::path::PathBuf;
 use straggler_measure::noise::Kernel;

@@ -53,7 +53,7 @@ pub enum JobKind {
     Measure(Measure),
 }
 
-/// Measurements on exclusive nodes. straggler-mpi checks their options.
+/// Measurements on exclusive nodes. `straggler mpi` checks their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     Assess,

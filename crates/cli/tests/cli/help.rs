@@ -25,12 +25,12 @@ fn subcommands(help: &str) -> Vec<&str> {
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// The commands of an EXAMPLES section, with continued lines joined.
-fn examples(help: &str) -> Vec<String> {
+/// The commands of an EXAMPLES section that begin with a program, with continued lines joined.
+fn examples(help: &str, program: &str) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     let mut continued = false;
     for line in help.lines() {
-        if line.starts_with("  straggler ") {
+        if line.starts_with(&format!("  {program} ")) {
             list.push(String::new());
         } else if !continued {
             continue;
@@ -63,12 +63,19 @@ fn every_command_has_examples_that_run() {
     let mut all = BTreeSet::new();
     for command in commands(&folder) {
         let help = folder.run(&format!("{command} --help")).good().stdout();
-        let found = examples(&help);
+        // Examples of MPI jobs build on each other, so they are not run.
+        let is_job = command.split(' ').next() == Some("mpi");
+        let program = if is_job { "mpirun" } else { "straggler" };
+        let found = examples(&help, program);
         assert!(!found.is_empty(), "`straggler {command} --help` has no examples");
         // A terminal of 80 columns must not break an example.
-        let mut typed = help.lines().filter(|line| line.starts_with("  straggler "));
+        let mut typed = help.lines().filter(|line| line.starts_with(&format!("  {program} ")));
         assert!(typed.all(|line| line.chars().count() < 80), "{help}");
-        all.extend(found);
+        if is_job {
+            found.iter().for_each(|example| is_understood(&folder, example));
+        } else {
+            all.extend(found);
+        }
     }
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
     // Studies run first, since other examples read their results.
@@ -105,6 +112,16 @@ fn every_command_has_examples_that_run() {
     }
 }
 
+/// An example of an MPI job gets as far as looking for the library.
+fn is_understood(folder: &Folder, example: &str) {
+    let (_, arguments) = example.split_once(" straggler ").unwrap();
+    let mut run = Command::new(binary());
+    run.args(shlex::split(arguments).unwrap()).current_dir(folder.path());
+    let output = run.env("STRAGGLER_MPI", "/nonexistent/libmpi.so").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("it cannot be loaded"), "{example}\n{said}");
+}
+
 #[test]
 fn the_first_line_says_what_it_does_and_the_codes_are_told() {
     let help = Folder::new().run("--help").good().stdout();
@@ -117,7 +134,7 @@ fn the_first_line_says_what_it_does_and_the_codes_are_told() {
 #[test]
 fn every_listed_command_is_found() {
     let found = commands(&Folder::new());
-    for name in ["", "whatif", "training whatif", "slurm-script loggp", "man"] {
+    for name in ["", "whatif", "training whatif", "slurm-script loggp", "mpi latency", "man"] {
         assert!(found.iter().any(|command| command == name), "{name}: {found:?}");
     }
 }
@@ -125,5 +142,5 @@ fn every_listed_command_is_found() {
 #[test]
 fn examples_are_found_and_joined() {
     let help = "x\n  straggler a \\\n      --b\n\n  straggler c\n  not one\n";
-    assert_eq!(examples(help), ["straggler a --b ", "straggler c "]);
+    assert_eq!(examples(help, "straggler"), ["straggler a --b ", "straggler c "]);
 }

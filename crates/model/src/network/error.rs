@@ -17,7 +17,7 @@ pub enum NetworkError {
     )]
     UnknownName { name: String, known: String, nearest: Option<&'static str> },
     #[error(
-        "there is no measured network {path}: create it with `mpirun -n 2 straggler-mpi loggp -o {path}`, or give \
+        "there is no measured network {path}: create it with `mpirun -n 2 straggler mpi loggp -o {path}`, or give \
          another network (`straggler network list`)"
     )]
     NotMeasured { path: PathBuf },

@@ -248,7 +248,7 @@ mod tests {
     fn a_measured_network_is_found_by_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let missing = Network::load_from("measured", folder.path()).unwrap_err();
-        assert!(missing.to_string().contains("straggler-mpi loggp"), "{missing}");
+        assert!(missing.to_string().contains("straggler mpi loggp"), "{missing}");
         let chic = Network::parse("chic").unwrap();
         std::fs::write(folder.path().join(MEASURED_FILE), chic.to_toml().unwrap()).unwrap();
         assert_eq!(Network::load_from("measured", folder.path()).unwrap(), chic);

@@ -1,5 +1,5 @@
 //! Runs shared by members of a cluster give the same results as one process, rank by rank, however the ranks are
-//! divided. The members are threads here; `straggler-mpi` has tests with processes.
+//! divided. The members are threads here; `straggler mpi` has tests with processes.
 
 use crate::tests::runs::{AnyRun, any_run};
 use proptest::prelude::*;

@@ -32,13 +32,13 @@ pub struct Earlier {
 pub fn read(path: &Path) -> Outcome<Earlier> {
     let text = std::fs::read_to_string(path).map_err(|fault| unreadable(path, &fault))?;
     let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
-    let other = "it is not an assess.json of `straggler-mpi assess`";
+    let other = "it is not an assess.json of `straggler mpi assess`";
     let written: Written = serde_json::from_str(&text).map_err(|fault| bad(format!("{other}: {fault}")))?;
     if written.format.as_deref() != Some(FORMAT) {
         return Err(bad(other.into()));
     }
     if written.version != Some(VERSION) {
-        return Err(bad(format!("its version is not {VERSION}: assess again with this straggler-mpi")));
+        return Err(bad(format!("its version is not {VERSION}: assess again with this straggler")));
     }
     let node = |value| serde_json::from_value::<Summary>(value);
     let nodes = written.nodes.into_iter().map(node).collect::<Result<Vec<_>, _>>();

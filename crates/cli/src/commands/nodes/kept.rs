@@ -8,7 +8,7 @@ use crate::places::make_folder;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
-use straggler_analysis::nodes::{CoreClock, Part};
+use straggler_analysis::nodes::{CoreClock, Measurement, Part};
 use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_report::numbers::{counted, grouped, percent};
@@ -18,17 +18,6 @@ const LIST: &str = "measurement.json";
 const NODES: &str = "nodes";
 const FORMAT: &str = "straggler cluster measurement";
 const VERSION: u32 = 1;
-
-/// The measurements of all processes of a job.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Measurement {
-    /// One per node.
-    pub parts: Vec<Part>,
-    /// The largest error between the clocks of two nodes.
-    pub clock_error: Time,
-    /// Notes about the measurement.
-    pub said: Vec<String>,
-}
 
 #[derive(Serialize, Deserialize)]
 struct Written {
@@ -48,85 +37,81 @@ struct WrittenNode {
     left_out_ps: u64,
 }
 
-impl Measurement {
-    /// Writes the measurement. The list comes last: a folder with a list is complete.
-    pub fn keep(&self, folder: &Path) -> Outcome<()> {
-        super::files::clear(folder)?;
-        make_folder(&folder.join(NODES))?;
-        let mut taken = BTreeSet::new();
-        let mut nodes = Vec::with_capacity(self.parts.len());
-        for part in self.parts.iter().filter(|part| !part.recording.cores.is_empty()) {
-            let file = format!("{NODES}/{}.noise", file_name(&part.host, &mut taken));
-            put(&folder.join(&file), part)?;
-            nodes.push(WrittenNode {
-                host: part.host.clone(),
-                file,
-                places: part.places.clone(),
-                left_out: part.left_out,
-                left_out_ps: part.left_out_time.ps(),
-            });
-        }
-        let (format, clock_error_ps) = (FORMAT.into(), self.clock_error.ps());
-        let list = Written { format, version: VERSION, clock_error_ps, said: self.said.clone(), nodes };
-        let text = to_json(&list)?;
-        // Written even after a signal, so that no measurement is lost.
-        Ok(replace_file(&folder.join(LIST), |out| out.write_all(text.as_bytes()))?)
+/// Writes the measurement. The list comes last: a folder with a list is complete.
+pub fn keep(measured: &Measurement, folder: &Path) -> Outcome<()> {
+    super::files::clear(folder)?;
+    make_folder(&folder.join(NODES))?;
+    let mut taken = BTreeSet::new();
+    let mut nodes = Vec::with_capacity(measured.parts.len());
+    for part in measured.parts.iter().filter(|part| !part.recording.cores.is_empty()) {
+        let file = format!("{NODES}/{}.noise", file_name(&part.host, &mut taken));
+        put(&folder.join(&file), part)?;
+        nodes.push(WrittenNode {
+            host: part.host.clone(),
+            file,
+            places: part.places.clone(),
+            left_out: part.left_out,
+            left_out_ps: part.left_out_time.ps(),
+        });
     }
+    let (format, clock_error_ps) = (FORMAT.into(), measured.clock_error.ps());
+    let list = Written { format, version: VERSION, clock_error_ps, said: measured.said.clone(), nodes };
+    let text = to_json(&list)?;
+    // Written even after a signal, so that no measurement is lost.
+    Ok(replace_file(&folder.join(LIST), |out| out.write_all(text.as_bytes()))?)
+}
 
-    /// Reads what [`Measurement::keep`] wrote.
-    pub fn read(folder: &Path) -> Outcome<Measurement> {
-        let path = folder.join(LIST);
-        let text = std::fs::read_to_string(&path).map_err(|fault| unreadable(&path, &fault))?;
-        let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
-        let list: Written = serde_json::from_str(&text)
-            .map_err(|fault| bad(format!("it is not a measurement of `straggler-mpi assess`: {fault}")))?;
-        if (list.format.as_str(), list.version) != (FORMAT, VERSION) {
-            return Err(bad(format!(
-                "it is not a measurement of `straggler-mpi assess` of version {VERSION}"
-            )));
-        }
-        let mut measured = Measurement {
-            parts: Vec::with_capacity(list.nodes.len()),
-            clock_error: Time(list.clock_error_ps),
-            said: list.said,
-        };
-        for node in list.nodes {
-            interrupt::check()?;
-            measured.parts.push(read_node(folder, node)?);
-        }
-        Ok(measured)
+/// Reads what [`keep`] wrote.
+pub fn read(folder: &Path) -> Outcome<Measurement> {
+    let path = folder.join(LIST);
+    let text = std::fs::read_to_string(&path).map_err(|fault| unreadable(&path, &fault))?;
+    let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
+    let list: Written = serde_json::from_str(&text)
+        .map_err(|fault| bad(format!("it is not a measurement of `straggler mpi assess`: {fault}")))?;
+    if (list.format.as_str(), list.version) != (FORMAT, VERSION) {
+        return Err(bad(format!("it is not a measurement of `straggler mpi assess` of version {VERSION}")));
     }
+    let mut measured = Measurement {
+        parts: Vec::with_capacity(list.nodes.len()),
+        clock_error: Time(list.clock_error_ps),
+        said: list.said,
+    };
+    for node in list.nodes {
+        interrupt::check()?;
+        measured.parts.push(read_node(folder, node)?);
+    }
+    Ok(measured)
+}
 
-    /// Notes for the user.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.said.clone();
-        let hindrances: BTreeSet<&str> =
-            self.parts.iter().filter_map(|part| part.recording.attribution.hindrance.as_deref()).collect();
-        notes.extend(hindrances.into_iter().map(String::from));
-        let full: u64 =
-            self.parts.iter().flat_map(|part| &part.recording.cores).map(|core| core.lost.detours).sum();
-        if full > 0 {
-            notes.push(format!(
-                "buffers were full: {} were lost, and the same core was not measured after that",
-                counted(full, "detour", "detours")
-            ));
-        }
-        notes.extend(self.left_out());
-        notes
+/// Notes for the user.
+pub fn notes(measured: &Measurement) -> Vec<String> {
+    let mut notes = measured.said.clone();
+    let hindrances: BTreeSet<&str> =
+        measured.parts.iter().filter_map(|part| part.recording.attribution.hindrance.as_deref()).collect();
+    notes.extend(hindrances.into_iter().map(String::from));
+    let full: u64 =
+        measured.parts.iter().flat_map(|part| &part.recording.cores).map(|core| core.lost.detours).sum();
+    if full > 0 {
+        notes.push(format!(
+            "buffers were full: {} were lost, and the same core was not measured after that",
+            counted(full, "detour", "detours")
+        ));
     }
+    notes.extend(left_out(measured));
+    notes
+}
 
-    fn left_out(&self) -> Option<String> {
-        let count: u64 = self.parts.iter().map(|part| part.left_out).sum();
-        let time: f64 = self.parts.iter().map(|part| part.left_out_time.seconds()).sum();
-        let kept: f64 = self.parts.iter().map(|part| part.recording.noise_and_length().0.seconds()).sum();
-        (count > 0).then(|| {
-            format!(
-                "the {} shortest detours, {} of the noise, were dropped to save memory",
-                grouped(count),
-                percent(time / (time + kept).max(f64::MIN_POSITIVE))
-            )
-        })
-    }
+fn left_out(measured: &Measurement) -> Option<String> {
+    let count: u64 = measured.parts.iter().map(|part| part.left_out).sum();
+    let time: f64 = measured.parts.iter().map(|part| part.left_out_time.seconds()).sum();
+    let kept: f64 = measured.parts.iter().map(|part| part.recording.noise_and_length().0.seconds()).sum();
+    (count > 0).then(|| {
+        format!(
+            "the {} shortest detours, {} of the noise, were dropped to save memory",
+            grouped(count),
+            percent(time / (time + kept).max(f64::MIN_POSITIVE))
+        )
+    })
 }
 
 fn put(path: &Path, part: &Part) -> Outcome<()> {
@@ -196,8 +181,8 @@ mod tests {
     fn what_is_kept_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let measured = measurement();
-        measured.keep(folder.path()).unwrap();
-        assert_eq!(Measurement::read(folder.path()).unwrap(), measured);
+        keep(&measured, folder.path()).unwrap();
+        assert_eq!(read(folder.path()).unwrap(), measured);
         assert!(folder.path().join("nodes/n1_site-2.noise").is_file());
         assert!(folder.path().join("nodes/node.noise").is_file());
     }
@@ -205,11 +190,11 @@ mod tests {
     #[test]
     fn files_that_do_not_belong_together_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        measurement().keep(folder.path()).unwrap();
+        keep(&measurement(), folder.path()).unwrap();
         let list = folder.path().join(LIST);
         let text = std::fs::read_to_string(&list).unwrap();
         std::fs::write(&list, text.replace("\"rate\": 1.000001", "\"rate\": 0.0")).unwrap();
-        let refused = |folder: &Path| Measurement::read(folder).unwrap_err().error.to_string();
+        let refused = |folder: &Path| read(folder).unwrap_err().error.to_string();
         assert!(refused(folder.path()).contains("is invalid"), "{}", refused(folder.path()));
         std::fs::write(&list, text.replace(FORMAT, "another")).unwrap();
         assert!(refused(folder.path()).contains("not a measurement"));

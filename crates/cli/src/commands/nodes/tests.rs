@@ -109,7 +109,7 @@ fn a_kept_measurement_gives_the_same_assessment() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     assess(&plan(first.path(), None), measurement(1, 100)).unwrap();
     let again = Plan { from: Some(first.path().to_path_buf()), ..plan(second.path(), None) };
-    assess(&again, Measurement::read(first.path()).unwrap()).unwrap();
+    assess(&again, read(first.path()).unwrap()).unwrap();
     assert_eq!(json(first.path())["scales"], json(second.path())["scales"]);
     assert!(!second.path().join("measurement.json").exists());
 }

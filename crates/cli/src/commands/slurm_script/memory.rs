@@ -5,7 +5,7 @@ use crate::memory::Demand;
 use crate::plan::slurm_script::Plan;
 use straggler_report::numbers::memory;
 
-/// Memory of the program, the MPI library and its buffers on each rank. `straggler-mpi latency` and `loggp` took 15 to
+/// Memory of the program, the MPI library and its buffers on each rank. `straggler mpi latency` and `loggp` took 15 to
 /// 26 MiB with Open MPI and MPICH in shared memory, with 2 and 4 ranks. Network drivers and more peers take more, so
 /// this is generous.
 pub const PROGRAM_BYTES: u64 = 128 << 20;

@@ -2,7 +2,7 @@
 
 use super::{Session, plans};
 use crate::args::Common;
-use crate::args::replay::Replay;
+use crate::args::mpi::replay::Replay;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::inputs::trace::{Opened, open_trace, refuse_one_of_many};

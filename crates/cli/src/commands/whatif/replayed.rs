@@ -32,7 +32,7 @@ impl Replayed {
         let trace = &opened.trace;
         if trace.processes() != original.processes() {
             return Err(Failure::bad_input(format!(
-                "{}: {} ranks, but the trace has {}: give --replayed a file that `straggler-mpi replay` \
+                "{}: {} ranks, but the trace has {}: give --replayed a file that `straggler mpi replay` \
                  wrote from this trace",
                 path.display(),
                 trace.processes(),

@@ -69,17 +69,17 @@ fn cpus(plan: &Plan) -> String {
 
 /// The program with its command and options, quoted for the shell.
 fn program(plan: &Plan) -> String {
-    let (name, command) = match (&plan.job.what, plan.is_single()) {
-        (JobKind::Study(_), true) => ("straggler", "study run"),
-        (what, true) => ("straggler", what.name()),
-        (what, false) => ("straggler-mpi", what.name()),
+    let command = match (&plan.job.what, plan.is_single()) {
+        (JobKind::Study(_), true) => "study run".into(),
+        (what, true) => what.name().into(),
+        (what, false) => format!("mpi {}", what.name()),
     };
     let path = match &plan.programs {
-        Some(folder) => quoted(&format!("{}/{name}", folder.trim_end_matches('/'))),
-        None => name.into(),
+        Some(folder) => quoted(&format!("{}/straggler", folder.trim_end_matches('/'))),
+        None => "straggler".into(),
     };
     // Before all other options: after a `--` it would be taken for a file.
     let threads = plan.job.sets_threads.then(|| "--threads \"$SLURM_CPUS_PER_TASK\"".to_string());
     let words = plan.job.words.iter().map(|word| quoted(word));
-    [path, command.into()].into_iter().chain(threads).chain(words).collect::<Vec<_>>().join(" ")
+    [path, command].into_iter().chain(threads).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -69,7 +69,7 @@ fn every_option_is_in_the_script() {
             "set -eo pipefail",
             "module load openmpi/4.1",
             "module load \"it's\"",
-            "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" /opt/my/straggler/straggler-mpi simulate \
+            "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" /opt/my/straggler/straggler mpi simulate \
              --threads \"$SLURM_CPUS_PER_TASK\" --collective barrier --processes 64 --network chic",
         ]
     );
@@ -99,7 +99,7 @@ fn measurements_have_their_nodes_to_themselves() {
 fn launchers_of_each_library() {
     let last = |head: &str, words: &[&str]| commands(&text(head, words)).pop().unwrap();
     let words = ["-o", "two.lat"];
-    let program = "straggler-mpi latency -o two.lat";
+    let program = "straggler mpi latency -o two.lat";
     for (options, launcher) in [
         ("", "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
         (" --mpi mpich", "srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
@@ -111,7 +111,7 @@ fn launchers_of_each_library() {
     }
     assert_eq!(
         last("assess --nodes 2", &[]),
-        "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" straggler-mpi assess"
+        "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" straggler mpi assess"
     );
     assert!(last("assess --tasks-per-node 4", &[]).contains("--cpus-per-task=$((SLURM_CPUS_ON_NODE / 4)) "));
     assert_eq!(
@@ -120,7 +120,7 @@ fn launchers_of_each_library() {
     );
     assert!(
         last("study a.toml --nodes 2", &["--threads", "2"])
-            .ends_with(" straggler-mpi study a.toml --threads 2")
+            .ends_with(" straggler mpi study a.toml --threads 2")
     );
 }
 

@@ -1,0 +1,210 @@
+//! `straggler mpi loggp`: the parameters of LogGP between two processes.
+//!
+//! Rank 0 drives the measurement, and the first process on another node follows its commands
+//! (`probe.rs`); all others sleep until it is over. `straggler_analysis::loggp` derives the
+//! parameters from the times.
+
+mod probe;
+
+use crate::session::Session;
+use anyhow::{Result, bail};
+use probe::Driver;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use straggler_analysis::loggp::{LogGp, Provenance, Settings, Stage, measure};
+use straggler_model::date::utc_now;
+use straggler_model::latency::Process;
+use straggler_model::replace::refuse_missing_folder;
+use straggler_model::units::Bytes;
+
+/// The largest message, since MPI's counts have 31 bits.
+const LARGEST: u64 = 1 << 30;
+
+/// Bytes of the largest short message.
+const SHORT: u64 = 64;
+
+/// Interval between two lines of progress.
+const TELL: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Size of the largest message.
+    pub largest: Bytes,
+    pub batches: usize,
+    pub repetitions: usize,
+    pub seed: u64,
+    /// Name of the network.
+    pub name: String,
+    /// The file that the caller will write.
+    pub output: PathBuf,
+    /// The command line, for the file.
+    pub command: String,
+}
+
+/// Measures on two processes. Only rank 0 gets the result; `None` if it was stopped before enough was measured. `tell`
+/// prints a line of progress.
+pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Option<(LogGp, Provenance)>> {
+    let partner = partner(&session.processes)?;
+    if options.largest.0 == 0 || options.largest.0 > LARGEST {
+        bail!("--largest {}: messages have 1 B to {}", options.largest, Bytes(LARGEST));
+    }
+    // All processes check this together, before minutes are spent on the measurement.
+    let folder = if session.is_first() { refuse_missing_folder(&options.output) } else { Ok(()) };
+    if session.any(folder.is_err()) {
+        folder?;
+        bail!("rank 0 cannot write the file");
+    }
+    let measured = match session.rank {
+        0 => drive(session, options, tell, partner),
+        rank if rank == partner => {
+            probe::follow(&session.world, &session.timer, options.largest.0);
+            None
+        }
+        _ => None,
+    };
+    // Idle processes wait here, asleep.
+    session.any_of(false, session.rank != 0 && session.rank != partner);
+    Ok(measured)
+}
+
+/// The parameters for short messages, measured within milliseconds. All processes take part; only
+/// rank 0 gets the result.
+pub fn between_two(session: &Session, seed: u64) -> Result<Option<LogGp>> {
+    let partner = partner(&session.processes)?;
+    let settings = Settings { largest: SHORT, batches: 7, repetitions: 12, draws: 40, seed };
+    let measured = match session.rank {
+        0 => {
+            let mut driver = Driver::new(&session.world, partner, &session.timer, settings.largest);
+            let Ok(measured) = measure(&mut driver, &settings, &mut |_| true);
+            driver.stop();
+            measured
+        }
+        rank if rank == partner => {
+            probe::follow(&session.world, &session.timer, settings.largest);
+            None
+        }
+        _ => None,
+    };
+    session.any_of(false, session.rank != 0 && session.rank != partner);
+    Ok(measured)
+}
+
+/// The process that rank 0 measures with: the first process on another node, or else the next one.
+fn partner(processes: &[Process]) -> Result<u32> {
+    let Some(first) = processes.first().filter(|_| processes.len() > 1) else {
+        bail!(
+            "LogGP parameters are measured between two processes, but this job has one: start it with `mpirun -n 2 straggler \
+             mpi loggp …`"
+        );
+    };
+    let elsewhere = processes.iter().position(|process| process.node != first.node);
+    Ok(elsewhere.unwrap_or(1) as u32)
+}
+
+fn drive(
+    session: &Session,
+    options: &Options,
+    tell: &dyn Fn(&str),
+    partner: u32,
+) -> Option<(LogGp, Provenance)> {
+    let settings = Settings {
+        largest: options.largest.0,
+        batches: options.batches,
+        repetitions: options.repetitions,
+        seed: options.seed,
+        ..Settings::default()
+    };
+    let mut driver = Driver::new(&session.world, partner, &session.timer, settings.largest);
+    let mut meter = Meter { session, tell, started: Instant::now(), told: Instant::now() };
+    let Ok(measured) = measure(&mut driver, &settings, &mut |stage| meter.proceed(stage));
+    driver.stop();
+    let mut measured = measured?;
+    measured.doubts.extend(circumstances(session, partner));
+    Some((measured, provenance(session, options, partner)))
+}
+
+/// Circumstances of the machine that make the result doubtful.
+fn circumstances(session: &Session, partner: u32) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let core = |rank: u32| session.processes.get(rank as usize).map(|process| (process.node, process.core));
+    if core(0) == core(partner) {
+        doubts.push(
+            "both processes started on the same core: they may have waited for it rather than for messages"
+                .into(),
+        );
+    } else if session.unbound {
+        doubts.push(
+            "the processes are not each bound to a core, and the system may have moved them: bind them with `mpirun \
+             --bind-to core`"
+                .into(),
+        );
+    }
+    if let Some(doubt) = &session.timer.not_invariant {
+        doubts.push(format!(
+            "the machine has no invariant timer ({}), {doubt}: times may be wrong",
+            session.timer.name
+        ));
+    }
+    if session.stopped() {
+        doubts.push("the measurement was stopped before all batches were done".into());
+    }
+    doubts
+}
+
+fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance {
+    let place = |rank: u32| {
+        let process = session.processes.get(rank as usize);
+        let host = process.and_then(|process| process.host.as_deref()).unwrap_or("an unknown host");
+        let core = process.and_then(|process| process.core);
+        format!("rank {rank} on {host}{}", core.map_or_else(String::new, |core| format!(", core {core}")))
+    };
+    Provenance {
+        name: options.name.clone(),
+        how: format!(
+            "{}: {} batches of {} repetitions of each experiment, messages up to {}",
+            options.command, options.batches, options.repetitions, options.largest
+        ),
+        when: utc_now(),
+        place: vec![place(0), place(partner), session.library()],
+    }
+}
+
+/// Reports progress, and decides whether to continue.
+struct Meter<'a> {
+    session: &'a Session,
+    tell: &'a dyn Fn(&str),
+    started: Instant,
+    told: Instant,
+}
+
+impl Meter<'_> {
+    fn proceed(&mut self, stage: Stage) -> bool {
+        if let Stage::Batches { done, of } = stage
+            && done > 0
+            && self.told.elapsed() >= TELL
+        {
+            self.told = Instant::now();
+            let left = self.started.elapsed().as_secs_f64() / done as f64 * (of - done) as f64;
+            let left = straggler_report::numbers::seconds(left);
+            (self.tell)(&format!("batch {done} of {of}, {left} left"));
+        }
+        !self.session.stopped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_node_is_preferred() {
+        let on = |nodes: &[u32]| -> Vec<Process> {
+            let process = |(rank, &node)| Process { rank, node: Some(node), ..Process::default() };
+            (0..).zip(nodes).map(process).collect()
+        };
+        assert_eq!(partner(&on(&[0, 0, 1, 1])).unwrap(), 2);
+        assert_eq!(partner(&on(&[0, 0, 0])).unwrap(), 1);
+        assert!(partner(&on(&[0])).unwrap_err().to_string().contains("mpirun -n 2"));
+        assert!(partner(&[]).is_err());
+    }
+}
