@@ -1,10 +1,5 @@
-//! straggler: what small local delays cost at scale, and what causes them.
-//!
-//! The typed arguments (`args`) are validated (`plan`) and become library options in the command
-//! that runs (`commands`). Exit codes are defined in `exit`.
-
-// `print!` and `eprint!` panic if their output cannot be written; `console.rs` does not.
-#![deny(clippy::print_stderr, clippy::print_stdout)]
+// The modules of the program and its `main`: included by `main.rs`, and by `tests/cli.rs`, so that the unit tests beside
+// the code and the tests that run the program are one test program.
 
 mod allocator;
 mod answers;
@@ -37,7 +32,7 @@ use std::process::ExitCode;
 use straggler_mpi::Launcher;
 
 /// The program `straggler`, from its arguments to its exit code.
-pub fn main() -> ExitCode {
+fn main() -> ExitCode {
     // As early as possible: before this, a signal ends the program in the system's default way, not with 130. A
     // recorded command handles its signals itself.
     if !std::env::args_os().any(|word| word == "trace") {
