@@ -27,7 +27,7 @@ mod training;
 mod whatif;
 
 use crate::args::measure::MeasureCommand;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Common};
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::memory::Demand;
@@ -35,80 +35,138 @@ use crate::plan::valid::Valid;
 use crate::threads::use_threads;
 use crate::{devices, interrupt, plan};
 
+/// Work that is ready to be done: its options are valid.
+type Ready = Box<dyn FnOnce(&Console) -> Outcome<()>>;
+
+fn ready(work: impl FnOnce(&Console) -> Outcome<()> + 'static) -> Outcome<Ready> {
+    Ok(Box::new(work))
+}
+
+/// Work that rayon's threads share.
+fn ready_with_threads(common: &Common, work: impl FnOnce(&Console) -> Outcome<()> + 'static) -> Outcome<Ready> {
+    let common = common.clone();
+    ready(move |console| {
+        use_threads(&common);
+        work(console)
+    })
+}
+
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
-    let Cli { common, command } = cli;
     // While recording, signals go to the recorded command.
-    if !matches!(&command, Command::Trace(typed) if typed.command.is_none()) {
+    if !matches!(&cli.command, Command::Trace(typed) if typed.command.is_none()) {
         interrupt::listen();
     }
+    validate(cli)?(console)
+}
+
+/// Turns typed options into work, or says what is wrong with them. Reads no inputs.
+pub fn validate(cli: Cli) -> Outcome<Ready> {
+    let Cli { common, command } = cli;
+    let seed = common.seed;
     match command {
         Command::Assess(typed) => {
-            use_threads(&common);
-            assess::run(&plan::assess::Plan::new(*typed, &common)?, console)
+            let plan = plan::assess::Plan::new(*typed, &common)?;
+            ready_with_threads(&common, move |console| assess::run(&plan, console))
         }
         Command::Simulate(typed) => {
-            use_threads(&common);
-            simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console, None)
+            let plan = plan::simulate::Plan::new(*typed, &common)?;
+            ready_with_threads(&common, move |console| simulate::run(&plan, console, None))
         }
         Command::Predict(typed) => {
-            use_threads(&common);
-            predict::run(&Valid::new(*typed)?, &common, console)
+            let valid = Valid::new(*typed)?;
+            ready_with_threads(&common.clone(), move |console| predict::run(&valid, &common, console))
         }
         Command::Whatif(typed) => {
-            use_threads(&common);
-            whatif::run(&Valid::new(*typed)?, &common, console)
+            let valid = Valid::new(*typed)?;
+            ready_with_threads(&common.clone(), move |console| whatif::run(&valid, &common, console))
         }
         Command::Redundancy(typed) => {
-            use_threads(&common);
-            redundancy::run(&plan::redundancy::Plan::new(*typed, &common)?, console, None)
+            let plan = plan::redundancy::Plan::new(*typed, &common)?;
+            ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
         }
         Command::Resample(typed) => {
-            use_threads(&common);
-            resample::run(&plan::resample::Plan::new(*typed, &common)?, console)
+            let plan = plan::resample::Plan::new(*typed, &common)?;
+            ready_with_threads(&common, move |console| resample::run(&plan, console))
         }
-        Command::Study(typed) => study::run(&Valid::new(typed.command)?, &common, console),
+        Command::Study(typed) => {
+            let valid = Valid::new(typed.command)?;
+            ready(move |console| study::run(&valid, &common, console))
+        }
         Command::Reproduce(typed) => {
-            use_threads(&common);
-            reproduce::run(&Valid::new(typed)?, &common, console)
+            let valid = Valid::new(typed)?;
+            ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
         }
         Command::SlurmScript(typed) => {
             let plan = plan::slurm_script::Plan::new(typed.command, &common)?;
-            let demand = demand(&plan, console)?;
-            slurm_script::run(&plan, demand, console)
+            ready(move |console| slurm_script::run(&plan, demand(&plan, console)?, console))
         }
         Command::Schedule(typed) => {
-            use_threads(&common);
-            schedule::run(&Valid::new(typed.command)?, console)
+            let valid = Valid::new(typed.command)?;
+            ready_with_threads(&common, move |console| schedule::run(&valid, console))
         }
         Command::Measure(typed) => match typed.command {
-            MeasureCommand::Noise(typed) => measure::run(&plan::measure::Plan::new(*typed)?, console),
-            MeasureCommand::Latency(typed) => {
-                measure::latency::run(&plan::latency::Plan::new(*typed)?, console)
+            MeasureCommand::Noise(typed) => {
+                let plan = plan::measure::Plan::new(*typed)?;
+                ready(move |console| measure::run(&plan, console))
             }
-            MeasureCommand::Merge(typed) => measure::merge::run(&Valid::new(typed)?, console),
+            MeasureCommand::Latency(typed) => {
+                let plan = plan::latency::Plan::new(*typed)?;
+                ready(move |console| measure::latency::run(&plan, console))
+            }
+            MeasureCommand::Merge(typed) => {
+                let valid = Valid::new(typed)?;
+                ready(move |console| measure::merge::run(&valid, console))
+            }
         },
         // Ran before this: see `main`.
-        Command::Mpi(_) => Ok(()),
-        Command::Trace(typed) => trace::run(&Valid::new(*typed)?, console),
-        Command::Training(typed) => {
-            use_threads(&common);
-            training::run(&Valid::new(typed.command)?, common.seed, console)
+        Command::Mpi(_) => ready(|_| Ok(())),
+        Command::Trace(typed) => {
+            let valid = Valid::new(*typed)?;
+            ready(move |console| trace::run(&valid, console))
         }
-        Command::Compare(typed) => compare::run(&Valid::new(*typed)?, common.seed, console),
-        Command::Diagnose(typed) => diagnose::run(&Valid::new(*typed)?, console),
-        Command::Network(typed) => network::run(&Valid::new(typed.command)?, console),
-        Command::Noise(typed) => noise::run(&Valid::new(typed.command)?, common.seed, console),
-        Command::Plot(typed) => plot::run(&Valid::new(typed.command)?, common.seed, console),
-        Command::Report(typed) => report::run(&Valid::new(typed)?, common.seed, console),
-        Command::Serve(typed) => serve::run(&Valid::new(typed)?, common.seed, console),
-        Command::Bench(typed) => {
+        Command::Training(typed) => {
+            let valid = Valid::new(typed.command)?;
+            ready_with_threads(&common, move |console| training::run(&valid, seed, console))
+        }
+        Command::Compare(typed) => {
+            let valid = Valid::new(*typed)?;
+            ready(move |console| compare::run(&valid, seed, console))
+        }
+        Command::Diagnose(typed) => {
+            let valid = Valid::new(*typed)?;
+            ready(move |console| diagnose::run(&valid, console))
+        }
+        Command::Network(typed) => {
+            let valid = Valid::new(typed.command)?;
+            ready(move |console| network::run(&valid, console))
+        }
+        Command::Noise(typed) => {
+            let valid = Valid::new(typed.command)?;
+            ready(move |console| noise::run(&valid, seed, console))
+        }
+        Command::Plot(typed) => {
+            let valid = Valid::new(typed.command)?;
+            ready(move |console| plot::run(&valid, seed, console))
+        }
+        Command::Report(typed) => {
+            let valid = Valid::new(typed)?;
+            ready(move |console| report::run(&valid, seed, console))
+        }
+        Command::Serve(typed) => {
+            let valid = Valid::new(typed)?;
+            ready(move |console| serve::run(&valid, seed, console))
+        }
+        Command::Bench(typed) => ready(move |console| {
             let gpu = devices::is_there(typed.device.device)?;
             bench::run(&plan::bench::Plan::new(&typed, &common, gpu), console)
+        }),
+        Command::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
+        Command::Examples(typed) => {
+            let valid = Valid::new(typed)?;
+            ready(move |console| examples::run(&valid, console))
         }
-        Command::BenchCase(typed) => bench::run_case(&typed.case, console),
-        Command::Examples(typed) => examples::run(&Valid::new(typed)?, console),
-        Command::Completions(typed) => generated::completions(typed.shell, console),
-        Command::Man(typed) => generated::man(&typed.directory, console),
+        Command::Completions(typed) => ready(move |console| generated::completions(typed.shell, console)),
+        Command::Man(typed) => ready(move |console| generated::man(&typed.directory, console)),
     }
 }
 

@@ -57,6 +57,8 @@ mod report;
 mod reproduce;
 #[path = "cli/resample.rs"]
 mod resample;
+#[path = "cli/scripts.rs"]
+mod scripts;
 #[path = "cli/serve.rs"]
 mod serve;
 #[path = "cli/slurm_script.rs"]

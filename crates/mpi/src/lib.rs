@@ -38,3 +38,10 @@ pub use cluster::Job;
 pub use launcher::Launcher;
 pub use process::{Mpi, StartError};
 pub use session::{Alone, Session};
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_mpi;
+#[cfg(test)]
+#[path = "../tests/libraries.rs"]
+mod tests;

@@ -18,8 +18,6 @@ pub enum Error {
     EncryptedColumn { column: String },
     #[error("column {column} is nested (a list, struct or map): only flat columns can be read")]
     Nested { column: String },
-    #[error("column {column} has the type {kind}, which cannot be read")]
-    Type { column: String, kind: String },
     #[error("column {column} is in another file, which is not read: write the table as one file")]
     OtherFile { column: String },
     #[error(

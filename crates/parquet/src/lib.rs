@@ -36,3 +36,10 @@ pub use write::{Field, Kind, Layout, Seal, pages, write};
 
 /// The first and the last bytes of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
+
+// One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.
+#[cfg(test)]
+extern crate self as straggler_parquet;
+#[cfg(test)]
+#[path = "../tests/parquet.rs"]
+mod tests;

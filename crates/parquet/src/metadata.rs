@@ -23,7 +23,6 @@ pub struct Group {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Chunk {
     pub codec: i32,
-    pub values: i64,
     /// Where its pages begin, and their bytes.
     pub start: u64,
     pub length: u64,
@@ -96,7 +95,6 @@ fn decode_group(input: &mut Decoder<'_>) -> Result<(i64, Vec<RawChunk>), Wrong> 
 #[derive(Default)]
 struct RawChunk {
     codec: i32,
-    values: i64,
     bytes: i64,
     data: i64,
     dictionary: Option<i64>,
@@ -127,7 +125,6 @@ impl RawChunk {
         while let Some((number, kind)) = input.field(&mut last)? {
             match (number, kind) {
                 (4, thrift::I32) => self.codec = input.i32()?,
-                (5, thrift::I64) => self.values = input.i64()?,
                 (7, thrift::I64) => self.bytes = input.i64()?,
                 (9, thrift::I64) => self.data = input.i64()?,
                 (11, thrift::I64) => self.dictionary = Some(input.i64()?),
@@ -142,7 +139,6 @@ impl RawChunk {
     fn checked(&self, end: u64) -> Option<Chunk> {
         let chunk = Chunk {
             codec: self.codec,
-            values: self.values,
             encrypted: self.encrypted,
             in_other_file: self.in_other_file,
             ..Chunk::default()

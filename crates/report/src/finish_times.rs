@@ -137,6 +137,19 @@ mod tests {
         }
     }
 
+    /// A file of an earlier version is read, and written with the same bytes. A new version of the compressor may change
+    /// these: then copy a new file there.
+    #[test]
+    fn files_of_earlier_versions_stay_the_same() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/parquet/earlier");
+        let finish = read(&folder.join("finish.parquet")).unwrap();
+        let total: u64 = finish.iter().map(|time| time.ps()).sum();
+        assert_eq!((finish.len(), total), (300, 17_330_135_170));
+        let mut again = Vec::new();
+        columns::write(&mut again, &finish).unwrap();
+        assert!(again == std::fs::read(folder.join("finish.parquet")).unwrap());
+    }
+
     #[test]
     fn broken_rows_are_named() {
         let fault = parse_csv(Path::new("f.csv"), "rank,finish_ps\n0,5\n2,6\n").unwrap_err();

@@ -119,6 +119,21 @@ mod tests {
         }
     }
 
+    /// A file of an earlier version is read, and written with the same bytes. A new version of the compressor may change
+    /// these: then copy a new file there.
+    #[test]
+    fn files_of_earlier_versions_stay_the_same() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/parquet/earlier");
+        let results = read(&folder.join("results.parquet")).unwrap();
+        let point = &results.points[4];
+        assert_eq!((results.points.len(), point.makespans.len()), (6, 4));
+        assert_eq!((point.point.sweep.as_str(), point.point.size), ("Altix", Some(1)));
+        assert_eq!(point.point.processes, 16);
+        let mut again = Vec::new();
+        columns::write(&mut again, &results).unwrap();
+        assert!(again == std::fs::read(folder.join("results.parquet")).unwrap());
+    }
+
     /// Every byte of a small file changed, one at a time, and the file cut at every length: never other rows, never a
     /// panic.
     #[test]

@@ -20,7 +20,7 @@ pub use write::{write_csv, write_parquet};
 use crate::derive::{self, JobError};
 use crate::files::also_as;
 use crate::{Job, Kind};
-use detect::{GZIP, PARQUET};
+use detect::{ENCRYPTED_PARQUET, GZIP, PARQUET};
 use faults::Wrong;
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
     let mut magic = [0; 4];
-    let is_parquet = file.read_exact(&mut magic).is_ok() && magic == PARQUET;
+    let is_parquet = file.read_exact(&mut magic).is_ok() && (magic == PARQUET || magic == ENCRYPTED_PARQUET);
     if magic.starts_with(&[0xff, 0xfe]) || magic.starts_with(&[0xfe, 0xff]) {
         return Err(TableError::Utf16 { path: path.into() });
     }

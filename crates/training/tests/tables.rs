@@ -343,6 +343,8 @@ fn parquet_of_other_programs() {
     }
     let error = read_table(&fixtures.join("nested.pyarrow.parquet")).unwrap_err().to_string();
     assert!(error.contains("column `dp_rank` is missing"), "{error}");
+    let error = read_table(&fixtures.join("refused.encrypted.parquet")).unwrap_err().to_string();
+    assert!(error.ends_with("the footer is encrypted: write the table without encryption"), "{error}");
 }
 
 /// The damaged part is named: the footer, or a column.

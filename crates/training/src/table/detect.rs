@@ -59,6 +59,8 @@ fn has(text: &[u8], name: &[u8]) -> bool {
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The magic bytes of Parquet.
 pub const PARQUET: &[u8] = b"PAR1";
+/// The magic bytes of Parquet with an encrypted footer.
+pub const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 /// The column that only tables of operations have.
 const OPERATIONS: &[u8] = b"optype";
 

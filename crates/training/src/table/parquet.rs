@@ -211,7 +211,9 @@ impl Names {
     /// The operation of a row, and its name.
     fn get(&mut self, strings: &Strings, row: usize) -> (Option<Kind>, &str) {
         let id = strings.ids()[row] as usize;
-        self.of_dictionary.resize(strings.dictionary_len(), None);
+        if self.of_dictionary.len() < strings.dictionary_len() {
+            self.of_dictionary.resize(strings.dictionary_len(), None);
+        }
         let place = match self.of_dictionary.get(id) {
             Some(&Some(place)) => place,
             Some(None) => {
