@@ -10,7 +10,7 @@ fn traffic(work: Vec<u64>, pairs: impl IntoIterator<Item = ((u32, u32), u64)>) -
 }
 
 fn cut(traffic: &Traffic, found: &[u32]) -> u64 {
-    let crosses = |(&(one, other), _): &(&(u32, u32), &u64)| found[one as usize] != found[other as usize];
+    let crosses = |&(&(one, other), _): &(&(u32, u32), &u64)| found[one as usize] != found[other as usize];
     traffic.messages.iter().filter(crosses).map(|(_, count)| count).sum()
 }
 
@@ -91,7 +91,7 @@ fn random_graphs_are_cut_no_worse_than_ranges() {
 
 #[test]
 fn odd_cases_are_divided() {
-    assert_eq!(divide(&Traffic::default(), 3), []);
+    assert!(divide(&Traffic::default(), 3).is_empty());
     assert_eq!(divide(&traffic(vec![5], []), 4).len(), 1);
     let apart = traffic(vec![1; 12], []);
     assert_eq!(balance(&apart, &divide(&apart, 4), 4), 1.0);
