@@ -42,7 +42,9 @@ fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         // Every process of an MPI job would say the same.
-        Err(error) if is_of_mpi && !Launcher::of_this_process().speaks() => return console::code_of(&error),
+        Err(error) if is_of_mpi && !commands::mpi::speaks(&Launcher::of_this_process()) => {
+            return console::code_of(&error);
+        }
         Err(error) => return console::say_instead(&args::suggestion::with_value(error)),
     };
     // The processes of an MPI job agree on who prints.

@@ -24,23 +24,35 @@ use crate::plan;
 use crate::stderr::tell;
 use crate::threads::use_threads;
 use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+use straggler_mpi::communicator::Communicator;
 use straggler_mpi::{Alone, Job, Launcher, Mpi, Session};
 use straggler_sim::EngineChoice;
 use straggler_sim::cluster::Cluster;
+
+/// Whether this process says what all processes of its job would say. Launchers end all when one has failed, so the one
+/// that speaks gets a head start.
+pub fn speaks(launcher: &Launcher) -> bool {
+    if !launcher.speaks() {
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    launcher.speaks()
+}
 
 /// A command, from MPI_Init to MPI_Finalize.
 pub fn run(command: MpiCommand, common: &Common) -> ExitCode {
     interrupt::listen();
     let launcher = Launcher::of_this_process();
     let console = Console::new(common);
+    // Until MPI can be asked, the launcher's variables say who is the first.
+    let early = if launcher.speaks_for_its_node() { console } else { muted(console) };
     let mpi = match Mpi::start(&launcher) {
         Ok(mpi) => mpi,
         Err(error) => {
-            // MPI cannot be asked who is the first.
-            let console = if launcher.speaks_for_its_node() { console } else { muted(console) };
-            return console.fail(&Failure::bad_input(match launcher.rank.filter(|&rank| rank > 0) {
-                Some(rank) => format!("rank {rank}: {error}"),
-                None => error.to_string(),
+            return early.fail(&Failure::bad_input(match launcher.rank {
+                Some(rank) if !speaks(&launcher) => format!("rank {rank}: {error}"),
+                _ => error.to_string(),
             }));
         }
     };
@@ -59,8 +71,8 @@ pub fn run(command: MpiCommand, common: &Common) -> ExitCode {
 }
 
 /// Ends the job because of an error of this process that the others do not know of.
-fn abort(mpi: &Mpi, error: &anyhow::Error) -> ! {
-    tell(&format!("error: {error:#}"));
+fn abort(mpi: &Rc<Mpi>, error: &anyhow::Error) -> ! {
+    tell(&format!("error: rank {}: {error:#}", Communicator::world(mpi).rank()));
     mpi.abort(Exit::BadInput as i32)
 }
 
