@@ -108,7 +108,13 @@ fn calls_that_count_instructions_are_valid() {
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let text = String::from_utf8(listed.stdout).unwrap();
     assert!(text.lines().count() >= 8, "{text}");
-    text.lines().for_each(|line| assert_valid(&shlex::split(line).unwrap(), "instructions"));
+    for line in text.lines() {
+        let mut words = shlex::split(line).unwrap();
+        // Its temporary folder is gone.
+        let written = words.iter_mut().filter(|word| word.ends_with(".bin") || word.ends_with(".goal"));
+        written.for_each(|word| *word = Path::new(word).file_name().unwrap().to_string_lossy().into_owned());
+        assert_valid(&words, "instructions");
+    }
 }
 
 #[test]
