@@ -120,7 +120,7 @@ pub fn short(version: &str) -> String {
 /// Whether a library that has not Open MPI's symbols has MPICH's interface.
 fn is_mpich(version: &str) -> bool {
     let version = version.to_lowercase();
-    ["mpich", "intel(r) mpi", "cray", "parastation"].iter().any(|name| version.contains(name))
+    ["mpich", "mvapich", "intel(r) mpi", "cray", "parastation"].iter().any(|name| version.contains(name))
 }
 
 /// An open handle of the dynamic linker.
