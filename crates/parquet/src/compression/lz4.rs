@@ -41,13 +41,12 @@ pub fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(),
 /// A length of four bits; if all are set, further bytes are added to it, up to the first below 255.
 fn extended(packed: &mut &[u8], bits: u8) -> Result<usize, Fault> {
     let mut length = usize::from(bits);
-    while bits == 15 {
+    let mut goes_on = bits == 15;
+    while goes_on {
         let (&more, rest) = packed.split_first().ok_or(ENDS_EARLY)?;
         *packed = rest;
         length += usize::from(more);
-        if more < 255 {
-            break;
-        }
+        goes_on = more == 255;
     }
     Ok(length)
 }

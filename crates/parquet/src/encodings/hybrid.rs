@@ -85,7 +85,7 @@ impl Hybrid {
             self.at = at + width.div_ceil(8);
         } else {
             // The last run may lack the bytes that would only fill it up.
-            let most = if width == 0 { usize::MAX } else { (bytes.len() - at) * 8 / width };
+            let most = ((bytes.len() - at) * 8).checked_div(width).unwrap_or(usize::MAX);
             let stated = count.saturating_mul(8);
             self.run = Run::Packed { bit: at * 8, left: stated.min(most) };
             self.at = at.saturating_add(count.saturating_mul(width)).min(bytes.len());
