@@ -1,7 +1,7 @@
 //! Charts as files: well formed whatever the data, the right size, not blank.
 
 #[path = "charts/xml.rs"]
-mod xml;
+pub mod xml;
 
 use straggler_report::charts::*;
 use straggler_report::page::{Axis, Chart, Plot, PointSeries, Scale, Scatter, Unit};

@@ -23,7 +23,7 @@ fn column(index: usize, rows: std::ops::Range<usize>) -> ColumnValues {
     let is_present = |row: usize| !(row / 70).is_multiple_of(2);
     match index {
         0 => Values::Bytes(rows.map(|row| format!("{}ß", row / 3)).collect::<Strings>()).into(),
-        1 => Values::Bool(rows.map(|row| long(row) as u64 % 3 == 0).collect()).into(),
+        1 => Values::Bool(rows.map(|row| (long(row) as u64).is_multiple_of(3)).collect()).into(),
         2 => Values::I32(rows.map(|row| (u32::MAX - row as u32) as i32).collect()).into(),
         3 => Values::I64(rows.map(long).collect()).into(),
         4 => ColumnValues {

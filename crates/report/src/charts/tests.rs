@@ -2,10 +2,8 @@
 
 mod documents;
 mod pixels;
-#[path = "../../tests/charts/xml.rs"]
-mod xml;
 
-pub use xml::well_formed;
+pub use crate::tests::xml::well_formed;
 
 use super::Picture;
 use super::canvas::{Anchor, Canvas, Ink, Stroke};
