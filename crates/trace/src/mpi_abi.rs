@@ -3,7 +3,7 @@
 //! Open MPI's handles are pointers, MPICH's are integers, and those of the standard's interface
 //! (MPI 5) are pointers with fixed values. In registers all of them pass as a machine word; arrays
 //! of handles, statuses and special values differ. Only data is here: the tracer and the program
-//! find symbols in their own ways. `tests/mpi/abi.c` prints the same numbers from a library's header.
+//! find symbols in their own ways. `tests/trace/mpi_abi.c` prints the same numbers from a library's header.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;

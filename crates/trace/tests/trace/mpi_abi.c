@@ -1,5 +1,5 @@
 /* Prints what a library's header says about its binary interface: a name and a number on each line, or the symbol
-   that a handle is the address of. crates/trace/tests/trace/mpi_abi.rs compares it with straggler's own table. */
+   that a handle is the address of. mpi_abi.rs beside it compares it with straggler's own table. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
