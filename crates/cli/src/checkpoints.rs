@@ -21,7 +21,7 @@ use straggler_sim::checkpoint::{Checkpoints, Position, Record, index};
 
 const HEAD: &str = "checkpoint.json";
 const PREFIX: &str = "window-";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The header of a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ pub mod date;
 pub mod latency;
 pub mod network;
 pub mod noise;
+pub mod parallel;
 pub mod path_text;
 pub mod philox;
 pub mod replace;

@@ -109,7 +109,6 @@ pub enum Collective {
     /// Used for allreduce and barrier.
     Dissemination(allreduce::Dissemination),
     RecursiveDoubling(allreduce::RecursiveDoubling),
-    BinomialBcast(bcast::Binomial),
     Other(Arc<dyn Meaning>),
 }
 
@@ -125,7 +124,6 @@ macro_rules! each {
         match $collective {
             Collective::Dissemination($steps) => $call,
             Collective::RecursiveDoubling($steps) => $call,
-            Collective::BinomialBcast($steps) => $call,
             Collective::Other($steps) => $call,
         }
     };
@@ -136,12 +134,12 @@ impl Steps for Collective {
         each!(self, steps => steps.processes())
     }
 
-    #[inline]
+    #[inline(always)]
     fn stages(&self, rank: Rank) -> u32 {
         each!(self, steps => steps.stages(rank))
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, rank: Rank, stage: u32) -> Step {
         each!(self, steps => steps.step(rank, stage))
     }

@@ -66,9 +66,17 @@ impl Host for OneLane {
     }
 }
 
-/// Any number of CPUs and NICs. Only those that were used take memory.
+/// Any number of CPUs and NICs. Nearly all processes use one of each, which costs them a comparison; the others take
+/// memory only where they are used.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyLanes {
+    first: OneLane,
+    more: Option<Box<MoreLanes>>,
+}
+
+/// The CPUs and NICs from the second on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct MoreLanes {
     cpus: Vec<Cpu>,
     /// When each NIC may send again, and receive again.
     nics: Vec<(Time, Time)>,
@@ -78,33 +86,74 @@ pub struct ManyLanes {
 static IDLE: Cpu = Cpu { free: Time::ZERO, quiet: QuietUntil::UNKNOWN };
 
 fn grown<T: Default>(lanes: &mut Vec<T>, lane: u8) -> &mut T {
-    let lane = usize::from(lane);
-    if lanes.len() <= lane {
-        lanes.resize_with(lane + 1, T::default);
+    let place = usize::from(lane) - 1;
+    if lanes.len() <= place {
+        lanes.resize_with(place + 1, T::default);
     }
-    &mut lanes[lane]
+    &mut lanes[place]
+}
+
+impl ManyLanes {
+    #[cold]
+    fn another_cpu(&self, cpu: u8) -> &Cpu {
+        self.more.as_ref().and_then(|more| more.cpus.get(usize::from(cpu) - 1)).unwrap_or(&IDLE)
+    }
+
+    #[cold]
+    fn another_nic(&self, nic: u8) -> (Time, Time) {
+        self.more.as_ref().and_then(|more| more.nics.get(usize::from(nic) - 1)).copied().unwrap_or_default()
+    }
+
+    /// A CPU, and the two sides of a NIC.
+    #[inline(always)]
+    fn lane(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time, &mut Time) {
+        match (cpu, nic) {
+            (0, 0) => (&mut self.first.cpu, &mut self.first.send_free, &mut self.first.recv_free),
+            _ => self.another_lane(cpu, nic),
+        }
+    }
+
+    #[cold]
+    fn another_lane(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time, &mut Time) {
+        let more = self.more.get_or_insert_default();
+        let first = &mut self.first;
+        let cpu = if cpu == 0 { &mut first.cpu } else { grown(&mut more.cpus, cpu) };
+        if nic == 0 {
+            return (cpu, &mut first.send_free, &mut first.recv_free);
+        }
+        let (send, receive) = grown(&mut more.nics, nic);
+        (cpu, send, receive)
+    }
 }
 
 impl Host for ManyLanes {
     fn new() -> ManyLanes {
         ManyLanes::default()
     }
+    #[inline(always)]
     fn cpu(&self, cpu: u8) -> &Cpu {
-        self.cpus.get(usize::from(cpu)).unwrap_or(&IDLE)
+        if cpu == 0 { &self.first.cpu } else { self.another_cpu(cpu) }
     }
+    #[inline(always)]
     fn send_free(&self, nic: u8) -> Time {
-        self.nics.get(usize::from(nic)).map_or(Time::ZERO, |nic| nic.0)
+        if nic == 0 { self.first.send_free } else { self.another_nic(nic).0 }
     }
+    #[inline(always)]
     fn recv_free(&self, nic: u8) -> Time {
-        self.nics.get(usize::from(nic)).map_or(Time::ZERO, |nic| nic.1)
+        if nic == 0 { self.first.recv_free } else { self.another_nic(nic).1 }
     }
+    #[inline(always)]
     fn sending(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time) {
-        (grown(&mut self.cpus, cpu), &mut grown(&mut self.nics, nic).0)
+        let (cpu, send, _) = self.lane(cpu, nic);
+        (cpu, send)
     }
+    #[inline(always)]
     fn receiving(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time) {
-        (grown(&mut self.cpus, cpu), &mut grown(&mut self.nics, nic).1)
+        let (cpu, _, receive) = self.lane(cpu, nic);
+        (cpu, receive)
     }
     fn finish(&self) -> Time {
-        self.cpus.iter().map(|cpu| cpu.free).max().unwrap_or(Time::ZERO)
+        let others = self.more.iter().flat_map(|more| &more.cpus);
+        others.map(|cpu| cpu.free).fold(self.first.finish(), Time::max)
     }
 }

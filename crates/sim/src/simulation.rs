@@ -114,7 +114,9 @@ impl<'a> Simulation<'a> {
             }
             Workload::Application(application) => self.run_application(application, control),
             Workload::Traced(playback) => self.run_playback(playback, None, control),
-            Workload::Butterfly(butterfly) => self.run_unwatched(butterfly, control),
+            Workload::Butterfly(butterfly) => {
+                Ok(self.run_on_either(butterfly, control, &mut watch_nothing)?.0)
+            }
             Workload::Script(script) => self.run_script(&**script, control),
         }
     }
@@ -189,10 +191,6 @@ impl<'a> Simulation<'a> {
         watcher: MakeObserver<'_, Watcher<'w>>,
     ) -> Observed<Watcher<'w>> {
         match workload {
-            Workload::Graph(graph) if graph.lanes() == (1, 1) => {
-                let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
-                self.run_on_either(&program, control, watcher)
-            }
             Workload::Graph(graph) => {
                 let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
                 self.run_on_either(&program, control, watcher)
@@ -202,12 +200,8 @@ impl<'a> Simulation<'a> {
             }
             Workload::Application(application) => self.run_any_script(&**application, control, watcher),
             Workload::Script(script) => self.run_any_script(&**script, control, watcher),
-            Workload::Traced(playback) if playback.recording().threads() == 1 => {
-                let program = Replay::<OneLane>::new(playback, self.receive_overlap, None);
-                self.run_on_either(&program, control, watcher)
-            }
             Workload::Traced(playback) => {
-                let program = Replay::<ManyLanes>::new(playback, self.receive_overlap, None);
+                let program = Replay::new(playback, self.receive_overlap, None);
                 self.run_on_either(&program, control, watcher)
             }
             Workload::Butterfly(butterfly) => self.run_on_either(butterfly, control, watcher),
@@ -233,14 +227,16 @@ impl<'a> Simulation<'a> {
     }
 
     fn run_graph(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Run, RunError> {
-        if graph.lanes() != (1, 1) {
-            let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
-            return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
-        }
         let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
-        let windowed = self.choose(graph.largest_message())?.0 == Engine::Windowed;
-        if !windowed || self.receive_overlap {
-            return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
+        match self.choose(graph.largest_message())? {
+            (Engine::Reference, no_lookahead) if graph.lanes() == (1, 1) && control.cluster.is_none() => {
+                return Ok(self.run_reference(&program, control, &mut |_, _| Nothing, no_lookahead)?.0);
+            }
+            (Engine::Windowed, _) if graph.lanes() == (1, 1) && !self.receive_overlap => {}
+            _ => {
+                let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
+                return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
+            }
         }
         let outcome = match (self.noise, self.latency) {
             (None, None) => windowed::run_graph(&program, &self.rules(&Silence), control)?,
@@ -256,12 +252,7 @@ impl<'a> Simulation<'a> {
         keeper: Option<Arc<Keeper>>,
         control: &mut Control<'_>,
     ) -> Result<Run, RunError> {
-        if playback.recording().threads() == 1 {
-            let program = Replay::<OneLane>::new(playback, self.receive_overlap, keeper);
-            return self.run_unwatched(&program, control);
-        }
-        let program = Replay::<ManyLanes>::new(playback, self.receive_overlap, keeper);
-        Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0)
+        self.run_unwatched(&Replay::new(playback, self.receive_overlap, keeper), control)
     }
 
     /// Runs an implicit schedule through dynamic dispatch, so one engine is compiled for all of them.
@@ -305,7 +296,8 @@ impl<'a> Simulation<'a> {
         Ok(self.run_windowed(&program, control, &mut |_, _| Nothing)?.0)
     }
 
-    /// Runs a collective in cycles. A collective that runs once has an engine compiled for it.
+    /// Runs a collective in cycles. The collectives of the largest runs have engines compiled for them, which take a
+    /// third fewer instructions than one that looks up the algorithm at every step.
     fn run_collective(
         &self,
         collective: &Collective,
@@ -320,7 +312,11 @@ impl<'a> Simulation<'a> {
         if self.latency.is_some() || !self.in_windows_without_overlap(&script)? {
             return self.run_script(&script, control);
         }
-        self.run_steps(&script, control)
+        match collective {
+            Collective::Dissemination(steps) => self.run_steps(&Once(steps), control),
+            Collective::RecursiveDoubling(steps) => self.run_steps(&Once(steps), control),
+            Collective::Other(_) => self.run_steps::<dyn Script>(&script, control),
+        }
     }
 
     /// The engine to use, and whether it is the reference engine because the lookahead is 0.

@@ -28,6 +28,7 @@ use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape};
 use column::{Column, Key};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 use whole::Chosen;
 use workers::Workers;
 
@@ -176,12 +177,11 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
     job.incomplete = incomplete;
     let habits = Habits {
-        chunks: rows.par_iter().map(transfers::chunk).max().unwrap_or(0).saturating_add(1),
+        chunks: largest_chunk(rows).saturating_add(1),
         clip_meets: clip_meets(&steps),
-        transfers: workers.pp < 2 || rows.par_iter().any(|row| row.kind.is_send_or_recv()),
+        transfers: workers.pp < 2 || count(rows, |row| row.kind.is_send_or_recv()) > 0,
     };
-    let built: Vec<Result<Built, JobError>> =
-        steps.par_iter().map(|rows| build(rows, workers, habits)).collect();
+    let built: Vec<Result<Built, JobError>> = parallel::map_list(&steps, |rows| build(rows, workers, habits));
     let mut found = Found::default();
     let (mut merged, mut failed) = (Vec::new(), Vec::new());
     for (rows, step) in steps.iter().zip(built) {
@@ -246,14 +246,24 @@ struct Habits {
 /// Checks whether workers compute the gradient norm together: then all end after the last has started. If this does
 /// not hold in most steps, each worker computes the norm of its own gradients.
 fn clip_meets(steps: &[&[Row]]) -> bool {
-    let is_apart = |rows: &&&[Row]| {
+    let is_apart = |rows: &&[Row]| {
         let clips = rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
         let (last, first) = clips.fold((f64::NEG_INFINITY, f64::INFINITY), |(last, first), row| {
             (f64::max(last, row.start), f64::min(first, row.start + row.duration))
         });
         first + 1e-12 * column::SLACK as f64 <= last
     };
-    2 * steps.par_iter().filter(is_apart).count() <= steps.len()
+    2 * count(steps, is_apart) <= steps.len()
+}
+
+/// How many items of a list fulfil a condition.
+fn count<T: Sync>(items: &[T], holds: impl Fn(&T) -> bool + Sync) -> usize {
+    parallel::pieces(items, |some| some.iter().filter(|item| holds(item)).count()).into_iter().sum()
+}
+
+fn largest_chunk(rows: &[Row]) -> i32 {
+    let largest = |rows: &[Row]| rows.iter().map(transfers::chunk).max();
+    parallel::pieces(rows, largest).into_iter().flatten().max().unwrap_or(0)
 }
 
 /// All kinds, in the order of [`Kind::ALL`].
@@ -391,8 +401,7 @@ fn one_pass_only(rows: &[Row]) -> Option<String> {
 /// Returns a note if the last stage sends forward: then later stages were not recorded. With several chunks per
 /// stage, the last stage sends to the first.
 fn later_stages(rows: &[Row], workers: &Workers, chunks: i32) -> Option<String> {
-    let count =
-        |kind: Kind| rows.par_iter().filter(|row| row.stage + 1 == workers.pp && row.kind == kind).count();
+    let count = |kind: Kind| count(rows, |row| row.stage + 1 == workers.pp && row.kind == kind);
     let sends = i64::from(chunks) <= i64::from(workers.pp)
         && 2 * count(Kind::ForwardSend) > count(Kind::ForwardCompute);
     sends.then(|| {

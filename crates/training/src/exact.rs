@@ -35,6 +35,7 @@ use by_kind::ByKind;
 use links::Links;
 use once::Once;
 use rayon::prelude::*;
+use straggler_model::parallel;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AnalysisError {
@@ -190,15 +191,17 @@ impl<'a> Replays<'a> {
             done();
             takes
         };
-        (0..self.job.steps.len()).into_par_iter().map_init(Room::default, one).collect()
+        parallel::map_with(self.job.steps.len(), Room::default, one)
     }
 }
 
 impl Replays<'_> {
     /// Replays every `many`-th step.
     pub fn every(&self, many: usize, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
-        let one = |room: &mut Room, step: usize| self.step(step, room, &|at: &At<'_>| choose(step, at));
-        (0..self.job.steps.len()).into_par_iter().step_by(many).map_init(Room::default, one).collect()
+        let one = |room: &mut Room, number: usize| {
+            self.step(number * many, room, &|at: &At<'_>| choose(number * many, at))
+        };
+        parallel::map_with(self.job.steps.len().div_ceil(many), Room::default, one)
     }
 
     /// The job as a recording would show it, had the operations taken the times that `choose` returns.

@@ -22,11 +22,11 @@ mod steps;
 
 use crate::files::{also_as, given_twice};
 use crate::{Job, words};
-use rayon::prelude::*;
 use recorded::Recorded;
 use source::Format;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use straggler_model::parallel;
 
 /// Why files cannot be read as a job.
 #[derive(Debug, thiserror::Error)]
@@ -75,10 +75,10 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     if let Some((path, other)) = given_twice(&files) {
         return Err(ImportError::GivenTwice { path, other });
     }
-    let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
+    let formats = parallel::map_list(&files, |path| source::format(path));
     let Sorted { known, strange, mut unreadable } = sorted(paths, files, formats)?;
     let (files, left_out) = one_format(known)?;
-    let all = files.par_iter().map(|(path, format)| read(path, *format)).collect::<Vec<_>>();
+    let all = parallel::map_list(&files, |(path, format)| read(path, *format));
     let mut read = Vec::new();
     for recorded in all {
         match recorded {

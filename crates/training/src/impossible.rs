@@ -1,7 +1,7 @@
 //! Steps with an operation that ends long after the next one of its worker began: a duration or a start is wrong.
 
 use crate::{Job, Kind, median, words};
-use rayon::prelude::*;
+use straggler_model::parallel;
 
 /// An overlap is impossible if it exceeds this share of a typical step, and is this many times as long as in a typical step. Where
 /// operations usually overlap, the program is simply different from the model.
@@ -22,15 +22,14 @@ struct Overlap {
 
 /// Leaves impossible steps out and adds a note.
 pub fn leave_out(job: &mut Job) {
-    let overlaps: Vec<Overlap> =
-        (0..job.steps.len()).into_par_iter().map(|step| longest(job, step)).collect();
+    let overlaps: Vec<Overlap> = parallel::map(job.steps.len(), |step| longest(job, step));
     let takes = |step: usize| {
         let all = || job.instances(step);
         let begin = all().map(|instance| job.start[instance]).min().unwrap_or(0);
         let end = all().map(|instance| job.start[instance].saturating_add(job.duration[instance])).max();
         end.unwrap_or(begin).saturating_sub(begin)
     };
-    let mut steps: Vec<i64> = (0..job.steps.len()).into_par_iter().map(takes).collect();
+    let mut steps: Vec<i64> = parallel::map(job.steps.len(), takes);
     let typical_step = median::median(&mut steps);
     let typical =
         median::lower_median(&mut overlaps.iter().map(|overlap| overlap.picoseconds).collect::<Vec<i64>>());

@@ -14,9 +14,9 @@ use crate::{Job, Role, Row, derive};
 pub use copies::{CopyError, copied};
 use draw::Hit;
 pub(crate) use draw::{SlowLink, slowed_by};
-use rayon::prelude::*;
 use std::cell::Cell;
 use straggler_model::noise::{Injection, Noise, QuietUntil};
+use straggler_model::parallel;
 use straggler_model::{Rank, Time};
 
 /// A fault of workers. It holds from its step on.
@@ -176,15 +176,13 @@ impl Scenario {
     ) -> Result<Outcome, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, draw)?;
         let begins = begins(replays);
-        let steps: Result<Vec<(i64, bool)>, ScenarioError> = (0..replays.job.steps.len())
-            .into_par_iter()
-            .map_init(Room::default, |room, step| {
-                let base = Base { draw, step, begin: begins[step], healthy };
-                let replayed = self.step(replays, &hit, base, room);
-                done();
-                replayed
-            })
-            .collect();
+        let steps = parallel::map_with(replays.job.steps.len(), Room::default, |room, step| {
+            let base = Base { draw, step, begin: begins[step], healthy };
+            let replayed = self.step(replays, &hit, base, room);
+            done();
+            replayed
+        });
+        let steps: Result<Vec<(i64, bool)>, ScenarioError> = steps.into_iter().collect();
         let (steps, differ): (Vec<i64>, Vec<bool>) = steps?.into_iter().unzip();
         let differs = differ.contains(&true);
         Ok(Outcome { steps, samples: hit.samples(replays.job), differs, hit: hit.whom })

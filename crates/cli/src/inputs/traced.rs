@@ -3,12 +3,15 @@
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::inputs::trace::{open_trace, refuse_one_of_many};
+use crate::memory::{available_bytes, refuse_too_much};
 use crate::plan::traced::TraceRequest;
 use std::cell::RefCell;
 use std::sync::Arc;
+use straggler_mpi::Launcher;
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Playback, TraceError, TracedRun};
 use straggler_schedule::workloads::choose_default;
+use straggler_sim::memory::replay_memory_bytes;
 use straggler_trace::Trace;
 use straggler_trace::format::assemble::MOST_MISSING;
 use straggler_trace::pauses::Pauses;
@@ -66,8 +69,17 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     }?;
     let ranks_without_a_stream = opened.ranks_without_a_stream();
     let trace = opened.trace;
+    refuse_too_many_copies(&recording, request)?;
     let playback = Arc::new(play(recording.clone(), request)?);
     Ok(Replayed { trace, recording, playback, is_synthetic, ranks_without_a_stream })
+}
+
+/// Refuses copies that do not fit into memory before they are built, which takes minutes for very many. Of a job, every
+/// process may hold its share on a node of its own.
+fn refuse_too_many_copies(recording: &TracedRun, request: &TraceRequest) -> Outcome<()> {
+    let members = Launcher::of_this_process().size.unwrap_or(1).max(1);
+    let processes = u64::from(recording.processes()) * u64::from(request.copies) / u64::from(members);
+    refuse_too_much(processes, replay_memory_bytes(processes), available_bytes())
 }
 
 /// Builds a replay of a trace; prints what was dropped or guessed.

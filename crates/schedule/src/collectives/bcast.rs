@@ -34,7 +34,7 @@ pub const ALGORITHMS: &[Name] = &[
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     let segment = algorithm.segment;
     Ok(Some(match algorithm.name {
-        Name::Binomial => Collective::BinomialBcast(Binomial::new(job)),
+        Name::Binomial => Collective::other(Binomial::new(job)),
         Name::Binary => Collective::other(binary(job, segment)?),
         Name::Chain => Collective::other(chain(job, segment.unwrap_or(SEGMENT))?),
         Name::DoubleTree => Collective::other(DoubleTree::new(job, segment.unwrap_or(SEGMENT))?),

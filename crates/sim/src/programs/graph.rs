@@ -13,7 +13,7 @@ use straggler_model::{Rank, Time};
 use straggler_schedule::graph::{MANY, Row, RowBytes};
 use straggler_schedule::{Graph, Operation, OperationKind};
 
-/// `H` is [`crate::host::OneLane`] for graphs of one CPU and one NIC, else [`crate::host::ManyLanes`].
+/// `H` is [`crate::host::OneLane`] in the engines for graphs of one CPU and one NIC, else [`crate::host::ManyLanes`].
 #[derive(Debug)]
 pub struct GraphProgram<'a, H> {
     graph: &'a Graph,

@@ -14,12 +14,11 @@ pub use decider::{Change, Changed, Decider, Poll, PollAnswer, PollKind};
 pub use log::{Keeper, Replayed};
 
 use crate::agenda::Queues;
-use crate::host::Host;
+use crate::host::ManyLanes;
 use crate::program::{MOMENT, Program};
 use crate::release::Release;
 use serde::{Deserialize, Serialize};
 use state::{Process, Thread, UnderWay, Wanted};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use straggler_model::{Rank, Time};
@@ -30,16 +29,14 @@ use straggler_schedule::{Operation, OperationKind, Step, Then};
 /// The place in a step of the computation after the rest.
 const AFTER: u32 = 3;
 
-/// `H` is [`crate::host::OneLane`] where no rank has more than one thread, else [`crate::host::ManyLanes`].
 #[derive(Debug)]
-pub struct Replay<'a, H> {
+pub struct Replay<'a> {
     playback: &'a Playback,
     /// The lowest bit of the thread in an operation's number.
     shift: u32,
     /// Whether operations that use the CPU complete in the order in which their completions are reported.
     in_order: bool,
     keeper: Option<Arc<Keeper>>,
-    host: PhantomData<fn() -> H>,
 }
 
 /// The states of some neighbouring processes.
@@ -77,11 +74,11 @@ impl Processes {
     }
 }
 
-impl<'a, H: Host> Replay<'a, H> {
+impl<'a> Replay<'a> {
     /// `receive_overlap` is the simulation's. The keeper, if there is one, gets a record of what the processes did.
     pub fn new(playback: &'a Playback, receive_overlap: bool, keeper: Option<Arc<Keeper>>) -> Self {
         let shift = u32::BITS - playback.thread_bits();
-        Replay { playback, shift, in_order: !receive_overlap, keeper, host: PhantomData }
+        Replay { playback, shift, in_order: !receive_overlap, keeper }
     }
 
     /// The thread of an operation, and its number there.
@@ -340,8 +337,8 @@ fn place_of(kind: OperationKind) -> u32 {
     kind as u32 - 1
 }
 
-impl<H: Host> Program for Replay<'_, H> {
-    type Host = H;
+impl Program for Replay<'_> {
+    type Host = ManyLanes;
     type Agenda = Queues;
     type Local = ();
     type Block = Processes;

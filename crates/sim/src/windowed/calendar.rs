@@ -99,30 +99,41 @@ impl<M> Chunks<M> {
 #[derive(Debug)]
 pub(super) struct Calendar<M> {
     ring: Box<[Bucket<M>]>,
-    far: BTreeMap<u64, Bucket<M>>,
+    /// Window → place in `buckets`, so that only one kind of map is compiled for all messages.
+    far: BTreeMap<u64, usize>,
+    buckets: Vec<Bucket<M>>,
+    /// Places in `buckets` to use again.
+    vacant: Vec<usize>,
 }
 
 impl<M> Calendar<M> {
     pub fn new() -> Self {
-        Calendar { ring: (0..NEAR).map(|_| Bucket::default()).collect(), far: BTreeMap::new() }
+        let ring = (0..NEAR).map(|_| Bucket::default()).collect();
+        Calendar { ring, far: BTreeMap::new(), buckets: Vec::new(), vacant: Vec::new() }
     }
 
     /// The bucket of `window`, seen from window `now`; `now` itself has been taken already.
     #[inline(always)]
     pub fn bucket(&mut self, window: u64, now: u64) -> &mut Bucket<M> {
         debug_assert!(window > now);
-        if window - now < NEAR {
-            &mut self.ring[(window % NEAR) as usize]
-        } else {
-            self.far.entry(window).or_default()
-        }
+        if window - now < NEAR { &mut self.ring[(window % NEAR) as usize] } else { self.far_bucket(window) }
+    }
+
+    fn far_bucket(&mut self, window: u64) -> &mut Bucket<M> {
+        let place = *self.far.entry(window).or_insert_with(|| {
+            self.vacant.pop().unwrap_or_else(|| {
+                self.buckets.push(Bucket::default());
+                self.buckets.len() - 1
+            })
+        });
+        &mut self.buckets[place]
     }
 
     /// The nonempty buckets when window `next` is about to begin, with their windows.
     pub fn buckets(&self, next: u64) -> impl Iterator<Item = (u64, &Bucket<M>)> {
         let near =
             (next..next.saturating_add(NEAR)).map(|window| (window, &self.ring[(window % NEAR) as usize]));
-        let far = self.far.iter().map(|(&window, bucket)| (window, bucket));
+        let far = self.far.iter().map(|(&window, &place)| (window, &self.buckets[place]));
         far.chain(near).filter(|(_, bucket)| !bucket.is_empty())
     }
 
@@ -131,8 +142,10 @@ impl<M> Calendar<M> {
     pub fn take(&mut self, window: u64) -> Bucket<M> {
         let mut near = std::mem::take(&mut self.ring[(window % NEAR) as usize]);
         if !self.far.is_empty()
-            && let Some(mut far) = self.far.remove(&window)
+            && let Some(place) = self.far.remove(&window)
         {
+            let mut far = std::mem::take(&mut self.buckets[place]);
+            self.vacant.push(place);
             far.chunks.append(&mut near.chunks);
             far.wakes.append(&mut near.wakes);
             return far;

@@ -146,14 +146,15 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
     fn conclude(&self, rank: Rank, slot: &Slot<P>, shared: &Shared<P>, remains: &mut Remains) -> Time {
         let Slot { host, agenda, local } = slot;
         let Shared { block, pool } = shared;
-        let left = Left { host, agenda, local, block, pool };
+        let left = Left { free: host.finish(), agenda, local, block, pool };
         left.conclude(self.program, self.rules.network, rank, remains)
     }
 }
 
 /// The final state of a process.
 pub(super) struct Left<'a, P: Program> {
-    pub host: &'a P::Host,
+    /// When its CPUs are free.
+    pub free: Time,
     pub agenda: &'a P::Agenda,
     pub local: &'a P::Local,
     pub block: &'a P::Block,
@@ -163,7 +164,7 @@ pub(super) struct Left<'a, P: Program> {
 impl<P: Program> Left<'_, P> {
     /// Returns when the process has finished, and adds what it leaves behind to `remains`.
     pub fn conclude(&self, program: &P, network: &Network, rank: Rank, remains: &mut Remains) -> Time {
-        let &Left { host, agenda, local, block, pool } = self;
+        let &Left { free, agenda, local, block, pool } = self;
         if !agenda.is_idle() {
             // An operation that is ready but never ran would start at Time::NEVER: simulated time overflowed.
             remains.out_of_time();
@@ -181,7 +182,7 @@ impl<P: Program> Left<'_, P> {
             let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
             remains.leftover(leftover, early.send, rendezvous);
         }
-        host.finish().max(program.last_completion(rank, local, block))
+        free.max(program.last_completion(rank, local, block))
     }
 }
 

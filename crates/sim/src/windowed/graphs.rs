@@ -475,7 +475,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
             return host.finish();
         }
         let Shared { block, pool } = shared;
-        let left = general::Left { host, agenda, local: place, block, pool };
+        let left = general::Left { free: host.finish(), agenda, local: place, block, pool };
         left.conclude(self.program, self.rules.network, rank, remains)
     }
 }

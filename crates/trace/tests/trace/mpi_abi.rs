@@ -90,7 +90,8 @@ fn mpi_headers_agree() {
             Some(found) => assert_eq!(found, expected, "{compiler}"),
             None => {
                 // Past the capture of tests' output.
-                let _ = writeln!(std::io::stderr(), "skipped: the header of {compiler}, as it is not installed");
+                let _ =
+                    writeln!(std::io::stderr(), "skipped: the header of {compiler}, as it is not installed");
             }
         }
     }

@@ -9,8 +9,8 @@
 use super::workers::Workers;
 use crate::clocks::{Ends, Offsets};
 use crate::{Job, Row, words};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use straggler_model::parallel;
 
 /// Contradictions up to this occur with good clocks, in picoseconds.
 const GOOD: i64 = 1_000_000_000;
@@ -37,9 +37,8 @@ pub struct Correction {
 /// The correction, if clocks are clearly off.
 pub fn correction(job: &Job) -> Option<Correction> {
     let steps = job.steps.len();
-    let worst_of = |shift: &[i64]| -> Vec<i64> {
-        (0..steps).into_par_iter().map(|step| contradiction(job, step, shift)).collect()
-    };
+    let worst_of =
+        |shift: &[i64]| -> Vec<i64> { parallel::map(steps, |step| contradiction(job, step, shift)) };
     let none = vec![0; job.workers.len()];
     let before = worst_of(&none);
     before.iter().find(|&&worst| worst > GOOD)?;
@@ -55,8 +54,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
         notes.push(offsets.found(&compared, ["transfer", "transfers"], rank));
         shift
     });
-    let of_steps: Vec<Vec<i64>> =
-        (0..steps).into_par_iter().map(|step| of_step(job, step, &common)).collect();
+    let of_steps: Vec<Vec<i64>> = parallel::map(steps, |step| of_step(job, step, &common));
     let jumps = jumps(job, &of_steps, &common);
     let bad = bad_steps(job, &of_steps);
     if 2 * bad.len() > steps {
@@ -189,7 +187,7 @@ pub fn as_recorded(job: &Job) -> Option<String> {
     let worst = |step: usize| {
         worst_clash(job, step, &as_recorded).map(|clash| (clash.by, step, clash.early, clash.late))
     };
-    let all: Vec<_> = (0..job.steps.len()).into_par_iter().filter_map(worst).collect();
+    let all: Vec<_> = parallel::flat_map(job.steps.len(), worst);
     let (by, step, early, late) = all.into_iter().max().filter(|(by, ..)| *by > GOOD)?;
     Some(format!(
         "clocks differ: in step {}, rank {} ends a transfer {} before rank {} begins it. Times are used as recorded",

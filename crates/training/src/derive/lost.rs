@@ -9,10 +9,10 @@
 
 use super::same_worker;
 use crate::{Kind, Row};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use straggler_model::parallel;
 
 /// A missing row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ impl<'a> Part<'a> {
 /// Finds the lost rows of steps. The rows of each step are sorted by worker.
 pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     let steps: Vec<Vec<Part<'_>>> =
-        steps.par_iter().map(|rows| rows.chunk_by(same_worker).map(Part::of).collect()).collect();
+        parallel::map_list(steps, |rows| rows.chunk_by(same_worker).map(Part::of).collect());
     // By stage and signature: the count, and one example. Sorted, so that the example is deterministic.
     let mut known: BTreeMap<(u32, u64), (usize, &Part<'_>)> = BTreeMap::new();
     for part in steps.iter().flatten() {
@@ -97,7 +97,7 @@ pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
         };
         parts.iter().flat_map(of_part).collect()
     };
-    steps.par_iter().flat_map_iter(of_step).collect()
+    parallel::flat_map(steps.len(), |step| of_step(&steps[step]))
 }
 
 /// By stage: the operations that more than half of its workers and steps have, each with an example row.

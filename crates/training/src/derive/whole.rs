@@ -8,8 +8,8 @@ use super::workers::Workers;
 use super::{JobError, same_worker};
 use crate::words::{listed, plural};
 use crate::{Kind, Row};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use straggler_model::parallel;
 
 /// A recording ends early if it stops at least this many steps before the others.
 const EARLY: usize = 2;
@@ -28,7 +28,7 @@ type WorkerAt = (u32, u32);
 /// Selects steps from rows sorted by step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
     let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
-    let there: Vec<There> = steps.par_iter().map(|of_step| There::of(of_step, workers)).collect();
+    let there: Vec<There> = parallel::map_list(&steps, |of_step| There::of(of_step, workers));
     refuse_two_jobs(&steps, &there, workers)?;
     let spans = spans(&there);
     let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();

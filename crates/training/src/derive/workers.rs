@@ -3,8 +3,8 @@
 use super::{JobError, MOST};
 use crate::words::listed;
 use crate::{Kind, Row, Worker};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 
 /// If more workers than this seem to take part but few were recorded, the numbers are wrong.
 const MOST_UNRECORDED: u64 = 1 << 14;
@@ -26,7 +26,8 @@ impl Workers {
             return Err(JobError::Empty);
         }
         let largest = |one: (u32, u32), other: (u32, u32)| (one.0.max(other.0), one.1.max(other.1));
-        let (dp, pp) = rows.par_iter().map(|row| (row.dp_rank, row.stage)).reduce(|| (0, 0), largest);
+        let workers = |rows: &[Row]| rows.iter().map(|row| (row.dp_rank, row.stage)).fold((0, 0), largest);
+        let (dp, pp) = parallel::pieces(rows, workers).into_iter().fold((0, 0), largest);
         let (dp, pp) = largest((dp.saturating_add(1), pp.saturating_add(1)), known);
         let count = u64::from(dp) * u64::from(pp);
         if count > MOST {

@@ -13,8 +13,8 @@ use super::replay::{Meet, Room, replay};
 use super::{At, Replays};
 use crate::graph::{Graph, Group, Lists};
 use crate::{Job, Op, Shape};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
+use straggler_model::parallel;
 
 /// Building a graph takes about as long as replaying this many columns of it.
 const BUILDING: usize = 8;
@@ -71,11 +71,10 @@ pub struct Ranks {
 pub fn ranks(job: &Job, places: &Places) -> Vec<Option<Ranks>> {
     let mut are_columns = vec![false; job.shapes.len()];
     job.steps.iter().for_each(|step| are_columns[step.shape as usize] = step.columns > 1);
-    let of = |(shape, are_columns): (&Shape, bool)| match are_columns {
-        true => Some(Ranks::of_columns(shape)),
-        false => Ranks::of_joined(job, places, shape),
-    };
-    job.shapes.par_iter().zip(are_columns).map(of).collect()
+    parallel::map(job.shapes.len(), |shape| match are_columns[shape] {
+        true => Some(Ranks::of_columns(&job.shapes[shape])),
+        false => Ranks::of_joined(job, places, &job.shapes[shape]),
+    })
 }
 
 /// The operations of a rank, numbered within the rank: equal for all ranks that are alike.

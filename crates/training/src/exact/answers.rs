@@ -6,9 +6,9 @@ use super::intervals::Draws;
 use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
 use crate::{Job, Role};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 
 /// Slowdowns, by name.
 pub type Slowdowns = BTreeMap<String, f64>;
@@ -173,10 +173,8 @@ pub fn is_doubtful(replays: &Replays<'_>, replayed: &[i64]) -> bool {
 /// Does the whole analysis. `layers` has the number of layers of each stage, if known.
 pub fn analyse(replays: &Replays<'_>, layers: Option<&[u32]>) -> Answers {
     let job = replays.job;
-    let steps: Vec<OfStep> = (0..job.steps.len())
-        .into_par_iter()
-        .map_init(Room::default, |room, step| OfStep::replayed(replays, step, room))
-        .collect();
+    let replayed = |room: &mut Room, step: usize| OfStep::replayed(replays, step, room);
+    let steps = parallel::map_with(job.steps.len(), Room::default, replayed);
     answers(replays, &steps, layers)
 }
 
@@ -322,11 +320,12 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         by_type: named(classes(job), &|step| &step.by_class),
         intervals: Intervals {
             by_stage: named_intervals(numbered(stages), &|step| &step.by_stage),
-            by_dp_rank: (0..job.dp_ranks())
-                .into_par_iter()
-                .filter(|&rank| steps.iter().any(|step| step.by_dp_rank[rank].is_some()))
-                .map(|rank| (rank.to_string(), alone_interval(&|step| step.by_dp_rank[rank])))
-                .collect(),
+            by_dp_rank: parallel::flat_map(job.dp_ranks(), |rank| {
+                let replayed = steps.iter().any(|step| step.by_dp_rank[rank].is_some());
+                replayed.then(|| (rank.to_string(), alone_interval(&|step| step.by_dp_rank[rank])))
+            })
+            .into_iter()
+            .collect(),
             by_type: named_intervals(classes(job), &|step| &step.by_class),
         },
         curve: mending.curve(&order),
@@ -385,9 +384,9 @@ fn workers(
     s_w: impl Fn(usize) -> f64 + Sync,
     interval: impl Fn(usize) -> [f64; 2] + Sync,
 ) -> Vec<(usize, WorkerAnswer)> {
-    let recorded = job.workers.par_iter().enumerate().filter(|(_, worker)| worker.recorded);
-    let mut workers: Vec<(usize, WorkerAnswer)> = recorded
-        .map(|(place, worker)| {
+    let mut workers = parallel::flat_map(job.workers.len(), |place| {
+        let worker = &job.workers[place];
+        worker.recorded.then(|| {
             let answer = WorkerAnswer {
                 rank: worker.rank,
                 dp_rank: worker.dp_rank,
@@ -398,7 +397,7 @@ fn workers(
             };
             (place, answer)
         })
-        .collect();
+    });
     workers.sort_by(|(_, a), (_, b)| b.s_w.total_cmp(&a.s_w).then(a.rank.cmp(&b.rank)));
     workers
 }

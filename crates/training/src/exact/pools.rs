@@ -4,7 +4,7 @@ use super::by_kind::ByKind;
 use super::times::StepTimes;
 use crate::median::{lower_median, median};
 use crate::{Job, Op, Role};
-use rayon::prelude::*;
+use straggler_model::parallel;
 
 /// What operations are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,27 +28,24 @@ impl Ideal {
     pub fn of(job: &Job, times: &[StepTimes], by_kind: &ByKind, pool: Pool) -> Ideal {
         let stages = job.stages();
         let kinds = job.kinds.len();
-        let per_kind: Vec<(Vec<i64>, i64)> = (0..kinds)
-            .into_par_iter()
-            .map(|kind| {
-                let mut values = Values::of(job, times, by_kind, kind, stages);
-                let by_stage: Vec<i64> = values
-                    .takes
-                    .iter_mut()
-                    .map(|takes| match job.kinds[kind].role {
-                        Role::Compute => lower_median(takes),
-                        _ => median(takes),
-                    })
-                    .collect();
-                let takes = match (pool, job.kinds[kind].role) {
-                    (Pool::KindAndStage, _) => by_stage,
-                    // The work of all stages, divided evenly.
-                    (Pool::Kind, Role::Compute) => vec![mean_of_known(&values.takes, &by_stage); stages],
-                    (Pool::Kind, _) => vec![median(&mut values.takes.concat()); stages],
-                };
-                (takes, usual_delay(&mut values.delays, job.kinds[kind].launched))
-            })
-            .collect();
+        let per_kind: Vec<(Vec<i64>, i64)> = parallel::map(kinds, |kind| {
+            let mut values = Values::of(job, times, by_kind, kind, stages);
+            let by_stage: Vec<i64> = values
+                .takes
+                .iter_mut()
+                .map(|takes| match job.kinds[kind].role {
+                    Role::Compute => lower_median(takes),
+                    _ => median(takes),
+                })
+                .collect();
+            let takes = match (pool, job.kinds[kind].role) {
+                (Pool::KindAndStage, _) => by_stage,
+                // The work of all stages, divided evenly.
+                (Pool::Kind, Role::Compute) => vec![mean_of_known(&values.takes, &by_stage); stages],
+                (Pool::Kind, _) => vec![median(&mut values.takes.concat()); stages],
+            };
+            (takes, usual_delay(&mut values.delays, job.kinds[kind].launched))
+        });
         let all = || (0..stages).flat_map(|stage| (0..kinds).map(move |kind| (stage, kind)));
         Ideal {
             kinds,

@@ -1,7 +1,7 @@
 //! The times of a replay: how long operations take, and how late they start.
 
 use crate::Job;
-use rayon::prelude::*;
+use straggler_model::parallel;
 
 /// The times of a step, by operation and then by column, in picoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl Cut {
 
 /// The times of all steps.
 pub fn times(job: &Job) -> Vec<StepTimes> {
-    (0..job.steps.len()).into_par_iter().map(|step| of_step(job, step)).collect()
+    parallel::map(job.steps.len(), |step| of_step(job, step))
 }
 
 /// By worker: how much later than the first it ended the previous step, if that was recorded. Only times within a step are

@@ -6,9 +6,9 @@ use super::replay::{Mix, StepTimes, Times};
 use crate::graph::Graph;
 use crate::median::mean;
 use crate::{Kind, Meta};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 
 /// Slowdowns below this are not decomposed.
 const WORTH_A_LOOK: f64 = 1.03;
@@ -191,10 +191,11 @@ impl Analysis<'_> {
         names.dedup();
         let kinds = names.into_iter().map(|name| (name.to_string(), self.which(|_, op| class(op) == name)));
         let of = |cases: Vec<(String, Vec<bool>)>| {
-            Some(cases.into_par_iter().map(|(name, which)| (name, slowed(which))).collect())
+            let slowdowns = parallel::map_list(&cases, |(_, which)| slowed(which.clone()));
+            Some(cases.into_iter().map(|(name, _)| name).zip(slowdowns).collect())
         };
-        let ranks = (0..self.job.dp).into_par_iter().map(|rank| (rank.to_string(), slowed_by(rank)));
-        [of(stages.collect()), Some(ranks.collect()), of(kinds.collect())]
+        let ranks = parallel::map(self.job.dp as usize, |rank| (rank.to_string(), slowed_by(rank as u32)));
+        [of(stages.collect()), Some(ranks.into_iter().collect()), of(kinds.collect())]
     }
 
     /// Whether an operation begins the step.

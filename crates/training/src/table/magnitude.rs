@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::median::median;
-use rayon::prelude::*;
+use straggler_model::parallel;
 
 /// No microbatch computes this long on a stage, in seconds. `UNITS` has the limits above which times are usually in
 /// another unit.
@@ -11,9 +11,9 @@ const UNITS: [(f64, &str); 3] = [(2e7, "nanoseconds"), (2e4, "microseconds"), (L
 
 /// A sentence about times that are too long for seconds.
 pub fn note(rows: &[Row]) -> Option<String> {
-    let computes = rows.par_iter().filter(|row| row.kind.is_compute());
     // Microseconds are precise enough for magnitudes.
-    let mut takes: Vec<i64> = computes.map(|row| (row.duration * 1e6) as i64).collect();
+    let length = |row: &Row| row.kind.is_compute().then_some((row.duration * 1e6) as i64);
+    let mut takes: Vec<i64> = parallel::flat_map(rows.len(), |row| length(&rows[row]));
     let middle = median(&mut takes) as f64 / 1e6;
     let (_, unit) = UNITS.into_iter().find(|(least, _)| middle >= *least)?;
     Some(format!(

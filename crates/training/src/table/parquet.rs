@@ -2,10 +2,10 @@
 
 use super::{Fault, Raw, Table, TableError};
 use crate::Kind;
-use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
+use straggler_model::parallel;
 use straggler_parquet::{ColumnType, ColumnValues, Error, Logical, Reader, Rows, Strings, Values};
 
 /// The maximum number of rows per byte of the file. A larger number of rows is corrupt.
@@ -55,8 +55,7 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let at_once = rayon::current_num_threads().max(1);
     for first in (0..groups).step_by(at_once) {
         let numbers = first..groups.min(first + at_once);
-        let tables: Vec<_> = numbers.into_par_iter().map(read).collect();
-        for table in tables {
+        for table in parallel::map(numbers.len(), |number| read(first + number)) {
             let table = table?;
             whole.rows.extend(table.rows);
             whole.faults.append(table.faults);

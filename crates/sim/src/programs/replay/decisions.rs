@@ -9,14 +9,13 @@
 use super::Replay;
 use super::decider::{Changed, Choice, Decider, Poll, PollAnswer, PollKind, Tested};
 use super::state::{Process, Thread, UnderWay, Wanted};
-use crate::host::Host;
 use crate::release::Release;
 use smallvec::SmallVec;
 use straggler_model::{Rank, Time};
 use straggler_schedule::OperationKind;
 use straggler_schedule::traced::{Asked, Instruction, PLACES};
 
-impl<H: Host> Replay<'_, H> {
+impl Replay<'_> {
     /// Begins a choice that the thread has reached. Returns whether it is made at once.
     pub(super) fn choose(
         &self,

@@ -7,8 +7,8 @@ use super::since::{Rise, last_end, when};
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::median;
 use crate::{Role, words};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use straggler_model::parallel;
 
 /// If more than this share of the links is slow, slow links are the norm.
 const EXCEPTION: f64 = 2.0 / 3.0;
@@ -55,7 +55,7 @@ pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
         let takes = usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal));
         Usual { takes: since.as_ref().map_or(takes, |rise| takes.min(rise.before as i64)), since }
     };
-    (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
+    parallel::map(replays.job.kinds.len(), of_kind)
 }
 
 /// The step since which at least half of the transfers of a kind take longer.
@@ -133,8 +133,8 @@ impl Looking<'_> {
     }
 
     fn all_slow_links(&self) -> Vec<Slow<'_>> {
-        let classes = self.classes();
-        classes.par_iter().flat_map_iter(|(class, kinds)| self.slow_links(class, kinds)).collect()
+        let classes: Vec<(&str, Vec<usize>)> = self.classes().into_iter().collect();
+        parallel::flat_map(classes.len(), |at| self.slow_links(classes[at].0, &classes[at].1))
     }
 
     /// By worker: whether all its point-to-point links are slow. Then it is the slow member of its collectives, too.

@@ -5,7 +5,7 @@ use super::lengths::Spread;
 use super::since::Rise;
 use crate::median::{Value, lower_median, mean, median};
 use crate::{Job, Role};
-use rayon::prelude::*;
+use straggler_model::parallel;
 
 /// The workers of a stage fall into a fast and a slow group if the slow ones take this many times as long.
 const APART: f64 = 1.1;
@@ -52,7 +52,7 @@ impl Facts {
             }
             sums
         };
-        let by_step: Vec<Vec<(i64, u64)>> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
+        let by_step: Vec<Vec<(i64, u64)>> = parallel::map(job.steps.len(), of_step);
         let computes: Vec<usize> = (0..kinds).filter(|&kind| job.kinds[kind].role == Role::Compute).collect();
         let of_worker = |sums: &[(i64, u64)], worker: usize| -> i64 {
             computes.iter().map(|kind| sums[worker * kinds + kind].0).sum()
@@ -61,11 +61,9 @@ impl Facts {
             .iter()
             .map(|sums| (0..job.workers.len()).map(|worker| of_worker(sums, worker)).collect())
             .collect();
-        let takes_part: Vec<Vec<bool>> =
-            (0..job.steps.len()).into_par_iter().map(|step| job.takes_part(step)).collect();
+        let takes_part: Vec<Vec<bool>> = parallel::map(job.steps.len(), |step| job.takes_part(step));
         let sorted = |of: &[bool]| -> Vec<Vec<Vec<i64>>> {
-            let steps = computed.par_iter().zip(&takes_part);
-            steps.map(|(computed, takes_part)| by_stage(job, computed, takes_part, of)).collect()
+            parallel::map(computed.len(), |step| by_stage(job, &computed[step], &takes_part[step], of))
         };
         let mut of_stages = sorted(&vec![true; job.workers.len()]);
         let typical = typical(job, &computed, &takes_part, &of_stages, spread);
@@ -78,7 +76,7 @@ impl Facts {
                 .fold((0i128, 0u64), |all, sums| (all.0 + i128::from(sums[at].0), all.1 + sums[at].1));
             (sum as f64 / count.max(1) as f64, count)
         };
-        let means = (0..job.workers.len() * kinds).into_par_iter().map(total).collect();
+        let means = parallel::map(job.workers.len() * kinds, total);
         Facts {
             kinds,
             means,
@@ -101,9 +99,9 @@ impl Facts {
                 self.typical[worker] = false;
             }
         }
-        let (steps, typical) = (self.computed.par_iter().zip(&self.takes_part), &self.typical);
-        self.sorted =
-            steps.map(|(computed, takes_part)| by_stage(job, computed, takes_part, typical)).collect();
+        self.sorted = parallel::map(self.computed.len(), |step| {
+            by_stage(job, &self.computed[step], &self.takes_part[step], &self.typical)
+        });
     }
 
     /// The mean duration of a kind on a worker. `None` if the worker has no such operation.
@@ -140,7 +138,7 @@ impl Facts {
             }
             means.iter_mut().map(|means| lower_median(means)).collect()
         };
-        (0..self.computed.len()).into_par_iter().map(of_step).collect()
+        parallel::map(self.computed.len(), of_step)
     }
 
     /// How many times as long a kind takes on a worker as on a typical worker of its stage, in the same step: 1 or more. The mean

@@ -8,8 +8,8 @@ use super::workers::MANY;
 use super::{Candidate, CauseKind, Looking, percent};
 use crate::median::median;
 use crate::{Job, Role};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 
 /// Forward and backward times are correlated if the coefficient is at least this.
 const TOGETHER: f64 = 0.7;
@@ -91,7 +91,7 @@ impl Spread {
             spread
         };
         let sum = |all: Vec<Spread>| all.into_iter().fold(Spread::default(), Spread::and);
-        let within = sum((0..job.steps.len()).into_par_iter().map(of_step).collect());
+        let within = sum(parallel::map(job.steps.len(), of_step));
         if within.parts > 0.0 {
             return within;
         }
@@ -109,7 +109,7 @@ impl Spread {
             }
             spreads
         };
-        let mut pairs: Vec<Spread> = (0..job.steps.len() / 2).into_par_iter().flat_map_iter(of_two).collect();
+        let mut pairs: Vec<Spread> = parallel::flat_map(job.steps.len() / 2, of_two);
         // If a worker became slow between the two, lengths are not the reason.
         let usual = median(&mut pairs.iter().map(|pair| pair.whole).collect::<Vec<f64>>());
         pairs.retain(|pair| pair.whole <= FAR_APART * FAR_APART * usual);
@@ -195,14 +195,11 @@ impl Looking<'_> {
         // A worker that is slow in some steps has a mean for these and one for the others.
         let is_slow = |worker: usize, step: usize| self.slow_in[worker].as_ref().is_some_and(|of| of[step]);
         // By worker and step: how many times as long all microbatches take, if lengths do not explain it; else 1.
-        let slow: Vec<Vec<f64>> = (0..job.workers.len())
-            .into_par_iter()
-            .map(|worker| {
-                let relative = self.facts.against_itself(worker, |step| is_slow(worker, step));
-                let kept = |of: f64| if beyond > 0.0 && (of - 1.0).abs() > beyond { of } else { 1.0 };
-                relative.into_iter().map(kept).collect()
-            })
-            .collect();
+        let slow: Vec<Vec<f64>> = parallel::map(job.workers.len(), |worker| {
+            let relative = self.facts.against_itself(worker, |step| is_slow(worker, step));
+            let kept = |of: f64| if beyond > 0.0 && (of - 1.0).abs() > beyond { of } else { 1.0 };
+            relative.into_iter().map(kept).collect()
+        });
         // By worker and kind, for workers that are slow in some steps: the means of the other steps and of these.
         let means: Vec<Vec<[Option<f64>; 2]>> = (0..job.workers.len())
             .map(|worker| match self.slow_in[worker].is_some() {

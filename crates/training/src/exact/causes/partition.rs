@@ -4,9 +4,9 @@ use super::super::At;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::{lower_median, mean};
 use crate::{Role, words};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use straggler_model::parallel;
 
 impl Looking<'_> {
     /// By stage: the typical computing time of a microbatch, all kinds together. The typical worker is chosen in each step, the
@@ -28,7 +28,7 @@ impl Looking<'_> {
             }
             workers.iter_mut().map(|work| (!work.is_empty()).then(|| lower_median(work))).collect()
         };
-        let steps: Vec<Vec<Option<f64>>> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
+        let steps: Vec<Vec<Option<f64>>> = parallel::map(job.steps.len(), of_step);
         let over_steps = |stage: usize| {
             let known: Vec<f64> = steps.iter().filter_map(|of_step| of_step[stage]).collect();
             mean(&known)

@@ -5,8 +5,8 @@ use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::median::{mean, median};
 use crate::{Role, words};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
+use straggler_model::parallel;
 
 /// A worker is slow if it computes at least this many times as long as the median of its stage.
 const SLOW: f64 = 1.05;
@@ -78,17 +78,13 @@ impl Looking<'_> {
         let job = self.replays.job;
         let mut of_stage = vec![0; job.stages()];
         order.iter().for_each(|&worker| of_stage[job.workers[worker].stage as usize] += 1);
-        let compared = |worker: &&usize| of_stage[job.workers[**worker].stage as usize] > 1;
         let same_data = self.same_data(order);
         let least = self.least(order);
-        let mut slow: Vec<Slow> = order
-            .par_iter()
-            .filter(compared)
-            .filter_map(|&worker| {
-                let others = of_stage[job.workers[worker].stage as usize] - 1;
-                self.slow_for_same_data(worker, &same_data).or_else(|| self.slow(worker, others, least))
-            })
-            .collect();
+        let mut slow: Vec<Slow> = parallel::flat_map(order.len(), |at| {
+            let others = of_stage[job.workers[order[at]].stage as usize] - 1;
+            let same_data = || self.slow_for_same_data(order[at], &same_data);
+            (others > 0).then(|| same_data().or_else(|| self.slow(order[at], others, least)))?
+        });
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
         slow
     }
@@ -214,7 +210,7 @@ impl Looking<'_> {
         let level = |&worker: &usize| {
             median(&mut self.facts.against(worker).iter().map(|(_, factor)| *factor).collect::<Vec<f64>>())
         };
-        let mut levels: Vec<f64> = order.par_iter().map(level).collect();
+        let mut levels: Vec<f64> = parallel::map_list(order, level);
         let middle = median(&mut levels);
         let mut distances: Vec<f64> = levels.iter().map(|level| (level - middle).abs()).collect();
         (1.0 + BEYOND_CHANCE * median(&mut distances) / 0.6745).clamp(SLIGHTLY_SLOW, SLOW)
@@ -254,8 +250,8 @@ impl Looking<'_> {
             };
             workers.iter().flat_map(of_worker).map(|(_, factor)| (factor - 1.0).abs()).collect()
         };
-        let mut all: Vec<f64> =
-            by_dp_rank.par_iter().flat_map_iter(|(_, workers)| distances(workers)).collect();
+        let groups: Vec<&Vec<usize>> = by_dp_rank.values().collect();
+        let mut all: Vec<f64> = parallel::flat_map(groups.len(), |at| distances(groups[at]));
         // The median absolute deviation of a normal distribution is 0.6745 standard deviations.
         let spread = median(&mut all) / 0.6745;
         if spread >= lengths / 2.0 {
