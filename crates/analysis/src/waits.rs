@@ -33,7 +33,7 @@ pub use times::RankTimes;
 
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use straggler_model::Time;
+use straggler_model::{Time, parallel};
 use straggler_trace::messages::{CallPlace, Message};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Trace};
@@ -116,7 +116,7 @@ pub struct Total {
 
 impl WaitStates {
     pub fn of(trace: &Trace) -> WaitStates {
-        let operations: Vec<Operations<'_>> = trace.ranks.par_iter().map(Operations::of).collect();
+        let operations: Vec<Operations<'_>> = parallel::map_list(&trace.ranks, Operations::of);
         let messages = messages_by_receiver(trace, &operations);
         WaitStates::with(trace, &operations, &messages)
     }

@@ -1,15 +1,19 @@
 //! A folder that holds the newest checkpoint of a run.
 //!
 //! ```text
+//! DIR/straggler-checkpoint   marks the folder as ours, and says whether we made it
 //! DIR/checkpoint.json        the simulation, its position and the folder of its blocks; written last, after all blocks
 //! DIR/window-W/part-B.bin    the blocks of one thread from block B on, before window W
 //! ```
+//!
+//! Nothing else is ever removed: a folder without the mark must be empty, and in a marked one only these names are ours.
 
 use crate::exit::{Failure, Outcome};
 use crate::places::make_folder;
 use crate::plan::simulate::CheckpointPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +24,9 @@ use straggler_report::replace_file;
 use straggler_sim::checkpoint::{Checkpoints, Position, Record, index};
 
 const HEAD: &str = "checkpoint.json";
-const PREFIX: &str = "window-";
+const MARK: &str = "straggler-checkpoint";
+const MADE: &str = "Checkpoints of straggler, which made this folder and removes it when the run has finished.\n";
+const FOUND: &str = "Checkpoints of straggler, which removes them when the run has finished.\n";
 const VERSION: u32 = 2;
 
 /// The header of a checkpoint.
@@ -53,13 +59,49 @@ struct Begin {
 }
 
 fn folder_of(path: &Path, window: u64) -> PathBuf {
-    path.join(format!("{PREFIX}{window}"))
+    path.join(format!("window-{window}"))
+}
+
+/// The window of one of our folders.
+fn window_of(name: &OsStr) -> Option<u64> {
+    let window = name.to_str()?.strip_prefix("window-")?.parse().ok()?;
+    (*name == *format!("window-{window}")).then_some(window)
+}
+
+/// Whether a file in such a folder is one of ours.
+fn is_part(name: &OsStr) -> bool {
+    let block = name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".bin")?.parse::<u32>().ok());
+    block.is_some_and(|block| *name == *format!("part-{block}.bin"))
+}
+
+/// Makes the folder, or takes an empty one, and marks it; refuses one with anything else in it.
+fn claim(path: &Path) -> Outcome<()> {
+    let made = !path.exists();
+    make_folder(path)?;
+    let mark = path.join(MARK);
+    let unreadable = |fault: io::Error| Failure::bad_input(format!("{}: {fault}", path.display()));
+    if mark.exists() || path.join(HEAD).exists() {
+        return Ok(());
+    }
+    // The members of a cluster claim it at the same time.
+    let mut names = std::fs::read_dir(path).map_err(unreadable)?.flatten().map(|entry| entry.file_name());
+    if let Some(other) = names.find(|name| name != MARK) {
+        return Err(Failure::usage(format!(
+            "{} is not empty and holds no checkpoint: it has {}. Name a new folder",
+            path.display(),
+            Path::new(&other).display()
+        )));
+    }
+    match File::create_new(&mark).and_then(|mut file| file.write_all(if made { MADE } else { FOUND }.as_bytes())) {
+        Err(fault) if fault.kind() != io::ErrorKind::AlreadyExists => Err(unreadable(fault)),
+        _ => Ok(()),
+    }
 }
 
 impl Folder {
     /// Opens a folder for the checkpoints of a simulation, and finds the one to resume from.
     pub fn open(plan: &CheckpointPlan, simulation: Identity) -> Outcome<Folder> {
-        make_folder(&plan.folder)?;
+        claim(&plan.folder)?;
         let path = plan.folder.clone();
         let head = read_head(&path.join(HEAD))?;
         let begin = match head {
@@ -99,18 +141,28 @@ impl Folder {
     pub fn finish(&self) {
         let _ = std::fs::remove_file(self.path.join(HEAD));
         self.remove_but(None);
-        // Fails if other files are in the folder, which then stays.
-        let _ = std::fs::remove_dir(&self.path);
+        let mark = self.path.join(MARK);
+        let made = std::fs::read(&mark).is_ok_and(|text| text == MADE.as_bytes());
+        let _ = std::fs::remove_file(mark);
+        if made {
+            // Fails if other files are in the folder, which then stays.
+            let _ = std::fs::remove_dir(&self.path);
+        }
     }
 
     /// Removes the blocks of other checkpoints. Leftover blocks do no harm.
     fn remove_but(&self, window: Option<u64>) {
-        let keep = window.map(|window| folder_of(&self.path, window));
-        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-            if is_ours && Some(entry.path()) != keep {
-                let _ = std::fs::remove_dir_all(entry.path());
+        let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+        for folder in entries(&self.path) {
+            let found = window_of(&folder.file_name());
+            if found.is_none() || found == window {
+                continue;
             }
+            for part in entries(&folder.path()).filter(|part| is_part(&part.file_name())) {
+                let _ = std::fs::remove_file(part.path());
+            }
+            // Fails if other files are in it.
+            let _ = std::fs::remove_dir(folder.path());
         }
     }
 }
@@ -144,7 +196,11 @@ impl Begin {
     fn read(folder: &Path, position: Position) -> io::Result<Begin> {
         let mut begin = Begin { position, files: Vec::new(), blocks: HashMap::new() };
         for entry in std::fs::read_dir(folder)? {
-            let mut file = File::open(entry?.path())?;
+            let entry = entry?;
+            if !is_part(&entry.file_name()) {
+                continue;
+            }
+            let mut file = File::open(entry.path())?;
             let number = begin.files.len();
             begin.blocks.extend(index(&mut file)?.into_iter().map(|record| (record.block, (number, record))));
             begin.files.push(Mutex::new(file));
@@ -245,6 +301,38 @@ mod tests {
         assert!(!folder_of(&path, 9).exists());
         folder.finish();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_checkpoints_are_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("photos");
+        let open = |path: &Path| Folder::open(&plan(path, false), Vec::new());
+        // A folder in use is refused, and stays as it is.
+        let album = path.join("window-photos");
+        std::fs::create_dir_all(&album).unwrap();
+        std::fs::write(album.join("one.jpg"), "one").unwrap();
+        let error = open(&path).unwrap_err().error.to_string();
+        assert!(error.contains("is not empty and holds no checkpoint: it has window-photos"), "{error}");
+        assert!(album.join("one.jpg").exists() && !path.join(MARK).exists());
+        // An empty folder is used, and is empty again.
+        let empty = place.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        let folder = open(&empty).unwrap();
+        keep(&folder, 9);
+        folder.finish();
+        assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
+        // What others put beside or into the folders of a run stays.
+        let folder = open(&place.path().join("made")).unwrap();
+        keep(&folder, 9);
+        let others = ["note", "window-09/part-1.bin", "window-7/part-x.bin", "window-9/part-1.bin.old"];
+        for other in others.map(|other| folder.path.join(other)) {
+            std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+            std::fs::write(other, "other").unwrap();
+        }
+        folder.finish();
+        assert!(others.iter().all(|other| folder.path.join(other).exists()));
+        assert!(!folder_of(&folder.path, 9).join("part-1.bin").exists());
     }
 
     #[test]

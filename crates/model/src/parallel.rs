@@ -54,8 +54,15 @@ pub fn map_with<S, R: Send>(
 }
 
 /// What `work` returns for each item of a list.
-pub fn map_list<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map_list<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     map(items.len(), |at| work(&items[at]))
+}
+
+/// What `work` returns for each item of a list and its place there. Each item is freed as soon as it is used.
+pub fn map_owned<T: Send, R: Send>(items: Vec<T>, work: impl Fn(usize, T) -> R + Sync) -> Vec<R> {
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    let taken = |at: usize| items[at].lock().unwrap_or_else(PoisonError::into_inner).take();
+    flat_map(items.len(), |at| taken(at).map(|item| work(at, item)))
 }
 
 /// All that `work` returns for each of `0..count`, in one list.
@@ -91,6 +98,10 @@ mod tests {
                     let squares: Vec<usize> = (0..count).map(|at| at * at).collect();
                     assert_eq!(map(count, |at| at * at), squares);
                     assert_eq!(map_list(&squares, |square| square + 1), map(count, |at| at * at + 1));
+                    assert_eq!(
+                        map_owned(squares.clone(), |at, square| square - at),
+                        map(count, |at| at * at - at)
+                    );
                     assert_eq!(pieces(&squares, |some| some.to_vec()).concat(), squares);
                     let doubled: Vec<usize> = squares.iter().flat_map(|&square| [square, square]).collect();
                     assert_eq!(flat_map(count, |at| [at * at; 2]), doubled);

@@ -9,8 +9,7 @@ mod matching;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 
 pub use finding::{Finding, Severity, SizeMismatch};
 
@@ -19,8 +18,8 @@ use crate::{Graph, OperationKind, RankView};
 
 /// Returns all findings: first those within a rank, then those between ranks, each in the order of ranks.
 pub fn validate(graph: &Graph) -> Vec<Finding> {
-    let ranks = (0..graph.processes()).into_par_iter();
-    let mut findings: Vec<Finding> = ranks.flat_map_iter(|rank| inside_rank(graph, rank)).collect();
+    let mut findings =
+        parallel::flat_map(graph.processes() as usize, |rank| inside_rank(graph, rank as Rank));
     findings.extend(matching::unmatched(graph));
     findings
 }

@@ -218,14 +218,6 @@ impl<'a> Simulation<'a> {
         self.run_on_either(&OverlappingProgram::<_, Tracked>::new(script), control, watcher)
     }
 
-    /// Runs a program with an engine compiled for runs without a watcher, if the windowed engine can run it.
-    fn run_unwatched<P: Program>(&self, program: &P, control: &mut Control<'_>) -> Result<Run, RunError> {
-        match self.choose(program.largest_message())?.0 {
-            Engine::Windowed => Ok(self.run_windowed(program, control, &mut |_, _| Nothing)?.0),
-            _ => Ok(self.run_on_either(program, control, &mut watch_nothing)?.0),
-        }
-    }
-
     fn run_graph(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Run, RunError> {
         let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
         match self.choose(graph.largest_message())? {
@@ -240,19 +232,23 @@ impl<'a> Simulation<'a> {
         }
         let outcome = match (self.noise, self.latency) {
             (None, None) => windowed::run_graph(&program, &self.rules(&Silence), control)?,
-            (Some(noise), None) => windowed::run_graph(&program, &self.rules(noise), control)?,
-            (noise, Some(_)) => windowed::run_graph(&program, &self.any_rules(noise), control)?,
+            (noise, _) => windowed::run_graph(&program, &self.any_rules(noise), control)?,
         };
         Ok(unobserved(outcome))
     }
 
+    /// Runs a replay with an engine compiled for runs without a watcher, if the windowed engine can run it.
     fn run_playback(
         &self,
         playback: &Playback,
         keeper: Option<Arc<Keeper>>,
         control: &mut Control<'_>,
     ) -> Result<Run, RunError> {
-        self.run_unwatched(&Replay::new(playback, self.receive_overlap, keeper), control)
+        let program = Replay::new(playback, self.receive_overlap, keeper);
+        match self.choose(program.largest_message())?.0 {
+            Engine::Windowed => Ok(self.run_windowed(&program, control, &mut |_, _| Nothing)?.0),
+            _ => Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0),
+        }
     }
 
     /// Runs an implicit schedule through dynamic dispatch, so one engine is compiled for all of them.
@@ -260,19 +256,15 @@ impl<'a> Simulation<'a> {
         if !self.in_windows_without_overlap(script)? {
             return Ok(self.run_any_script(script, control, &mut watch_nothing)?.0);
         }
-        if self.latency.is_some() {
-            return self.run_drawn_steps(script, control);
-        }
-        self.run_steps(script, control)
+        let outcome = match (self.noise, self.latency) {
+            (None, None) => windowed::run_steps(script, &self.rules(&Silence), control)?,
+            (noise, _) => windowed::run_steps(script, &self.any_rules(noise), control)?,
+        };
+        Ok(unobserved(outcome))
     }
 
-    /// Runs steps with drawn latencies: one engine for all scripts, with or without noise.
-    fn run_drawn_steps(&self, script: &dyn Script, control: &mut Control<'_>) -> Result<Run, RunError> {
-        Ok(unobserved(windowed::run_steps(script, &self.any_rules(self.noise), control)?))
-    }
-
-    /// Runs steps that wait for each other on the windowed engine.
-    fn run_steps<S: Script + ?Sized>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
+    /// Runs steps that wait for each other with a windowed engine compiled for them.
+    fn run_steps<S: Script>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
         let outcome = match self.noise {
             None => windowed::run_steps(script, &self.rules(&Silence), control)?,
             Some(noise) => windowed::run_steps(script, &self.rules(noise), control)?,
@@ -315,7 +307,7 @@ impl<'a> Simulation<'a> {
         match collective {
             Collective::Dissemination(steps) => self.run_steps(&Once(steps), control),
             Collective::RecursiveDoubling(steps) => self.run_steps(&Once(steps), control),
-            Collective::Other(_) => self.run_steps::<dyn Script>(&script, control),
+            Collective::Other(_) => self.run_script(&script, control),
         }
     }
 

@@ -6,10 +6,9 @@
 
 use super::times::inside;
 use super::{Regions, Wait, WaitStates};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Class, Function, RankTrace, Trace};
@@ -118,10 +117,8 @@ impl Activities {
         let waits: Vec<&[Wait]> = (0..trace.processes()).map(of_rank).collect();
         let begins = trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.enter);
         let begin = begins.min().unwrap_or_default();
-        let ranks = trace.ranks.par_iter().zip(waits).enumerate();
-        let found: Vec<(Doings, Vec<Key>)> = ranks
-            .map(|(rank, (traced, waits))| Doings::of(traced, rank as Rank, begin, waits, regions))
-            .collect();
+        let of_rank = |rank: usize| Doings::of(&trace.ranks[rank], rank as Rank, begin, waits[rank], regions);
+        let found: Vec<(Doings, Vec<Key>)> = parallel::map(trace.ranks.len(), of_rank);
         let mut keys: Vec<Key> = found.iter().flat_map(|(_, keys)| keys).copied().collect();
         keys.sort_unstable();
         keys.dedup();

@@ -17,7 +17,7 @@ use super::activities::{Activities, Activity};
 use super::late::{Late, Lates};
 use in_step::{InStep, Step};
 use rayon::prelude::*;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::Trace;
 
 /// An activity of a rank, and how long others waited because of it.
@@ -55,11 +55,10 @@ pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) 
     let waits = &lates.list;
     let in_step = InStep::of(trace, waits);
     let search = Search { sums: sums(waits), lates: &lates, in_step, activities };
-    let found: Vec<Chunk> = waits
-        .par_chunks(CHUNK)
-        .enumerate()
-        .map(|(number, chunk)| search.dues(number * CHUNK, chunk))
-        .collect();
+    let found: Vec<Chunk> = parallel::map(waits.len().div_ceil(CHUNK), |number| {
+        let from = number * CHUNK;
+        search.dues(from, &waits[from..waits.len().min(from + CHUNK)])
+    });
     let costs = spread(waits, &search, &found);
     causes(activities, costs)
 }

@@ -2,8 +2,8 @@
 
 use super::meetings::Meetings;
 use super::{Pattern, Wait};
-use rayon::prelude::*;
-use straggler_model::Time;
+use std::ops::Range;
+use straggler_model::{Time, parallel};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Collective, Function, Start, Trace};
@@ -42,15 +42,17 @@ fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meet
     if meetings.members.len() < 2 {
         return Vec::new();
     }
-    let one = |members: &mut Vec<Member>, calls: &[u32]| {
-        let mut found = Vec::new();
-        let places = meetings.places(calls);
-        if let Some((kind, start)) = gather(trace, operations, places, members) {
-            of_one(kind, start, members, &mut found);
+    let some = |range: Range<usize>| {
+        let (mut members, mut found) = (Vec::new(), Vec::new());
+        for number in range {
+            let places = meetings.places(meetings.nth(number));
+            if let Some((kind, start)) = gather(trace, operations, places, &mut members) {
+                of_one(kind, start, &members, &mut found);
+            }
         }
         found
     };
-    meetings.each().map_init(Vec::new, one).flatten_iter().collect()
+    parallel::ranges(meetings.count(), some).concat()
 }
 
 /// The members of one collective; none if its kind is unknown, or not the same for all.

@@ -8,8 +8,7 @@ use super::WaitStates;
 use super::activities::{Activities, Activity};
 use super::late::Lates;
 use super::times::polls;
-use rayon::prelude::*;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::{Class, RankTrace, Trace};
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -164,14 +163,14 @@ struct Ends {
 impl Ends {
     fn of(trace: &Trace) -> Ends {
         // For each rank: its first enter, its last exit, and when it entered MPI_Finalize.
-        let of_rank = |(rank, traced): (usize, &RankTrace)| {
+        let of_rank = |rank: usize| {
+            let traced = &trace.ranks[rank];
             let first = traced.calls.first()?.enter;
             let end = traced.calls.iter().map(|call| call.exit).max()?;
             let finalize = traced.calls.iter().rfind(|call| call.function.class() == Class::Finalize);
             Some((first, end, finalize.map(|call| call.enter), rank as Rank))
         };
-        let ranks: Vec<(Time, Time, Option<Time>, Rank)> =
-            trace.ranks.par_iter().enumerate().filter_map(of_rank).collect();
+        let ranks: Vec<(Time, Time, Option<Time>, Rank)> = parallel::flat_map(trace.ranks.len(), of_rank);
         let all_finalize = ranks.iter().all(|rank| rank.2.is_some());
         let late =
             |rank: &&(Time, Time, Option<Time>, Rank)| if all_finalize { rank.2 } else { Some(rank.1) };

@@ -1,8 +1,7 @@
 //! Waits that another rank caused, by rank and call.
 
 use super::Wait;
-use rayon::prelude::*;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::Trace;
 use straggler_trace::messages::CallPlace;
 
@@ -30,7 +29,7 @@ impl Lates {
             let end = trace.call(wait.place)?.enter + wait.time;
             Some(Late { place: wait.place, cause, time: wait.time, end })
         };
-        let mut list: Vec<Late> = waits.par_iter().filter_map(late).collect();
+        let mut list: Vec<Late> = parallel::flat_map(waits.len(), |at| late(&waits[at]));
         // Calls of several threads may overlap.
         for at in 1..list.len() {
             let before = list[at - 1];

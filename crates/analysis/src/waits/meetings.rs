@@ -1,7 +1,6 @@
 //! The calls of all members of each collective.
 
-use rayon::prelude::*;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 use straggler_trace::call::CommId;
 use straggler_trace::messages::CallPlace;
 use straggler_trace::{Class, RankTrace, Trace};
@@ -16,7 +15,7 @@ pub(super) struct Meetings<'a> {
 impl<'a> Meetings<'a> {
     /// For all communicators of a trace except intercommunicators, where the dependencies are unknown.
     pub(super) fn of(trace: &'a Trace) -> Vec<Meetings<'a>> {
-        let ranks: Vec<Vec<(CommId, u32)>> = trace.ranks.par_iter().map(ordered).collect();
+        let ranks: Vec<Vec<(CommId, u32)>> = parallel::map_list(&trace.ranks, ordered);
         let within =
             (0..).map(CommId).zip(&trace.communicators).filter(|(_, comm)| !comm.is_between_groups());
         let all = within.map(|(comm, about)| Meetings::on(comm, &about.members, &ranks));
@@ -31,9 +30,15 @@ impl<'a> Meetings<'a> {
         Meetings { members, calls: calls.collect() }
     }
 
-    /// The calls of each collective, one per member.
-    pub(super) fn each(&self) -> impl IndexedParallelIterator<Item = &[u32]> {
-        self.calls.par_chunks_exact(self.members.len().max(1))
+    /// The number of collectives.
+    pub(super) fn count(&self) -> usize {
+        self.calls.len() / self.members.len().max(1)
+    }
+
+    /// The calls of one of the collectives, one per member.
+    pub(super) fn nth(&self, number: usize) -> &[u32] {
+        let each = self.members.len();
+        &self.calls[number * each..(number + 1) * each]
     }
 
     /// The places of the calls of one collective.

@@ -1,12 +1,11 @@
 //! Waits for messages: late senders and late receivers.
 
 use super::{Pattern, Wait};
-use rayon::prelude::*;
 use std::collections::VecDeque;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::messages::{CallPlace, Ends, Message, Messages, Sent};
 use straggler_trace::operations::Operations;
-use straggler_trace::{Class, Start, Trace};
+use straggler_trace::{Class, RankTrace, Start, Trace};
 
 /// How many late senders of a rank are remembered, to detect a message that was sent earlier and received after them.
 const REMEMBERED: usize = 100;
@@ -14,18 +13,15 @@ const REMEMBERED: usize = 100;
 /// The matched messages of a trace, by receiver. [`Messages::matched`] has them in one list.
 pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Message>> {
     let sends = sends_by_receiver(trace, operations);
-    let receivers = sends.into_par_iter().zip(operations).enumerate();
-    receivers
-        .map(|(rank, (sends, of))| {
-            Messages::between(sends, Ends::receives_of(trace, rank as Rank, of)).matched
-        })
-        .collect()
+    parallel::map_owned(sends, |rank, sends| {
+        Messages::between(sends, Ends::receives_of(trace, rank as Rank, &operations[rank])).matched
+    })
 }
 
 /// The messages sent to each rank, in the order of the senders.
 fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Sent>> {
-    let senders = operations.par_iter().enumerate();
-    let senders: Vec<Vec<Sent>> = senders.map(|(rank, of)| Ends::sends_of(trace, rank as Rank, of)).collect();
+    let of_sender = |rank: usize| Ends::sends_of(trace, rank as Rank, &operations[rank]);
+    let senders: Vec<Vec<Sent>> = parallel::map(operations.len(), of_sender);
     let mut counts = vec![0; operations.len()];
     for sent in senders.iter().flatten() {
         counts.get_mut(sent.to as usize).into_iter().for_each(|count| *count += 1);
@@ -41,15 +37,13 @@ fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Se
 /// Late senders and late receivers, at most one of each per call, by place. `messages` are by receiver.
 pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> [Vec<Wait>; 2] {
     let senders = by_sender(trace, messages);
-    let tells_moments =
-        trace.ranks.par_iter().any(|rank| rank.details.iter().any(|details| details.moment.is_some()));
+    let tells_moment = |rank: &RankTrace| rank.details.iter().any(|details| details.moment.is_some());
+    let tells_moments = parallel::map_list(&trace.ranks, tells_moment).contains(&true);
+    let senders =
+        parallel::map_owned(senders, |rank, receipts| late_receivers(trace, rank as Rank, receipts));
     [
-        messages.par_iter().flat_map_iter(|of_rank| late_senders(trace, tells_moments, of_rank)).collect(),
-        senders
-            .into_par_iter()
-            .enumerate()
-            .flat_map_iter(|(rank, receipts)| late_receivers(trace, rank as Rank, receipts))
-            .collect(),
+        parallel::flat_map(messages.len(), |rank| late_senders(trace, tells_moments, &messages[rank])),
+        senders.into_iter().flatten().collect(),
     ]
 }
 

@@ -4,9 +4,8 @@
 //! include the wait in their inclusive time.
 
 use super::{Pattern, Total, Wait, WaitStates};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
 use straggler_trace::{Call, Function, RankTrace, Trace};
@@ -32,7 +31,7 @@ struct Nesting {
 
 impl Regions {
     pub fn of(trace: &Trace) -> Regions {
-        let ranks: Vec<(Nesting, Vec<RegionName>)> = trace.ranks.par_iter().map(Follow::rank).collect();
+        let ranks: Vec<(Nesting, Vec<RegionName>)> = parallel::map_list(&trace.ranks, Follow::rank);
         let mut numbers: BTreeMap<&RegionName, u32> =
             ranks.iter().flat_map(|(_, names)| names).map(|name| (name, 0)).collect();
         (0..).zip(numbers.values_mut()).for_each(|(number, value)| *value = number);
@@ -42,7 +41,7 @@ impl Regions {
             let nodes = nesting.nodes.iter().map(|&(parent, local)| (parent, name(local).unwrap_or(OUTSIDE)));
             Nesting { nodes: nodes.collect(), calls: nesting.calls.clone() }
         };
-        Regions { names, ranks: ranks.par_iter().map(rename).collect() }
+        Regions { names, ranks: parallel::map_list(&ranks, rename) }
     }
 
     /// The innermost region of a call, as an index into `names`.
@@ -183,7 +182,7 @@ impl RegionWaits {
     pub fn of(trace: &Trace, states: &WaitStates, regions: &Regions) -> Vec<RegionWaits> {
         let ranks: Vec<&[Wait]> =
             states.waits.chunk_by(|one, next| one.place.rank == next.place.rank).collect();
-        let found: Vec<Sums> = ranks.par_iter().map(|waits| Sums::of(trace, waits, regions)).collect();
+        let found: Vec<Sums> = parallel::map_list(&ranks, |waits| Sums::of(trace, waits, regions));
         let mut parts: BTreeMap<(u32, Rank, Function, Pattern), Total> = BTreeMap::new();
         let mut inclusive: BTreeMap<u32, Total> = BTreeMap::new();
         for (waits, sums) in ranks.iter().zip(found) {

@@ -1,8 +1,7 @@
 //! How ranks spent their run.
 
 use super::Wait;
-use rayon::prelude::*;
-use straggler_model::Time;
+use straggler_model::{Time, parallel};
 use straggler_trace::profile::is_counted;
 use straggler_trace::{Call, Class, RankTrace, Trace};
 
@@ -23,7 +22,7 @@ pub(super) fn of_ranks(trace: &Trace, waits: &[Wait]) -> Vec<RankTimes> {
             *sum += wait.time;
         }
     }
-    trace.ranks.par_iter().zip(waiting).map(|(rank, waiting)| of_rank(rank, waiting)).collect()
+    parallel::map(trace.ranks.len(), |rank| of_rank(&trace.ranks[rank], waiting[rank]))
 }
 
 /// The run lasts from the end of MPI_Init to the start of MPI_Finalize, summed over threads; these two calls do not

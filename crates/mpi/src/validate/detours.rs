@@ -12,6 +12,9 @@ use straggler_model::noise::{Detours, DetoursError};
 /// between two readings, which takes less.
 const OWN_NS: i64 = 5_000;
 
+/// How often the longer of two periods is repeated where two kinds of detours with different periods are combined.
+const TURNS: i64 = 8;
+
 /// The planned detours of a rank, in nanoseconds since the run began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
@@ -120,19 +123,38 @@ impl Found {
         own as f64 / self.took_ns.max(1) as f64
     }
 
-    /// The machine's detours as noise that repeats with the length of the run.
-    pub fn noise(&self) -> Result<Detours, DetoursError> {
-        let detours: Vec<(Time, Time)> =
-            self.own.iter().map(|&(from, to)| (time(from), time(to - from))).collect();
-        Detours::new(&detours, Some(time(self.took_ns.max(1))))
+    /// The detours of the machine as noise that repeats with the length of the run, and those of a plan. Where two
+    /// overlap, the process loses the time once, as in [`Disturbed::look`].
+    pub fn noise(&self, plan: Option<&Plan>) -> Result<Detours, DetoursError> {
+        let took = self.took_ns.max(1);
+        let Some(plan) = plan.filter(|plan| plan.length_ns > 0) else {
+            return Detours::new(&disjoint(self.own.clone()), Some(time(took)));
+        };
+        // Both repeat, with different periods. The noise as a whole repeats after several of the longer one.
+        let periods = took.max(plan.period_ns).saturating_mul(TURNS) / plan.period_ns;
+        let length = periods.saturating_mul(plan.period_ns);
+        let repeated = (0..length).step_by(took as usize);
+        let own = repeated.flat_map(|turn| self.own.iter().map(move |&(from, to)| (turn + from, turn + to)));
+        let planned = (0..length).step_by(plan.period_ns as usize).map(|turn| {
+            let from = turn + plan.first_ns;
+            (from, from + plan.length_ns)
+        });
+        let mut all: Vec<(i64, i64)> = own.chain(planned).filter(|&(from, _)| from < length).collect();
+        all.sort_unstable();
+        Detours::new(&disjoint(all), Some(time(length)))
     }
 }
 
-impl Plan {
-    /// The planned detours as noise.
-    pub fn noise(&self) -> Result<Detours, DetoursError> {
-        Detours::new(&[(time(self.first_ns), time(self.length_ns))], Some(time(self.period_ns)))
+/// Joins detours that overlap, and returns the start and the duration of each.
+fn disjoint(detours: Vec<(i64, i64)>) -> Vec<(Time, Time)> {
+    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(detours.len());
+    for (from, to) in detours {
+        match joined.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => joined.push((from, to)),
+        }
     }
+    joined.into_iter().map(|(from, to)| (time(from), time(to - from))).collect()
 }
 
 #[cfg(test)]
@@ -152,13 +174,23 @@ mod tests {
 
     #[test]
     fn noise_is_what_was_planned_and_found() {
-        let plan = Plan { first_ns: 200, period_ns: 1_000, length_ns: 300 }.noise().unwrap();
-        assert_eq!(
-            (plan.length(), plan.iter().collect::<Vec<_>>()),
-            (time(1_000), vec![(time(200), time(300))])
-        );
-        let found = Found { took_ns: 10_000, own: vec![(0, 1_000), (4_000, 5_500)] };
-        assert_eq!(found.share(), 0.25);
-        assert_eq!(found.noise().unwrap().iter().last(), Some((time(4_000), time(1_500))));
+        let found = Found { took_ns: 2_000, own: vec![(0, 100), (1_100, 1_300)] };
+        assert_eq!(found.share(), 0.15);
+        let noise = |plan: Option<&Plan>| {
+            let noise = found.noise(plan).unwrap();
+            (
+                noise.length(),
+                noise.iter().map(|(from, took)| (from.ps() / 1000, took.ps() / 1000)).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(noise(None), (time(2_000), vec![(0, 100), (1_100, 200)]));
+        let none = Plan { first_ns: 5, period_ns: 1_000, length_ns: 0 };
+        assert_eq!(noise(Some(&none)), noise(None));
+        // Overlapping detours cost their union.
+        let plan = Plan { first_ns: 200, period_ns: 1_000, length_ns: 300 };
+        let (length, detours) = noise(Some(&plan));
+        assert_eq!(length, time(16_000));
+        assert_eq!(detours[..4], [(0, 100), (200, 300), (1_100, 400), (2_000, 100)]);
+        assert_eq!(detours.len(), 3 * 8);
     }
 }

@@ -5,7 +5,7 @@ use super::rounds::{Kind, graph};
 use anyhow::Result;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_sim::{Control, Simulation, Workload};
 
@@ -23,19 +23,14 @@ impl Predictor {
     /// The simulated time of the run with the machine's detours on each rank, and with detours by `plans`, if any.
     pub fn predict(&self, own: &[Found], plans: &[Plan]) -> Result<Time> {
         let mut sources = Vec::new();
-        let mut add = |rank: u32, noise: Detours| {
+        for (rank, own) in (0..).zip(own) {
+            let noise = own.noise(plans.get(rank as usize))?;
             if !noise.is_empty() {
                 let waveform = Waveform::Trace(Arc::new(noise));
                 sources.push(Source { name: format!("rank {rank}"), waveform, who: Who::Ranks(rank, rank) });
             }
-        };
-        for (rank, own) in (0..).zip(own) {
-            add(rank, own.noise()?);
         }
-        for (rank, plan) in (0..).zip(plans) {
-            add(rank, plan.noise()?);
-        }
-        // A detour also prolongs another one that it interrupts.
+        // A detour that begins while a process is delayed delays it further.
         let injection = Injection::new(sources, Phases::Given([].into()), true)?;
         let mut simulation = Simulation::new(&self.network);
         simulation.noise = Some(&injection);
@@ -48,6 +43,7 @@ impl Predictor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use straggler_model::{Link, PerByte};
 
     fn network() -> Network {
@@ -82,5 +78,39 @@ mod tests {
         let plan = |first_ns, length_ns| Plan { first_ns, period_ns: 1_000_000, length_ns };
         let planned = predictor.predict(&[own(&[]), own(&[])], &[plan(2_000, 5_000)]).unwrap();
         assert_eq!(planned, one);
+    }
+
+    proptest! {
+        /// Also while the detours of the machine and those of the plan overlap.
+        #[test]
+        fn detours_never_make_a_run_shorter(
+            own_detours in prop::collection::vec(prop::collection::vec((1i64..40, 1i64..40), 0..12), 3),
+            plans in prop::collection::vec((0i64..100, 1i64..60), 3),
+            work in 0u64..30,
+            kind in prop::sample::select(vec![Kind::Barrier, Kind::Allreduce, Kind::Bcast]),
+        ) {
+            let found: Vec<Found> = own_detours
+                .iter()
+                .map(|gaps| {
+                    let mut now = 0;
+                    let own = gaps.iter().map(|&(gap, length)| {
+                        let from = now + gap * 1_000;
+                        now = from + length * 1_000;
+                        (from, now)
+                    });
+                    Found { own: own.collect(), took_ns: 1_000_000 }
+                })
+                .collect();
+            let plan = |&(first, length): &(i64, i64)| Plan {
+                first_ns: first * 1_000,
+                period_ns: 100_000,
+                length_ns: length * 1_000,
+            };
+            let plans: Vec<Plan> = plans.iter().map(plan).collect();
+            let predictor = Predictor::new(kind, 3, Time::from_ns(work * 1_000), 20, network());
+            let quiet = predictor.predict(&found, &[]).unwrap();
+            let noisy = predictor.predict(&found, &plans).unwrap();
+            prop_assert!(noisy >= quiet, "{noisy} with detours, {quiet} without");
+        }
     }
 }

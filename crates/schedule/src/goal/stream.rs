@@ -7,8 +7,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use rayon::prelude::*;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 
 use super::Written;
 use super::binary::write as binary_write;
@@ -34,9 +33,8 @@ pub fn write<W: Write>(script: &dyn Script, format: Format, mut out: W) -> io::R
     }
     let mut streamed = Streamed::default();
     for batch in groups.batches() {
-        let written: io::Result<Vec<_>> =
-            batch.into_par_iter().map(|ranks| write_group(script, format, ranks)).collect();
-        for (bytes, group) in written? {
+        let written = parallel::map_owned(batch, |_, ranks| write_group(script, format, ranks));
+        for (bytes, group) in written.into_iter().collect::<io::Result<Vec<_>>>()? {
             out.write_all(&bytes)?;
             streamed.written.rounded += group.written.rounded;
             streamed.operations += group.operations;
@@ -86,7 +84,7 @@ fn write_header(script: &dyn Script, groups: &Groups, out: &mut impl Write) -> i
     let mut start = binary_write::first_start(script.processes());
     for batch in groups.batches() {
         let lengths: Vec<Vec<u64>> =
-            batch.into_par_iter().map(|ranks| ranks.map(|rank| length(script, rank)).collect()).collect();
+            parallel::map_owned(batch, |_, ranks| ranks.map(|rank| length(script, rank)).collect());
         for length in lengths.into_iter().flatten() {
             start = binary_write::write_extent(start, length, &mut buffer);
         }

@@ -20,8 +20,7 @@ mod tests;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 
 use self::scan::{Block, Scanner};
 use self::statements::{BlockReader, Limits};
@@ -55,7 +54,7 @@ fn read(bytes: &[u8], limits: Limits, consumed: &mut dyn FnMut(Range<usize>)) ->
     loop {
         let batch = Batch::gather(&mut scanner);
         let read = |blocks: &[Block]| read_piece(bytes, blocks, scanner.ranks(), limits);
-        let pieces: Vec<Parsed<Graph>> = batch.pieces.par_iter().map(|blocks| read(blocks)).collect();
+        let pieces: Vec<Parsed<Graph>> = parallel::map_list(&batch.pieces, |blocks| read(blocks));
         // Reports the first fault of the text, whichever thread was faster.
         let pieces = pieces.into_iter().collect::<Parsed<Vec<Graph>>>()?;
         graph.append_all(&pieces);

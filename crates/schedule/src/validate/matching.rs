@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-use straggler_model::{Rank, Tag};
+use straggler_model::{Rank, Tag, parallel};
 
 use super::finding::{Finding, SizeMismatch};
 use crate::graph::ANY;
@@ -36,8 +35,8 @@ pub(super) fn unmatched(graph: &Graph) -> Vec<Finding> {
         slices.push(of_rank);
         rest = others;
     }
-    let ranks = slices.into_par_iter().enumerate();
-    ranks.flat_map_iter(|(rank, sends)| at_destination(graph, rank as Rank, sends)).collect()
+    let found = parallel::map_owned(slices, |rank, sends| at_destination(graph, rank as Rank, sends));
+    found.into_iter().flatten().collect()
 }
 
 /// All sends, grouped by destination, and where each group begins. Sends to ranks that do not exist are ignored.

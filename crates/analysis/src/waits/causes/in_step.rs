@@ -4,9 +4,8 @@
 //! continued from the same time. A collective in which all ranks wait for the last brings all its members in step.
 
 use crate::waits::late::Late;
-use rayon::iter::Either;
 use rayon::prelude::*;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::call::{CommId, NO_COMM};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::{Class, Collective, Start, Trace};
@@ -58,18 +57,15 @@ const TRIED: usize = 8;
 
 impl InStep {
     pub(super) fn of(trace: &Trace, waits: &[Late]) -> InStep {
-        let moment = |(number, wait): (usize, &Late)| match meeting(trace, wait) {
-            Some((comm, at)) => {
-                let (last, CallPlace { rank, call }) = (wait.cause, wait.place);
-                Either::Right(Meeting { rank, comm, call, last, at })
+        let (mut pairs, mut meetings) = (Vec::new(), Vec::new());
+        let moments = parallel::map_list(waits, |wait| meeting(trace, wait));
+        for ((number, wait), moment) in (0..).zip(waits).zip(moments) {
+            let (last, CallPlace { rank, call }) = (wait.cause, wait.place);
+            match moment {
+                Some((comm, at)) => meetings.push(Meeting { rank, comm, call, last, at }),
+                None => pairs.push(Pair { ranks: pair(rank, last.rank), end: wait.end, wait: number }),
             }
-            None => {
-                let ranks = pair(wait.place.rank, wait.cause.rank);
-                Either::Left(Pair { ranks, end: wait.end, wait: number as u32 })
-            }
-        };
-        let (mut pairs, mut meetings): (Vec<Pair>, Vec<Meeting>) =
-            waits.par_iter().enumerate().partition_map(moment);
+        }
         with_last(&mut meetings);
         pairs.par_sort_unstable();
         meetings.par_sort_unstable();

@@ -5,8 +5,7 @@ mod schedule;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-use straggler_model::Rank;
+use straggler_model::{Rank, parallel};
 
 use self::schedule::{Schedule, Scratch};
 use super::{DESTROYED, EXTENT, HEADER, MAGIC, NODE};
@@ -50,11 +49,9 @@ pub fn parse_ranks(
         // Ranks before a broken one are still read, so that the first fault of the file is reported.
         pieces.iter_mut().for_each(|ranks| ranks.end = ranks.end.min(target.ranks()));
         pieces.retain(|ranks| !ranks.is_empty());
-        let mut parts = target.parts(&pieces);
-        let read = |part: &mut Part<'_>| file.read_part(part);
-        let results: Vec<Result<(), GoalError>> = parts.par_iter_mut().map(read).collect();
-        results.into_iter().collect::<Result<(), GoalError>>()?;
-        let lists = parts.into_iter().map(Part::into_lists).collect();
+        let read = |_, mut part: Part<'_>| file.read_part(&mut part).map(|()| part.into_lists());
+        let lists = parallel::map_owned(target.parts(&pieces), read);
+        let lists = lists.into_iter().collect::<Result<_, GoalError>>()?;
         target.append(lists);
         broken?;
         consumed(file.extent_in_file(first, target.ranks()));

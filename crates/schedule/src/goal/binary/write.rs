@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use rayon::prelude::*;
-
 use super::{COUNTS, EXTENT, HEADER, INDEX, MAGIC, NODE};
 use crate::goal::Written;
 use crate::goal::rounding::nearest_ns;
 use crate::{Graph, OperationKind, RankView};
+use straggler_model::{Rank, parallel};
 
 /// Writes a whole schedule.
 pub fn write<W: Write>(graph: &Graph, mut out: W) -> io::Result<Written> {
@@ -29,8 +28,7 @@ pub fn write<W: Write>(graph: &Graph, mut out: W) -> io::Result<Written> {
 
 fn write_header(graph: &Graph, buffer: &mut Vec<u8>) {
     write_magic(graph.processes(), graph.lanes(), buffer);
-    let lengths: Vec<u64> =
-        (0..graph.processes()).into_par_iter().map(|rank| length(&graph.rank(rank))).collect();
+    let lengths = parallel::map(graph.processes() as usize, |rank| length(&graph.rank(rank as Rank)));
     let mut start = first_start(graph.processes());
     for length in lengths {
         start = write_extent(start, length, buffer);
