@@ -264,8 +264,6 @@ fn overwrite(mut bytes: Vec<u8>, mutations: Vec<(prop::sample::Index, Vec<u8>, u
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn text_round_trip(graph in any_graph()) {
         let bytes = to_text(&graph);

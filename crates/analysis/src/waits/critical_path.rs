@@ -9,7 +9,7 @@ use super::activities::{Activities, Activity};
 use super::late::Lates;
 use super::times::polls;
 use straggler_model::{Rank, Time, parallel};
-use straggler_trace::{Class, RankTrace, Trace};
+use straggler_trace::{Class, Trace};
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CriticalPath {

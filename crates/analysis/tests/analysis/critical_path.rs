@@ -36,8 +36,6 @@ fn makespan(network: &Network, simulation: &Simulation<'_>, workload: &Workload)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-
     #[test]
     fn parts_add_up(
         shape in schedules::shapes(),
@@ -65,8 +63,6 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
     /// Every hop uses the parameters drawn for its message.
     #[test]
     fn parts_add_up_where_latencies_are_drawn(
@@ -102,7 +98,7 @@ fn nudged(network: &Network, nudge: impl Fn(&mut Link)) -> Network {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, max_global_rejects: 4000, rng_seed: RngSeed::Fixed(10), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_global_rejects: 4000, rng_seed: RngSeed::Fixed(10), ..ProptestConfig::default() })]
 
     /// If the path is unique, a parameter that grows by one unit lengthens the run by its derivative. Times are
     /// spread widely and the unit is a picosecond, so the order of events changes only by a coincidence within a few

@@ -223,7 +223,6 @@ fn networks() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
     fn any_run_agrees_with_the_reference(
         network in networks(),

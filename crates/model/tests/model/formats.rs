@@ -381,8 +381,6 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn any_recording_comes_back(recording in some_recording()) {
         let bytes = straggler::write(&recording).unwrap();

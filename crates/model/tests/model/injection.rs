@@ -108,8 +108,6 @@ fn some_steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn equals_the_definition(
         sources in prop::collection::vec(some_source(60), 0..4),

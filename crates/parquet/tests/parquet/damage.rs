@@ -51,8 +51,6 @@ fn cut_files_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
-
     /// Several bytes changed, moved or removed. Half of them near the end, where all lengths are.
     #[test]
     fn damaged_files_never_panic(

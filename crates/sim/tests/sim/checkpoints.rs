@@ -111,8 +111,6 @@ fn goes_on(simulation: &Simulation<'_>, workload: &Workload, every: u32) -> Resu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
-
     #[test]
     fn runs_go_on(run in any_run(), every in 1u32..20) {
         goes_on(&run.simulation(), &run.workload, every)?;

@@ -108,8 +108,6 @@ fn part(file: &[u8], ranks: &[Range<Rank>], member: &dyn Cluster) -> Workload {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
-
     #[test]
     fn runs_are_the_same_on_clusters(run in any_run(), shift in 0u32..4, seed: u64) {
         let mut run = run;

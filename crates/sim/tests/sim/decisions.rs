@@ -55,8 +55,6 @@ fn links() -> impl Strategy<Value = Link> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-
     #[test]
     fn programs_decide_as_the_interpreter_does(
         seed in any::<u64>(),

@@ -76,8 +76,6 @@ fn with_level(mut network: Network, level: bool) -> Network {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
-
     /// Schedules with one CPU and one NIC and times of a few picoseconds, which have their own path in the engine.
     #[test]
     fn on_graphs_where_events_coincide(

@@ -26,8 +26,6 @@ fn simulation<'a>(network: &'a Network, noise: &'a Option<Injection>, overlap: b
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
-
     #[test]
     fn on_random_schedules(
         shape in schedules::shapes(),

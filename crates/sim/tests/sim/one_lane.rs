@@ -158,8 +158,6 @@ fn run(simulation: &Simulation<'_>, graph: &Workload, engine: EngineChoice, thre
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
-
     #[test]
     fn where_events_coincide(case in cases(), network in networks(), noise in noises()) {
         let graph = graph(&case).into();

@@ -78,8 +78,6 @@ fn source() -> impl Strategy<Value = Source> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(800))]
-
     #[test]
     fn equals_the_reference(
         which in 0..COLLECTIVES.len(),

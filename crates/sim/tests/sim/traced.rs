@@ -44,8 +44,6 @@ fn run(simulation: &Simulation<'_>, workload: &Workload, engine: EngineChoice, t
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
-
     #[test]
     fn replaying_is_running_the_materialised_schedule(
         shape in shapes(),

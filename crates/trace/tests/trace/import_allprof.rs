@@ -154,8 +154,6 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn damaged_files_never_panic(
         rank in 0..2usize,

@@ -123,8 +123,6 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn damaged_files_never_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
         let text = ["rank-0.actions", "rank-1.actions"].map(|name| std::fs::read(fixtures().join(name)).unwrap());

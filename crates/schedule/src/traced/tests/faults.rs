@@ -152,8 +152,6 @@ fn garbage() -> impl Strategy<Value = Trace> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
-
     #[test]
     fn garbage_is_refused_or_matched(trace in garbage(), copies in 1u32..3) {
         let options = Options { drop_unmatched: true, ..Options::default() };

@@ -37,7 +37,6 @@ fn collectives_run(trace: &Trace) -> BTreeMap<CommId, usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
     fn every_message_and_collective_comes_back(
         numbers in prop::collection::vec(any::<u32>(), 1..200),
