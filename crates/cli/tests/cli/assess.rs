@@ -1,6 +1,6 @@
 //! Assessments: measured, read and described noise.
 
-use crate::program::Folder;
+use crate::program::{Folder, signal, wait_until, wait_until_worked};
 
 #[test]
 fn noise_that_is_described_is_assessed() {
@@ -231,9 +231,8 @@ fn a_stopped_measurement_says_how_much_there_is() {
     let mut command = folder.command("assess --time 2s --sources none --processes 4 -o out");
     let child =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1800));
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+    wait_until_worked(&child, 1500);
+    signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
@@ -319,13 +318,8 @@ fn a_finished_measurement_survives_an_interruption() {
     let mut child =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let file = folder.path().join("out/node.noise");
-    let there = (0..600).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        file.exists()
-    });
-    assert!(there);
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+    wait_until(|| file.exists());
+    signal(&child, "-INT");
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");

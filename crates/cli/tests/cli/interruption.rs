@@ -1,24 +1,23 @@
 //! Ctrl-C ends the program with 130 and leaves no file behind.
 
-use crate::program::Folder;
-use std::process::{Command, Stdio};
+use crate::program::{Folder, signal, wait_until, wait_until_worked};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a command and interrupts it after `milliseconds`. Returns its exit code, stdout and stderr.
+/// Starts a command, interrupts it when it has computed for so long, and returns its exit code, stdout and stderr.
 fn interrupt_after(folder: &Folder, line: &str, milliseconds: u64) -> (Option<i32>, String, String) {
-    signal_after(folder, line, "-INT", milliseconds)
+    signal_when(folder, line, "-INT", |child| wait_until_worked(child, milliseconds))
 }
 
-fn signal_after(
+fn signal_when(
     folder: &Folder,
     line: &str,
-    signal: &str,
-    milliseconds: u64,
+    name: &str,
+    wait: impl Fn(&Child),
 ) -> (Option<i32>, String, String) {
     let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(milliseconds));
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+    wait(&child);
+    signal(&child, name);
     let since = Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
@@ -26,7 +25,7 @@ fn signal_after(
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Interrupts a command that runs for longer than 0.7 s, and checks that it printed nothing.
+/// Interrupts a command that computes for longer than 0.7 s, and checks that it printed nothing.
 fn interrupt(folder: &Folder, line: &str) -> (Option<i32>, String) {
     let (code, stdout, stderr) = interrupt_after(folder, line, 700);
     assert_eq!(stdout, "");
@@ -143,7 +142,12 @@ fn sigterm_ends_with_130_and_keeps_what_is_finished() {
         ("study run s.toml -o s".into(), &["s/journal", "s/study.toml"]),
         ("assess --time 50ms --processes 67108864 --sources none -o a".into(), &["a/node.noise"]),
     ] {
-        let (code, stdout, stderr) = signal_after(&folder, &line, "-TERM", 1000);
+        let (code, stdout, stderr) = signal_when(&folder, &line, "-TERM", |child| {
+            wait_until_worked(child, 1000);
+            if line.starts_with("assess") {
+                wait_until(|| folder.path().join("a/node.noise").exists());
+            }
+        });
         let complete = line.starts_with("trace") && folder.path().join("out.pftrace").exists();
         assert!(
             complete || (code == Some(130) && stderr.contains("interrupted")),

@@ -1,10 +1,9 @@
 //! Latency measurements. The results depend on the machine; the tests check that they are
 //! consistent.
 
-use crate::program::Folder;
+use crate::program::{Folder, signal, wait_until_worked};
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
 #[test]
 fn every_kernel_measures_and_adds_up() {
@@ -76,8 +75,8 @@ fn control_c_keeps_what_was_measured() {
     let folder = Folder::new();
     let line = "measure latency --kernel pipe --trials 1000000000 -o a.lat";
     let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    wait_until_worked(&child, 1000);
+    signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{text}");

@@ -3,7 +3,8 @@
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub const NETWORK: &str = "L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535";
@@ -65,6 +66,39 @@ impl Folder {
     pub fn run(&self, line: &str) -> Ended {
         Ended { line: line.into(), output: self.command(line).output().unwrap() }
     }
+}
+
+/// Waits until something holds, for at most a minute.
+pub fn wait_until(holds: impl Fn() -> bool) {
+    let pause = Duration::from_millis(10);
+    assert!(
+        (0..6000).any(|_| holds() || {
+            std::thread::sleep(pause);
+            false
+        }),
+        "waited for a minute"
+    );
+}
+
+/// Waits until a process has computed for so many milliseconds, or has ended. On a busy machine, that is the only way to
+/// know that it is in the middle of its work.
+pub fn wait_until_worked(child: &Child, milliseconds: u64) {
+    let path = format!("/proc/{}/stat", child.id());
+    wait_until(|| {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        // The name of the program, in parentheses, is the second field, and may contain spaces.
+        let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let ticks = |field: usize| fields.get(field - 3).and_then(|ticks| ticks.parse::<u64>().ok());
+        match (fields.first(), ticks(14), ticks(15)) {
+            // A tick is 10 ms on all Linux machines.
+            (Some(&state), Some(user), Some(system)) => state == "Z" || (user + system) * 10 >= milliseconds,
+            _ => true,
+        }
+    });
+}
+
+pub fn signal(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// How a run ended.

@@ -1,9 +1,9 @@
 //! Studies: the results do not depend on kills or on the number of threads, and the messages agree with
 //! them.
 
-use crate::program::Folder;
+use crate::program::{Folder, signal, wait_until_worked};
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Takes some seconds in an unoptimised build.
@@ -84,8 +84,8 @@ fn interrupted_it_says_how_to_go_on() {
     );
     let mut child =
         folder.command("study run s.toml").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    wait_until_worked(&child, 1500);
+    signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -354,8 +354,8 @@ fn long_work_is_announced() {
     );
     let mut command = folder.command("study run s.toml -o out");
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    wait_until_worked(&child, 1000);
+    signal(&child, "-INT");
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     child.wait().unwrap();
