@@ -151,12 +151,12 @@ fn slow_and_many_clients_do_not_stop_it() {
     for _ in 0..3 {
         let since = Instant::now();
         answers(&server.get(&target), "200");
-        assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+        assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
     }
     // The oldest connection was closed to make room, by an end or a reset, well before its time-out.
     let (since, mut rest) = (Instant::now(), Vec::new());
     let _ = idle[0].read_to_end(&mut rest);
-    assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
 }
 
 #[test]
