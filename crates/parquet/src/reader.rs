@@ -127,8 +127,12 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Reads up to `most` rows of each column in place of those before; returns their number, 0 after the last.
+    /// Reads up to `most` rows of each column in place of those before; returns their number, 0 after the last and
+    /// without columns.
     pub fn next(&mut self, most: usize) -> Result<usize, Error> {
+        if self.columns.is_empty() {
+            return Ok(0);
+        }
         let count = most.min(self.left);
         for column in &mut self.columns {
             column.read(count)?;

@@ -93,7 +93,7 @@ fn long_ideals() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_rows(rows in prop::collection::vec(row(), 0..40), dsp in index()) {

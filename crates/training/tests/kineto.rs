@@ -90,7 +90,6 @@ fn job() -> impl Strategy<Value = Synthetic> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn jobs_that_are_written_are_read_again(of in job()) {
         let written = rows(&of);

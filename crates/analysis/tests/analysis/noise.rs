@@ -307,6 +307,18 @@ fn shares_by_evidence_add_up() {
     assert!(explained.traced > 0.0 && explained.stated > 0.0 && explained.remainder > explained.traced);
 }
 
+#[test]
+fn a_hundred_thousand_detours_are_all_counted() {
+    let signature = signature(vec![
+        ("tick", periodic(us(1250), us(3)), Durations::LogNormal { median: us(5), sigma: 0.2 }),
+        ("daemon", random(us(5000)), Durations::Exponential { mean: us(50) }),
+    ]);
+    let recording = drawn(&signature, 1, seconds(100));
+    let drawn = recording.cores.iter().map(|core| core.detours.len()).sum::<usize>();
+    assert!((90_000..110_000).contains(&drawn));
+    assert_eq!(Analysis::of(&recording, 1).overhead.detours, drawn as u64);
+}
+
 /// A core of 10 s with detours at these times, in seconds, of these durations, in microseconds.
 fn placed(mut moments: Vec<(f64, f64)>) -> NoiseRecording {
     moments.retain(|&(at, _)| (0.0..10.0).contains(&at));

@@ -43,7 +43,7 @@ impl StreamSplit {
             Values::F32(out) => out.extend(rows.map(|row| f32::from_le_bytes(self.value(streams, row)))),
             Values::F64(out) => out.extend(rows.map(|row| f64::from_le_bytes(self.value(streams, row)))),
             Values::Bytes(out) => {
-                let mut value = Vec::with_capacity(self.width);
+                let mut value = Vec::new();
                 for row in rows {
                     value.clear();
                     value.extend((0..self.width).map(|byte| streams[byte * self.values + row]));

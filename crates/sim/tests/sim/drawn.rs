@@ -111,8 +111,6 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     /// Any CPUs and NICs, wildcards, incasts, link classes, rendezvous, overlapped receives.
     #[test]
     fn on_random_schedules(
@@ -256,8 +254,6 @@ impl Observer for Arrivals {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     /// Messages of a pair arrive in the order of sending, each at its drawn time or together with the one before.
     #[test]
     fn messages_never_overtake(shape in schedules::shapes(), (distributions, seed) in distributions(40_000_000)) {

@@ -131,7 +131,6 @@ fn every_small_number_of_processors_equals_the_naive_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn random_models_equal_the_naive_one(
         times in prop::collection::vec(1u64..2_000_000, 1..30),

@@ -186,7 +186,6 @@ fn places(trace: &Trace) -> Vec<Vec<Option<(String, u64)>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn places_of_calls_come_back(

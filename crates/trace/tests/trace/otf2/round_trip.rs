@@ -33,7 +33,6 @@ pub fn assert_same(written: &Trace, read: &Trace) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
     fn what_otf2_can_hold_comes_back(
         numbers in prop::collection::vec(any::<u32>(), 1..200),
