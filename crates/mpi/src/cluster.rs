@@ -8,8 +8,8 @@
 
 use crate::communicator::Communicator;
 use crate::own_thread::OwnThread;
-use crate::session::{Session, sound};
-use crate::wire::{Letter, Reduction};
+use crate::session::Session;
+use crate::wire::{self, Letter, Reduction};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use straggler_sim::cluster::{Cluster, SAID};
@@ -75,13 +75,17 @@ impl Job {
 }
 
 impl Local {
+    fn sound<T>(&self, result: wire::Result<T>) -> T {
+        self.talk.mpi().sound(result)
+    }
+
     fn world(&self) -> &Communicator {
         &self.worlds[self.agreements.get() % 2]
     }
 
     fn send(&self, to: u32, mut bytes: Vec<u8>) {
         let mut sends = self.sends.borrow_mut();
-        let mut begin = |bytes, tag| sends.push_back(sound(Letter::send(self.world(), bytes, to, tag)));
+        let mut begin = |bytes, tag| sends.push_back(self.sound(Letter::send(self.world(), bytes, to, tag)));
         while bytes.len() > LARGEST {
             let rest = bytes.split_off(LARGEST);
             begin(std::mem::replace(&mut bytes, rest), MORE);
@@ -94,13 +98,13 @@ impl Local {
     fn progress(&self, take: &mut dyn FnMut(u32, Vec<u8>)) -> bool {
         let (mut sends, mut receives) = (self.sends.borrow_mut(), self.receives.borrow_mut());
         let mut something = false;
-        while let Some(letter) = sound(Letter::arriving(self.world())) {
+        while let Some(letter) = self.sound(Letter::arriving(self.world())) {
             receives.push_back(letter);
             something = true;
         }
         // Only from the front, so that messages of one member are taken in order.
         while let Some(letter) = receives.front_mut() {
-            if !sound(letter.test()) {
+            if !self.sound(letter.test()) {
                 break;
             }
             self.take(letter, take);
@@ -108,7 +112,7 @@ impl Local {
             something = true;
         }
         while let Some(letter) = sends.front_mut() {
-            if !sound(letter.test()) {
+            if !self.sound(letter.test()) {
                 break;
             }
             sends.pop_front();
@@ -136,9 +140,9 @@ impl Local {
         while !self.sends.borrow().is_empty() {
             patience.after(self.progress(take));
         }
-        let mut reduction = sound(Reduction::begin(self.world(), &said));
+        let mut reduction = self.sound(Reduction::begin(self.world(), &said));
         let all = loop {
-            if let Some(all) = sound(reduction.test()) {
+            if let Some(all) = self.sound(reduction.test()) {
                 break all;
             }
             patience.after(self.progress(take));
@@ -207,8 +211,8 @@ impl Cluster for Job {
     }
 
     fn hear(&self) -> Option<(u32, Vec<u8>)> {
-        let mut letter = sound(Letter::arriving(&self.local.talk))?;
-        while !sound(letter.test()) {}
+        let mut letter = self.local.sound(Letter::arriving(&self.local.talk))?;
+        while !self.local.sound(letter.test()) {}
         Some((letter.peer, letter.take_bytes()))
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn handles_have_the_width_of_their_family() {
         for (family, bytes) in [(Family::OpenMpi, 8), (Family::Mpich, 4), (Family::Standard, 8)] {
-            let abi = Abi::new(family, |_| 0);
+            let Ok(abi) = Abi::new(family, |_| Ok::<_, std::convert::Infallible>(0));
             let mut slots = Slots::new(&abi, [7, 0x2c00_0000, 9].into_iter());
             let at = slots.out() as usize;
             // SAFETY: three handles of this width are there.

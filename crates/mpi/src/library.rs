@@ -10,7 +10,7 @@ mod search;
 pub use search::{NAMED_BY, Search, Surroundings};
 
 use crate::functions::Functions;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -19,14 +19,14 @@ use straggler_trace::mpi_abi::{Abi, Family, LONGEST_TEXT};
 /// Why there is no library to use.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    #[error("no MPI library was found: {}", looked(search, failed))]
+    #[error("no MPI library was found: {}{}", looked(search, failed), advice(search))]
     NotFound { search: Box<Search>, failed: Vec<LibraryError> },
     #[error("{}: it cannot be loaded: {fault}", file.display())]
     NotLoaded { file: PathBuf, fault: String },
     #[error("{file}: it is no MPI library: it has no {missing}")]
     NotMpi { file: String, missing: &'static str },
     #[error("{file} ({}) has no {missing}: use a library of MPI 3.0 or later", short(version))]
-    MissingFunction { file: String, version: String, missing: &'static str },
+    Missing { file: String, version: String, missing: String },
     #[error(
         "{file} ({}) has a binary interface that straggler does not know: use Open MPI, MPICH or a relative of it, or a \
          library with the standard's interface (libmpi_abi.so)",
@@ -37,19 +37,29 @@ pub enum LibraryError {
     Named { named: PathBuf, fault: Box<LibraryError> },
 }
 
-/// What was looked for, where, and what can be done.
+/// What was looked for, where, and what is wrong with what is there.
 fn looked(search: &Search, failed: &[LibraryError]) -> String {
-    let folders = search.folders.iter().map(|folder| format!("{}, ", folder.display()));
-    let mut text = format!(
-        "looked for {} in {}and where the dynamic linker looks",
-        search.names.join(", "),
-        folders.collect::<String>()
-    );
+    let folders: Vec<String> = search.folders.iter().map(|folder| folder.display().to_string()).collect();
+    let places = match (folders.join(", "), search.is_named) {
+        (folders, true) => format!("in {folders}"),
+        (none, false) if none.is_empty() => "where the dynamic linker looks".to_owned(),
+        (folders, false) => format!("in {folders}, and where the dynamic linker looks"),
+    };
+    let mut text = format!("looked for {} {places}", search.names.join(", "));
     failed.iter().for_each(|error| text.push_str(&format!("; {error}")));
-    text + &format!("; start with mpirun, or name the library with {NAMED_BY}=/path/libmpi.so")
+    text
 }
 
-/// A loaded MPI library. It stays loaded until the process ends.
+/// What can be done; [`LibraryError::Named`] says it for a named folder.
+fn advice(search: &Search) -> &'static str {
+    if search.is_named {
+        ""
+    } else {
+        "; start with mpirun, or name the library with STRAGGLER_MPI=/path/libmpi.so"
+    }
+}
+
+/// A loaded MPI library. One that was found stays loaded until the process ends.
 #[derive(Debug)]
 pub struct Library {
     pub file: String,
@@ -57,37 +67,34 @@ pub struct Library {
     pub version: String,
     pub abi: Abi,
     pub(crate) functions: Functions,
+    loaded: Loaded,
 }
 
 impl Library {
     /// Loads the library of the launcher, or the one that [`NAMED_BY`] names.
     pub fn find(around: &Surroundings) -> Result<Library, LibraryError> {
-        let mut search = Search::new(around, &|file| file.is_file(), &|folder| folder.is_dir());
-        let mut failed = Vec::new();
-        for file in std::mem::take(&mut search.files) {
-            match Library::open(&file) {
-                Ok(library) => return Ok(library),
-                Err(error) => failed.push((file, error)),
+        let search = Search::new(around, &|file| file.is_file(), &|folder| folder.is_dir());
+        let mut failed = match search.choose(Library::open, |library| library.abi.family) {
+            Ok((file, library)) => return library.loaded.keep(file).map(|()| library),
+            Err(failed) => failed,
+        };
+        let fault = match failed.pop() {
+            Some(only) if search.is_named && search.folders.is_empty() => only,
+            last => {
+                failed.extend(last);
+                // A name that the dynamic linker does not find is listed already.
+                failed.retain(|error| !error.is_unknown_name());
+                LibraryError::NotFound { search: Box::new(search), failed }
             }
-        }
-        let named = around.named.clone();
-        if let (Some(named), 1, true) = (&named, failed.len(), search.folders.is_empty()) {
-            let fault = Box::new(failed.remove(0).1);
-            return Err(LibraryError::Named { named: named.clone(), fault });
-        }
-        // A name that the dynamic linker does not find is listed already.
-        failed.retain(|(file, error)| {
-            file.components().count() > 1 || !matches!(error, LibraryError::NotLoaded { .. })
-        });
-        let failed = failed.into_iter().map(|(_, error)| error).collect();
-        let nothing = LibraryError::NotFound { search: Box::new(search), failed };
-        Err(match named {
-            Some(named) => LibraryError::Named { named, fault: Box::new(nothing) },
-            None => nothing,
+        };
+        Err(match around.named.clone() {
+            Some(named) => LibraryError::Named { named, fault: Box::new(fault) },
+            None => fault,
         })
     }
 
-    /// Loads a library by its file, or by a name that the dynamic linker finds.
+    /// Loads a library by its file, or by a name that the dynamic linker finds, until the result is dropped. No other
+    /// library sees its symbols: several are tried, and calls within one must not end up in another.
     pub fn open(file: &Path) -> Result<Library, LibraryError> {
         let loaded = Loaded::open(file)?;
         let first = "MPI_Get_library_version";
@@ -99,16 +106,20 @@ impl Library {
         // SAFETY: in every MPI library, this symbol is the function of that name.
         let version = unsafe { stated_version(at) };
         let like_open_mpi = loaded.symbol(Family::OPEN_MPI_HAS).is_some();
-        let family = Family::of(&file, like_open_mpi);
+        let family = Family::of(&file, loaded.has_standard_name(), like_open_mpi);
         if family == Family::Mpich && !is_mpich(&version) {
             return Err(LibraryError::OtherInterface { file, version });
         }
-        let abi = Abi::new(family, |name| loaded.symbol(name).map_or(0, |at| at.as_ptr() as usize));
-        let missing =
-            |missing| LibraryError::MissingFunction { file: file.clone(), version: version.clone(), missing };
+        let missing = |missing: &str| LibraryError::Missing {
+            file: file.clone(),
+            version: version.clone(),
+            missing: missing.to_owned(),
+        };
+        let variable = |name| loaded.symbol(name).map(|at| at.as_ptr() as usize).ok_or(name);
+        let abi = Abi::new(family, variable).map_err(|name| missing(&name.to_string_lossy()))?;
         // SAFETY: the symbols of an MPI library are the functions of these names.
         let functions = unsafe { Functions::resolve(|name| loaded.symbol(name)) }.map_err(missing)?;
-        Ok(Library { file, version, abi, functions })
+        Ok(Library { file, version, abi, functions, loaded })
     }
 }
 
@@ -123,21 +134,56 @@ fn is_mpich(version: &str) -> bool {
     ["mpich", "mvapich", "intel(r) mpi", "cray", "parastation"].iter().any(|name| version.contains(name))
 }
 
-/// An open handle of the dynamic linker.
+impl LibraryError {
+    /// Whether the dynamic linker has no library of this name. One that is there, but lacks a library itself, is another
+    /// matter: then the linker's message begins with the name of that one.
+    fn is_unknown_name(&self) -> bool {
+        let LibraryError::NotLoaded { file, fault } = self else { return false };
+        file.components().count() == 1 && fault.starts_with(&format!("{}: ", file.display()))
+    }
+}
+
+/// An open handle of the dynamic linker, closed at the end.
+#[derive(Debug)]
 struct Loaded(NonNull<c_void>);
 
 impl Loaded {
     fn open(file: &Path) -> Result<Loaded, LibraryError> {
+        Loaded::with(file, libc::RTLD_LOCAL)
+    }
+
+    /// Keeps the library for good, and shows its symbols to all: Open MPI's plug-ins expect that.
+    fn keep(&self, file: &Path) -> Result<(), LibraryError> {
+        Loaded::with(file, libc::RTLD_NOLOAD | libc::RTLD_GLOBAL | libc::RTLD_NODELETE).map(drop)
+    }
+
+    fn with(file: &Path, mode: c_int) -> Result<Loaded, LibraryError> {
         let fault = |fault: String| LibraryError::NotLoaded { file: file.to_path_buf(), fault };
         let name = CString::new(file.as_os_str().as_bytes()).map_err(|error| fault(error.to_string()))?;
-        // SAFETY: the name ends with a zero. Open MPI's plug-ins expect the symbols of the library to be global.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        // SAFETY: the name ends with a zero.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | mode) };
         NonNull::new(handle).map(Loaded).ok_or_else(|| fault(linker_error()))
+    }
+
+    /// Whether the library has a name of the standard's interface for the dynamic linker, which compares the library's own
+    /// name, too.
+    fn has_standard_name(&self) -> bool {
+        Family::STANDARD_NAMES.iter().any(|name| {
+            let name = Path::new(OsStr::from_bytes(name.to_bytes()));
+            Loaded::with(name, libc::RTLD_NOLOAD).is_ok_and(|loaded| loaded.0 == self.0)
+        })
     }
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is open, and the name ends with a zero.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: the handle is open. Nothing from a library that is not kept is in use any more.
+        unsafe { libc::dlclose(self.0.as_ptr()) };
     }
 }
 
@@ -214,9 +260,15 @@ mod tests {
     #[test]
     fn a_folder_without_a_library_is_named() {
         let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
         let text = named(folder.path().to_str().unwrap());
-        assert!(text.contains("no MPI library was found: looked for libmpi_abi.so.1, "), "{text}");
-        assert!(text.contains(folder.path().to_str().unwrap()), "{text}");
+        let begin = format!("STRAGGLER_MPI={place}: no MPI library was found: looked for libmpi_abi.so.1, ");
+        assert!(text.starts_with(&begin), "{text}");
+        // Nothing but the folder is searched, and there is one piece of advice.
+        assert!(
+            text.ends_with(&format!(" in {place}; name an MPI library, such as /usr/lib/libmpi.so.40")),
+            "{text}"
+        );
     }
 
     #[test]
@@ -225,13 +277,28 @@ mod tests {
             files: Vec::new(),
             names: vec!["libmpi.so.40", "libmpi.so"],
             folders: vec!["/opt/lib".into(), "/usr/lib".into()],
+            ..Search::default()
         };
-        let error = LibraryError::NotFound { search: Box::new(search), failed: Vec::new() };
+        let told = |search: Search| {
+            LibraryError::NotFound { search: Box::new(search), failed: Vec::new() }.to_string()
+        };
         assert_eq!(
-            error.to_string(),
+            told(search.clone()),
             "no MPI library was found: looked for libmpi.so.40, libmpi.so in /opt/lib, /usr/lib, and where the dynamic \
              linker looks; start with mpirun, or name the library with STRAGGLER_MPI=/path/libmpi.so"
         );
+        let nowhere = told(Search { folders: Vec::new(), ..search });
+        assert!(nowhere.contains("libmpi.so where the dynamic linker looks; start"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_library_that_lacks_another_is_not_an_unknown_name() {
+        let error = Library::open(Path::new("libmpi_nowhere.so.40")).unwrap_err();
+        assert!(error.is_unknown_name(), "{error}");
+        let LibraryError::NotLoaded { fault, .. } = error else { panic!("{error}") };
+        let fault = fault.replace("libmpi_nowhere.so.40", "libhwloc.so.15");
+        let lacking = LibraryError::NotLoaded { file: "libmpi.so.40".into(), fault };
+        assert!(!lacking.is_unknown_name(), "{lacking}");
     }
 
     #[test]

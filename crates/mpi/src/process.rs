@@ -4,6 +4,7 @@
 use crate::functions::Functions;
 use crate::launcher::Launcher;
 use crate::library::{Library, LibraryError, Surroundings, short};
+use crate::wire::Fault;
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 use std::rc::Rc;
@@ -40,7 +41,7 @@ pub struct Mpi {
 impl Mpi {
     /// Finds the library and initialises it.
     pub fn start(launcher: &Launcher) -> Result<Rc<Mpi>, StartError> {
-        let Library { file, version, abi, functions } =
+        let Library { file, version, abi, functions, .. } =
             Library::find(&Surroundings::of_this_process(launcher.family))?;
         let name = format!("{} ({file})", short(&version));
         let (wanted, mut level) = (abi.thread_funneled, 0);
@@ -79,6 +80,15 @@ impl Mpi {
     pub(crate) fn error(&self, code: c_int) -> String {
         // SAFETY: as above.
         text(|text, length| unsafe { (self.calls.MPI_Error_string)(code, text, length) })
+    }
+
+    /// The result of an MPI call. A failure ends the job: nothing can go on without this process's messages.
+    pub(crate) fn sound<T>(&self, result: Result<T, Fault>) -> T {
+        result.unwrap_or_else(|fault| {
+            let rank = self.number(self.calls.MPI_Comm_rank, self.abi.comm_world);
+            eprintln!("error: rank {rank} on {}: {fault}", self.host());
+            self.abort(3)
+        })
     }
 
     /// Ends all processes of the job.

@@ -54,11 +54,7 @@ pub struct Played {
 impl Session {
     /// Runs the part of this process with real messages. All processes start together; the job ends if one fails.
     pub fn play(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Played {
-        self.play_part(recording, compute, patience).unwrap_or_else(|fault| {
-            let host = self.processes[self.rank as usize].host.clone().unwrap_or_default();
-            eprintln!("error: rank {} on {host}: {fault}", self.rank);
-            self.world.mpi().abort(3)
-        })
+        self.world.mpi().sound(self.play_part(recording, compute, patience))
     }
 
     fn play_part(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Result<Played, Fault> {

@@ -2,7 +2,7 @@
 
 use crate::communicator::Communicator;
 use crate::process::Mpi;
-use crate::wire::{Fault, Reduction};
+use crate::wire::Reduction;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,14 +42,6 @@ impl std::error::Error for Alone {}
 /// Marks an error as one that other processes do not have.
 pub fn alone(error: impl std::fmt::Display) -> anyhow::Error {
     Alone(error.to_string()).into()
-}
-
-/// The result of an MPI call. Ends this process on failure, and so the job: nothing can go on without its messages.
-pub fn sound<T>(result: Result<T, Fault>) -> T {
-    result.unwrap_or_else(|fault| {
-        eprintln!("error: {fault}");
-        std::process::abort()
-    })
 }
 
 #[derive(Debug)]
@@ -142,9 +134,10 @@ impl Session {
 
     /// The largest value of all processes. An idle process sleeps until the others arrive.
     pub fn largest_of(&self, own: u8, idle: bool) -> u8 {
-        let mut reduction = sound(Reduction::begin(&self.world, &[u64::from(own)]));
+        let mpi = self.world.mpi();
+        let mut reduction = mpi.sound(Reduction::begin(&self.world, &[u64::from(own)]));
         loop {
-            if let Some(all) = sound(reduction.test()) {
+            if let Some(all) = mpi.sound(reduction.test()) {
                 return all.first().copied().unwrap_or_default() as u8;
             }
             if idle {

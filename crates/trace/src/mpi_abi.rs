@@ -68,38 +68,42 @@ impl Family {
     /// A symbol that only Open MPI and its relatives have.
     pub const OPEN_MPI_HAS: &CStr = c"ompi_mpi_comm_world";
 
-    /// The family of a library, from the file it is in and whether it has Open MPI's symbol.
-    pub fn of(file: &str, like_open_mpi: bool) -> Family {
+    /// The names that a library with the standard's interface gives itself (DT_SONAME), whatever its file is called.
+    pub const STANDARD_NAMES: [&CStr; 2] = [c"libmpi_abi.so.1", c"libmpi_abi.so.0"];
+
+    /// The family of a library, from the file it is in, whether it has one of the standard's names, and whether it has Open
+    /// MPI's symbol. Open MPI's library with the standard's interface has both.
+    pub fn of(file: &str, standard_name: bool, like_open_mpi: bool) -> Family {
         let name = file.rsplit('/').next().unwrap_or_default();
         match like_open_mpi {
-            _ if name.starts_with("libmpi_abi") => Family::Standard,
+            _ if standard_name || name.starts_with("libmpi_abi") => Family::Standard,
             true => Family::OpenMpi,
             false => Family::Mpich,
         }
     }
 }
 
-fn open_mpi(at: impl Fn(&CStr) -> usize) -> Abi {
-    Abi {
+fn open_mpi<E>(at: impl Fn(&'static CStr) -> Result<usize, E>) -> Result<Abi, E> {
+    Ok(Abi {
         family: Family::OpenMpi,
         handle_bytes: 8,
         status_bytes: 24,
         source_at: 0,
         tag_at: 4,
-        comm_world: at(Family::OPEN_MPI_HAS),
-        comm_self: at(c"ompi_mpi_comm_self"),
-        comm_null: at(c"ompi_mpi_comm_null"),
-        request_null: at(c"ompi_request_null"),
-        datatype_null: at(c"ompi_mpi_datatype_null"),
-        message_nobody: at(c"ompi_message_no_proc"),
-        byte: at(c"ompi_mpi_byte"),
-        uint8: at(c"ompi_mpi_uint8_t"),
-        int64: at(c"ompi_mpi_int64_t"),
-        double: at(c"ompi_mpi_double"),
-        op_max: at(c"ompi_mpi_op_max"),
-        op_sum: at(c"ompi_mpi_op_sum"),
-        op_bor: at(c"ompi_mpi_op_bor"),
-        errors_return: at(c"ompi_mpi_errors_return"),
+        comm_world: at(Family::OPEN_MPI_HAS)?,
+        comm_self: at(c"ompi_mpi_comm_self")?,
+        comm_null: at(c"ompi_mpi_comm_null")?,
+        request_null: at(c"ompi_request_null")?,
+        datatype_null: at(c"ompi_mpi_datatype_null")?,
+        message_nobody: at(c"ompi_message_no_proc")?,
+        byte: at(c"ompi_mpi_byte")?,
+        uint8: at(c"ompi_mpi_uint8_t")?,
+        int64: at(c"ompi_mpi_int64_t")?,
+        double: at(c"ompi_mpi_double")?,
+        op_max: at(c"ompi_mpi_op_max")?,
+        op_sum: at(c"ompi_mpi_op_sum")?,
+        op_bor: at(c"ompi_mpi_op_bor")?,
+        errors_return: at(c"ompi_mpi_errors_return")?,
         any_source: -1,
         any_tag: -1,
         nobody: -2,
@@ -111,7 +115,7 @@ fn open_mpi(at: impl Fn(&CStr) -> usize) -> Abi {
         err_truncate: 15,
         status_ignore: 0,
         in_place: 1,
-    }
+    })
 }
 
 fn mpich() -> Abi {
@@ -185,12 +189,12 @@ fn standard() -> Abi {
 }
 
 impl Abi {
-    /// The interface of a family; `at` tells where a variable of the library is, 0 if it has none of that name.
-    pub fn new(family: Family, at: impl Fn(&CStr) -> usize) -> Abi {
+    /// The interface of a family; `at` tells where a variable of the library is, or fails if it has none of that name.
+    pub fn new<E>(family: Family, at: impl Fn(&'static CStr) -> Result<usize, E>) -> Result<Abi, E> {
         match family {
             Family::OpenMpi => open_mpi(at),
-            Family::Mpich => mpich(),
-            Family::Standard => standard(),
+            Family::Mpich => Ok(mpich()),
+            Family::Standard => Ok(standard()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which of the three binary interfaces the traced program uses, and the special addresses of Fortran.
 
-use crate::symbols::{file_of, find, find_variable};
+use crate::symbols::{file_of, find, find_variable, in_library};
+use std::convert::Infallible;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 pub use straggler_trace::mpi_abi::{Abi, Family, Handle, LONGEST_STATUS, UNDEFINED};
@@ -14,9 +15,15 @@ pub fn abi() -> &'static Abi {
 }
 
 fn detect() -> Abi {
-    let library = find(c"PMPI_Comm_rank").and_then(|at| file_of(at)).unwrap_or_default();
-    let at = |name: &CStr| find_variable(name).map_or(0, |at| at as usize);
-    Abi::new(Family::of(&library, at(Family::OPEN_MPI_HAS) != 0), at)
+    let (function, open_mpi) = (c"PMPI_Comm_rank", find_variable(Family::OPEN_MPI_HAS));
+    let at = find(function);
+    let file = at.and_then(|at| file_of(at)).unwrap_or_default();
+    let standard = Family::STANDARD_NAMES.iter().any(|name| at.is_some() && in_library(name, function) == at);
+    // Every Open MPI has the handles that the tracer passes on. With the others it only compares, so 0 may stand for them.
+    let Ok(abi) = Abi::new(Family::of(&file, standard, open_mpi.is_some()), |name| {
+        Ok::<_, Infallible>(find_variable(name).map_or(0, |at| at as usize))
+    });
+    abi
 }
 
 /// Addresses with a special meaning in a Fortran program: objects of the library (or the program's

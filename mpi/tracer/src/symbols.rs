@@ -63,7 +63,8 @@ pub fn file_of(address: *const c_void) -> Option<String> {
     }
 }
 
-fn in_library(library: &CStr, name: &CStr) -> Option<*mut c_void> {
+/// Finds a symbol in a library that is loaded.
+pub fn in_library(library: &CStr, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: both are strings that end with a zero. The handle of a library in use stays open.
     unsafe {
         let handle = libc::dlopen(library.as_ptr(), RTLD_LAZY | RTLD_NOLOAD);

@@ -44,6 +44,40 @@ fn wrong_options_are_told_by_one_process() {
     assert_eq!(said(&mpi("none", Some(1), "latency --no-such")), (2, String::new()));
 }
 
+/// An MPI of one process, one of whose calls fails.
+const FAILING: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int MPI_Get_library_version(char *text, int *length) { strcpy(text, "MPICH Version: 4"); return 0; }
+int MPI_Init_thread(int *count, char ***arguments, int wanted, int *level) { *level = wanted; return 0; }
+int MPI_Comm_size(int comm, int *size) { *size = 1; return 0; }
+int MPI_Get_processor_name(char *text, int *length) { strcpy(text, "node1"); *length = 5; return 0; }
+int MPI_Error_string(int code, char *text, int *length) { strcpy(text, "broken"); *length = 6; return 0; }
+int MPI_Allreduce(const void *from, void *to, int count) { memcpy(to, from, 8 * count); return 0; }
+int MPI_Allgather(const void *from, int count, int type, void *to) { memcpy(to, from, count); return 0; }
+int MPI_Allgatherv(const void *from, int count, int type, void *to) { memcpy(to, from, count); return 0; }
+int MPI_Iallreduce(void) { return 15; }
+int MPI_Abort(int comm, int code) { dprintf(2, "MPI_Abort(%d)\n", code); _exit(code); }
+"#;
+
+#[test]
+fn a_failed_call_ends_the_job() {
+    let folder = Folder::new();
+    let calls = include_str!("../../../mpi/src/functions.rs").lines();
+    let calls = calls.filter_map(|line| line.strip_prefix("    MPI_")?.split('(').next());
+    let others = calls.filter(|call| !FAILING.contains(&format!("MPI_{call}(")));
+    let others = others.map(|call| format!("int MPI_{call}(void) {{ return 0; }}\n"));
+    folder.write("mpi.c", &(FAILING.to_owned() + &others.collect::<String>()));
+    let library = folder.path().join("libmpi.so.12");
+    let mut build = Command::new("cc");
+    build.args(["-shared", "-fPIC", "-w", "-o"]).arg(&library).arg(folder.path().join("mpi.c"));
+    assert!(build.status().unwrap().success());
+    let (code, error) = said(&mpi(library.to_str().unwrap(), None, "latency"));
+    assert!(error.ends_with("error: rank 0 on node1: MPI_Iallreduce: broken\nMPI_Abort(3)\n"), "{error}");
+    assert_eq!(code, 3);
+}
+
 #[test]
 fn the_former_name_still_works() {
     let former = Command::new(binary().with_file_name("straggler-mpi")).args(["latency", "--help"]).output();

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! STRAGGLER_MPI, and nothing else if it is set
-//! the launcher's family: in the folders of the launcher ─► by the dynamic linker
-//! any other family:      in the folders of the launcher ─► by the dynamic linker
+//! names of the launcher's family: in the folders of the launcher ─► by the dynamic linker
+//! other names:                    in the folders of the launcher ─► by the dynamic linker
 //! ```
+//! A name does not tell the family (`libmpi.so` may be any), so what turns out to be of another family comes last.
+//!
 //! The folders of the launcher are those of the programs that started this process, then those that its variables
 //! name, then those of the `mpirun` in PATH.
 
@@ -32,6 +34,10 @@ pub struct Search {
     pub files: Vec<PathBuf>,
     pub names: Vec<&'static str>,
     pub folders: Vec<PathBuf>,
+    /// The family that the launcher needs, if it is known.
+    pub family: Option<Family>,
+    /// Whether the user named the library or its folder.
+    pub is_named: bool,
 }
 
 const OPEN_MPI: [&str; 3] = ["libmpi.so.40", "libmpi.so.80", "libmpi.so"];
@@ -90,7 +96,8 @@ impl Search {
             around.prefixes.iter().flat_map(|prefix| library_folders(prefix)).collect();
         let folders: Vec<PathBuf> = folders.into_iter().filter(|folder| is_folder(folder)).collect();
         let (likely, all) = (names(around.family), names(None));
-        let mut search = Search { names: likely.clone(), folders, files: Vec::new() };
+        let mut search =
+            Search { names: likely.clone(), folders, family: around.family, ..Search::default() };
         search.names.extend(all.iter().filter(|name| !likely.contains(name)));
         for names in [&likely, &all] {
             let there = search.folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
@@ -105,7 +112,7 @@ impl Search {
     /// A library, or a folder with one.
     fn named(named: &Path, is_file: &dyn Fn(&Path) -> bool, is_folder: &dyn Fn(&Path) -> bool) -> Search {
         if !is_folder(named) {
-            return Search { files: vec![named.to_path_buf()], ..Search::default() };
+            return Search { files: vec![named.to_path_buf()], is_named: true, ..Search::default() };
         }
         let folders: Vec<PathBuf> = std::iter::once(named.to_path_buf())
             .chain(library_folders(named))
@@ -114,7 +121,36 @@ impl Search {
         let names = names(None);
         let files = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
         let files = files.filter(|file| is_file(file)).collect();
-        Search { files, names, folders }
+        Search { files, names, folders, family: None, is_named: true }
+    }
+
+    /// Tries the files. Takes the first library of the launcher's family, or with the standard's interface, which may be
+    /// any MPI's; failing that, the first library that can be used. Returns the errors if there is none.
+    pub fn choose<L, E>(
+        &self,
+        open: impl Fn(&Path) -> Result<L, E>,
+        family: impl Fn(&L) -> Family,
+    ) -> Result<(&Path, L), Vec<E>> {
+        let (mut others, mut failed) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            match open(file) {
+                Ok(library) if self.fits(family(&library)) => return Ok((file, library)),
+                // Closed until it is needed: libraries of two MPIs may be in each other's way.
+                Ok(_) => others.push(file),
+                Err(error) => failed.push(error),
+            }
+        }
+        for file in others {
+            match open(file) {
+                Ok(library) => return Ok((file, library)),
+                Err(error) => failed.push(error),
+            }
+        }
+        Err(failed)
+    }
+
+    fn fits(&self, family: Family) -> bool {
+        family == Family::Standard || self.family.is_none_or(|needed| needed == family)
     }
 
     fn dedup(&mut self) {

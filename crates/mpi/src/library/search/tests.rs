@@ -14,6 +14,34 @@ fn around(family: Option<Family>, prefixes: &[&str]) -> Surroundings {
     Surroundings { named: None, family, prefixes: prefixes.iter().map(PathBuf::from).collect() }
 }
 
+/// The library that is chosen where these are installed, and the dynamic linker finds those without a slash.
+fn chosen(around: &Surroundings, there: &[(&str, Family)]) -> Option<String> {
+    let is = |file: &Path| there.iter().find(|(one, _)| Path::new(one) == file).map(|(_, family)| *family);
+    let search = Search::new(around, &|file| is(file).is_some(), &|_| true);
+    let found = search.choose(|file| is(file).ok_or(()), |family| *family);
+    found.ok().map(|(file, _)| file.display().to_string())
+}
+
+#[test]
+fn a_library_of_another_family_comes_last() {
+    // srun --mpi=pmi2, with MPICH in LD_LIBRARY_PATH and Open MPI's mpirun in PATH.
+    let pmi = around(Some(Family::Mpich), &["/opt/openmpi"]);
+    let open_mpi = ("/opt/openmpi/lib/libmpi.so", Family::OpenMpi);
+    let mpich = ("libmpi.so.12", Family::Mpich);
+    assert_eq!(chosen(&pmi, &[open_mpi, mpich]).as_deref(), Some("libmpi.so.12"));
+    assert_eq!(chosen(&pmi, &[open_mpi]).as_deref(), Some("/opt/openmpi/lib/libmpi.so"));
+    // The same the other way round.
+    let open = around(Some(Family::OpenMpi), &["/opt/mpich"]);
+    let found = chosen(&open, &[("/opt/mpich/lib/libmpi.so", Family::Mpich), ("libmpi.so", Family::OpenMpi)]);
+    assert_eq!(found.as_deref(), Some("libmpi.so"));
+    // The standard's interface may be any MPI's. Without a launcher, and for a named one, any will do.
+    let standard = ("/opt/openmpi/lib/libmpi_abi.so.1", Family::Standard);
+    assert_eq!(chosen(&pmi, &[standard, mpich]).as_deref(), Some(standard.0));
+    assert_eq!(chosen(&around(None, &["/opt/openmpi"]), &[open_mpi, mpich]).as_deref(), Some(open_mpi.0));
+    let named = Surroundings { named: Some("/opt/openmpi".into()), ..pmi };
+    assert_eq!(chosen(&named, &[open_mpi, mpich]).as_deref(), Some(open_mpi.0));
+}
+
 #[test]
 fn the_launchers_own_library_comes_first() {
     let there = ["/opt/a/lib/libmpi.so.40", "/usr/lib/libmpi.so.40", "/usr/lib/libmpich.so.12"];
