@@ -73,7 +73,8 @@ fn a_failed_call_ends_the_job() {
     let mut build = Command::new("cc");
     build.args(["-shared", "-fPIC", "-w", "-o"]).arg(&library).arg(folder.path().join("mpi.c"));
     assert!(build.status().unwrap().success());
-    let (code, error) = said(&mpi(library.to_str().unwrap(), None, "latency"));
+    let line = "simulate --collective barrier --processes 4 --network chic";
+    let (code, error) = said(&mpi(library.to_str().unwrap(), None, line));
     assert!(error.ends_with("error: rank 0 on node1: MPI_Iallreduce: broken\nMPI_Abort(3)\n"), "{error}");
     assert_eq!(code, 3);
 }
