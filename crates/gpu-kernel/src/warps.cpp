@@ -1,15 +1,16 @@
-// Compiles the CUDA side of the kernel for the CPU: this file defines what CUDA provides, and 32 CPU threads form a
-// warp. So tests cover what only a GPU runs: the search for marks, and threads that wait for each other. One warp
+// Compiles the CUDA side of the kernel for the CPU: this file defines what CUDA provides, and 32 contexts that take turns
+// form a warp. So tests cover what only a GPU runs: the search for marks, and threads that wait for each other. One warp
 // runs at a time.
 
+#include <ucontext.h>
+
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #define __CUDACC__
@@ -31,8 +32,7 @@ struct Position {
     unsigned x;
 };
 
-thread_local Position threadIdx;
-Position blockIdx, blockDim, gridDim;
+Position threadIdx, blockIdx, blockDim, gridDim;
 
 struct uint4 {
     unsigned x, y, z, w;
@@ -66,27 +66,41 @@ struct Meeting {
     unsigned brought[32] = {};
 };
 
-std::mutex guard;
-std::condition_variable complete;
-// The meetings of each mask, in order.
-std::map<unsigned, std::vector<std::unique_ptr<Meeting>>> meetings;
-// How many meetings of each mask this thread has taken part in.
-thread_local std::map<unsigned, unsigned> attended;
+// A thread of the warp: it runs until it waits for a meeting.
+struct Lane {
+    ucontext_t context;
+    std::vector<char> stack = std::vector<char>(1 << 18);
+    bool ended;
+    // The meeting it waits for, and of whom.
+    const Meeting *waits;
+    unsigned mask;
+    // How many meetings of each mask it has taken part in.
+    std::map<unsigned, unsigned> attended;
+
+    bool can_go_on() const { return !ended && (!waits || waits->arrived == mask); }
+};
+
+Lane lanes[32];
+ucontext_t launcher;
+const std::function<void()> *running;
+// The meetings of each mask, in order; their addresses stay.
+std::map<unsigned, std::deque<Meeting>> meetings;
 
 const Meeting &meet(unsigned mask, unsigned value) {
-    unsigned lane = threadIdx.x % 32;
+    unsigned number = threadIdx.x % 32;
     // Undefined behaviour on a GPU.
-    if (!(mask >> lane & 1)) std::abort();
-    std::unique_lock<std::mutex> lock(guard);
+    if (!(mask >> number & 1)) std::abort();
+    Lane &lane = lanes[number];
     auto &of_mask = meetings[mask];
-    unsigned number = attended[mask]++;
-    if (of_mask.size() <= number) of_mask.push_back(std::make_unique<Meeting>());
-    Meeting &meeting = *of_mask[number];
-    meeting.brought[lane] = value;
-    meeting.arrived |= 1U << lane;
-    complete.notify_all();
-    // Threads that never meet would hang a GPU.
-    if (!complete.wait_for(lock, std::chrono::seconds(60), [&] { return meeting.arrived == mask; })) std::abort();
+    unsigned next = lane.attended[mask]++;
+    if (of_mask.size() <= next) of_mask.emplace_back();
+    Meeting &meeting = of_mask[next];
+    meeting.brought[number] = value;
+    meeting.arrived |= 1U << number;
+    lane.waits = &meeting;
+    lane.mask = mask;
+    if (!lane.can_go_on()) swapcontext(&lane.context, &launcher);
+    lane.waits = nullptr;
     return meeting;
 }
 
@@ -124,21 +138,47 @@ unsigned __reduce_min_sync(unsigned mask, unsigned value) {
 
 namespace {
 
-template <typename Kernel> void launch(unsigned blocks, const Kernel &kernel) {
+void run_lane() {
+    (*running)();
+    lanes[threadIdx.x % 32].ended = true;
+}
+
+// Runs the threads of a warp in turns until all have ended.
+void run_warp(unsigned first) {
+    meetings.clear();
+    for (Lane &lane : lanes) {
+        lane.ended = false;
+        lane.waits = nullptr;
+        lane.attended.clear();
+        getcontext(&lane.context);
+        lane.context.uc_stack.ss_sp = lane.stack.data();
+        lane.context.uc_stack.ss_size = lane.stack.size();
+        lane.context.uc_link = &launcher;
+        makecontext(&lane.context, run_lane, 0);
+    }
+    for (bool all_ended = false; !all_ended;) {
+        bool any_ran = false;
+        all_ended = true;
+        for (unsigned number = 0; number < 32; ++number) {
+            Lane &lane = lanes[number];
+            if (lane.can_go_on()) {
+                threadIdx.x = first + number;
+                swapcontext(&launcher, &lane.context);
+                any_ran = true;
+            }
+            all_ended &= lane.ended;
+        }
+        // Threads that never meet would hang a GPU.
+        if (!all_ended && !any_ran) std::abort();
+    }
+}
+
+void launch(unsigned blocks, const std::function<void()> &kernel) {
+    running = &kernel;
     gridDim.x = blocks;
     blockDim.x = 32 * WARPS;
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-        for (unsigned warp = 0; warp < WARPS; ++warp) {
-            meetings.clear();
-            std::vector<std::thread> lanes;
-            for (unsigned lane = 0; lane < 32; ++lane) {
-                lanes.emplace_back([&kernel, warp, lane] {
-                    threadIdx.x = 32 * warp + lane;
-                    kernel();
-                });
-            }
-            for (std::thread &lane : lanes) lane.join();
-        }
+        for (unsigned warp = 0; warp < WARPS; ++warp) run_warp(32 * warp);
     }
 }
 
