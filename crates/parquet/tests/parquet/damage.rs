@@ -18,24 +18,22 @@ fn read(file: &[u8], step: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every byte of every file, with one bit, some bits or all bits changed.
+/// Every byte of every file, with one bit, some bits or all bits changed in turn.
 #[test]
 fn changed_bytes_never_panic() {
     let (mut refused, mut all) = (0, 0);
     for (name, file) in files() {
         let mut bad = file.clone();
         for at in 0..file.len() {
-            for change in [1 << (at % 8), 0x80, 0xff, (at * 37) as u8 | 1] {
-                bad[at] ^= change;
-                all += 1;
-                if let Err(error) = read(&bad, 64) {
-                    refused += 1;
-                    let text = error.to_string();
-                    let is_named = ["footer", "column ", "PAR1"].iter().any(|part| text.contains(part));
-                    assert!(is_named, "{name}, byte {at}: {text}");
-                }
-                bad[at] = file[at];
+            bad[at] ^= [1 << (at / 4 % 8), 0x80, 0xff, (at * 37) as u8 | 1][at % 4];
+            all += 1;
+            if let Err(error) = read(&bad, 64) {
+                refused += 1;
+                let text = error.to_string();
+                let is_named = ["footer", "column ", "PAR1"].iter().any(|part| text.contains(part));
+                assert!(is_named, "{name}, byte {at}: {text}");
             }
+            bad[at] = file[at];
         }
     }
     assert!(refused > all / 4, "{refused} of {all}");

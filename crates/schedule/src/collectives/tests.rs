@@ -81,8 +81,13 @@ fn sizes(operation: Operation) -> Vec<Sizes> {
     }
 }
 
-fn roots(operation: Operation, processes: u32) -> std::ops::Range<u32> {
-    0..if operation.has_root() { processes } else { 1 }
+/// All roots up to 17 processes; of more, the first, one in the middle and the last.
+fn roots(operation: Operation, processes: u32) -> Vec<u32> {
+    match processes {
+        _ if !operation.has_root() => vec![0],
+        ..=17 => (0..processes).collect(),
+        _ => vec![0, processes / 2 + 1, processes - 1],
+    }
 }
 
 /// Whether the combination is worth testing: some have too many blocks or segments.
