@@ -198,6 +198,41 @@ fn files_are_merged_exactly() {
     assert!(!folder.path().join("no.lat").exists());
 }
 
+/// Three runs a side at 9, 10, 11 and at 12, 13, 14 µs: no run of one side reaches the other. Lists of times become runs
+/// by merging, and verdict, table and gate agree.
+#[test]
+fn merged_lists_are_runs() {
+    let folder = Folder::new();
+    for (side, levels) in [("a", [10, 11, 9]), ("b", [13, 14, 12])] {
+        for (run, level) in (1..).zip(levels) {
+            let times: String = (0..200).map(|trial| format!("{}\n", level * 1000 + trial % 20)).collect();
+            folder.write(&format!("{side}{run}.txt"), &times);
+        }
+        let files: Vec<String> = (1..=3).map(|run| format!("{side}{run}.txt")).collect();
+        folder
+            .run(&format!("measure merge {} --unit ns -o {side}.lat", files.join(" ")))
+            .good()
+            .says("600 trials");
+    }
+    let text = folder.run("compare a.lat b.lat").good().stdout();
+    assert!(text.starts_with("B is slower than A: its median is 30 % higher"), "{text}");
+    assert!(!text.contains("variation between runs"), "{text}");
+    let gated = folder.run("compare a.lat b.lat --fail-if median>+4% --json").ends_with(5).json();
+    let one = &gated["series"][0]["comparisons"][0];
+    assert_eq!((&one["variation"][0]["runs"], &one["change"]["shift"]), (&3.into(), &"more".into()));
+    let median = one["quantiles"].as_array().unwrap().iter().find(|level| level["q"] == 0.5).unwrap();
+    assert_eq!(
+        (&gated["gates"][0]["interval"], &gated["gates"][0]["between_runs"]),
+        (&median["share_interval"], &true.into())
+    );
+    folder.run("compare a.lat b.lat --fail-if median>+10%").good().says("undecided");
+    // Their cycles follow each other, and a run is known again.
+    let found = folder.run("diagnose a.lat --json").good().json();
+    assert_eq!(found["groups"][0]["stationarity"]["cycles"], 60);
+    folder.run("measure merge a.lat a2.txt --unit ns -o c.lat").ends_with(3).says("has the same run");
+    folder.run("measure merge a1.txt a2.txt -o c.lat").ends_with(3).says("--unit");
+}
+
 /// Returns a series with the given labels and times in ns, in bins of 1 µs up to 10 µs.
 fn measured(labels: Value, times: &[u64]) -> Value {
     measured_in(labels, times, 1000)
