@@ -209,10 +209,8 @@ fn merged_lists_are_runs() {
             folder.write(&format!("{side}{run}.txt"), &times);
         }
         let files: Vec<String> = (1..=3).map(|run| format!("{side}{run}.txt")).collect();
-        folder
-            .run(&format!("measure merge {} --unit ns -o {side}.lat", files.join(" ")))
-            .good()
-            .says("600 trials");
+        let line = format!("measure merge {} --unit ns -o {side}.lat", files.join(" "));
+        assert!(folder.run(&line).good().stdout().contains("600 trials"));
     }
     let text = folder.run("compare a.lat b.lat").good().stdout();
     assert!(text.starts_with("B is slower than A: its median is 30 % higher"), "{text}");
@@ -497,6 +495,34 @@ fn three_modes_of_pairs_are_counted() {
     // 5 + 4 pairs lie 1 or 2 apart, 3 + 2 lie 3 or 4, and 1 lies 5 apart, each in both directions.
     assert!(text.contains("18 pairs are near 1.5") && text.contains(", 10 near 4.5"), "{text}");
     assert!(text.contains(", 2 near 8.5"), "{text}");
+}
+
+/// Eight processes on four nodes of two leaf switches, which the file does not name: nodes explain only the fastest pairs.
+#[test]
+fn unknown_switches_are_suggested() {
+    let folder = Folder::new();
+    let pairs: Vec<Value> = (0..8u64)
+        .flat_map(|from| (from + 1..8).map(move |to| (from, to)))
+        .map(|(from, to)| {
+            let ns = if from / 2 == to / 2 { 1000 } else { 2000 + 1000 * u64::from(from / 4 != to / 4) };
+            let times: Vec<u64> = (0..200).map(|trial| ns + trial % 40).collect();
+            let pair = serde_json::json!({ "from": from, "to": to });
+            let labels = serde_json::json!({ "kernel": "p", "kind": "one-way", "size": 8, "pair": pair });
+            measured_in(labels, &times, 10)
+        })
+        .collect();
+    file(&folder, "leaves.lat", &pairs);
+    let text = std::fs::read_to_string(folder.path().join("leaves.lat")).unwrap();
+    let mut whole: Value = serde_json::from_str(&text).unwrap();
+    let process = |rank: u64| serde_json::json!({ "rank": rank, "host": format!("n{}", rank / 2), "node": rank / 2 });
+    whole["measurement"]["processes"] = (0..8).map(process).collect();
+    folder.write("leaves.lat", &whole.to_string());
+    let told = folder.run("diagnose leaves.lat").good().stdout();
+    assert!(told.contains("the switches of the nodes are unknown: name them with --topology."), "{told}");
+    assert!(told.contains("The node explains which pairs are near 1.0"), "{told}");
+    folder.write("topology.conf", "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[2-3]\n");
+    let known = folder.run("diagnose leaves.lat --topology topology.conf").good().stdout();
+    assert!(!known.contains("--topology"), "{known}");
 }
 
 #[test]
