@@ -147,6 +147,13 @@ def loggp(job):
         barrier = ("simulate", "--collective", "barrier", "--processes", "8", "--network", path)
         used = subprocess.run([job.straggler, *barrier], capture_output=True, text=True, check=False)
         job.check(name, used.returncode == 0, f"the file cannot be used: {used.stderr}")
+    # On one node there are levels only if ranks are bound to different sockets or NUMA domains.
+    done = job.run(3, "loggp", "--levels", "-o", path, "--json", *short)
+    job.check("levels", done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+    if done.returncode == 0:
+        answer = json.loads(done.stdout)
+        told = any("no levels to measure" in doubt for doubt in answer["parameters"]["doubts"])
+        job.check("levels", told == (answer["levels"] == []), f"{answer['levels']} {answer['parameters']['doubts']}")
     for name, processes, arguments, code, words in (
         ("loggp of one", 1, (), 3, "mpirun -n 2"),
         ("too large", 2, ("--largest", "8GiB"), 3, "--largest 8 GiB"),
@@ -292,6 +299,20 @@ def mistakes(job):
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
+def unlike(job):
+    """Processes with different options, and an option that only one of them has."""
+    own = [job.straggler, "mpi"]
+    latency = ["latency", "--trials", "5", "--cycles", "1", "-o", str(job.folder / "unlike.lat")]
+    for name, first, other, words in (
+        ("other trials", latency, [*latency, "--peers", "1"], "was started with different options than"),
+        ("other sizes of loggp", ["loggp", "--largest", "1KiB"], ["loggp", "--largest", "2KiB"], "different options than"),
+        ("an unknown option of one", latency, [*latency, "--sweeep"], "rank 1: unexpected argument '--sweeep'"),
+    ):
+        command = [*job.launcher, "-n", "1", *own, *first, ":", "-n", "1", *own, *other]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        job.check(name, done.returncode != 0 and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
 def libraries(job):
     """What is said about a library that cannot be used."""
     text, empty = job.folder / "libmpi.so", job.folder / "empty"
@@ -334,7 +355,7 @@ def main():
     job = Job(straggler, launcher)
     for part in (exchanges, kernels, libraries):
         part(job)
-    for part in () if quick else (switches, sweep, loggp, assess, replays, validation, mistakes, interruption):
+    for part in () if quick else (switches, sweep, loggp, assess, replays, validation, mistakes, unlike, interruption):
         part(job)
     print("straggler mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

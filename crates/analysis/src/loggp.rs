@@ -32,7 +32,7 @@ pub mod simulated;
 mod tests;
 mod words;
 
-pub use file::Provenance;
+pub use file::{MeasuredLevel, Provenance};
 pub use words::rate;
 
 use straggler_model::Time;

@@ -39,10 +39,19 @@ fn main() -> ExitCode {
         interrupt::listen();
     }
     let is_of_mpi = std::env::args_os().any(|word| word == "mpi");
+    let launcher = Launcher::of_this_process();
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        // Every process of an MPI job would say the same.
-        Err(error) if is_of_mpi && !commands::mpi::speaks(&Launcher::of_this_process()) => {
+        // If every process of an MPI job says the same, the launcher ends the others before they do.
+        Err(error) if is_of_mpi && !commands::mpi::speaks(&launcher) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            if let Some(rank) = launcher.rank.filter(|_| error.use_stderr()) {
+                stderr::tell(&format!(
+                    "error: rank {rank}: {}",
+                    first.strip_prefix("error: ").unwrap_or(first)
+                ));
+            }
             return console::code_of(&error);
         }
         Err(error) => return console::say_instead(&args::suggestion::with_value(error)),

@@ -19,4 +19,4 @@ pub use error::{Fault, LatencyError, MergeError};
 pub use file::{FORMAT, VERSION, from_bytes, read, to_bytes, write};
 pub use histogram::{Bin, Bounds, Histogram, Outside};
 pub use measurement::{Measurement, Process};
-pub use series::{Cycle, Kind, Labels, Pair, Series, TimerCost};
+pub use series::{Cycle, Kind, Labels, Pair, Run, Series, TimerCost};

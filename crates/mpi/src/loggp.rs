@@ -1,9 +1,10 @@
 //! `straggler mpi loggp`: the parameters of LogGP between two processes.
 //!
 //! Rank 0 drives the measurement, and the first process on another node follows its commands
-//! (`probe.rs`); all others sleep until it is over. `straggler_analysis::loggp` derives the
-//! parameters from the times.
+//! (`probe.rs`); all others sleep until it is over. With levels, rank 0 then measures with a process of each closer part
+//! of the machine, one after another (`levels.rs`). `straggler_analysis::loggp` derives the parameters from the times.
 
+mod levels;
 mod probe;
 
 use crate::session::Session;
@@ -11,7 +12,7 @@ use anyhow::{Result, bail};
 use probe::Driver;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use straggler_analysis::loggp::{LogGp, Provenance, Settings, Stage, measure};
+use straggler_analysis::loggp::{LogGp, MeasuredLevel, Provenance, Settings, Stage, measure};
 use straggler_model::date::utc_now;
 use straggler_model::latency::Process;
 use straggler_model::replace::refuse_missing_folder;
@@ -32,6 +33,8 @@ pub struct Options {
     pub largest: Bytes,
     pub batches: usize,
     pub repetitions: usize,
+    /// Whether to measure a pair for each level of the machine.
+    pub levels: bool,
     pub seed: u64,
     /// Name of the network.
     pub name: String,
@@ -41,10 +44,19 @@ pub struct Options {
     pub command: String,
 }
 
-/// Measures on two processes. Only rank 0 gets the result; `None` if it was stopped before enough was measured. `tell`
-/// prints a line of progress.
-pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Option<(LogGp, Provenance)>> {
-    let partner = partner(&session.processes)?;
+/// The result, on rank 0.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub base: LogGp,
+    pub provenance: Provenance,
+    /// From the innermost outwards.
+    pub levels: Vec<MeasuredLevel>,
+}
+
+/// Measures on two processes, or on two for each level. Only rank 0 gets the result; `None` if it was stopped before
+/// enough was measured. `tell` prints a line of progress.
+pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Option<Found>> {
+    let mut partner = partner(&session.processes)?;
     if options.largest.0 == 0 || options.largest.0 > LARGEST {
         bail!("--largest {}: messages have 1 B to {}", options.largest, Bytes(LARGEST));
     }
@@ -54,6 +66,43 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
         folder?;
         bail!("rank 0 cannot write the file");
     }
+    let inner = if options.levels { levels::find(&session.processes, session.unbound) } else { Vec::new() };
+    // Without another node, the farthest level is the base.
+    if let Some(last) = inner.last().filter(|_| session.nodes() == 1) {
+        partner = last.partner;
+    }
+    let inner: Vec<_> = inner.into_iter().filter(|level| level.partner != partner).collect();
+    let Some(mut base) = between(session, options, tell, partner)? else { return Ok(None) };
+    let (mut levels, wanted) = (Vec::new(), inner.len());
+    for level in inner {
+        tell(&format!("level {}", level.name));
+        if let Some(Some(measured)) = between(session, options, tell, level.partner)? {
+            let (place, name) = (places(session, level.partner), level.name.into());
+            levels.push(MeasuredLevel { name, grouping: level.grouping, measured, place });
+        }
+    }
+    let doubt = match wanted {
+        0 if options.levels => {
+            Some("rank 0 is equally close to all processes: there are no levels to measure")
+        }
+        _ if levels.len() < wanted => Some("the measurement was stopped before all levels were done"),
+        _ => None,
+    };
+    if let Some(base) = &mut base {
+        base.doubts.extend(doubt.map(String::from));
+    }
+    let provenance = provenance(session, options, partner);
+    Ok(base.map(|base| Found { base, provenance, levels }))
+}
+
+/// Measures between rank 0 and one other process. None on all processes if it was stopped before enough was measured;
+/// otherwise rank 0 has the result.
+fn between(
+    session: &Session,
+    options: &Options,
+    tell: &dyn Fn(&str),
+    partner: u32,
+) -> Result<Option<Option<LogGp>>> {
     let measured = match session.rank {
         0 => drive(session, options, tell, partner),
         rank if rank == partner => {
@@ -63,8 +112,9 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
         _ => None,
     };
     // Idle processes wait here, asleep.
-    session.any_of(false, session.rank != 0 && session.rank != partner);
-    Ok(measured)
+    let idle = session.rank != 0 && session.rank != partner;
+    let too_few = session.any_of(session.is_first() && measured.is_none(), idle);
+    Ok((!too_few).then_some(measured))
 }
 
 /// The parameters for short messages, measured within milliseconds. All processes take part; only
@@ -101,12 +151,7 @@ fn partner(processes: &[Process]) -> Result<u32> {
     Ok(elsewhere.unwrap_or(1) as u32)
 }
 
-fn drive(
-    session: &Session,
-    options: &Options,
-    tell: &dyn Fn(&str),
-    partner: u32,
-) -> Option<(LogGp, Provenance)> {
+fn drive(session: &Session, options: &Options, tell: &dyn Fn(&str), partner: u32) -> Option<LogGp> {
     let settings = Settings {
         largest: options.largest.0,
         batches: options.batches,
@@ -120,7 +165,7 @@ fn drive(
     driver.stop();
     let mut measured = measured?;
     measured.doubts.extend(circumstances(session, partner));
-    Some((measured, provenance(session, options, partner)))
+    Some(measured)
 }
 
 /// Circumstances of the machine that make the result doubtful.
@@ -151,13 +196,18 @@ fn circumstances(session: &Session, partner: u32) -> Vec<String> {
     doubts
 }
 
-fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance {
+/// The two processes and the library.
+fn places(session: &Session, partner: u32) -> Vec<String> {
     let place = |rank: u32| {
         let process = session.processes.get(rank as usize);
         let host = process.and_then(|process| process.host.as_deref()).unwrap_or("an unknown host");
         let core = process.and_then(|process| process.core);
         format!("rank {rank} on {host}{}", core.map_or_else(String::new, |core| format!(", core {core}")))
     };
+    vec![place(0), place(partner), session.library()]
+}
+
+fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance {
     Provenance {
         name: options.name.clone(),
         how: format!(
@@ -165,7 +215,7 @@ fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance 
             options.command, options.batches, options.repetitions, options.largest
         ),
         when: utc_now(),
-        place: vec![place(0), place(partner), session.library()],
+        place: places(session, partner),
     }
 }
 

@@ -5,7 +5,7 @@ mod peers;
 mod split;
 mod ticks;
 
-pub use crowd::{Crowd, SharedCore, find as crowds, shared_cores};
+pub use crowd::{BusyHost, Crowd, SharedCore, find as crowds, shared_cores};
 pub use peers::{AbovePeers, AtPeers};
 pub use split::{PairSplit, SplitKind};
 pub use ticks::Ticks;
@@ -69,6 +69,8 @@ pub struct GroupFound {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "hint", rename_all = "kebab-case")]
 pub enum Hint {
+    /// Other programs wanted more cores than a host has when the measurement began.
+    Busy(BusyHost),
     /// More processes than cores on a host: they wait for each other, whatever other causes there are.
     Oversubscribed(Crowd),
     /// Several processes on one core of a host: they wait for each other as well.
@@ -115,7 +117,7 @@ pub const WEIGHTY: f64 = 0.02;
 const SMALL: f64 = 0.005;
 const LEAST_OF_MODE: f64 = 20.0;
 /// A peak is narrow if the other trials are this many times as wide. It is worth a hint within this range of weights,
-/// and if a mixture of two fits this much better (by AIC) than any single distribution.
+/// and if a mixture of two fits this much better (by BIC) than any single distribution.
 const NARROW: f64 = 5.0;
 const PEAK: std::ops::Range<f64> = 0.05..0.5;
 const MUCH_LIKELIER: f64 = 50.0;
@@ -144,7 +146,10 @@ impl Diagnosis {
         let of_groups = groups.iter().enumerate().flat_map(of_group).filter(|hint| !is_explained(hint));
         let crowds = crowd::find(measurement).into_iter().map(Hint::Oversubscribed);
         let shared = crowd::shared_cores(measurement).into_iter().map(Hint::SameCore);
-        let hints = crowds
+        let hints = crowd::busy(measurement)
+            .into_iter()
+            .map(Hint::Busy)
+            .chain(crowds)
             .chain(shared)
             .chain(sweeps.iter().cloned().map(Hint::AbovePeers))
             .chain(of_groups)
@@ -160,6 +165,7 @@ impl GroupFound {
         let modes = modes::find(&distribution);
         let pairs = Pairs::of(measurement, &group.pairs);
         let split = split::find(&modes, &group.pairs);
+        let ticks = Ticks::of(&distribution, &modes, tick_hz(measurement));
         let timer = Distribution::of(&group.all.timer.calls);
         let explained = noise.map(|recording| NoiseTail::of(measurement, group, recording));
         Some(GroupFound {
@@ -174,7 +180,7 @@ impl GroupFound {
             stationarity: Stationarity::of(&group.cycles),
             fits: Fits::of(&distribution),
             steps: Steps::of(&distribution),
-            ticks: Ticks::of(&distribution),
+            ticks,
             slowest_share: slowest_share(&distribution),
             timer_ps: timer.map(|timer| timer.median()),
             pairs,
@@ -199,7 +205,7 @@ impl GroupFound {
     /// mixture, if there is only one mode. Below the median it would be the normal body of a long tail.
     fn narrow_peak(&self) -> Option<(f64, f64)> {
         let [best, next, ..] = &self.fits.as_ref()?.fits[..] else { return None };
-        let is_two = best.family == Family::TwoLogNormals && next.aic - best.aic > MUCH_LIKELIER;
+        let is_two = best.family == Family::TwoLogNormals && next.bic - best.bic > MUCH_LIKELIER;
         if !is_two || self.weighty_modes().count() > 1 {
             return None;
         }
@@ -250,6 +256,13 @@ impl GroupFound {
         hints.extend(self.noise.as_ref().map(|_| Hint::Noise { group }));
         hints
     }
+}
+
+/// The tick of the kernel, if all hosts have the same.
+fn tick_hz(measurement: &Measurement) -> Option<u32> {
+    let mut ticks = measurement.machines.iter().filter_map(|machine| machine.tick_hz);
+    let first = ticks.next()?;
+    ticks.all(|tick| tick == first).then_some(first)
 }
 
 /// The mean and the number of trials are exact; the time of the other trials is known to the width of a bin.

@@ -1,10 +1,10 @@
 //! A distribution as cells, the common form of all histogram layouts and of lists of exact times.
 
+use super::compare::BODY;
 use super::{Group, Variation};
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Histogram, Outside};
-use straggler_model::noise::recording::Origin;
-use straggler_model::stats::quantile_ranks;
+use straggler_model::stats::{CONFIDENCE, quantile_ranks, samples_needed};
 
 /// Trials from `low` (inclusive) to `high` (exclusive), in ps.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -36,8 +36,24 @@ pub struct Distribution {
     /// Trials with an unknown time, for which only a bound is known.
     below: Unknown,
     above: Unknown,
+    /// The distributions of the runs, if there are several.
+    pub runs: Vec<Distribution>,
     /// How strongly trials depend on each other.
     pub variation: Variation,
+}
+
+/// Why a quantile has no confidence interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Shortage {
+    #[error("this needs at least {needed} trials, but there are {count}: measure more")]
+    Trials { needed: u64, count: u64 },
+    #[error("this needs at least {needed} trials in each run, but a run has only {count}: measure more")]
+    InRun { needed: u64, count: u64 },
+    #[error(
+        "this needs {needed} independent trials, but the {count} trials of a file vary so much from cycle to cycle that \
+         they are worth {worth}: measure more cycles, or merge three runs or more"
+    )]
+    Independent { needed: u64, count: u64, worth: u64 },
 }
 
 /// Trials outside the bins, and the edge beyond which they lie.
@@ -84,9 +100,10 @@ impl Distribution {
     }
 
     /// All trials of a group, with their variation from cycle to cycle or from run to run.
-    pub fn of_group(group: &Group, origins: &[Origin]) -> Option<Distribution> {
+    pub fn of_group(group: &Group) -> Option<Distribution> {
         let mut found = Distribution::of(&group.all.trials)?;
-        found.variation = Variation::of(&found, &group.cycles, origins);
+        found.runs = group.all.runs.iter().filter_map(|run| Distribution::of(&run.trials)).collect();
+        found.variation = Variation::of(&found, &group.cycles);
         Some(found)
     }
 
@@ -117,7 +134,7 @@ impl Distribution {
         };
         let up_to = cells.iter().scan(0, add).collect();
         let (below, above) = (Unknown::default(), Unknown::default());
-        let variation = Variation::default();
+        let (runs, variation) = (Vec::new(), Variation::default());
         Distribution {
             cells,
             up_to,
@@ -128,6 +145,7 @@ impl Distribution {
             bins: None,
             below,
             above,
+            runs,
             variation,
         }
     }
@@ -209,6 +227,37 @@ impl Distribution {
         }
         let is_beyond = rank > self.count() - self.above.count && rank < self.count();
         is_beyond.then_some(Outside::Above(self.above.edge))
+    }
+
+    /// The same if runs are compared: one of them may lie outside the bins.
+    pub fn outside_of_runs(&self, level: f64) -> Option<Outside> {
+        match self.variation.between_runs {
+            true => self.runs.iter().find_map(|run| run.outside(level)),
+            false => self.outside(level),
+        }
+    }
+
+    /// The degrees of freedom of its variance, infinite for independent trials.
+    pub fn freedom(&self) -> f64 {
+        self.variation.freedom()
+    }
+
+    /// What the confidence interval of a quantile lacks. Dependent trials are worth fewer.
+    pub fn lacks(&self, level: f64) -> Option<Shortage> {
+        let (Variation { body, tail, between_runs, .. }, count) = (self.variation, self.count());
+        let needed = samples_needed(level, CONFIDENCE).unwrap_or(u64::MAX);
+        if between_runs {
+            let in_run = (1.0 / level.min(1.0 - level)).round().max(1.0) as u64;
+            let least = self.runs.iter().map(Distribution::count).min().unwrap_or(0);
+            if least < in_run {
+                return Some(Shortage::InRun { needed: in_run, count: least });
+            }
+        }
+        if count < needed {
+            return Some(Shortage::Trials { needed, count });
+        }
+        let worth = (count as f64 / if level <= BODY { body } else { tail }) as u64;
+        (worth < needed && !between_runs).then_some(Shortage::Independent { needed, count, worth })
     }
 
     pub fn count(&self) -> u64 {

@@ -13,14 +13,11 @@ use super::Distribution;
 use super::distribution::Cell;
 use family::Model;
 use serde::Serialize;
-use straggler_model::stats::chance_distance;
 
 /// All families that were fitted, the best first.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fits {
     pub fits: Vec<Fit>,
-    /// The distance that a sample of a distribution stays below in 99 of 100 cases.
-    pub chance_distance: f64,
 }
 
 /// A family with its most likely parameters.
@@ -32,12 +29,15 @@ pub struct Fit {
     pub parameters: Vec<Parameter>,
     /// The largest difference between the distribution functions at the edges of bins (Kolmogorov–Smirnov distance).
     pub distance: f64,
+    /// The distance that a sample of this family stays below in 99 of 100 cases, after its parameters were fitted.
+    pub chance_distance: f64,
     /// Whether the distance may be due to chance. With many trials no family fits exactly; then judge by the size of
     /// the distance.
     pub fits: bool,
     pub log_likelihood: f64,
-    /// Akaike's information criterion: smaller is better; a difference of 10 leaves no doubt.
-    pub aic: f64,
+    /// The Bayesian information criterion: smaller is better; a difference of 10 leaves no doubt. Akaike's would prefer
+    /// two log-normals for every third sample of one, because the second may vanish.
+    pub bic: f64,
     /// The 99 % quantile of the fitted distribution, for comparison with the measured one.
     pub p99_ps: f64,
 }
@@ -66,17 +66,13 @@ impl Fits {
             found.push(begun);
             fits.extend(data.judge(distribution, family, begun));
         }
-        fits.sort_by(|a, b| a.aic.total_cmp(&b.aic));
-        Some(Fits { fits, chance_distance: by_chance(distribution) })
+        fits.sort_by(|a, b| a.bic.total_cmp(&b.bic));
+        Some(Fits { fits })
     }
 
     pub fn best(&self) -> Option<&Fit> {
         self.fits.first()
     }
-}
-
-fn by_chance(distribution: &Distribution) -> f64 {
-    chance_distance(usize::try_from(distribution.count()).unwrap_or(usize::MAX), None)
 }
 
 impl Fit {
@@ -167,14 +163,16 @@ impl Data {
             let share = seen as f64 / self.count;
             distance = distance.max((model.share_below(at(cell.high)) - share).abs());
         }
+        let chance_distance = family.chance_distance(self.count);
         log_likelihood.is_finite().then(|| Fit {
             family,
             shift_ps: self.min - below * self.unit,
             parameters: model.parameters(self.unit),
             distance,
-            fits: distance <= by_chance(distribution),
+            chance_distance,
+            fits: distance <= chance_distance,
             log_likelihood,
-            aic: 2.0 * (family.parameters() as f64 + 1.0) - 2.0 * log_likelihood,
+            bic: (family.parameters() as f64 + 1.0) * self.count.ln() - 2.0 * log_likelihood,
             p99_ps: (model.quantile(0.99) - below) * self.unit + self.min,
         })
     }
@@ -215,10 +213,10 @@ mod tests {
             near(Some(fit.shift_ps), 4e6, 0.02);
             near(fit.parameter("median_ps"), 1e6, 0.06);
             near(fit.parameter("sigma"), 0.5, 0.06);
-            assert!(fit.distance < fits.chance_distance && fit.fits, "{fits:?}");
+            assert!(fit.fits, "{fits:?}");
             let best = fits.best().unwrap();
             assert!(matches!(best.family, Family::LogNormal | Family::TwoLogNormals | Family::F), "{fits:?}");
-            assert!(fit.aic < best.aic + 10.0, "{fits:?}");
+            assert!(fit.bic < best.bic + 10.0, "{fits:?}");
         }
     }
 
@@ -230,7 +228,7 @@ mod tests {
         near(fit.parameter("shape"), 3.0, 0.1);
         near(fit.parameter("scale_ps"), 5e5, 0.1);
         near(Some(fit.shift_ps), 3e6, 0.02);
-        assert!(fit.distance < fits.chance_distance && fit.aic < fits.best().unwrap().aic + 10.0, "{fits:?}");
+        assert!(fit.distance < fit.chance_distance && fit.bic < fits.best().unwrap().bic + 10.0, "{fits:?}");
         let values: Vec<u64> =
             (0..20_000).map(|_| (3e6 + 1e6 * (-draws.unit().ln()).powf(1.0 / 1.7)) as u64).collect();
         let (fit, fits) = fitted(&values, Family::Weibull);
@@ -248,7 +246,7 @@ mod tests {
         let (fit, fits) = fitted(&values, Family::F);
         near(fit.parameter("freedom_1"), 8.0, 0.3);
         near(fit.parameter("freedom_2"), 12.0, 0.3);
-        assert!(fit.distance < fits.chance_distance && fit.aic < fits.best().unwrap().aic + 10.0, "{fits:?}");
+        assert!(fit.distance < fit.chance_distance && fit.bic < fits.best().unwrap().bic + 10.0, "{fits:?}");
     }
 
     #[test]
@@ -260,11 +258,11 @@ mod tests {
         near(fit.parameter("weight_1"), 0.7, 0.03);
         near(fit.parameter("median_1_ps").map(|median| median + fit.shift_ps), 4.6e6, 0.01);
         near(fit.parameter("median_2_ps").map(|median| median + fit.shift_ps), 6.0e6, 0.01);
-        assert!(fit.distance < 2.0 * fits.chance_distance, "{fit:?}");
+        assert!(fit.distance < 2.0 * fit.chance_distance, "{fit:?}");
     }
 
-    /// A mixture contains the single log-normal, and F contains the gamma. With 3 and 1 more parameters, AIC is at
-    /// most 6 and 2 larger.
+    /// A mixture contains the single log-normal, and F contains the gamma. With 3 and 1 more parameters, BIC is at
+    /// most 3 and 1 times the logarithm of the number of trials larger.
     #[test]
     fn a_family_is_as_likely_as_one_that_it_contains() {
         for (seed, sigma) in [(1, 0.1), (2, 0.5), (3, 1.0)] {
@@ -274,9 +272,10 @@ mod tests {
             values.iter().for_each(|&ps| cut.record(Time(ps)));
             for distribution in [distribution(&values), Distribution::of(&cut).unwrap()] {
                 let fits = Fits::of(&distribution).unwrap();
-                let aic = |family| fits.fits.iter().find(|fit| fit.family == family).unwrap().aic;
-                assert!(aic(Family::TwoLogNormals) < aic(Family::LogNormal) + 6.01, "{fits:?}");
-                assert!(aic(Family::F) < aic(Family::Gamma) + 2.5, "{fits:?}");
+                let bic = |family| fits.fits.iter().find(|fit| fit.family == family).unwrap().bic;
+                let more = 5000f64.ln();
+                assert!(bic(Family::TwoLogNormals) < bic(Family::LogNormal) + 3.0 * more + 0.01, "{fits:?}");
+                assert!(bic(Family::F) < bic(Family::Gamma) + more + 0.5, "{fits:?}");
             }
         }
     }
@@ -297,6 +296,19 @@ mod tests {
             assert!(fit.log_likelihood >= likely, "{} {likely} {fit:?}", fit.log_likelihood);
             near(Some(fit.shift_ps), 1e6, 0.1);
         }
+    }
+
+    /// Samples of one log-normal: the family fits in 99 of 100 cases, and a second log-normal is not preferred.
+    #[test]
+    fn chance_is_no_second_lognormal() {
+        let (mut bad, mut two) = (0, 0);
+        for seed in 0..60 {
+            let (fit, fits) = fitted(&lognormal(seed, 600, 4e6, 1e6, 0.5), Family::LogNormal);
+            bad += usize::from(!fit.fits);
+            two += usize::from(fits.best().unwrap().family == Family::TwoLogNormals);
+            assert!(fit.chance_distance < 1.1 / 600f64.sqrt(), "{fit:?}");
+        }
+        assert!(bad <= 3 && two <= 1, "{bad} {two}");
     }
 
     #[test]

@@ -9,14 +9,13 @@
 
 use super::Distribution;
 use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};
+use super::distribution::Shortage;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use straggler_model::Time;
 use straggler_model::latency::Outside;
 use straggler_model::spelling::{hint, nearest};
-use straggler_model::stats::CONFIDENCE;
-use straggler_model::stats::samples_needed;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gate {
@@ -57,10 +56,8 @@ pub struct GateError {
 /// Why a gate cannot be judged.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unjudged {
-    #[error(
-        "{gate}: this needs at least {needed} trials, but there are {count}: measure more, or choose a lower quantile"
-    )]
-    TooFew { gate: String, needed: u64, count: u64 },
+    #[error("{gate}: {lacks}, or choose a quantile nearer to the median")]
+    TooFew { gate: String, lacks: Shortage },
     #[error(
         "{gate}: cannot be decided, because the quantile of the {file} file lies outside the bins ({outside}): {}, \
          or choose another quantile", advice(*outside)
@@ -193,16 +190,16 @@ impl Gate {
             Statistic::Mean => {
                 let mean = MeanDifference::of(both);
                 let intervals = mean.interval_ps.zip(mean.share_interval);
-                let (interval, share_interval) = intervals.ok_or_else(|| self.too_few(2, both))?;
+                let (interval, share_interval) = intervals.ok_or_else(|| self.too_few(both))?;
                 Ok(Compared { interval, share_interval, ..exact(mean.values_ps) })
             }
             Statistic::Quantile(q) => {
-                if both.iter().any(|one| one.interval(q, CONFIDENCE).is_none()) {
-                    return Err(self.too_few(samples_needed(q, CONFIDENCE).unwrap_or(u64::MAX), both));
+                if let Some(lacks) = both.iter().find_map(|one| one.lacks(q)) {
+                    return Err(Unjudged::TooFew { gate: self.text.clone(), lacks });
                 }
-                let found = difference(both, q, seed).ok_or_else(|| self.too_few(1, both))?;
+                let found = difference(both, q, seed).ok_or_else(|| self.too_few(both))?;
                 Ok(Compared {
-                    second: both[1].quantile_ends(q).into(),
+                    second: quantile_interval(both[1], q, seed).0,
                     ends: found.ends_ps,
                     interval: found.interval_ps,
                     share_ends: found.share_ends,
@@ -216,26 +213,29 @@ impl Gate {
     /// second file is relevant.
     fn outside(&self, both: [&Distribution; 2]) -> Unjudged {
         let gate = self.text.clone();
-        let Statistic::Quantile(q) = self.statistic else { return self.too_few(1, both) };
-        let first = both[0].outside(q).filter(|_| !matches!(self.limit, Limit::Level(_)));
+        let Statistic::Quantile(q) = self.statistic else { return self.too_few(both) };
+        let first = both[0].outside_of_runs(q).filter(|_| !matches!(self.limit, Limit::Level(_)));
         match first
             .map(|outside| ("first", outside))
-            .or(both[1].outside(q).map(|outside| ("second", outside)))
+            .or(both[1].outside_of_runs(q).map(|outside| ("second", outside)))
         {
             Some((file, outside)) => Unjudged::Outside { gate, file, outside },
-            None => self.too_few(1, both),
+            None => self.too_few(both),
         }
     }
 
-    fn too_few(&self, needed: u64, both: [&Distribution; 2]) -> Unjudged {
+    fn too_few(&self, both: [&Distribution; 2]) -> Unjudged {
         let count = both.map(Distribution::count).into_iter().min().unwrap_or(0);
-        Unjudged::TooFew { gate: self.text.clone(), needed: needed.max(count + 1), count }
+        Unjudged::TooFew {
+            gate: self.text.clone(),
+            lacks: Shortage::Trials { needed: count.max(1) + 1, count },
+        }
     }
 
     /// The interval of the second file's value alone.
     fn level_interval(&self, second: &Distribution, ends: [f64; 2], seed: u64) -> [f64; 2] {
         match self.statistic {
-            Statistic::Quantile(q) => quantile_interval(second, q, seed),
+            Statistic::Quantile(q) => quantile_interval(second, q, seed).1,
             Statistic::Mean => mean_interval(second).unwrap_or(ends),
             Statistic::Min | Statistic::Max => ends,
         }

@@ -5,8 +5,10 @@
 //! each test has an effect size besides its p-value. Dependent trials count as fewer (see [`super::variation`]).
 
 use super::Distribution;
+use super::variation::student;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
+use straggler_model::stats::CONFIDENCE;
 
 /// Several samples, counted in the same cells.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,7 +17,8 @@ pub struct Aligned {
     counts: Vec<Vec<f64>>,
     /// Whether the samples have the same cells, so that all counts are exact.
     pub exact: bool,
-    /// For each sample, how many of its trials are worth one independent trial.
+    /// For each sample, how many of its trials are worth one independent trial. As this is estimated itself, it holds
+    /// the square by which Student's quantile is larger than the normal one.
     for_one: Vec<f64>,
 }
 
@@ -47,7 +50,13 @@ impl Aligned {
             counts
         };
         let counts = samples.iter().map(|sample| of_sample(sample)).collect();
-        let for_one = samples.iter().map(|sample| sample.variation.body).collect();
+        let parts = samples.iter().map(|sample| sample.variation.ranks / sample.count() as f64);
+        let (sum, squares) = samples.iter().zip(parts).fold((0.0, 0.0), |(sum, squares), (sample, part)| {
+            (sum + part, squares + part * part / sample.freedom())
+        });
+        let freedom = if squares > 0.0 { sum * sum / squares } else { f64::INFINITY };
+        let more = (student(freedom, CONFIDENCE) / student(f64::INFINITY, CONFIDENCE)).powi(2);
+        let for_one = samples.iter().map(|sample| more * sample.variation.ranks).collect();
         Aligned { counts, exact, for_one }
     }
 

@@ -54,7 +54,7 @@ pub struct AboutMinimum {
     /// The third moment divided by the cubed root mean square; none if all trials are equal or some lie outside the
     /// bins.
     pub skew: Option<f64>,
-    /// The fourth moment divided by the fourth power of the root mean square.
+    /// The fourth moment divided by the fourth power of the root mean square, less 3 as for the moments about the mean.
     pub kurtosis: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ impl AboutMinimum {
         let rms_ps = (variance + mean_ps * mean_ps).sqrt();
         let is_known = rms_ps > 0.0 && distribution.unknown() == [0, 0];
         let scaled = |power: i32| is_known.then(|| about(power) / rms_ps.powi(power));
-        Some(AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4) })
+        Some(AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4).map(|ratio| ratio - 3.0) })
     }
 }
 
@@ -155,6 +155,8 @@ mod tests {
         near(found.kurtosis.unwrap(), 356.0 / 8.0 / sd.powi(4) - 3.0);
         near(found.about_minimum.unwrap().mean_ps, 3e6);
         near(found.about_minimum.unwrap().rms_ps, 13f64.sqrt() * 1e6);
+        // The fourth powers of 0, 2, 2, 2, 3, 3, 5 and 7 add up to 3236.
+        near(found.about_minimum.unwrap().kurtosis.unwrap(), 3236.0 / 8.0 / 169.0 - 3.0);
         assert_eq!(found.quantiles.iter().map(|level| level.q).collect::<Vec<f64>>(), [0.5]);
         let one = Summary::of(&Distribution::of_sorted(&values[..1]).unwrap());
         assert_eq!((one.sd_ps, one.skew, one.quantiles.len()), (None, None, 0));

@@ -2,38 +2,40 @@
 //! the next run than equally many independent trials.
 //!
 //! Trials are cut into blocks: the runs, if a file has three or more, otherwise up to 20 parts of consecutive cycles.
-//! Each block shows which share of its trials lies below the median (and the 99 % quantile) of all trials. For
-//! independent trials, the variance of this share is binomial; the design effect is how many times larger it actually
-//! is. The number of trials divided by it is the equivalent number of independent ones. Few blocks estimate their
-//! variance badly, so the effect is scaled up by Student's quantile in place of the normal one.
+//! Each block shows which share of its trials lies below the median (and beyond the 99 % quantile) of all trials, and
+//! the mean rank of its trials. For independent trials, the variance of a share is binomial; the design effect is how
+//! many times larger it actually is. The number of trials divided by it is the equivalent number of independent ones.
+//!
+//! Runs have histograms, so their shares are exact. Cycles have a few numbers, from which the shares are estimated:
+//! the cycle's median is ranked among all trials, and the trials beyond its 99 % quantile are taken as exponential.
 
 use super::Distribution;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use straggler_model::latency::Cycle;
-use straggler_model::noise::recording::Origin;
-use straggler_model::stats::CONFIDENCE;
 
 /// Design effects: how many trials are worth one independent trial. 1 for independent trials, or if no cycles are
 /// known.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Variation {
-    /// Runs in the file, as far as it tells.
+    /// Runs in the file.
     pub runs: usize,
     /// Runs, or parts of a run, that were compared; 0 if there are too few.
     pub blocks: usize,
-    /// Whether blocks are runs: then intervals include the variation between runs.
+    /// Whether blocks are runs: then the intervals of a comparison are those of the runs' own quantiles.
     pub between_runs: bool,
     /// For quantiles up to 90 %.
     pub body: f64,
     /// For quantiles beyond.
     pub tail: f64,
     pub mean: f64,
+    /// For tests that compare ranks.
+    pub ranks: f64,
 }
 
 impl Default for Variation {
     fn default() -> Variation {
-        Variation { runs: 1, blocks: 0, between_runs: false, body: 1.0, tail: 1.0, mean: 1.0 }
+        Variation { runs: 1, blocks: 0, between_runs: false, body: 1.0, tail: 1.0, mean: 1.0, ranks: 1.0 }
     }
 }
 
@@ -41,55 +43,97 @@ impl Default for Variation {
 pub const LEAST_BLOCKS: usize = 3;
 /// If there are more cycles, neighbours, which may depend on each other, are combined.
 const MOST_BLOCKS: usize = 20;
+/// A cycle whose trials are all among this share of the trials has their middle rank, more precisely than its median,
+/// which is known to a bin.
+const NARROW: f64 = 0.25;
+/// The variance of a share of one half, and that of a rank between 0 and 1.
+const SHARE: f64 = 0.25;
+const RANK: f64 = 1.0 / 12.0;
 
 impl Variation {
-    /// `cycles` are those of a [`super::Group`], each list in order of time; `origins` are the runs of the
-    /// measurement.
-    pub fn of(whole: &Distribution, cycles: &[Vec<Cycle>], origins: &[Origin]) -> Variation {
-        let starts = starts(origins);
-        let by_run = runs(cycles, &starts);
-        let between_runs = by_run.len() >= LEAST_BLOCKS;
-        let blocks = if between_runs { by_run } else { parts(cycles) };
-        let runs = origins.len().max(1);
+    /// `cycles` are those of a [`super::Group`], each list in order of time.
+    pub fn of(whole: &Distribution, cycles: &[Vec<Cycle>]) -> Variation {
+        let runs = whole.runs.len().max(1);
+        if runs >= LEAST_BLOCKS {
+            return Variation::of_runs(whole);
+        }
+        let blocks = parts(cycles);
         if blocks.len() < LEAST_BLOCKS {
             return Variation { runs, ..Variation::default() };
         }
-        let body = effect(&blocks, 0.25, |cycle| {
-            let known = cycle.median_outside.is_none();
-            known.then(|| distance(whole, cycle.median.ps() as f64, 0.5))
-        });
-        let tail =
-            effect(&blocks, 0.99 * 0.01, |cycle| cycle.p99.map(|p99| distance(whole, p99.ps() as f64, 0.99)));
-        let mean = effect(&blocks, whole.variance_ps2.unwrap_or(0.0), |cycle| {
-            Some(cycle.sum_ps as f64 / cycle.count.max(1) as f64 - whole.mean_ps)
-        });
-        Variation { runs, blocks: blocks.len(), between_runs, body, tail: tail.max(body), mean }
+        Variation { runs, ..Variation::of_cycles(whole, &blocks) }
     }
-}
 
-/// The start times of the runs in ns since 1970, ascending and without duplicates.
-fn starts(origins: &[Origin]) -> Vec<u64> {
-    let start = |origin: &Origin| match origin {
-        Origin::Measured { started, .. } => Some(started.saturating_mul(1_000_000_000)),
-        Origin::Imported | Origin::Synthetic { .. } => None,
-    };
-    let mut starts: Vec<u64> = origins.iter().filter_map(start).collect();
-    starts.sort_unstable();
-    starts.dedup();
-    starts
-}
+    fn of_runs(whole: &Distribution) -> Variation {
+        let effect = |variance: f64, deviation: &dyn Fn(&Distribution) -> f64| {
+            let blocks = whole.runs.iter().map(|run| vec![(run.count() as f64, deviation(run))]);
+            effect(blocks, variance)
+        };
+        let [middle, deep] = [0.5, 0.99].map(|level| whole.quantile(level));
+        let body = effect(SHARE, &|run| run.share_below(middle));
+        let tail = effect(0.99 * 0.01, &|run| run.share_below(deep));
+        let mean = effect(whole.variance_ps2.unwrap_or(0.0), &|run| run.mean_ps);
+        let ranks = effect(RANK, &|run| {
+            let rank =
+                |cell: &super::distribution::Cell| cell.count as f64 * whole.share_below(cell.middle());
+            run.cells().iter().map(rank).sum::<f64>() / run.count() as f64
+        });
+        let runs = whole.runs.len();
+        Variation { runs, blocks: runs, between_runs: true, body, tail: tail.max(body), mean, ranks }
+    }
 
-/// The cycles of each non-empty run; a cycle belongs to the last run that began before it.
-fn runs<'a>(cycles: &'a [Vec<Cycle>], starts: &[u64]) -> Vec<Vec<&'a Cycle>> {
-    let mut runs = vec![Vec::new(); starts.len()];
-    for cycle in cycles.iter().flatten() {
-        let before = starts.partition_point(|&start| start <= cycle.started_ns);
-        if let Some(run) = before.checked_sub(1) {
-            runs[run].push(cycle);
+    fn of_cycles(whole: &Distribution, blocks: &[Vec<&Cycle>]) -> Variation {
+        let each = |deviation: &dyn Fn(&Cycle) -> Option<f64>, variance: f64| {
+            let numbers = |cycle: &&Cycle| Some((cycle.count as f64, deviation(cycle)?));
+            effect(blocks.iter().map(|block| block.iter().filter_map(numbers).collect()), variance)
+        };
+        let rank = |cycle: &Cycle| {
+            let [low, high] = [cycle.min, cycle.max].map(|time| whole.share_below(time.ps() as f64));
+            match cycle.median_outside {
+                None if high - low < NARROW => Some((low + high) / 2.0 - 0.5),
+                None => Some(distance(whole, cycle.median.ps() as f64, 0.5)),
+                Some(_) => None,
+            }
+        };
+        let found = each(&rank, SHARE) - 1.0;
+        let [to_share, to_rank] = from_medians(level_variance(blocks, rank));
+        let (body, ranks) = (1.0 + found * to_share, 1.0 + found * to_rank);
+        let deep = whole.quantile(0.99);
+        let beyond = || blocks.iter().flatten().filter_map(|cycle| Some((cycle, share_above(cycle, deep)?)));
+        let (sum, trials) = beyond().fold((0.0, 0.0), |(sum, trials), (cycle, share)| {
+            (sum + share * cycle.count as f64, trials + cycle.count as f64)
+        });
+        // One in a hundred of all trials lies there, so the shares of the cycles have this mean.
+        let tail = each(&|cycle| Some(0.01 * share_above(cycle, deep)? * trials / sum), 0.99 * 0.01);
+        let tail = if sum > 0.0 { tail } else { 1.0 };
+        let mean = each(
+            &|cycle| Some(cycle.sum_ps as f64 / cycle.count.max(1) as f64),
+            whole.variance_ps2.unwrap_or(0.0),
+        );
+        Variation {
+            runs: 1,
+            blocks: blocks.len(),
+            between_runs: false,
+            body,
+            tail: tail.max(body),
+            mean,
+            ranks,
         }
     }
-    runs.retain(|run: &Vec<&Cycle>| !run.is_empty());
-    runs
+
+    /// The degrees of freedom of these estimates, infinite for independent trials.
+    pub fn freedom(&self) -> f64 {
+        if self.blocks == 0 { f64::INFINITY } else { self.blocks as f64 - 1.0 }
+    }
+}
+
+/// Student's two-sided quantile; the normal one for infinitely many degrees of freedom.
+pub fn student(freedom: f64, confidence: f64) -> f64 {
+    let level = 0.5 + confidence / 2.0;
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(of) if freedom < 1e6 => of.inverse_cdf(level),
+        _ => Normal::standard().inverse_cdf(level),
+    }
 }
 
 /// Cycles with the same number run at the same time on all pairs, so they go into one block, together with their
@@ -110,15 +154,65 @@ fn distance(whole: &Distribution, ps: f64, level: f64) -> f64 {
     level.clamp(whole.share_below(low), whole.share_below(high)) - level
 }
 
-/// The variance of block means relative to that of independent trials with this variance; at least 1. Cycles with an
-/// unknown deviation are left out. Deviations are taken from their own mean, because coarse bins of pairs shift all
-/// of them alike.
-fn effect(blocks: &[Vec<&Cycle>], variance: f64, deviation: impl Fn(&Cycle) -> Option<f64>) -> f64 {
-    let of_block = |block: &Vec<&Cycle>| {
-        let known = block.iter().filter_map(|cycle| Some((cycle.count as f64, deviation(cycle)?)));
-        known.fold((0.0, 0.0), |(trials, sum), (count, off)| (trials + count, sum + count * off))
+/// The variance of the ranks of cycles' medians, without that of medians of independent trials.
+fn level_variance(blocks: &[Vec<&Cycle>], rank: impl Fn(&Cycle) -> Option<f64>) -> f64 {
+    let known: Vec<(f64, f64)> =
+        blocks.iter().flatten().filter_map(|cycle| Some((cycle.count as f64, rank(cycle)?))).collect();
+    let trials: f64 = known.iter().map(|(count, _)| count).sum();
+    if trials <= 0.0 {
+        return 0.0;
+    }
+    let mean = known.iter().map(|(count, off)| count * off).sum::<f64>() / trials;
+    let squares: f64 = known.iter().map(|(count, off)| count * (off - mean).powi(2)).sum();
+    ((squares - SHARE * known.len() as f64) / trials).clamp(0.0, RANK)
+}
+
+/// The factors from the variance of the ranks of cycles' medians to those of the share of their trials below the
+/// median, and of the mean ranks of their trials. For normal times of which a share ρ of the variance is that of the
+/// levels, these variances are asin(ρ/(1 + ρ)), asin(ρ) and asin(ρ/2), divided by 2π. The effects divide them by
+/// 1/4, 1/4 and 1/12.
+fn from_medians(variance: f64) -> [f64; 2] {
+    let sine = (std::f64::consts::TAU * variance).sin();
+    if sine < 1e-6 {
+        return [1.0, 0.5 * SHARE / RANK];
+    }
+    let rho = (sine / (1.0 - sine)).min(1.0);
+    [rho.asin() / sine.asin(), (rho / 2.0).asin() / sine.asin() * SHARE / RANK]
+}
+
+/// The share of a cycle's trials beyond a time: exponential between its minimum, median, 99 % quantile and maximum.
+fn share_above(cycle: &Cycle, ps: f64) -> Option<f64> {
+    if cycle.median_outside.is_some() {
+        return None;
+    }
+    let least = 1.0 / cycle.count.max(2) as f64;
+    let known = [(cycle.min, 1.0), (cycle.median, 0.5)];
+    let deep = cycle.p99.map(|p99| (p99.clamp(cycle.median, cycle.max), 0.01f64.max(least)));
+    let points: Vec<(f64, f64)> = known
+        .into_iter()
+        .chain(deep)
+        .chain([(cycle.max, least)])
+        .map(|(at, share)| (at.ps() as f64, share))
+        .collect();
+    let next = points.partition_point(|&(at, _)| at < ps);
+    Some(match (next.checked_sub(1), points.get(next)) {
+        (None, _) => 1.0,
+        (_, None) => 0.0,
+        (Some(before), Some(&(to, lower))) => {
+            let (from, upper) = points[before];
+            upper * (lower / upper).powf((ps - from) / (to - from))
+        }
+    })
+}
+
+/// The variance of block means relative to that of independent trials with this variance; at least 1. A block is a
+/// list of numbers of trials with their deviation. Deviations are taken from their own mean, because coarse bins of
+/// pairs shift all of them alike.
+fn effect(blocks: impl Iterator<Item = Vec<(f64, f64)>>, variance: f64) -> f64 {
+    let of_block = |block: Vec<(f64, f64)>| {
+        block.iter().fold((0.0, 0.0), |(trials, sum), (count, off)| (trials + count, sum + count * off))
     };
-    let known: Vec<(f64, f64)> = blocks.iter().map(of_block).filter(|(trials, _)| *trials > 0.0).collect();
+    let known: Vec<(f64, f64)> = blocks.map(of_block).filter(|(trials, _)| *trials > 0.0).collect();
     if known.len() < LEAST_BLOCKS || variance <= 0.0 {
         return 1.0;
     }
@@ -126,15 +220,7 @@ fn effect(blocks: &[Vec<&Cycle>], variance: f64, deviation: impl Fn(&Cycle) -> O
     let mean = known.iter().map(|(_, sum)| sum).sum::<f64>() / trials;
     let squares: f64 = known.iter().map(|(trials, sum)| (sum - mean * trials).powi(2)).sum();
     let freedom = known.len() as f64 - 1.0;
-    let found = squares * (freedom + 1.0) / freedom / (trials * variance);
-    (found * student(freedom).powi(2)).clamp(1.0, trials)
-}
-
-/// The ratio of Student's quantile to the normal one.
-fn student(freedom: f64) -> f64 {
-    let level = 0.5 + CONFIDENCE / 2.0;
-    let normal = Normal::standard().inverse_cdf(level);
-    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |of| of.inverse_cdf(level) / normal)
+    (squares * (freedom + 1.0) / freedom / (trials * variance)).clamp(1.0, trials.max(1.0))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{LogGp, rate};
 use std::fmt::Write as _;
-use straggler_model::network::NetworkError;
+use straggler_model::network::{Grouping, Level, NetworkError};
 use straggler_model::units::{Bytes, limit_in_words};
 
 /// The origin of a measurement.
@@ -17,25 +17,47 @@ pub struct Provenance {
     pub place: Vec<String>,
 }
 
+/// A level of the network: the link of processes that share a part of the machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MeasuredLevel {
+    pub name: String,
+    pub grouping: Grouping,
+    pub measured: LogGp,
+    pub place: Vec<String>,
+}
+
 impl LogGp {
-    /// The text of a network file.
-    pub fn to_file(&self, provenance: &Provenance) -> Result<String, NetworkError> {
+    /// The text of a network file. `levels` go from the innermost outwards.
+    pub fn to_file(&self, provenance: &Provenance, levels: &[MeasuredLevel]) -> Result<String, NetworkError> {
+        let mut lines = vec!["LogGP parameters, measured between two processes.".to_owned()];
+        lines.push(format!("How:   {}", provenance.how));
+        lines.push(format!("When:  {}", provenance.when));
+        lines.extend(self.values(&provenance.place));
+        for level in levels {
+            lines.push(format!("Level {}: the groups are those of the ranks of this job.", level.name));
+            lines.extend(level.measured.values(&level.place));
+        }
         let mut text = String::new();
-        for line in self.header(provenance) {
+        for line in lines {
             // A line break in a host name or a command would end the comment.
             let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let _ = writeln!(text, "# {line}");
         }
-        let table = self.network(&provenance.name).to_toml()?;
-        let _ = write!(text, "\n{table}");
+        let mut network = self.network(&provenance.name);
+        network.levels = levels
+            .iter()
+            .map(|level| Level {
+                name: level.name.clone(),
+                grouping: level.grouping.clone(),
+                link: level.measured.link(),
+            })
+            .collect();
+        let _ = write!(text, "\n{}", network.to_toml()?);
         Ok(text)
     }
 
-    fn header(&self, provenance: &Provenance) -> Vec<String> {
-        let mut lines = vec!["LogGP parameters, measured between two processes.".to_owned()];
-        lines.push(format!("How:   {}", provenance.how));
-        lines.push(format!("When:  {}", provenance.when));
-        lines.extend(provenance.place.iter().map(|place| format!("Where: {place}")));
+    fn values(&self, place: &[String]) -> Vec<String> {
+        let mut lines: Vec<String> = place.iter().map(|place| format!("Where: {place}")).collect();
         lines.push("Values with their 95 % confidence intervals:".into());
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:3} {value}")));
         lines

@@ -3,6 +3,7 @@
 use super::simulated::Simulated;
 use super::*;
 use proptest::prelude::*;
+use straggler_model::network::Grouping;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 
@@ -162,7 +163,17 @@ fn the_file_reads_back() {
         when: "today".into(),
         place: vec!["n1".into(), "n2".into()],
     };
-    let text = found.to_file(&provenance).unwrap();
+    let level = MeasuredLevel {
+        name: "node".into(),
+        grouping: Grouping::Consecutive(4),
+        measured: found.clone(),
+        place: vec!["n1, core 1".into()],
+    };
+    let levels = found.to_file(&provenance, &[level]).unwrap();
+    let network = Network::from_toml(&levels).unwrap();
+    assert_eq!((network.levels.len(), network.levels[0].link, network.base), (1, found.link(), found.link()));
+    assert!(levels.contains("# Level node: ") && levels.contains("# Where: n1, core 1"), "{levels}");
+    let text = found.to_file(&provenance, &[]).unwrap();
     assert_eq!(Network::from_toml(&text).unwrap(), found.network("two nodes"), "{text}");
     for part in ["# How:   a test L = 5", "# Where: n2", "#   L   2.500 µs (2.500 µs to 2.500 µs)"] {
         assert!(text.contains(part), "{part}\n{text}");

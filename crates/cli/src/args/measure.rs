@@ -10,6 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straggler_measure::kernels::Threshold;
 use straggler_model::Time;
+use straggler_model::units::TimeUnit;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -52,13 +53,17 @@ EXAMPLES
       fixtures/latency/after.lat -o both.lat
 
 All files must have the same kernel, bins and placement. For others use
-`straggler compare`.";
+`straggler compare`. Every file is a run, and the merged file keeps its runs
+apart: `straggler compare` sees how much they vary.";
 
 #[derive(Debug, Args)]
 pub struct Merge {
-    /// Measured latencies (.lat), two or more
+    /// Measured latencies, two or more: .lat files, or text with one time per line
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     pub files: Vec<PathBuf>,
+    /// Unit of plain numbers in text files: ns, us, ms, …
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
     /// Write the merged measurement to a file
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,

@@ -48,6 +48,7 @@ pub struct Set {
 /// gate would pass without it.
 fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
     let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
+    warnings.extend(files.iter().filter_map(words::lost_runs));
     let of_file = |(place, file)| {
         let text = if wanted.len() > 1 { wanted.get(place) } else { wanted.first() };
         let groups = latency_file::groups(file, text.map(String::as_str))?;
@@ -62,8 +63,6 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
         Ok(groups)
     };
     let groups: Vec<Vec<Group>> = files.iter().enumerate().map(of_file).collect::<Outcome<_>>()?;
-    let distribution =
-        |(group, file): (&Group, &LatencyFile)| Distribution::of_group(group, &file.measurement.origins);
     if groups.iter().all(|groups| groups.len() == 1) {
         let names: Vec<String> = groups.iter().map(|groups| groups[0].labels.to_string()).collect();
         if names.iter().any(|name| *name != names[0]) {
@@ -72,7 +71,7 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
         let name =
             if names.iter().all(|name| *name == names[0]) { names[0].clone() } else { names.join(" / ") };
         let firsts = groups.iter().map(|groups| &groups[0]);
-        let distributions = firsts.zip(files).filter_map(distribution).collect();
+        let distributions = firsts.filter_map(Distribution::of_group).collect();
         return Ok((vec![Set { name, distributions }], warnings));
     }
     let mut all: Vec<&Labels> = groups.iter().flatten().map(|group| &group.labels).collect();
@@ -80,10 +79,10 @@ fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Ve
     all.dedup();
     let (mut sets, mut missing) = (Vec::new(), Vec::new());
     for labels in all {
-        let same = |(groups, file): (&Vec<Group>, _)| {
-            groups.iter().find(|group| group.labels == *labels).and_then(|group| distribution((group, file)))
+        let same = |groups: &Vec<Group>| {
+            groups.iter().find(|group| group.labels == *labels).and_then(Distribution::of_group)
         };
-        let found: Vec<Option<Distribution>> = groups.iter().zip(files).map(same).collect();
+        let found: Vec<Option<Distribution>> = groups.iter().map(same).collect();
         match found.iter().position(Option::is_none) {
             Some(place) => missing.push(format!("{labels}: not in {}", files[place].name)),
             None => sets

@@ -115,7 +115,13 @@ impl Process<'_> {
     /// Runs a measurement, whose result the first process writes and prints. The first signal only ends the measurement.
     fn measure(&self, run: impl FnOnce() -> anyhow::Result<Outcome<()>>) -> anyhow::Result<ExitCode> {
         let _orderly = Orderly::begin();
-        let own = match run()? {
+        // Processes with different options would wait for each other.
+        let alike = agreed(&Job::new(&self.session), Ok(()), &[]);
+        let done = match alike {
+            Ok(()) => run()?,
+            Err(failure) => Err(failure),
+        };
+        let own = match done {
             Ok(()) => 0,
             Err(failure) => {
                 self.console.fail(&failure);

@@ -109,7 +109,7 @@ pub fn run(typed: &Valid<Predict>, common: &Common, console: &Console) -> Outcom
     replayed.tell(console);
     let (network, fitted) = network(typed, &replayed)?;
     let began = Instant::now();
-    let latency = drawn_latency::load(&typed.latency, &network, common.seed)?;
+    let latency = drawn_latency::load(&typed.latency, &network, common.seed, false)?;
     latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
     let mut simulation = Simulation::new(&network);
     simulation.latency = latency.as_ref().map(|latency| &latency.drawn);

@@ -250,7 +250,7 @@ impl<'a> Session<'a> {
         notes.iter().for_each(|note| console.note(note));
         let network = self.network_of(plan)?;
         let noise = self.noise_of(&plan.noise)?;
-        let latency = drawn_latency::load(&plan.latency, &network, self.seed)?;
+        let latency = drawn_latency::load(&plan.latency, &network, self.seed, noise.is_some())?;
         latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
         let latency = latency.map(|latency| latency.drawn);
         let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };

@@ -68,8 +68,13 @@ pub struct TableAnswer {
     pub different: usize,
 }
 
-/// Loads the distributions; None if no option asks for them.
-pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<Option<LoadedLatency>> {
+/// Loads the distributions; None if no option asks for them. `with_noise`: noise is simulated too.
+pub fn load(
+    options: &LatencyOptions,
+    network: &Network,
+    seed: u64,
+    with_noise: bool,
+) -> Outcome<Option<LoadedLatency>> {
     if !options.is_given() {
         return Ok(None);
     }
@@ -97,6 +102,11 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
     };
     let too_short = |class: &Class| messages::too_short(class, SizeOption::LatencySize);
     warnings.extend(drawn.classes().iter().filter_map(too_short));
+    warnings.extend(with_noise.then(|| {
+        "noise counts twice: it made some of the measured latencies long, and --noise adds it again; leave out one of \
+         them, or measure the latencies on processes without noise"
+            .into()
+    }));
     Ok(Some(LoadedLatency { drawn, answer, warnings }))
 }
 

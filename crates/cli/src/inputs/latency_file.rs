@@ -185,6 +185,17 @@ fn of_times(times: &[Time]) -> Measurement {
     Measurement { kernel: "times".into(), series: vec![series], ..Measurement::default() }
 }
 
+/// The cycles of a list of times are only numbered: those of a further list follow the known ones.
+pub fn append_cycles(known: &Measurement, next: &mut Measurement) {
+    for series in &mut next.series {
+        let is_numbered =
+            |series: &Series| (0..).zip(&series.cycles).all(|(number, cycle)| cycle.started_ns == number);
+        let before = known.find(&series.labels).filter(|before| is_numbered(before) && is_numbered(series));
+        let first = before.map_or(0, |before| before.cycles.len() as u64);
+        series.cycles.iter_mut().for_each(|cycle| cycle.started_ns += first);
+    }
+}
+
 /// The groups of a file, or the series whose name contains a text, without empty ones.
 pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));

@@ -9,7 +9,7 @@ use crate::pages::latency::{self, Named};
 use std::path::Path;
 use straggler_analysis::latency::diagnose::GroupFound;
 use straggler_analysis::latency::{Diagnosis, Distribution, Group};
-use straggler_report::numbers::{counted, percent};
+use straggler_report::numbers::counted;
 use straggler_report::page::{Page, Section};
 
 /// The page of one latency file, for a report on several results.
@@ -58,10 +58,8 @@ fn section(answer: &DiagnosisAnswer, found: &GroupFound, group: Option<&Group>, 
         }
     }
     if let Some(fits) = &found.fits {
-        let note = format!(
-            "The distance of a sample from its own distribution stays below {} in 99 of 100 cases.",
-            percent(fits.chance_distance)
-        );
+        let note = "The distance of a sample of the family from its own fit stays below the one by chance in 99 of \
+                    100 cases.";
         section.add(tables::fits(fits).titled("Fitted distributions", command).with_note(note));
     }
     section

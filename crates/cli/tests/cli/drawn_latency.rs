@@ -166,3 +166,13 @@ fn hypotheses_in_files_draw_overheads() {
     folder.write("d.toml", &file("latency-distribution = [\"total.txt\"]\nlatency-size = \"big\""));
     folder.run(&format!("{line} --file d.toml")).ends_with(3).says("latency-size = \"big\"");
 }
+
+/// Measured latencies hold the noise of their node already.
+#[test]
+fn noise_that_counts_twice_is_told() {
+    let folder = Folder::new();
+    let line = "simulate --collective barrier --processes 64 --network chic \
+                --latency-distribution fixtures/latency/synthetic.txt";
+    assert!(!folder.run(line).good().stderr().contains("counts twice"));
+    folder.run(&format!("{line} --noise chic")).good().says("noise counts twice");
+}

@@ -198,6 +198,39 @@ fn files_are_merged_exactly() {
     assert!(!folder.path().join("no.lat").exists());
 }
 
+/// Three runs a side at 9, 10, 11 and at 12, 13, 14 µs: no run of one side reaches the other. Lists of times become runs
+/// by merging, and verdict, table and gate agree.
+#[test]
+fn merged_lists_are_runs() {
+    let folder = Folder::new();
+    for (side, levels) in [("a", [10, 11, 9]), ("b", [13, 14, 12])] {
+        for (run, level) in (1..).zip(levels) {
+            let times: String = (0..200).map(|trial| format!("{}\n", level * 1000 + trial % 20)).collect();
+            folder.write(&format!("{side}{run}.txt"), &times);
+        }
+        let files: Vec<String> = (1..=3).map(|run| format!("{side}{run}.txt")).collect();
+        let line = format!("measure merge {} --unit ns -o {side}.lat", files.join(" "));
+        assert!(folder.run(&line).good().stdout().contains("600 trials"));
+    }
+    let text = folder.run("compare a.lat b.lat").good().stdout();
+    assert!(text.starts_with("B is slower than A: its median is 30 % higher"), "{text}");
+    assert!(!text.contains("variation between runs"), "{text}");
+    let gated = folder.run("compare a.lat b.lat --fail-if median>+4% --json").ends_with(5).json();
+    let one = &gated["series"][0]["comparisons"][0];
+    assert_eq!((&one["variation"][0]["runs"], &one["change"]["shift"]), (&3.into(), &"more".into()));
+    let median = one["quantiles"].as_array().unwrap().iter().find(|level| level["q"] == 0.5).unwrap();
+    assert_eq!(
+        (&gated["gates"][0]["interval"], &gated["gates"][0]["between_runs"]),
+        (&median["share_interval"], &true.into())
+    );
+    folder.run("compare a.lat b.lat --fail-if median>+10%").good().says("undecided");
+    // Their cycles follow each other, and a run is known again.
+    let found = folder.run("diagnose a.lat --json").good().json();
+    assert_eq!(found["groups"][0]["stationarity"]["cycles"], 60);
+    folder.run("measure merge a.lat a2.txt --unit ns -o c.lat").ends_with(3).says("has the same run");
+    folder.run("measure merge a1.txt a2.txt -o c.lat").ends_with(3).says("--unit");
+}
+
 /// Returns a series with the given labels and times in ns, in bins of 1 µs up to 10 µs.
 fn measured(labels: Value, times: &[u64]) -> Value {
     measured_in(labels, times, 1000)
@@ -462,6 +495,34 @@ fn three_modes_of_pairs_are_counted() {
     // 5 + 4 pairs lie 1 or 2 apart, 3 + 2 lie 3 or 4, and 1 lies 5 apart, each in both directions.
     assert!(text.contains("18 pairs are near 1.5") && text.contains(", 10 near 4.5"), "{text}");
     assert!(text.contains(", 2 near 8.5"), "{text}");
+}
+
+/// Eight processes on four nodes of two leaf switches, which the file does not name: nodes explain only the fastest pairs.
+#[test]
+fn unknown_switches_are_suggested() {
+    let folder = Folder::new();
+    let pairs: Vec<Value> = (0..8u64)
+        .flat_map(|from| (from + 1..8).map(move |to| (from, to)))
+        .map(|(from, to)| {
+            let ns = if from / 2 == to / 2 { 1000 } else { 2000 + 1000 * u64::from(from / 4 != to / 4) };
+            let times: Vec<u64> = (0..200).map(|trial| ns + trial % 40).collect();
+            let pair = serde_json::json!({ "from": from, "to": to });
+            let labels = serde_json::json!({ "kernel": "p", "kind": "one-way", "size": 8, "pair": pair });
+            measured_in(labels, &times, 10)
+        })
+        .collect();
+    file(&folder, "leaves.lat", &pairs);
+    let text = std::fs::read_to_string(folder.path().join("leaves.lat")).unwrap();
+    let mut whole: Value = serde_json::from_str(&text).unwrap();
+    let process = |rank: u64| serde_json::json!({ "rank": rank, "host": format!("n{}", rank / 2), "node": rank / 2 });
+    whole["measurement"]["processes"] = (0..8).map(process).collect();
+    folder.write("leaves.lat", &whole.to_string());
+    let told = folder.run("diagnose leaves.lat").good().stdout();
+    assert!(told.contains("the switches of the nodes are unknown: name them with --topology."), "{told}");
+    assert!(told.contains("The node explains which pairs are near 1.0"), "{told}");
+    folder.write("topology.conf", "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[2-3]\n");
+    let known = folder.run("diagnose leaves.lat --topology topology.conf").good().stdout();
+    assert!(!known.contains("--topology"), "{known}");
 }
 
 #[test]

@@ -18,8 +18,8 @@ use std::path::Path;
 /// The `format` field of every file.
 pub const FORMAT: &str = "straggler latency";
 
-/// The version that is written, and the latest that is read.
-pub const VERSION: u32 = 1;
+/// The latest version that is read. Files without several runs are written as version 1.
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Writing<'a> {
@@ -30,7 +30,8 @@ struct Writing<'a> {
 
 /// Encodes a measurement as the bytes of a file.
 pub fn to_bytes(measurement: &Measurement) -> Vec<u8> {
-    let writing = Writing { format: FORMAT, version: VERSION, measurement };
+    let version = if measurement.runs().next().is_some() { VERSION } else { 1 };
+    let writing = Writing { format: FORMAT, version, measurement };
     // Serialisation cannot fail: keys are strings, and floats that are not finite become null.
     let mut bytes = serde_json::to_vec(&writing).unwrap_or_default();
     bytes.push(b'\n');
@@ -63,7 +64,14 @@ struct OutlinedMeasurement {
 #[derive(Deserialize)]
 struct OutlinedSeries {
     trials: OutlinedTrials,
+    #[serde(default)]
+    runs: Vec<OutlinedRun>,
     timer: Option<OutlinedTimer>,
+}
+
+#[derive(Deserialize)]
+struct OutlinedRun {
+    trials: OutlinedTrials,
 }
 
 #[derive(Deserialize)]
@@ -74,7 +82,9 @@ struct OutlinedTimer {
 impl OutlinedSeries {
     fn bins_in_memory(&self) -> u64 {
         let timer = self.timer.as_ref().map_or(0, |timer| timer.calls.bins_in_memory());
-        self.trials.bins_in_memory().saturating_add(timer)
+        let runs = self.runs.iter().map(|run| &run.trials);
+        let trials = runs.chain([&self.trials]).map(OutlinedTrials::bins_in_memory);
+        trials.fold(timer, u64::saturating_add)
     }
 }
 
@@ -196,7 +206,7 @@ mod tests {
             histogram.record(Time(1 << 62));
             series
         };
-        // The calls of the timer take memory as trials do.
+        // The calls of the timer and the runs take memory as trials do.
         refuses_many(high(|series| &mut series.trials));
         refuses_many(high(|series| &mut series.timer.calls));
     }

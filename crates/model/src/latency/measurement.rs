@@ -1,7 +1,7 @@
 //! A measurement of latencies: its distributions, and all that is needed to judge and to repeat it.
 
-use super::series::{Labels, Series};
-use super::{Fault, MergeError};
+use super::series::{Labels, Run, Series};
+use super::{Fault, Histogram, MergeError};
 use crate::Rank;
 use crate::noise::recording::{Machine, Origin, Timer};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,31 @@ impl Measurement {
         let unfinished =
             self.interruptions.iter().map(|why| format!("the measurement is not complete: {why}"));
         let timer = self.timer_doubts().map(|why| format!("the timer may not run at a constant rate: {why}"));
-        unfinished.chain(timer).collect()
+        let busy = self.machines.iter().filter_map(|machine| {
+            let (load, cores) = machine.overload()?;
+            let host = machine.host.as_deref().unwrap_or("the machine");
+            Some(format!(
+                "{host} was busy when the measurement began: programs for {load:.1} cores shared its {cores}, so the \
+                 times show the scheduler too; measure again on an idle machine"
+            ))
+        });
+        unfinished.chain(timer).chain(busy).collect()
+    }
+
+    /// Prepares for merging with other runs: the trials of a single run are kept apart from theirs.
+    pub fn as_runs(mut self) -> Measurement {
+        if self.runs().next().is_none() {
+            let id = crc32fast::hash(&serde_json::to_vec(&self.series).unwrap_or_default());
+            for series in &mut self.series {
+                series.runs = vec![Run { id, trials: series.trials.clone() }];
+            }
+        }
+        self
+    }
+
+    /// The ids of merged runs; a run that is in several series appears several times.
+    pub fn runs(&self) -> impl Iterator<Item = u32> + '_ {
+        self.series.iter().flat_map(|series| &series.runs).map(|run| run.id)
     }
 
     pub fn find(&self, labels: &Labels) -> Option<&Series> {
@@ -161,6 +185,16 @@ impl Series {
         }
         if !self.cycles.is_sorted() {
             return Err(fault("cycles", "they are not in order of time"));
+        }
+        if self.runs.windows(2).any(|pair| pair[0].id >= pair[1].id) {
+            return Err(fault("runs", "one appears twice or out of order"));
+        }
+        if !self.runs.is_empty() {
+            let mut sum = Histogram::new(self.trials.bins());
+            let add = |run: &Run| sum.merge(&run.trials);
+            if self.runs.iter().try_for_each(add).is_err() || sum != self.trials {
+                return Err(fault("runs", "together they are not the trials"));
+            }
         }
         let outside = |time| self.trials.min().is_none_or(|min| time < min);
         if self.minima.iter().any(|&minimum| outside(minimum)) {

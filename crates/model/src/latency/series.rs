@@ -187,6 +187,15 @@ impl TimerCost {
     }
 }
 
+/// The trials of one of several merged runs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The checksum of the run's measurement: the same for all its series, and another for every other run.
+    pub id: u32,
+    pub trials: Histogram,
+}
+
 /// One distribution.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -194,6 +203,9 @@ pub struct Series {
     pub labels: Labels,
     /// All trials.
     pub trials: Histogram,
+    /// The same trials by run, ascending by id; empty for a single run.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub runs: Vec<Run>,
     /// The least time of each cycle of each pair, ascending.
     #[serde(with = "list_of_picoseconds", rename = "minima_ps")]
     pub minima: Vec<Time>,
@@ -236,10 +248,16 @@ impl Series {
     /// Adds another series of the same labels.
     pub fn merge(&mut self, other: &Series) -> Result<(), MergeError> {
         let named = |fault: MergeError| fault.of_series(&self.labels);
-        let mut trials = self.trials.clone();
+        let (mut trials, mut runs) = (self.trials.clone(), self.runs.clone());
         trials.merge(&other.trials).map_err(named)?;
+        for run in &other.runs {
+            match runs.binary_search_by_key(&run.id, |known| known.id) {
+                Ok(place) => runs[place].trials.merge(&run.trials).map_err(named)?,
+                Err(place) => runs.insert(place, run.clone()),
+            }
+        }
         self.timer.merge(&other.timer).map_err(|fault| fault.of_series(&other.labels))?;
-        self.trials = trials;
+        (self.trials, self.runs) = (trials, runs);
         self.minima.extend(&other.minima);
         self.minima.sort_unstable();
         self.cycles.extend(&other.cycles);

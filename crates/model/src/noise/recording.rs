@@ -86,6 +86,31 @@ pub struct Machine {
     pub tick_hz: Option<u32>,
 }
 
+impl Machine {
+    /// Online cores, or the cgroup's limit. The cores allowed to one process do not count: it may be bound to one of
+    /// many.
+    pub fn cores(&self) -> Option<f64> {
+        let online = listed(self.online_cores.as_deref()?)? as f64;
+        Some(self.cgroup_quota_cores.map_or(online, |quota| quota.min(online)))
+    }
+
+    /// The load average and the number of cores, if other programs wanted more cores than there are when the
+    /// measurement began.
+    pub fn overload(&self) -> Option<(f64, f64)> {
+        self.load.zip(self.cores()).filter(|(load, cores)| load > cores)
+    }
+}
+
+/// The number of cores in a kernel CPU list such as `0-3,8`.
+fn listed(text: &str) -> Option<u64> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last] = [first, last].map(|end| end.trim().parse::<u32>().ok());
+        u64::from(last?).checked_sub(u64::from(first?)).map(|more| more + 1)
+    };
+    text.trim().split(',').map(part).sum()
+}
+
 /// The clock that was read.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

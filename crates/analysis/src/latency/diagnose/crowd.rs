@@ -4,7 +4,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use straggler_model::Rank;
 use straggler_model::latency::Measurement;
-use straggler_model::noise::recording::Machine;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Crowd {
@@ -12,6 +11,28 @@ pub struct Crowd {
     pub processes: usize,
     /// Online cores, or the cgroup limit.
     pub cores: f64,
+}
+
+/// A host that was busy when the measurement began.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BusyHost {
+    /// None if its name is unknown.
+    pub host: Option<String>,
+    pub load: f64,
+    pub cores: f64,
+}
+
+/// The busiest moment of each busy host.
+pub fn busy(measurement: &Measurement) -> Vec<BusyHost> {
+    let mut found: Vec<BusyHost> = Vec::new();
+    for machine in &measurement.machines {
+        let Some((load, cores)) = machine.overload() else { continue };
+        match found.iter_mut().find(|busy| busy.host == machine.host) {
+            Some(known) => known.load = known.load.max(load),
+            None => found.push(BusyHost { host: machine.host.clone(), load, cores }),
+        }
+    }
+    found
 }
 
 /// A core on which several processes ran.
@@ -38,7 +59,7 @@ pub fn shared_cores(measurement: &Measurement) -> Vec<SharedCore> {
 pub fn find(measurement: &Measurement) -> Vec<Crowd> {
     let mut found: Vec<Crowd> = Vec::new();
     for machine in &measurement.machines {
-        let Some((host, cores)) = machine.host.clone().zip(cores(machine)) else { continue };
+        let Some((host, cores)) = machine.host.clone().zip(machine.cores()) else { continue };
         let is_here = |name: &Option<String>| name.as_ref() == Some(&host);
         let processes = measurement.processes.iter().filter(|process| is_here(&process.host)).count();
         let is_new = found.iter().all(|crowd| crowd.host != host);
@@ -49,26 +70,11 @@ pub fn find(measurement: &Measurement) -> Vec<Crowd> {
     found
 }
 
-/// The cores allowed to one process do not count: it may be bound to one of many.
-fn cores(machine: &Machine) -> Option<f64> {
-    let online = listed(machine.online_cores.as_deref()?)? as f64;
-    Some(machine.cgroup_quota_cores.map_or(online, |quota| quota.min(online)))
-}
-
-/// The number of cores in a kernel CPU list such as `0-3,8`.
-fn listed(text: &str) -> Option<u64> {
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let [first, last] = [first, last].map(|end| end.trim().parse::<u32>().ok());
-        u64::from(last?).checked_sub(u64::from(first?)).map(|more| more + 1)
-    };
-    text.trim().split(',').map(part).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use straggler_model::latency::Process;
+    use straggler_model::noise::recording::Machine;
 
     #[test]
     fn several_processes_on_one_core() {
@@ -91,6 +97,28 @@ mod tests {
         let measurement = Measurement { processes, ..Measurement::default() };
         let found = SharedCore { host: "one".into(), core: 3, ranks: vec![0, 2] };
         assert_eq!(shared_cores(&measurement), [found]);
+    }
+
+    #[test]
+    fn busy_hosts() {
+        let machine = |host: &str, load| Machine {
+            host: Some(host.into()),
+            online_cores: Some("0-1".into()),
+            load,
+            ..Machine::default()
+        };
+        let machines = vec![
+            machine("one", Some(15.9)),
+            machine("two", Some(1.9)),
+            machine("one", Some(3.0)),
+            machine("three", None),
+        ];
+        let measurement = Measurement { machines, ..Measurement::default() };
+        let found = BusyHost { host: Some("one".into()), load: 15.9, cores: 2.0 };
+        assert_eq!(busy(&measurement), [found]);
+        assert!(
+            measurement.doubts()[0].starts_with("one was busy when the measurement began: programs for 15.9")
+        );
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! A tail in steps of the timer tick: a preempted process gets the core back at a tick.
 
-use crate::latency::Distribution;
 use crate::latency::distribution::Cell;
+use crate::latency::{Distribution, Mode};
 use serde::Serialize;
 
 /// Tail trials that lie a whole number of ticks above the median.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ticks {
     pub tick_ps: f64,
+    /// Whether the file says that the kernel has this tick.
+    pub known: bool,
     /// Trials at least half a tick above the median.
     pub trials: u64,
     /// Of these, the share within an eighth of a tick of a whole number of ticks; by chance it would be a quarter.
@@ -25,15 +27,27 @@ const SHARE: f64 = 0.7;
 const SURE: f64 = 5.0;
 /// This many consecutive ticks must have trials.
 const COMB: usize = 3;
+/// If the kernel is known to have this tick, a single tooth suffices within so many ticks.
+const FEW: u64 = 3;
+/// A mode one tick above the median needs this share of the trials in the tail; others wait for a part of a tick.
+const SHARE_OF_MODE: f64 = 0.3;
 
 impl Ticks {
-    /// None if the median lies outside the bins.
-    pub fn of(distribution: &Distribution) -> Option<Ticks> {
+    /// `tick_hz` is that of the kernel. None if the median lies outside the bins.
+    pub fn of(distribution: &Distribution, modes: &[Mode], tick_hz: Option<u32>) -> Option<Ticks> {
         let median = distribution.known_quantile(0.5)?;
-        TICKS_MS.into_iter().find_map(|ms| Ticks::with(distribution, median, ms * 1e9))
+        let own = tick_hz.filter(|&hz| hz > 0).map(|hz| 1e12 / f64::from(hz));
+        let is_mode = |tick_ps: &f64| {
+            modes.iter().any(|mode| ((mode.centre_ps - median) / tick_ps - 1.0).abs() <= NEAR)
+        };
+        let known =
+            own.and_then(|tick_ps| Ticks::with(distribution, median, tick_ps, Some(is_mode(&tick_ps))));
+        known
+            .or_else(|| TICKS_MS.into_iter().find_map(|ms| Ticks::with(distribution, median, ms * 1e9, None)))
     }
 
-    fn with(distribution: &Distribution, median: f64, tick_ps: f64) -> Option<Ticks> {
+    /// `is_mode`: for the kernel's own tick, whether there is a mode one tick above the median.
+    fn with(distribution: &Distribution, median: f64, tick_ps: f64, is_mode: Option<bool>) -> Option<Ticks> {
         let above =
             |cell: &Cell| (cell.middle().clamp(distribution.min_ps, distribution.max_ps) - median) / tick_ps;
         let mut tail = distribution.known_cells().filter(|cell| above(cell) >= 0.5).peekable();
@@ -60,8 +74,11 @@ impl Ticks {
         teeth.retain(|(_, count)| *count >= (trials / 50).max(2));
         // One or two isolated times, such as a retransmission after 200 ms, are also multiples of some tick.
         let is_comb = teeth.windows(COMB).any(|some| some[COMB - 1].0 - some[0].0 == COMB as u64 - 1);
-        let found = trials >= LEAST_TRIALS && share >= SHARE && sure >= SURE && is_comb;
-        found.then_some(Ticks { tick_ps, trials, share, teeth: teeth.len() })
+        let is_near = is_mode.is_some() && teeth.first().is_some_and(|&(tooth, _)| tooth <= FEW);
+        let needed = if is_mode == Some(true) { SHARE_OF_MODE } else { SHARE };
+        let found = trials >= LEAST_TRIALS && share >= needed && sure >= SURE && (is_comb || is_near);
+        let known = is_mode.is_some();
+        found.then_some(Ticks { tick_ps, known, trials, share, teeth: teeth.len() })
     }
 }
 
@@ -78,10 +95,31 @@ mod tests {
         distribution(&values)
     }
 
+    fn of(distribution: &Distribution) -> Option<Ticks> {
+        Ticks::of(distribution, &[], None)
+    }
+
+    /// A real tail under load: most of it is a single tick long, some of it shorter.
+    #[test]
+    fn one_tick_of_the_kernel_is_found() {
+        let tail = |draws: &mut Draws| match draws.unit() {
+            few if few < 0.55 => 4e9 * (1.0 + 0.005 * draws.normal()),
+            _ => 4e9 * draws.unit(),
+        };
+        let found = with_tail(1, tail);
+        let modes = crate::latency::modes::find(&found);
+        assert_eq!(Ticks::of(&found, &modes, None), None);
+        let ticks = Ticks::of(&found, &modes, Some(250)).unwrap();
+        assert!(ticks.known && ticks.teeth == 1, "{ticks:?}");
+        assert_eq!(Ticks::of(&found, &modes, Some(1000)), None);
+        let other = with_tail(1, |draws| 200e9 * (1.0 + 0.001 * draws.normal()));
+        assert_eq!(Ticks::of(&other, &crate::latency::modes::find(&other), Some(250)), None);
+    }
+
     #[test]
     fn steps_of_a_tick_are_found() {
         for ms in [1.0, 2.5, 4.0, 10.0] {
-            let found = Ticks::of(&with_tail(1, |draws| {
+            let found = of(&with_tail(1, |draws| {
                 1e9 * ms * (1.0 + (draws.unit() * 3.0).floor()) * (1.0 + 0.005 * draws.normal())
             }));
             let found = found.unwrap_or_else(|| panic!("{ms}"));
@@ -93,13 +131,13 @@ mod tests {
     #[test]
     fn other_tails_have_no_steps() {
         for seed in 0..30 {
-            assert_eq!(Ticks::of(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
-            assert_eq!(Ticks::of(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
+            assert_eq!(of(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
+            assert_eq!(of(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
         }
         let after = |all: &[f64]| with_tail(1, |draws| 1e9 * all[(draws.unit() * all.len() as f64) as usize]);
         for some in [&[200.0][..], &[3.0, 6.0], &[4.0, 8.0], &[10.0, 40.0, 90.0]] {
-            assert_eq!(Ticks::of(&after(some)), None, "{some:?}");
+            assert_eq!(of(&after(some)), None, "{some:?}");
         }
-        assert_eq!(Ticks::of(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
+        assert_eq!(of(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
     }
 }

@@ -41,6 +41,19 @@ impl Family {
         }
     }
 
+    /// The distance that a sample stays below in 99 of 100 cases, after the family and its shift were fitted to it: the
+    /// quantile of 200 samples each of 200 and of 1000 trials, the larger one. With the true parameters it would be
+    /// 1.63 / √n.
+    pub(super) fn chance_distance(self, count: f64) -> f64 {
+        let factor = match self {
+            Family::LogNormal | Family::F => 0.96,
+            Family::Gamma => 0.98,
+            Family::Weibull => 1.0,
+            Family::TwoLogNormals => 0.77,
+        };
+        factor / count.sqrt()
+    }
+
     /// The start of a search, as logarithms, for data with median 1 and a distribution that begins `below` 0.
     pub(super) fn start(self, below: f64) -> Vec<f64> {
         let middle = (1.0 + below).ln();

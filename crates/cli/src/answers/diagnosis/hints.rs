@@ -4,10 +4,10 @@ use super::cycles::apart;
 use crate::answers::latency::time;
 use serde::Serialize;
 use straggler_analysis::latency::diagnose::{
-    AbovePeers, Crowd, GroupFound, Hint, PairSplit, SharedCore, SplitKind,
+    AbovePeers, BusyHost, Crowd, GroupFound, Hint, PairSplit, SharedCore, SplitKind,
 };
 use straggler_analysis::latency::noise::NoiseTail;
-use straggler_analysis::latency::pairs::{Cluster, Explanation, Pairs, PropertyValue};
+use straggler_analysis::latency::pairs::{Cluster, Explanation, Pairs, Property, PropertyValue};
 use straggler_analysis::latency::stationarity::{Stationarity, Steadiness};
 use straggler_report::numbers::{counted, grouped, percent, significant};
 
@@ -24,6 +24,7 @@ pub struct Told {
 pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
     let (number, name, says, evidence) = match hint {
         Hint::AbovePeers(found) => return above_peers(found),
+        Hint::Busy(busy) => return busy_host(busy),
         Hint::Oversubscribed(crowd) => return oversubscribed(crowd),
         Hint::SameCore(shared) => return same_core(shared),
         Hint::SmallMode { group, centre_ps, weight } => (
@@ -137,6 +138,23 @@ fn modes(group: &GroupFound) -> String {
     format!("Modes: {}.", list.join(", "))
 }
 
+fn busy_host(busy: &BusyHost) -> Told {
+    let host = busy.host.as_deref().unwrap_or("The machine");
+    Told {
+        hint: "busy-machine",
+        series: "all series".into(),
+        says: format!(
+            "{host} was busy with other programs: the times show the scheduler too. Measure on an idle machine; \
+             `straggler assess` names the programs that take the cores.",
+        ),
+        evidence: vec![format!(
+            "When the measurement began, the load average was {} on {}.",
+            significant(busy.load),
+            cores(busy.cores)
+        )],
+    }
+}
+
 fn oversubscribed(crowd: &Crowd) -> Told {
     Told {
         hint: "oversubscribed",
@@ -210,6 +228,7 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
     let PairSplit { kind, centres_ps: [low, high], fast, slow, both, .. } = split;
     let (low, high) = (time(low), time(high));
     let explained = group.pairs.as_ref().and_then(Pairs::explanation);
+    let unknown_switches = group.pairs.as_ref().and_then(unknown_switches);
     let number = group.weighty_modes().count();
     let clusters = group.pairs.as_ref().map_or(&[][..], |pairs| pairs.clusters.as_slice());
     let shares = if kind == SplitKind::ByPair && number > 2 && clusters.len() > 2 {
@@ -231,6 +250,11 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
     let says = match (kind, explained) {
         (SplitKind::ByPair, None) if slow_ones => {
             format!("{split_by_pair}: the slow pairs are those of the slow process or pair above.")
+        }
+        (SplitKind::ByPair, best)
+            if unknown_switches.is_some() && !best.is_some_and(Explanation::is_exact) =>
+        {
+            format!("{split_by_pair}, and the switches of the nodes are unknown: name them with --topology.")
         }
         (SplitKind::ByPair, Some(best)) => {
             let groups = match number {
@@ -257,7 +281,29 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
     if let Some(pairs) = &group.pairs {
         evidence.extend(pairs.explanations.first().map(agreement));
     }
+    evidence.extend(unknown_switches);
     (says, evidence)
+}
+
+/// What nodes explain, if pairs between nodes differ and the switches are unknown.
+fn unknown_switches(pairs: &Pairs) -> Option<String> {
+    let of = |property| pairs.explanations.iter().find(|found| found.property == property);
+    let are_known = of(Property::Switch).or(of(Property::SwitchLevel)).is_some();
+    let advice = "give their switches with --topology FILE, in the format of Slurm's topology.conf";
+    match of(Property::Node).map(|node| &node.values[..]) {
+        _ if are_known => None,
+        Some([near, far]) if near.is_alike() && !far.is_alike() && pairs.clusters.len() > 2 => Some(format!(
+            "The node explains which pairs are near {}. The {} pairs of different nodes still take from {} to {}: {advice}.",
+            time(near.median_ps),
+            far.pairs,
+            time(far.low_ps),
+            time(far.high_ps)
+        )),
+        None if pairs.all_are == Some("different nodes") => {
+            Some(format!("All pairs are on different nodes: {advice}."))
+        }
+        _ => None,
+    }
 }
 
 fn agreement(best: &Explanation) -> String {
@@ -301,8 +347,8 @@ fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
     let Some(ticks) = group.ticks else { return Default::default() };
     let tick = time(ticks.tick_ps);
     let says = format!(
-        "The tail comes in steps of {tick}, like the timer ticks of the kernel: the operating system ran \
-         other processes on the core.{}",
+        "The tail comes in steps of {tick}, {}: the operating system ran other processes on the core.{}",
+        if ticks.known { "the timer tick of this kernel" } else { "like the timer ticks of the kernel" },
         if with_noise {
             ""
         } else {

@@ -83,18 +83,19 @@ pub fn modes(name: &str, modes: &[Mode]) -> Table {
 }
 
 pub fn fits(fits: &Fits) -> Table {
-    let best = fits.fits.first().map_or(0.0, |best| best.aic);
-    let aic = |fit: &Fit| match fit.aic - best {
-        0.0 => Cell::number("best", fit.aic),
-        above => Cell::number(format!("+{}", significant(above)), fit.aic),
+    let best = fits.fits.first().map_or(0.0, |best| best.bic);
+    let bic = |fit: &Fit| match fit.bic - best {
+        0.0 => Cell::number("best", fit.bic),
+        above => Cell::number(format!("+{}", significant(above)), fit.bic),
     };
     Columns::over(&fits.fits)
         .text("fit", |row| row.family.to_string())
         .text("parameters", parameters)
         .number("shift", |row| ps(row.shift_ps))
         .number("distance", |row| Cell::share(row.distance))
+        .number("by chance", |row| Cell::share(row.chance_distance))
         .text("verdict", |row| if row.fits { "fits" } else { "does not fit" })
-        .number("AIC", aic)
+        .number("BIC", bic)
         .number("p99", |row| ps(row.p99_ps))
         .build()
 }

@@ -153,7 +153,7 @@ pub fn shape(trials: &Summary) -> String {
         time(about.mean_ps),
         time(about.rms_ps),
         number(about.skew),
-        number(about.kurtosis.map(|kurtosis| kurtosis - 3.0))
+        number(about.kurtosis)
     )
 }
 

@@ -12,7 +12,10 @@ EXAMPLES
   mpirun -n 2 straggler mpi loggp
   straggler predict run --network measured
 
-  mpirun -n 2 --map-by node straggler mpi loggp --largest 1MiB -o net.toml";
+  mpirun -n 2 --map-by node straggler mpi loggp --largest 1MiB -o net.toml
+
+  All processes of two nodes: links within a socket, a node, and between nodes:
+  mpirun --map-by core --bind-to core straggler mpi loggp --levels -o net.toml";
 
 /// Measure the LogGP parameters between two processes, for --network
 ///
@@ -32,6 +35,10 @@ pub struct LogGp {
     /// Repetitions of each experiment in a batch, of which the lower quartile counts
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = count::<usize>(1..=100_000))]
     pub repetitions: usize,
+    /// Measure one pair for each level: within a NUMA domain, a socket and a node, as far as rank 0 shares them with other
+    /// processes; each becomes a [[level]] of the file
+    #[arg(long)]
+    pub levels: bool,
     /// Name of the network in reports [default: the file name]
     #[arg(long)]
     pub name: Option<String>,
@@ -47,6 +54,7 @@ impl LogGp {
             largest: self.largest,
             batches: self.batches,
             repetitions: self.repetitions,
+            levels: self.levels,
             seed,
             name: self.name.or(stem).unwrap_or_else(|| "measured".into()),
             output: self.output,

@@ -2,8 +2,8 @@
 
 use super::{CompareAnswer, FileAnswer, GateAnswer, SeriesAnswer, tables};
 use crate::answers::latency::{both, signed_percent, signed_time};
-use crate::inputs::latency_file::first_few;
-use straggler_analysis::latency::compare::{Change, Direction, Ratio, Unknown};
+use crate::inputs::latency_file::{LatencyFile, first_few};
+use straggler_analysis::latency::compare::{Change, Difference, Direction, Ratio, SHIFT, Unknown};
 use straggler_analysis::latency::gate::GateOutcome;
 use straggler_analysis::latency::summary::level_name;
 use straggler_analysis::latency::variation::LEAST_BLOCKS;
@@ -25,6 +25,8 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
              and {b}). Measure both again with more or wider --bins."
         );
     }
+    let [low, high] = median.interval_ps.map(signed_time);
+    let between = format!("the difference of the medians is between {low} and {high}");
     let spreads = spread_words(comparison, spread);
     let tails = tail_words(comparison, tail);
     let open = unknown_words(unknown);
@@ -47,24 +49,49 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
             };
             format!("{letter} is {what} than A: its median is {by} ({b} instead of {a}){rest}.")
         }
-        (None, true) => format!("{letter} has the same median as A ({a}), but {spreads}."),
+        (None, true) if median.is_sure() => {
+            format!("{letter} has nearly the same median as A ({b} instead of {a}), but {spreads}.")
+        }
+        (None, true) => {
+            format!("{letter} differs from A in spread: {spreads}. The medians are {a} and {b}; {between}.")
+        }
         (None, false) if tail.is_some() => {
             let only = if open.is_empty() { "only " } else { "" };
             format!("{letter} differs from A {only}in the tail: {tails}; the medians are {a} and {b}.")
         }
         (None, false) if !open.is_empty() => {
-            format!("The medians of A and {letter} do not differ: {a} and {b}.")
+            format!("The medians of A and {letter} do not differ beyond chance: {a} and {b}; {between}.")
         }
-        (None, false) if slight => format!(
+        (None, false) if slight && is_small(median) => format!(
             "{letter} hardly differs from A: the difference is real but small; the medians are {a} and {b}."
         ),
-        (None, false) => {
-            format!("A and {letter} are statistically indistinguishable: the medians are {a} and {b}.")
-        }
+        (None, false) if slight => format!(
+            "{letter} differs from A, but not surely in its median: the medians are {a} and {b}; {between}."
+        ),
+        (None, false) => format!(
+            "A and {letter} are statistically indistinguishable: the medians are {a} and {b}; {between}."
+        ),
     };
     let matters = shift.is_some() || spread.is_some() || tail.is_some();
     let runs = if matters { runs_words(comparison.variation) } else { String::new() };
     known + &open + &runs
+}
+
+/// Whether the medians surely differ by less than matters.
+fn is_small(median: &Difference) -> bool {
+    median.share_interval.iter().all(|share| share.abs() < 2.0 * SHIFT)
+}
+
+/// Warns if runs were merged without keeping them apart.
+pub fn lost_runs(file: &LatencyFile) -> Option<String> {
+    let (runs, kept) = (file.measurement.origins.len(), file.measurement.runs().next().is_some());
+    (runs > 1 && !kept).then(|| {
+        format!(
+            "{}: its {runs} runs were merged by an older straggler, which did not keep them apart, so they count as \
+             one: merge the original files again",
+            file.name
+        )
+    })
 }
 
 /// Warns if too few runs were measured to know how much runs vary.

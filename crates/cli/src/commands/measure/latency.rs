@@ -82,7 +82,15 @@ fn finish(plan: &Measure, measurement: &Measurement, console: &Console) -> Outco
     if !is_empty {
         match console.json {
             true => console.print_json(&MeasureLatencyAnswer::new(measurement))?,
-            false => console.print(&words::say(measurement))?,
+            false => {
+                // A measurement that ended early is an error below.
+                measurement
+                    .doubts()
+                    .iter()
+                    .skip(measurement.interruptions.len())
+                    .for_each(|doubt| console.warn(doubt));
+                console.print(&words::say(measurement))?;
+            }
         }
     }
     let Some(reason) = measurement.interruptions.first() else {

@@ -2,21 +2,23 @@
 
 use crate::args::measure::Merge;
 use crate::console::Console;
-use crate::exit::{Failure, Outcome, Wanted, mistaken};
+use crate::exit::{Failure, Outcome};
+use crate::inputs::latency_file;
 use crate::plan::valid::Valid;
 use serde::Serialize;
 use std::path::Path;
-use straggler_model::latency::{LatencyError, Measurement, Series, read, write};
+use straggler_model::latency::{LatencyError, Measurement, write};
 use straggler_report::numbers::counted;
 
 pub fn run(typed: &Valid<Merge>, console: &Console) -> Outcome<()> {
     let mut merged: Option<Measurement> = None;
     for path in &typed.files {
-        let next = one(path)?;
+        let mut next = latency_file::read(path, typed.unit)?.measurement.as_runs();
         merged = Some(match merged {
             None => next,
             Some(mut all) => {
-                refuse_same_cycles(path, &all, &next)?;
+                refuse_same_run(path, &all, &next)?;
+                latency_file::append_cycles(&all, &mut next);
                 refuse_other_ranks(path, &all, &next)?;
                 all.merge(&next).map_err(|fault| LatencyError::Merge { path: path.clone(), fault })?;
                 all
@@ -29,25 +31,15 @@ pub fn run(typed: &Valid<Merge>, console: &Console) -> Outcome<()> {
     if console.json { console.print_json(&answer) } else { console.print(&answer.say()) }
 }
 
-/// Refuses a file that is already part of the merged ones. Two cycles of one series never begin in the same nanosecond.
-fn refuse_same_cycles(path: &Path, all: &Measurement, next: &Measurement) -> Outcome<()> {
-    let is_there = |series: &Series| {
-        all.find(&series.labels).is_some_and(|known| {
-            series
-                .cycles
-                .iter()
-                .any(|cycle| cycle.started_ns > 0 && known.cycles.binary_search(cycle).is_ok())
-        })
-    };
-    match next.series.iter().find(|series| is_there(series)) {
-        None => Ok(()),
-        Some(series) => Err(Failure::bad_input(format!(
-            "{}: {}: an earlier file has the same cycles, and their trials would count twice: remove one \
-             of the files",
-            path.display(),
-            series.labels
-        ))),
+/// Refuses a file that is already part of the merged ones.
+fn refuse_same_run(path: &Path, all: &Measurement, next: &Measurement) -> Outcome<()> {
+    if !next.runs().any(|run| all.runs().any(|known| known == run)) {
+        return Ok(());
     }
+    Err(Failure::bad_input(format!(
+        "{}: an earlier file has the same run, and its trials would count twice: remove one of the files",
+        path.display()
+    )))
 }
 
 /// Refuses a file with other ranks, which means another placement. A file that describes no processes is not checked.
@@ -66,10 +58,6 @@ fn refuse_other_ranks(path: &Path, all: &Measurement, next: &Measurement) -> Out
             path.display()
         ))),
     }
-}
-
-fn one(path: &Path) -> Outcome<Measurement> {
-    read(path).map_err(|fault| mistaken(path, Wanted::Latencies).unwrap_or_else(|| fault.into()))
 }
 
 #[derive(Serialize)]

@@ -5,29 +5,36 @@ use crate::args::mpi::loggp::LogGp as Typed;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
 use std::path::Path;
-use straggler_analysis::loggp::{LogGp, Protocol, Provenance, rate};
+use straggler_analysis::loggp::{LogGp, MeasuredLevel, Protocol, rate};
+use straggler_model::network::Grouping;
 use straggler_model::units::Bytes;
-use straggler_mpi::loggp;
+use straggler_mpi::loggp::{self, Found};
 use straggler_report::{Table, replace_file};
 
 pub fn run(process: &Process<'_>, typed: Typed) -> anyhow::Result<Outcome<()>> {
     let options = typed.options(process.common.seed);
     let measured = loggp::run(&process.session, &options, &|text| process.tell(text))?;
     Ok(match measured {
-        Some((measured, provenance)) => write(process, &measured, &provenance, &options.output),
-        None if process.session.is_first() => Err(Failure::interrupted()),
+        Some(found) => write(process, &found, &options.output),
+        None if process.session.is_first() => Err(Failure::new(
+            Exit::Interrupted,
+            anyhow::Error::msg(
+                "interrupted before six batches were done, the fewest for an interval: nothing was written; \
+                 --largest 64KiB and fewer --repetitions make batches shorter",
+            ),
+        )),
         None => Ok(()),
     })
 }
 
-fn write(process: &Process<'_>, measured: &LogGp, provenance: &Provenance, path: &Path) -> Outcome<()> {
-    let console = &process.console;
-    let file = measured.to_file(provenance).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+fn write(process: &Process<'_>, found: &Found, path: &Path) -> Outcome<()> {
+    let (console, Found { base, provenance, levels }) = (&process.console, found);
+    let file = base.to_file(provenance, levels).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     replace_file(path, |out| out.write_all(file.as_bytes()))?;
     if console.json {
-        console.print_json(&json(measured, provenance, path))?;
+        console.print_json(&json(found, path))?;
     } else {
-        console.print(&(text(measured, provenance, path) + "\n"))?;
+        console.print(&(text(found, path) + "\n"))?;
     }
     interrupt::check().map_err(|_| {
         let text = format!("interrupted: {} has what was measured so far", path.display());
@@ -48,8 +55,21 @@ fn meaning(letter: &str) -> &'static str {
     }
 }
 
-fn text(measured: &LogGp, provenance: &Provenance, path: &Path) -> String {
-    let mut lines = vec![sentence(measured, provenance), String::new()];
+fn text(found: &Found, path: &Path) -> String {
+    let Found { base, provenance, levels } = found;
+    let mut lines = vec![sentence(base, &provenance.place)];
+    lines.extend(tables(base));
+    for level in levels {
+        lines.push(format!("\nWithin a {}: {}", level.name, sentence(&level.measured, &level.place)));
+        lines.extend(tables(&level.measured));
+    }
+    let path = path.display();
+    lines.push(format!("The network is in {path}: use it with `straggler simulate … --network {path}`."));
+    lines.join("\n")
+}
+
+fn tables(measured: &LogGp) -> Vec<String> {
+    let mut lines = vec![String::new()];
     let mut table = Table::with_header(["parameter", "meaning", "value (95 % confidence)"]).text(1).text(2);
     for (letter, value) in measured.rows() {
         table.row([letter.to_owned(), meaning(letter).to_owned(), value]);
@@ -62,15 +82,13 @@ fn text(measured: &LogGp, provenance: &Provenance, path: &Path) -> String {
     lines.push(table.to_string().trim_end().to_owned());
     lines.push(String::new());
     lines.extend(measured.doubts.iter().map(|doubt| format!("note: {doubt}.")));
-    let path = path.display();
-    lines.push(format!("The network is in {path}: use it with `straggler simulate … --network {path}`."));
-    lines.join("\n")
+    lines
 }
 
-fn sentence(measured: &LogGp, provenance: &Provenance) -> String {
+fn sentence(measured: &LogGp, place: &[String]) -> String {
     let link = measured.link();
     let one_byte = link.flight() + link.recv_overhead;
-    let ends = provenance.place.get(..2).map_or_else(String::new, |ends| ends.join(" to "));
+    let ends = place.get(..2).map_or_else(String::new, |ends| ends.join(" to "));
     let waits = match measured.eager_limit {
         Some(limit) => format!("sends wait for their receiver above {}", Bytes(limit)),
         None => "no send waits for its receiver".into(),
@@ -98,6 +116,18 @@ fn row(protocol: &Protocol) -> [String; 3] {
     ]
 }
 
-fn json(measured: &LogGp, provenance: &Provenance, path: &Path) -> serde_json::Value {
-    serde_json::json!({ "file": path, "provenance": provenance, "parameters": measured })
+fn json(found: &Found, path: &Path) -> serde_json::Value {
+    let level = |level: &MeasuredLevel| {
+        let ranks_per_group = match &level.grouping {
+            Grouping::Consecutive(ranks) => Some(*ranks),
+            Grouping::Map(_) => None,
+        };
+        serde_json::json!({
+            "name": level.name, "ranks_per_group": ranks_per_group, "place": level.place, "parameters": level.measured,
+        })
+    };
+    let levels: Vec<serde_json::Value> = found.levels.iter().map(level).collect();
+    serde_json::json!({
+        "file": path, "provenance": found.provenance, "parameters": found.base, "levels": levels,
+    })
 }

@@ -10,6 +10,7 @@ use crate::exit::{Failure, Outcome};
 use crate::places::refuse_missing_folder;
 use crate::plan::valid::Valid;
 use crate::threads::use_threads;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use straggler_analysis::whatif::reenacted;
 use straggler_model::Time;
@@ -41,6 +42,7 @@ pub fn run(
     let patience = typed.patience.unwrap_or(PATIENCE + recording.traced_end());
     let played = session.play(&recording, typed.compute.into(), patience);
     let all = cluster.collect_values(&played).map_err(|_| Failure::from(RunError::Garbled))?;
+    crowded(all.iter().map(|one| (&one.host[..], &one.cores[..]))).iter().for_each(|note| console.warn(note));
     let written = match cluster.rank() {
         0 => write(typed, scene, &recording, all, &session.library()),
         _ => Ok(()),
@@ -51,6 +53,27 @@ pub fn run(
         _ => Ok(()),
     };
     agreed(cluster, answered, &[])
+}
+
+/// The hosts with more ranks than cores, where replayed times are those of the scheduler. Every rank names the cores
+/// that it may use.
+fn crowded<'a>(ranks: impl Iterator<Item = (&'a str, &'a [u32])>) -> Vec<String> {
+    let mut hosts: BTreeMap<&str, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    for (host, cores) in ranks {
+        let (count, all) = hosts.entry(host).or_default();
+        *count += 1;
+        all.extend(cores);
+    }
+    hosts.retain(|_, (count, cores)| *count > cores.len() as u64);
+    let warning = |(host, (count, cores)): (&str, (u64, BTreeSet<u32>))| {
+        format!(
+            "{host} has {} for {}: they wait for each other's cores, so the replayed times are longer than on as many \
+             cores as ranks; replay on more nodes or cores",
+            counted(count, "rank", "ranks"),
+            counted(cores.len() as u64, "core", "cores")
+        )
+    };
+    hosts.into_iter().map(warning).collect()
 }
 
 /// Members that replay different runs would wait for each other forever.
@@ -130,4 +153,18 @@ fn write(
     }
     save::save(&trace, &typed.output)
         .map_err(|fault| Failure::bad_input(format!("{}: {fault}; give another -o", typed.output.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_ranks_than_cores_are_told() {
+        let two = [0, 1];
+        let found = crowded([("one", &two[..]), ("one", &two), ("one", &two), ("two", &two)].into_iter());
+        assert!(found.len() == 1 && found[0].starts_with("one has 3 ranks for 2 cores"), "{found:?}");
+        // Each is bound to a core of its own.
+        assert!(crowded([("one", &two[..1]), ("one", &two[1..])].into_iter()).is_empty());
+    }
 }

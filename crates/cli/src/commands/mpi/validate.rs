@@ -29,22 +29,23 @@ pub fn run(process: &Process<'_>, typed: Validate) -> anyhow::Result<Outcome<()>
 }
 
 fn text(answer: &Validation) -> String {
-    let mut lines = vec![format!(
-        "The simulation predicts the slowdown from detours with a median error of {}.",
-        medians(&answer.median_errors)
-    )];
+    let mut lines = vec![match medians(&answer.median_errors) {
+        Some(errors) => {
+            format!("The simulation predicts the slowdown from detours with a median error of {errors}.")
+        }
+        None => "Nothing was validated: other work on the machine disturbed the measurement of the network, so no \
+                 run could be predicted. Validate on an idle machine."
+            .into(),
+    }];
     let pairs: usize = answer.cases.iter().map(|case| case.pairs.len()).sum();
     let alone: usize = answer.cases.iter().filter_map(|case| Some(case.undisturbed?.pairs)).sum();
-    if alone == 0 {
+    if pairs > 0 && alone == 0 {
         lines.push(
             "Other work on the machine disturbed every pair of runs: the errors reflect it more than the simulation."
                 .into(),
         );
-    } else if alone < pairs {
-        lines.push(format!(
-            "In the {alone} of {pairs} pairs of runs that were not disturbed: {}.",
-            medians(&answer.median_errors_undisturbed)
-        ));
+    } else if let Some(errors) = medians(&answer.median_errors_undisturbed).filter(|_| alone < pairs) {
+        lines.push(format!("In the {alone} of {pairs} pairs of runs that were not disturbed: {errors}."));
     }
     lines.extend(answer.warnings.iter().map(|warning| format!("warning: {warning}.")));
     lines.push(String::new());
@@ -99,11 +100,11 @@ fn table(answer: &Validation) -> Table {
     table
 }
 
-fn medians(errors: &Medians) -> String {
-    let error = |error: Option<f64>| error.map_or("not measured".to_owned(), percent);
-    let (first, second) = (error(errors.back_to_back), error(errors.with_work));
-    format!(
-        "{first} back to back and {second} with work in between; the largest is {}",
-        error(errors.largest)
-    )
+/// None if no run was predicted.
+fn medians(errors: &Medians) -> Option<String> {
+    let largest = errors.largest?;
+    let kinds = [(errors.back_to_back, "back to back"), (errors.with_work, "with work in between")];
+    let kinds: Vec<String> =
+        kinds.iter().filter_map(|(error, kind)| Some(format!("{} {kind}", percent((*error)?)))).collect();
+    Some(format!("{}; the largest is {}", kinds.join(" and "), percent(largest)))
 }

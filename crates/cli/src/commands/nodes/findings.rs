@@ -19,7 +19,14 @@ const JOB: f64 = 0.01;
 
 pub fn findings(report: &Report) -> Vec<Finding> {
     let of = |kind: FindingKind| move |text: String| Finding { kind, text };
-    let verdict = [Some(worst(report)), replaced(report), Some(outliers(report)), slow(report)];
+    // What costs time comes first.
+    let mut first = [Some(worst(report)), replaced(report)];
+    let any = |helps: fn(&Scale) -> bool| report.costs.scales.iter().any(helps);
+    let source = any(|scale| scale.removals.first().is_some_and(|removal| removal.gain.helps()));
+    if !source && any(|scale| scale.replaced.iter().any(Gain::helps)) {
+        first.reverse();
+    }
+    let verdict = first.into_iter().chain([Some(outliers(report)), slow(report)]);
     let verdict = verdict.into_iter().chain([moments(report), compared(report), Some(measured(report))]);
     verdict
         .flatten()

@@ -73,6 +73,19 @@ fn json(folder: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(folder.join("assess.json")).unwrap()).unwrap()
 }
 
+/// If its noise has no name, the node that costs time comes before the statement that no source does.
+#[test]
+fn a_node_without_a_named_source_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut measured = measurement(1, 100);
+    let cores = measured.parts.iter_mut().flat_map(|part| &mut part.recording.cores);
+    cores.flat_map(|core| &mut core.detours).for_each(|detour| detour.source = 0);
+    assess(&plan(folder.path(), None), measured).unwrap();
+    let verdict = json(folder.path())["verdict"].clone();
+    assert!(verdict[0].as_str().unwrap().contains("replacing the worst node (n0007)"), "{verdict}");
+    assert!(verdict[1].as_str().unwrap().starts_with("No named source"), "{verdict}");
+}
+
 #[test]
 fn the_verdict_names_node_source_and_gain() {
     let folder = tempfile::tempdir().unwrap();

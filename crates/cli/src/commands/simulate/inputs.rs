@@ -40,7 +40,7 @@ impl Inputs {
             (Some(network), _) => network,
             (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
         };
-        let latency = drawn_latency::load(&plan.latency, &network, plan.seed)?;
+        let latency = drawn_latency::load(&plan.latency, &network, plan.seed, !plan.noise.spec.is_none())?;
         latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
         let noise = if plan.noise.spec.is_none() {
             None

@@ -65,6 +65,30 @@ proptest! {
     }
 }
 
+/// Merged runs stay apart, whatever the order of merging, and a run is known again.
+#[test]
+fn runs_stay_apart() {
+    let labels = Labels { kernel: "tcp".into(), ..Labels::default() };
+    // Both start in the same nanosecond.
+    let run = |ps: u64| measurement(&vec![(labels.clone(), 5, vec![ps, 90])], "a").as_runs();
+    let [a, b, c] = [100, 200, 300].map(run);
+    let both = merged(&merged(&a, &b), &c);
+    assert_eq!(both, merged(&c, &merged(&b, &a)));
+    assert_eq!((both.series[0].runs.len(), both.series[0].trials.count()), (3, 6));
+    assert!(both.runs().any(|id| a.runs().any(|own| own == id)));
+    assert_eq!(both.clone().as_runs(), both);
+    let bytes = String::from_utf8(to_bytes(&both)).unwrap();
+    assert!(bytes.contains("\"version\":2"));
+    assert_eq!(from_bytes(bytes.as_bytes()), Ok(both.clone()));
+    let mut fewer = both.clone();
+    fewer.series[0].runs.pop();
+    let text = from_bytes(&to_bytes(&fewer)).unwrap_err().to_string();
+    assert!(text.contains("`tcp`: runs: together they are not the trials"), "{text}");
+    let mut turned = both;
+    turned.series[0].runs.reverse();
+    assert!(from_bytes(&to_bytes(&turned)).unwrap_err().to_string().contains("out of order"));
+}
+
 fn small() -> Measurement {
     let labels = Labels { kernel: "tcp".into(), ..Labels::default() };
     measurement(&vec![(labels, 5, vec![100, 90])], "a")
@@ -95,7 +119,7 @@ fn faults_of_a_file_name_file_and_field() {
     let good = String::from_utf8(to_bytes(&small())).unwrap();
     for (from, to, why) in [
         ("\"straggler latency\"", "\"other\"", "not a latency file"),
-        ("\"version\":1", "\"version\":2", "use a newer straggler"),
+        ("\"version\":1", "\"version\":3", "use a newer straggler"),
         ("\"version\":1", "\"version\":0", "damaged"),
         ("\"notes\"", "\"nots\"", "unknown field `nots`"),
         ("\"minima_ps\":[90]", "\"minima_ps\":[80]", "series `tcp`: minima: one is less"),

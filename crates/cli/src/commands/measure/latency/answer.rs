@@ -14,6 +14,7 @@ pub struct MeasureLatencyAnswer<'a> {
     pub series: Vec<SeriesAnswer<'a>>,
     pub timers: &'a [Timer],
     pub machines: &'a [Machine],
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -59,6 +60,7 @@ impl<'a> MeasureLatencyAnswer<'a> {
             series: measurement.series.iter().map(SeriesAnswer::new).collect(),
             timers: &measurement.timers,
             machines: &measurement.machines,
+            warnings: measurement.doubts(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The command that the job runs, and how its ranks are started.
 
 use crate::args::slurm_script::{Launcher, Mpi};
-use crate::plan::slurm_script::{JobKind, Plan};
+use crate::plan::slurm_script::{JobKind, Measure, Plan};
 use crate::shell::quoted;
 
 /// The command on one line.
@@ -31,6 +31,9 @@ pub fn why(plan: &Plan) -> &'static str {
             "# srun starts a rank for each task; MPICH's ranks find each other by PMI-2 (`srun \
              --mpi=list`).\n# Without this option it gives each rank one CPU.\n"
         }
+        (_, Launcher::Mpirun, Mpi::OpenMpi) if binds(plan) => {
+            "# mpirun asks Slurm for the nodes. Every rank keeps its core.\n"
+        }
         (_, Launcher::Mpirun, Mpi::OpenMpi) => {
             "# mpirun asks Slurm for the nodes. Ranks are not bound to single cores, because each has \
              several threads.\n"
@@ -40,22 +43,33 @@ pub fn why(plan: &Plan) -> &'static str {
 }
 
 fn launcher(plan: &Plan) -> Option<String> {
-    let per_node = plan.tasks_per_node;
+    let (per_node, binds) = (plan.tasks_per_node, binds(plan));
     if plan.is_single() {
         return None;
     }
+    let srun = |mpi: &str| {
+        let bind = if binds { " --cpu-bind=cores" } else { "" };
+        format!("srun --mpi={mpi} --kill-on-bad-exit=1 --cpus-per-task={}{bind}", cpus(plan))
+    };
     Some(match (plan.launcher, plan.mpi) {
-        (Launcher::Srun, Mpi::OpenMpi) => {
-            format!("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task={}", cpus(plan))
-        }
-        (Launcher::Srun, Mpi::Mpich) => {
-            format!("srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task={}", cpus(plan))
-        }
+        (Launcher::Srun, Mpi::OpenMpi) => srun("pmix"),
+        (Launcher::Srun, Mpi::Mpich) => srun("pmi2"),
         (Launcher::Mpirun, Mpi::OpenMpi) => {
-            format!("mpirun -n \"$SLURM_NTASKS\" --map-by ppr:{per_node}:node --bind-to none")
+            let cores = plan.cpus_per_task.filter(|&cpus| binds && cpus > 1);
+            let cores = cores.map_or_else(String::new, |cpus| format!(":PE={cpus}"));
+            let to = if binds { "core" } else { "none" };
+            format!("mpirun -n \"$SLURM_NTASKS\" --map-by ppr:{per_node}:node{cores} --bind-to {to}")
         }
-        (Launcher::Mpirun, Mpi::Mpich) => format!("mpirun -n \"$SLURM_NTASKS\" -ppn {per_node}"),
+        (Launcher::Mpirun, Mpi::Mpich) => {
+            let bind = if binds { " -bind-to core" } else { "" };
+            format!("mpirun -n \"$SLURM_NTASKS\" -ppn {per_node}{bind}")
+        }
     })
+}
+
+/// Latencies depend on the cores of the ranks. Other ranks have several threads, or measure all cores.
+fn binds(plan: &Plan) -> bool {
+    matches!(plan.job.what, JobKind::Measure(Measure::Latency | Measure::LogGp))
 }
 
 /// Evaluated when the script runs: the number of CPUs of a node is known only there.

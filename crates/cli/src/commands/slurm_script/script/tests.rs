@@ -101,10 +101,20 @@ fn launchers_of_each_library() {
     let words = ["-o", "two.lat"];
     let program = "straggler mpi latency -o two.lat";
     for (options, launcher) in [
-        ("", "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
-        (" --mpi mpich", "srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
-        (" --launcher mpirun", "mpirun -n \"$SLURM_NTASKS\" --map-by ppr:3:node --bind-to none"),
-        (" --launcher mpirun --mpi mpich", "mpirun -n \"$SLURM_NTASKS\" -ppn 3"),
+        (
+            "",
+            "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" --cpu-bind=cores",
+        ),
+        (
+            " --mpi mpich",
+            "srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" --cpu-bind=cores",
+        ),
+        (" --launcher mpirun", "mpirun -n \"$SLURM_NTASKS\" --map-by ppr:3:node --bind-to core"),
+        (
+            " --launcher mpirun --cpus-per-task 4",
+            "mpirun -n \"$SLURM_NTASKS\" --map-by ppr:3:node:PE=4 --bind-to core",
+        ),
+        (" --launcher mpirun --mpi mpich", "mpirun -n \"$SLURM_NTASKS\" -ppn 3 -bind-to core"),
     ] {
         let found = last(&format!("latency --nodes 2 --tasks-per-node 3{options}"), &words);
         assert_eq!(found, format!("{launcher} {program}"));
@@ -113,6 +123,8 @@ fn launchers_of_each_library() {
         last("assess --nodes 2", &[]),
         "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" straggler mpi assess"
     );
+    let simulated = text("simulate --nodes 2 --launcher mpirun", &BARRIER);
+    assert!(simulated.contains("--map-by ppr:1:node --bind-to none"), "{simulated}");
     assert!(last("assess --tasks-per-node 4", &[]).contains("--cpus-per-task=$((SLURM_CPUS_ON_NODE / 4)) "));
     assert_eq!(
         last("study a.toml", &["--csv"]),
