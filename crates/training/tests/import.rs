@@ -1,6 +1,7 @@
 //! Imports of synthetic recordings with known contents.
 
 mod formats;
+pub mod hosts;
 mod synthetic;
 
 use std::path::PathBuf;
@@ -199,7 +200,7 @@ fn events_that_are_no_json_are_named_and_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let files = write(folder.path(), &[Rank::new(0, 1)]);
     let text = std::fs::read_to_string(&files[0]).unwrap();
-    // The launch of a kernel of step 1: without it, the kernel counts where it ran.
+    // The launch of the first kernel: without it, the kernel was launched before the recording.
     let at = text.find("{\"ph\": \"X\", \"cat\": \"cuda_runtime\"").unwrap();
     let (before, event) = text.split_at(at);
     std::fs::write(&files[0], format!("{before}{}", event.replacen("\"dur\": 1.500", "\"dur\": oops", 1)))
