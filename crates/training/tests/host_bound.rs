@@ -61,7 +61,7 @@ fn idle_time_between_kernels_counts() {
             found.causes
         );
         let evidence = cause.evidence.join("\n");
-        assert!(evidence.contains("A step has 201 kernels of 8 us"), "{evidence}");
+        assert!(evidence.contains("A step has 201 kernels of 8 µs"), "{evidence}");
         assert!(evidence.contains("code outside of recorded operations"), "{evidence}");
     }
 }
@@ -92,8 +92,10 @@ fn one_slow_host_is_a_launch_delay_of_its_rank() {
         Hosted { kernels: 200, kernel: 100.0, launch: 90.0, busy: Some((1, 9000.0)), ..Hosted::default() };
     let (job, step_us) = read(&of);
     let found = answers(&job);
-    assert_close(found.step_seconds * 1e6, step_us, 0.01);
+    // In the first step, the host is less far ahead.
+    assert_close(found.step_seconds * 1e6, step_us, 0.03);
     let first = &found.causes[0];
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::LaunchDelay, &[1][..]), "{:?}", found.causes);
-    assert!(first.seconds > 0.006, "{first:?}");
+    // Otherwise the GPU is never idle: kernels, all-reduce and optimizer.
+    assert_close(found.step_seconds - first.seconds, 0.0221, 0.01);
 }
