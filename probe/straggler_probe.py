@@ -17,6 +17,7 @@ import atexit, collections, contextlib, functools, gc, itertools, os, socket, sy
 COLUMNS = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id\n"
 META = "trial_name: %s\ndp_size: %d\npp_size: %d\ntp_size: %d\nworld_size: %d\n"
 CLOCK = "host: %s\nwall_minus_monotonic_at_start: %s\nwall_minus_monotonic_at_last_flush: %s\n"
+INCLUDES_WAITS = "backward includes waits for other ranks: "
 FORWARD, BACKWARD, OPTIMIZER = "forward-compute", "backward-compute", "optimizer"
 GRAD_SYNC, PARAM_GATHER, DATALOAD, GC = "grads-reduce-scatter", "params-all-gather", "dataload", "gc"
 SECOND, SHORTEST_GC = 10**9, 10**5  # ns. Young objects are collected all the time; only long pauses delay a step.
@@ -55,7 +56,7 @@ class _Phase:
 class Probe:
     """Recorder of one rank. All ranks of a job name the same folder; another job gets another folder.
 
-    model                     the DistributedDataParallel module: waits for other ranks are told from computing
+    model                     the DistributedDataParallel or FSDP module: waits for other ranks are told from computing
     optimizer                 its steps are recorded without `with probe.optimizer()`, in PyTorch 2.0 or newer
     cuda                      whether phases run on a GPU; the model's device tells if not given
     rank, world_size          from torch.distributed, or else from RANK and WORLD_SIZE
@@ -86,6 +87,8 @@ class Probe:
         self._in_step, self._ops, self._counts, self._open, self._depth, self._ready = False, [], {}, None, 0, []
         self._reference = self._anchor = None  # (host ns, CUDA event) of the running step, and of the last settled one
         self._pending, self._lines, self._hooks = collections.deque(), [], {}  # ended steps; rows to write; gradient hooks
+        # Waits for other ranks in the open phase; whether one goes on; replaced functions; why waits may be in computing.
+        self._waits, self._waiting, self._replaced, self._caveat = [], False, [], None
         self._steps, self._flushed, self._offset, self._gc_start = 0, time.monotonic_ns(), _wall_offset(), None
         if rank % tp_size:
             return self._stop(flush=False)
@@ -150,26 +153,63 @@ class Probe:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-    def _mark(self):
+    def _mark(self, stream=None):
         """A host time in ns, or a CUDA event, whose time is known later."""
         if not self._cuda:
             return time.monotonic_ns()
         if self._torch.cuda.is_current_stream_capturing():
             raise RuntimeError("phases cannot be timed while a CUDA graph is captured")
         event = self._torch.cuda.Event(enable_timing=True)
-        return event.record() or event
+        return event.record(*[stream] if stream else []) or event
 
     @_soft
-    def _add(self, optype, start, end, mc=-1, mb=-1):
+    def _add(self, optype, start, end, mc=-1, mb=-1, waits=()):
         seq = self._counts[optype] = self._counts.get(optype, -1) + 1
-        self._ops.append([optype, seq, start, end, mc, mb])
+        self._ops.append([optype, seq, start, end, mc, mb, waits])
         return self._ops[-1]
+
+    def _wait_of(self, owner, name):
+        """Replaces a function that waits for other ranks by one that notes when. It does nothing else outside of phases."""
+        function = getattr(owner, name, None)
+        if function is None:
+            return
+        @functools.wraps(function)
+        def call(*args, **named):
+            stream = self._wait_begins(*args[:1])
+            try:
+                return function(*args, **named)
+            finally:
+                if stream is not None:
+                    self._wait_ends(stream)
+        setattr(owner, name, call)
+        self._replaced.append((owner, name, function))
+
+    @_soft
+    def _wait_begins(self, first=None):
+        """The stream that is going to wait, or False without a GPU; None if it is not the one that computes."""
+        if self._waiting or not self._open or self._open[0] not in (FORWARD, BACKWARD):
+            return None
+        stream = False
+        if self._cuda:
+            cuda = self._torch.cuda
+            stream = first if isinstance(first, cuda.Stream) else cuda.current_stream()
+            if stream != self._stream:
+                return None
+        self._waits.append([self._mark(stream), None])
+        self._waiting = True
+        return stream
+
+    @_soft
+    def _wait_ends(self, stream):
+        self._waiting, self._caveat = False, None
+        self._waits[-1][1] = self._mark(stream)
 
     @_soft
     def _begin(self, optype):
         self._depth += 1
         if self._depth == 1:
             self._ready = []
+            self._waits, self._stream = [], self._torch.cuda.current_stream() if self._cuda else None
             self._open = (optype, self._mark())
         elif self._open and self._open[0] != optype:
             self._note("%s is not recorded inside %s: end that phase first" % (optype, self._open[0]))
@@ -190,7 +230,7 @@ class Probe:
             if watched and len(self._hooks) > 1:
                 self._keep_last_hook()
                 watched = not self._cuda  # In the first backward pass, gradients have only host times.
-            self._add(optype, start, self._ready[0] if watched else end, 0, microbatch)
+            self._add(optype, start, self._ready[0] if watched else end, 0, microbatch, self._waits)
             if watched and self._model.require_backward_grad_sync:
                 self._add(GRAD_SYNC, self._ready[0], end, 0)
 
@@ -214,12 +254,23 @@ class Probe:
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps it
         distributed = self._torch and self._torch.nn.parallel.DistributedDataParallel
         if not distributed or not isinstance(model, distributed):
-            what = ("no model was given: pass the DistributedDataParallel module, Probe(folder, model)" if model is None
-                    else "%s is not DistributedDataParallel" % type(model).__name__)
-            return self._note("backward includes waits for other ranks: " + what)
+            self._caveat = ("no model was given: pass the DistributedDataParallel module, Probe(folder, model)" if model is None
+                            else "no wait of %s was seen" % type(model).__name__)
+            if model is None or not self._torch:
+                self._note(INCLUDES_WAITS + self._caveat)
+            return self._torch and self._watch_waits()
         self._model, trained = model, [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._hooks = {key: parameter.register_hook(functools.partial(self._on_gradient, key))
                        for key, parameter in enumerate(trained)}
+
+    def _watch_waits(self):
+        """Finds out when a phase waits for other ranks. FSDP, tensor parallelism and others wait in one of these calls. On a GPU
+        it is the computing stream that waits, for a stream that communicates."""
+        self._wait_of(self._torch.distributed.Work, "wait")
+        self._wait_of(sys.modules.get("torch.distributed._functional_collectives"), "wait_tensor")
+        if self._cuda:
+            self._wait_of(self._torch.cuda.Stream, "wait_event")
+            self._wait_of(self._torch.cuda.Stream, "wait_stream")
 
     @_soft
     def _on_gradient(self, key, _):
@@ -237,7 +288,8 @@ class Probe:
         while self._pending:
             number, ops, reference = self._pending[0]
             ops = sorted((op for op in ops if op[3] is not None), key=lambda op: op[:2])
-            marks = [mark for op in ops for mark in op[2:4]] + list(reference or [])
+            waits = [mark for op in ops for pair in op[6] for mark in pair if mark is not None]
+            marks = [mark for op in ops for mark in op[2:4]] + waits + list(reference or [])
             events = [mark for mark in marks if not isinstance(mark, int)]
             while not all(event.query() for event in events):
                 if time.monotonic_ns() >= until:
@@ -249,14 +301,31 @@ class Probe:
                 ran = max(reference[0], min(self._host_ns(reference[1]), time.monotonic_ns()))
                 reference = (ran, reference[1])
             self._anchor = reference
-            self._lines += [self._line(number, op) for op in ops]
+            self._lines += [self._line(number, op) for op in self._with_waits_last(ops)]
 
     def _host_ns(self, mark):
         return mark if isinstance(mark, int) else self._anchor[0] + int(self._anchor[1].elapsed_time(mark) * 1e6)
 
+    def _with_waits_last(self, ops):
+        """The operations with host times. The waits for other ranks within forward and backward passes become one, after the last
+        of these: what a rank computes and how long it waits stay the same."""
+        waited = lambda pair: max(self._host_ns(pair[1]) - self._host_ns(pair[0]), 0) if pair[1] is not None else 0
+        ops = [op[:2] + [self._host_ns(op[2]), self._host_ns(op[3])] + op[4:6] + [sum(map(waited, op[6]))] for op in ops]
+        last = max((op[3] for op in ops if op[0] in (FORWARD, BACKWARD)), default=0)
+        late = 0
+        for op in sorted(ops, key=lambda op: op[2:4]):
+            if op[2] < last:
+                op[2] -= late
+                late += min(op[6], op[3] - late - op[2])
+                op[3] -= late
+        if late:
+            ops.append([GRAD_SYNC, sum(op[0] == GRAD_SYNC for op in ops), last - late, last, 0, -1, 0])
+            ops.sort(key=lambda op: op[:2])
+        return ops
+
     def _line(self, number, op):
-        optype, seq, start, end, mc, mb = op
-        start, end, gmc = self._host_ns(start), self._host_ns(end), mc * self._pp + self._stage if mb >= 0 else -1
+        optype, seq, start, end, mc, mb = op[:6]
+        gmc = mc * self._pp + self._stage if mb >= 0 else -1
         times = _seconds(start + self._offset - EPOCH), _seconds(max(end - start, 0))
         return "%d%s%s,%s,%s,%d,%d,%d,%d\n" % ((number, self._place, optype) + times + (seq, mc, gmc, mb))
 
@@ -269,13 +338,18 @@ class Probe:
                 raise OSError("%s.csv: the disk is full" % self._path)
         self._lines = []
         offsets = _seconds(self._offset), _seconds(_wall_offset())
-        _write_whole(self._path + ".clock", CLOCK % ((socket.gethostname(),) + offsets))
+        caveat = self._caveat and "caveat: %s%s\n" % (INCLUDES_WAITS, self._caveat)
+        if caveat and self._torch:
+            self._note(INCLUDES_WAITS + self._caveat)
+        _write_whole(self._path + ".clock", CLOCK % ((socket.gethostname(),) + offsets) + (caveat or ""))
         self._steps, self._flushed = 0, time.monotonic_ns()
 
     def _stop(self, flush=True):
         self._off = True
         atexit.unregister(self.close)
         gc.callbacks[:] = [callback for callback in gc.callbacks if callback != self._on_gc]
+        for owner, name, function in self._replaced:
+            setattr(owner, name, function)
         if flush:
             self._flush()
 

@@ -120,6 +120,67 @@ def accumulate(torch, options):
                 loss.backward()
 
 
+def gathering_layer(torch, layer):
+    """A layer that gathers its parameters from all ranks before each pass, and sums its gradients after it: by hand, as FSDP."""
+    dist = torch.distributed
+
+    def gather():
+        dist.all_gather([torch.zeros(4) for _ in range(dist.get_world_size())], torch.zeros(4))
+
+    class Pass(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            gather()
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            gather()
+            return gradient
+
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return Pass.apply(self.layer(Pass.apply(x)))
+
+    return Layer()
+
+
+def sharded(torch, options):
+    """A job whose layers wait for other ranks within forward and backward: by hand, or with FSDP if --fail says so."""
+    join(torch, options)
+    torch.manual_seed(1)
+    stall = stalled_layer(torch)
+    layers = [torch.nn.Linear(64, 64) for _ in range(3)]
+    if options.fail == "fsdp":
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+        mesh = init_device_mesh("cpu", (options.world,))
+        model = torch.nn.Sequential(layers[0], layers[1], stall, layers[2])
+        for layer in layers:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+    else:
+        layers = [gathering_layer(torch, layer) for layer in layers]
+        model = torch.nn.Sequential(layers[0], layers[1], stall, layers[2])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    probe = straggler_probe.Probe(options.folder, model=model, optimizer=optimizer, flush_steps=5)
+    for step, batch in enumerate(probe.steps(batches_of(torch, options.rank, STEPS))):
+        stall.factor = FACTOR if options.rank == options.slow and step >= SLOW_FROM else 1
+        optimizer.zero_grad()
+        with probe.forward():
+            loss = model(batch).pow(2).mean()
+        with probe.backward():
+            loss.backward()
+        optimizer.step()
+    wait = torch.distributed.Work.wait
+    probe.close()
+    assert torch.distributed.Work.wait is not wait
+
+
 def same_gradients(torch, options):
     """Gradients with the probe equal those without, to the bit."""
     join(torch, options)
@@ -161,14 +222,14 @@ def cost_of_hook(torch, options):
 
 # ---- the checks
 
-def start(mode, folder, world, slow=-1, failing=None, fail="", program=os.path.abspath(__file__)):
+def start(mode, folder, world, slow=-1, failing=None, fail="", all_fail=False, program=os.path.abspath(__file__)):
     """Runs all ranks of a job; the exit codes, outputs and errors by rank."""
     os.makedirs(folder, exist_ok=True)
     environment = dict(os.environ, GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
     ranks = []
     for rank in range(world):
         command = [sys.executable, program, "--mode", mode, "--folder", folder, "--rank", str(rank),
-                   "--world", str(world), "--slow", str(slow), "--fail", fail if rank == failing else ""]
+                   "--world", str(world), "--slow", str(slow), "--fail", fail if all_fail or rank == failing else ""]
         ranks.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     try:
         said = [process.communicate(timeout=HANG_S) for process in ranks]
@@ -290,6 +351,37 @@ def check_accumulation(folder):
     assert pieces == [(0, 0), (1, 0)] and len(syncs) == 1, (pieces, syncs)
 
 
+def check_sharded(folder, world, slow, how):
+    """Waits within passes are told from computing, whatever waits."""
+    codes, _, errors = start("sharded", folder, world, slow=slow, failing=None, fail=how, all_fail=True)
+    lacks = ("ImportError", "ModuleNotFoundError", "not support")
+    if how == "fsdp" and any(codes) and any(word in errors[0] for word in lacks):
+        return print("skipped: FSDP on CPUs, as this PyTorch has none: %s" % errors[0].strip().splitlines()[-1:])
+    assert codes == [0] * world and not any("straggler_probe" in text for text in errors), errors
+    rows = read(folder, world)
+    healthy = FORWARD_S + BACKWARD_S
+    for rank in range(world):
+        compute, sync = per_step(rows, rank, COMPUTE), per_step(rows, rank, ["grads-reduce-scatter"])
+        after, waited = fastest_from(compute, SLOW_FROM, STEPS), median_from(sync, SLOW_FROM, STEPS)
+        print("  %s, rank %d: computes %.1f ms, waits %.1f ms" % (how or "by hand", rank, after * 1e3, waited * 1e3))
+        if rank == slow:
+            assert healthy * FACTOR <= after < healthy * (FACTOR + 1), after
+        else:
+            assert healthy <= after < healthy * 2 and waited > healthy * (FACTOR - 1) * 0.8, (after, waited)
+        with open(os.path.join(folder, "rank-%05d.clock" % rank)) as file:
+            assert "caveat" not in file.read()
+
+
+def check_sharded_job(folder, how, attempts=3):
+    for attempt in range(attempts):
+        try:
+            return check_sharded(os.path.join(folder, "attempt-%d" % attempt), 2, 1, how)
+        except AssertionError as error:
+            if attempt + 1 == attempts:
+                raise
+            print("  once more, as the cores may be busy: %s" % str(error)[:200])
+
+
 def check_failures(folder):
     """Whatever a rank dies of, its file is whole and has all that was flushed."""
     for how, at_least in (("raise", 12), ("kill", 10)):
@@ -332,6 +424,8 @@ def check_without_torch(folder):
     assert done.stderr.count("recording ends here") == 3, done.stderr
     assert done.stderr.count("inside forward-compute") == 2 and done.stderr.count("outside of steps") == 2, done.stderr
     assert done.stderr.count("no model was given: pass the DistributedDataParallel module") == 1, done.stderr
+    with open(os.path.join(folder, "b", "rank-00000.clock")) as file:
+        assert "caveat: backward includes waits for other ranks: no model was given" in file.read()
     rows = read(folder, 1)
     assert {row["step"] for row in rows} == {7, 8}
     assert all(per_step(rows, 0, ["gc"])[step] > 0 for step in (7, 8))
@@ -414,6 +508,9 @@ def main():
         for world in (2, 3):
             start_well("same_gradients", at("gradients-%d" % world), world)
         check_accumulation(at("accumulation"))
+        print("waits within passes")
+        for how in ("", "fsdp"):
+            check_sharded_job(at("sharded" + how), how)
         check_failures(at("failures"))
         check_without_torch(at("alone"))
         print("cost")

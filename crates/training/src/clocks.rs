@@ -54,6 +54,16 @@ impl Offsets {
     pub fn found(&self, meetings: &[Ends], called: [&str; 2], rank: impl Fn(usize) -> u32) -> String {
         let (middle, largest) = self.residual(meetings);
         let furthest = self.furthest();
+        if self.agree && middle > JUMP_PS {
+            return format!(
+                "The ends of {} {} scatter by {} (median) and {} (maximum), and no rank is always ahead or behind: they do not show \
+                 how far clocks differ, and times are used as recorded.",
+                meetings.len(),
+                words::plural(meetings.len(), called[0], called[1]),
+                words::time(middle),
+                words::time(largest)
+            );
+        }
         if self.agree {
             let within = |ps: i64| match ps {
                 0 => "exactly".to_string(),
@@ -248,6 +258,15 @@ mod tests {
         assert!(found(&[0, 0]).starts_with("Clocks agree exactly at the ends of 2 collectives"));
         assert!(found(&[0, 20_000]).starts_with("Clocks agree to within 20.0 ns at"));
         let far = found(&[0, 20_000, -JUMP_PS * 50, 20_000]);
+        let scattered: Vec<Ends> = [[0, 90, 180], [180, 0, 90], [90, 180, 0]]
+            .map(|ends| (0..).zip(ends.map(|end| end * JUMP_PS)).collect())
+            .into();
+        let says =
+            Offsets::of(&scattered, 3).found(&scattered, ["collective", "collectives"], |of| of as u32);
+        assert!(
+            says.starts_with("The ends of 3 collectives scatter by 90.0 ms (median) and 90.0 ms (max"),
+            "{says}"
+        );
         assert!(far.starts_with("Clocks agree exactly (median) and to within 50.0 ms (maximum) at"), "{far}");
     }
 

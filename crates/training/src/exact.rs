@@ -9,6 +9,7 @@
 
 mod alone;
 mod answers;
+mod breakdown;
 mod by_kind;
 mod causes;
 mod intervals;
@@ -20,7 +21,9 @@ mod pools;
 mod replay;
 mod times;
 
+pub(crate) use answers::LAUNCH;
 pub use answers::{Answers, Distrust, Intervals, Slowdowns, WorkerAnswer, analyse, is_doubtful};
+pub use breakdown::{Breakdown, Breakdowns};
 pub use causes::{Cause, CauseKind, Healthy, Split};
 pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};

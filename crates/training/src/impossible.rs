@@ -56,12 +56,14 @@ pub fn leave_out(job: &mut Job) {
 fn longest(job: &Job, step: usize) -> Overlap {
     let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
     let is_host = |op: usize| matches!(Kind::ALL[shape.ops[op].kind as usize], Kind::Gc | Kind::DataLoad);
+    let is_send =
+        |op: usize| matches!(Kind::ALL[shape.ops[op].kind as usize], Kind::ForwardSend | Kind::BackwardSend);
     let mut longest = Overlap::default();
     for (begins, op) in shape.ops.iter().enumerate().filter(|(_, op)| !job.kinds[op.kind as usize].posted) {
         for &ends in shape.graph.before.of(begins) {
             let ends = ends as usize;
-            // The GPU may run ahead of its host.
-            if is_host(begins) || is_host(ends) {
+            // The GPU may run ahead of its host, and a send lasts until the receiver takes the message.
+            if is_host(begins) || is_host(ends) || is_send(ends) {
                 continue;
             }
             for column in 0..columns {

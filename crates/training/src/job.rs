@@ -2,6 +2,7 @@
 
 use crate::Kind;
 use crate::graph::Graph;
+use crate::places::Places;
 
 /// A process of the job: usually one GPU, or a tensor-parallel group of GPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,6 +72,18 @@ pub struct Op {
     pub inside: bool,
 }
 
+/// What the host of a worker does, and what its kernels are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Host {
+    /// The number of steps, of computing kernels in them, and the total time of these.
+    pub steps: u64,
+    pub kernels: u64,
+    pub busy_ps: i64,
+    /// What the host did while its GPU waited for it, with the total time: the longest first. An empty name is code outside of
+    /// recorded operations.
+    pub does: Vec<(String, i64)>,
+}
+
 /// The operations of one column in a step, and their dependencies, without times. Steps that are alike share one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape {
@@ -117,10 +130,19 @@ pub struct Job {
     /// Instances that are placeholders for operations of other columns, and take no time: garbage collections and data loads.
     /// Sorted.
     pub fillers: Vec<usize>,
+    /// By instance: the part of its launch delay in which the GPU was idle because the host launched kernels too late. Empty if
+    /// unknown.
+    pub idle_ps: Vec<i64>,
+    /// By worker. Empty if unknown.
+    pub hosts: Vec<Host>,
+    /// Where its ranks run, as far as known. Nodes may also be known from its workers.
+    pub places: Vec<Places>,
     /// Whether its operations are single kernels, whose dependencies are partly guessed.
     pub of_kernels: bool,
     /// Whether rows of its steps are missing, so that some transfers may be matched wrongly.
     pub incomplete: bool,
+    /// Whether computing may include waits for other ranks, according to the recorder.
+    pub waits_in_computing: bool,
     /// Whether its table has unknown operations. Workers may seem to wait for these.
     pub unknown_operations: bool,
     /// Sentences about what was missing or left out, and what that means for the analysis.

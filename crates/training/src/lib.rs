@@ -18,6 +18,7 @@ mod job;
 mod median;
 mod meta;
 mod operation;
+pub mod places;
 pub mod published;
 mod recording;
 pub mod synthetic;
@@ -28,7 +29,7 @@ mod words;
 
 pub use derive::rows;
 pub use import::{ImportError, import};
-pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
+pub use job::{Host, Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
 pub use recording::{ReadError, holds_job, read_job};

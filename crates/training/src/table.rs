@@ -133,6 +133,9 @@ impl Table {
         for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
             worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
         }
+        let caveat = clock::caveat(&self.clocks);
+        job.waits_in_computing = caveat.is_some();
+        job.notes.extend(caveat);
         job.notes.extend(clock::note(&self.clocks));
         Ok(job)
     }

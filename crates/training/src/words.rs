@@ -39,6 +39,14 @@ pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))
 }
 
+/// `3 to 7`, if the numbers are consecutive and at least three.
+pub fn range(numbers: &[u32]) -> Option<String> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let is_range = sorted.len() > 2 && sorted.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    is_range.then(|| format!("{} to {}", sorted[0], sorted[sorted.len() - 1]))
+}
+
 /// Formats picoseconds as nanoseconds, microseconds, milliseconds or seconds, with one decimal.
 pub fn time(ps: i64) -> String {
     let us = ps as f64 / 1e6;

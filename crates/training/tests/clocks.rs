@@ -34,6 +34,35 @@ fn clocks_that_are_off_are_aligned() {
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
 }
 
+/// Offsets that are shorter than a collective contradict nothing, but the ends of the collectives show them.
+#[test]
+fn offsets_shorter_than_a_collective_are_corrected() {
+    let slow = Fault { dp_rank: 5, stage: 0, from_step: 0, what: Defect::Slow(1.05) };
+    let of = Synthetic {
+        dp: 16,
+        pp: 1,
+        microbatches: 4,
+        gradients: 0.2,
+        faults: vec![slow],
+        ..Synthetic::default()
+    };
+    let good = rows(&of);
+    let expected = answers(good.clone());
+    assert_eq!(expected.causes[0].ranks, [5], "{:?}", expected.causes);
+    let mut shifted = good;
+    for row in &mut shifted {
+        row.start += 0.04 * f64::from((row.dp_rank * 7 + 3) % 16) / 15.0;
+    }
+    let found = answers(shifted);
+    assert!(found.notes[0].starts_with("Clocks were aligned on the ends"), "{:?}", found.notes);
+    let known = |of: &Answers| -> Vec<(CauseKind, Vec<u32>)> {
+        of.causes.iter().map(|cause| (cause.kind, cause.ranks.clone())).collect()
+    };
+    assert_eq!(known(&found), known(&expected));
+    let gain = (found.causes[0].gain, expected.causes[0].gain);
+    assert!((gain.0 - gain.1).abs() < 0.002, "{gain:?}");
+}
+
 /// A worker whose transfers end late, or that is late itself, has a good clock.
 #[test]
 fn clocks_that_are_good_are_left_alone() {

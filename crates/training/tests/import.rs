@@ -1,6 +1,7 @@
 //! Imports of synthetic recordings with known contents.
 
 mod formats;
+pub mod hosts;
 mod synthetic;
 
 use std::path::PathBuf;
@@ -52,11 +53,14 @@ fn kernels_become_runs_and_collectives_meet() {
     assert_eq!(job.shapes.len(), 1);
     // Kernels at 10 to 40, 45 to 75 and 100 to 130 µs before the all-reduce, which starts at 140: 90 µs of work,
     // placed so that it ends at 130.
-    assert_eq!(of_class(&job, 0, 0, "forward"), [(0, 90)]);
-    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(100, 200)]);
+    assert_eq!(of_class(&job, 0, 0, "forward"), [(40, 90)]);
+    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(140, 200)]);
     // Starts 5 µs after the all-reduce.
-    assert_eq!(of_class(&job, 0, 0, "backward"), [(305, 50)]);
-    assert_eq!(waits_for(&job, 0, "forward"), [Vec::<String>::new()]);
+    assert_eq!(of_class(&job, 0, 0, "backward"), [(345, 50)]);
+    // The first step begins with its mark, the others when the GPU has done the step before: 1605 µs before that.
+    assert_eq!(of_class(&job, 0, 0, "launch-delay"), [(0, 0)]);
+    assert_eq!(of_class(&job, 1, 0, "forward"), [(1645, 90)]);
+    assert_eq!(waits_for(&job, 0, "forward"), [["launch-delay"]]);
     assert_eq!(waits_for(&job, 0, "all_reduce"), [["forward"]]);
     let mut backward = waits_for(&job, 0, "backward").remove(0);
     backward.sort();
@@ -89,8 +93,8 @@ fn clocks_are_aligned_by_the_ends_of_collectives() {
     let late = Rank { clock_us: 5000.0, late_us: 60.0, ..Rank::new(1, 3) };
     write(folder.path(), &[Rank::new(0, 3), late, Rank::new(2, 3)]);
     let job = import(&[folder.path().into()]).unwrap();
-    assert_eq!(of_class(&job, 0, 1, "all_reduce"), [(160, 140)]);
-    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(100, 200)]);
+    assert_eq!(of_class(&job, 0, 1, "all_reduce"), [(200, 140)]);
+    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(140, 200)]);
     let notes = notes(&job);
     assert!(notes.contains("largest offset is 5000.0 µs (rank 1)"), "{notes}");
     assert!(notes.contains("by 0 s (median) and 0 s (maximum)"), "{notes}");
@@ -199,7 +203,7 @@ fn events_that_are_no_json_are_named_and_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let files = write(folder.path(), &[Rank::new(0, 1)]);
     let text = std::fs::read_to_string(&files[0]).unwrap();
-    // The launch of a kernel of step 1: without it, the kernel counts where it ran.
+    // The launch of the first kernel: without it, the kernel was launched before the recording.
     let at = text.find("{\"ph\": \"X\", \"cat\": \"cuda_runtime\"").unwrap();
     let (before, event) = text.split_at(at);
     std::fs::write(&files[0], format!("{before}{}", event.replacen("\"dur\": 1.500", "\"dur\": oops", 1)))

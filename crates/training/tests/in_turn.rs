@@ -234,3 +234,40 @@ fn few_workers_do_not_make_others_slow() {
         );
     }
 }
+
+/// Stalls that hit any worker at any time are nobody's fault. A worker that is slow for good is still named beside them.
+#[test]
+fn random_stalls_are_no_slow_workers() {
+    let of = Synthetic { dp: 32, pp: 1, microbatches: 4, steps: 40, ..Synthetic::default() };
+    for slow in [false, true] {
+        let mut stalls: Vec<(u32, u32)> = [(3, 7), (8, 11), (19, 2), (26, 33), (30, 21)].to_vec();
+        stalls.push((8, 29));
+        let mut faults: Vec<Fault> = Vec::new();
+        for &(dp_rank, from_step) in &stalls {
+            let fault = |from_step, times| Fault { dp_rank, stage: 0, from_step, what: Defect::Slow(times) };
+            faults.extend([fault(from_step, 1.8), fault(from_step + 1, 1.0 / 1.8)]);
+        }
+        let healthy = mean_step(&of);
+        if slow {
+            faults.push(Fault { dp_rank: 12, stage: 0, from_step: 0, what: Defect::Slow(1.2) });
+        }
+        let found = answers(&Synthetic { faults, ..of.clone() });
+        let cause = |kind: CauseKind| found.causes.iter().find(|cause| cause.kind == kind);
+        let random = cause(CauseKind::RandomStalls).unwrap_or_else(|| panic!("{:?}", found.causes));
+        assert!(random.says.starts_with("Workers stall at random: 6 stalls of "), "{}", random.says);
+        assert!(random.says.ends_with("on 5 of 32 workers"), "{}", random.says);
+        assert!(random.ranks.is_empty(), "{random:?}");
+        let evidence = random.evidence.join("\n");
+        assert!(evidence.contains("stalls in one of 213 steps"), "{evidence}");
+        assert!(evidence.contains("with 2048 workers"), "{evidence}");
+        match cause(CauseKind::Workers) {
+            None => assert!(!slow, "{:?}", found.causes),
+            Some(workers) => assert_eq!((slow, &workers.ranks[..]), (true, &[12][..]), "{workers:?}"),
+        }
+        if !slow {
+            // 80 % of the computing time in six of forty steps.
+            let truth = 0.8 * 4.0 * 3.0 * of.forward * 6.0 / 40.0;
+            assert!((random.seconds / truth - 1.0).abs() < 0.1, "{} for {truth}, {healthy}", random.seconds);
+        }
+    }
+}

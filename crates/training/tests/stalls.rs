@@ -198,6 +198,8 @@ fn an_all_gather_waits_for_the_host() {
         assert!(found.replay_error.abs() < 1e-9, "{}", found.replay_error);
         let first = found.causes.first().unwrap_or_else(|| panic!("S = {}", found.s));
         assert_eq!((first.kind, &first.ranks[..]), (cause, &[2][..]), "{first:?}");
-        assert!((first.seconds - 0.5).abs() < 1e-9, "{first:?}");
+        // Without collections nothing is left, but loading takes 10 ms on all other ranks.
+        let gain = if kind == Kind::Gc { 0.5 } else { 0.49 };
+        assert!((first.seconds - gain).abs() < 1e-9, "{first:?}");
     }
 }

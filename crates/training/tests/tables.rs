@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use straggler_training::exact::{CauseKind, Distrust, Replays, analyse};
-use straggler_training::synthetic::{Synthetic, rows};
-use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv, write_parquet};
+use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
+use straggler_training::{
+    Job, Kind, Row, Table, read_job, read_table, read_tables, write_csv, write_parquet,
+};
 
 const HEADER: &str = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id";
 
@@ -564,4 +566,34 @@ fn times_in_microseconds_are_asked_about() {
     std::fs::write(&path, text).unwrap();
     let notes = read_table(&path).unwrap().faults.notes();
     assert!(notes[0].contains("are the times in milliseconds or microseconds?"), "{notes:?}");
+}
+
+/// A table whose recorder could not tell waits from computing: one slow rank makes all look slow.
+#[test]
+fn waits_within_computing_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults =
+        (0..4).map(|dp_rank| Fault { dp_rank, stage: 0, from_step: 8, what: Defect::Slow(1.5) }).collect();
+    let all = rows(&Synthetic { dp: 4, pp: 1, faults, ..Synthetic::default() });
+    let mut says = Vec::new();
+    for caveat in ["", "caveat: backward includes waits for other ranks: no wait of Wrapper was seen\n"] {
+        for rank in 0..4 {
+            let path = folder.path().join(format!("rank-{rank:05}.csv"));
+            let own: Vec<Row> = all.iter().filter(|row| row.rank == rank).copied().collect();
+            write_csv(&own, true, &mut std::fs::File::create(&path).unwrap()).unwrap();
+            std::fs::write(path.with_extension("clock"), format!("host: n{}\n{caveat}", rank / 2)).unwrap();
+        }
+        let job = read_job(&[folder.path().into()]).unwrap();
+        let found = analyse(&Replays::new(&job).unwrap(), None);
+        assert_eq!(
+            found.notes.iter().any(|note| note.contains("no wait of Wrapper was seen")),
+            !caveat.is_empty()
+        );
+        says.push(found.causes[0].says.clone());
+    }
+    assert!(says[0].starts_with("All workers are slower from step 8 on"), "{says:?}");
+    assert!(
+        says[1].starts_with("All workers are slower, or wait for one that is slower, from step 8 on"),
+        "{says:?}"
+    );
 }

@@ -4,6 +4,7 @@ mod changes;
 mod clocks;
 mod exact;
 mod extremes;
+mod host_bound;
 mod import;
 mod import_real;
 mod in_turn;

@@ -43,6 +43,8 @@ EXAMPLES
   straggler training show fixtures/training/slow-worker.csv
   straggler training show fixtures/training/slow-worker.csv --report job.html
   straggler training show fixtures/training/last-stage.csv --layers 32
+  straggler training show fixtures/training/slow-worker.csv --nodes 4 \\
+      --cost 2.50
   straggler training show fixtures/training/last-stage.csv \\
       --method published --json
 
@@ -67,6 +69,13 @@ pub struct Show {
     /// Layers of the model (32) or of each stage (8,8,8,8), to report the best split
     #[arg(long, value_name = "LAYERS", value_delimiter = ',', value_parser = count::<u32>(..))]
     pub layers: Vec<u32>,
+    /// Where ranks run, to name what slow ranks share: ranks per node (8), or a CSV file with rank,node,gpu,rack or
+    /// similar columns
+    #[arg(long, value_name = "COUNT|FILE")]
+    pub nodes: Option<PathBuf>,
+    /// Price of a GPU-hour, to say what each cause costs per day
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    pub cost: Option<f64>,
     #[command(flatten)]
     pub report: ReportOption,
 }
@@ -178,6 +187,13 @@ pub enum JobFormat {
     Kineto,
     /// The same, compressed: rank-0.json.gz and so on
     KinetoGz,
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(price) if (0.0..=1e9).contains(&price) => Ok(price),
+        _ => Err("give the price of a GPU-hour without a currency: 2.50".into()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -1,6 +1,7 @@
 //! `straggler training`: finds the stragglers of a training job, their causes, and what fixing each would save.
 
 mod convert;
+mod cost;
 mod generate;
 mod page;
 mod published;
@@ -14,6 +15,7 @@ use crate::exit::{Failure, Outcome};
 use crate::inputs::training as files;
 use crate::pages;
 use crate::plan::valid::Valid;
+use cost::Cost;
 use serde::Serialize;
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Replays, analyse};
@@ -36,15 +38,22 @@ struct TrainingAnswer<'a> {
     verdict: String,
     #[serde(flatten)]
     answers: &'a Answers,
+    cost: &'a Cost,
     warnings: Vec<String>,
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let meta = files::meta(typed.meta.as_deref(), &typed.files)?;
-    let job = files::job(&typed.files)?;
+    let mut job = files::job(&typed.files)?;
+    if let Some(nodes) = &typed.nodes {
+        let places = files::places(nodes, &job)?;
+        job.places.retain(|known| places.iter().all(|typed| typed.what != known.what));
+        job.places.extend(places);
+    }
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     let layers = layers(&typed.layers, &job)?;
     let answers = analyse(&replays, layers.as_deref());
+    let cost = Cost::of(&answers, meta.as_ref(), typed.cost);
     let mut warnings = words::doubts(&answers);
     let recorded = (answers.dp_ranks as u32, answers.stages as u32);
     warnings.extend(meta.iter().flat_map(|meta| files::differs(meta, recorded.0, recorded.1)));
@@ -60,12 +69,13 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
             method: "exact",
             verdict,
             answers: &answers,
+            cost: &cost,
             warnings,
         });
     }
     warnings.iter().for_each(|warning| console.warn(warning));
     answers.remarks.iter().for_each(|remark| console.note(remark));
-    console.print(&words::say(&job, &answers))
+    console.print(&words::say(&job, &answers, &cost))
 }
 
 /// More layers than any model has.

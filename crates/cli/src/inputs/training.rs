@@ -8,6 +8,7 @@ use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 use straggler_trace::Trace;
+use straggler_training::places::{self, Places};
 use straggler_training::{
     Job, Meta, ReadError, Row, Sizes, Table, TableError, read_job, read_tables, write_csv, write_parquet,
 };
@@ -63,6 +64,19 @@ pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
 /// Note for jobs that consist of single kernels.
 pub const GUESSED_IF_UNKNOWN: &str =
     "sizes of communications that the recording does not give are guessed from 25 GB/s";
+
+/// Where the ranks of a job run: ranks per node, or a file.
+pub fn places(typed: &Path, job: &Job) -> Outcome<Vec<Places>> {
+    let count = typed.to_str().and_then(|text| text.parse::<u32>().ok());
+    match count {
+        Some(0) => Err(Failure::usage("--nodes: a node has at least one rank")),
+        Some(count) => Ok(places::consecutive(job, count)),
+        None => {
+            let text = std::fs::read_to_string(typed).map_err(|error| unreadable(typed, &error))?;
+            places::parse(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", typed.display())))
+        }
+    }
+}
 
 /// Writes a synthetic table, in the format of the file extension.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {

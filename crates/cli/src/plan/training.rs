@@ -18,8 +18,9 @@ impl Check for TrainingCommand {
 }
 
 fn show(typed: &Show) -> Outcome<()> {
-    if typed.method == Method::Published && (typed.report.report.is_some() || !typed.layers.is_empty()) {
-        return Err(Failure::usage("--report and --layers need --method exact"));
+    let exact = typed.report.report.is_some() || typed.nodes.is_some() || typed.cost.is_some();
+    if typed.method == Method::Published && (exact || !typed.layers.is_empty()) {
+        return Err(Failure::usage("--report, --layers, --nodes and --cost need --method exact"));
     }
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))
 }

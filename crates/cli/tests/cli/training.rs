@@ -540,3 +540,37 @@ fn files_that_say_nothing_are_refused_with_the_reason() {
     let cut_off = folder.run("simulate half.parquet --network slingshot-11").ends_with(3);
     cut_off.says("half.parquet is a truncated Parquet table").says("copy it again");
 }
+
+/// Slow ranks of one node are that node, and every cause has its price.
+#[test]
+fn slow_ranks_are_explained_by_their_node_and_priced() {
+    let folder = Folder::new();
+    let slow: String = (8..12).map(|rank| format!(" --slow {rank}:1.3")).collect();
+    folder.run(&format!("training generate --dp 16 --pp 1{slow} -o job.csv")).good();
+    let json = folder.run("training show job.csv --nodes 4 --cost 2.50 --json").good().json();
+    let says = json["causes"][0]["says"].as_str().unwrap();
+    assert_eq!(says, "The workers of node 2 (ranks 8 to 11, 4 of 16 workers) are slow");
+    let hours = 24.0 * 16.0 * json["causes"][0]["gain"].as_f64().unwrap();
+    let cost = &json["cost"];
+    assert!((cost["causes"][0].as_f64().unwrap() - hours).abs() < 1e-9, "{cost}");
+    assert_eq!((cost["gpus"].as_u64(), cost["price_of_gpu_hour"].as_f64()), (Some(16), Some(2.5)));
+    let parts = &json["breakdown"]["all"];
+    let sum: f64 =
+        ["computing", "exposed", "host", "idle"].iter().map(|part| parts[part].as_f64().unwrap()).sum();
+    assert!((sum / json["step_seconds"].as_f64().unwrap() - 1.0).abs() < 0.01, "{parts}");
+    let text = folder.run("training show job.csv --nodes 4 --cost 2.50").good().stdout();
+    assert!(text.contains(" GPU-hours a day, which cost "), "{text}");
+    assert!(text.contains("share of a step"), "{text}");
+    let places: String = (0..16).map(|rank| format!("{rank},r{}\n", rank / 8)).collect();
+    folder.write("places.csv", &format!("rank,rack\n{places}"));
+    let text = folder.run("training show job.csv --nodes places.csv").good().stdout();
+    assert!(text.contains("(4 of 16 workers) are slow"), "{text}");
+    folder.write("places.csv", "rank,rack\nx,1\n");
+    folder
+        .run("training show job.csv --nodes places.csv")
+        .ends_with(3)
+        .says("places.csv: line 2: `x` is not a rank");
+    folder.run("training show job.csv --nodes 0").ends_with(2).says("a node has at least one rank");
+    folder.run("training show job.csv --cost x").ends_with(2).says("give the price of a GPU-hour");
+    folder.run("training show job.csv --method published --cost 1").ends_with(2).says("need --method exact");
+}

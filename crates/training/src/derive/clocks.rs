@@ -1,5 +1,7 @@
 //! Corrects clocks that contradict each other: a worker ends a transfer before another member of its group has begun it. All
-//! members end a transfer together, which shows how far each clock is off. Clocks without contradictions are not changed.
+//! members end a transfer together, which shows how far each clock is off. In a job that is only data parallel, where all
+//! transfers are collectives, these ends are enough: an offset shorter than a collective contradicts nothing. Other clocks are
+//! not changed.
 //!
 //! ```text
 //! all steps ─► one offset a worker ─► steps that still contradict themselves ─► offsets of their own: a clock has jumped
@@ -8,6 +10,7 @@
 
 use super::workers::Workers;
 use crate::clocks::{Ends, Offsets};
+use crate::median::median;
 use crate::{Job, Row, words};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::parallel;
@@ -18,6 +21,8 @@ const GOOD: i64 = 1_000_000_000;
 const CLEARLY: i64 = 10;
 /// The maximum number of steps that are compared, spread over the job.
 const COMPARED: usize = 32;
+/// An offset that contradicts nothing counts from 1/`NOTABLE` of a typical step on. Workers may end a little apart.
+const NOTABLE: i64 = 100;
 /// A step cannot be analysed if its contradictions exceed 1/`HARMLESS` of a typical step.
 const HARMLESS: i64 = 10;
 
@@ -40,15 +45,27 @@ pub fn correction(job: &Job) -> Option<Correction> {
     let worst_of =
         |shift: &[i64]| -> Vec<i64> { parallel::map(steps, |step| contradiction(job, step, shift)) };
     let none = vec![0; job.workers.len()];
-    let before = worst_of(&none);
-    before.iter().find(|&&worst| worst > GOOD)?;
+    let before = worst_of(&none).into_iter().max().unwrap_or(0);
+    let collectives = || job.stages() == 1;
+    if before <= GOOD && !collectives() {
+        return None;
+    }
     let compared: Vec<Ends> = (0..steps)
         .step_by(steps.div_ceil(COMPARED).max(1))
         .flat_map(|step| meetings(job, step, &none))
         .collect();
     let rank = |worker: usize| job.workers[worker].rank;
     let overall = aligned(&compared, job.workers.len()).map(|offsets| (negated(&offsets), offsets));
-    let overall = overall.filter(|(shift, _)| worst_of(shift).iter().max() < before.iter().max());
+    let notable = |offsets: &Offsets| {
+        offsets.offset[offsets.furthest()].saturating_abs() > typical_span(job, &none) / NOTABLE
+    };
+    let overall = overall.filter(|(shift, offsets)| match worst_of(shift).into_iter().max().unwrap_or(0) {
+        after if before > GOOD => after < before,
+        after => after <= GOOD && notable(offsets),
+    });
+    if before <= GOOD && overall.is_none() {
+        return None;
+    }
     let mut notes = Vec::new();
     let common = overall.map_or(none, |(shift, offsets)| {
         notes.push(offsets.found(&compared, ["transfer", "transfers"], rank));
@@ -144,7 +161,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     let both_own = |place: usize| of_steps[place] != common && of_steps[place + 1] != common;
     let mut of_own: Vec<i64> =
         (0..moved.len()).filter(|&place| both_own(place)).map(|place| largest(&moved[place])).collect();
-    let usual = crate::median::median(&mut of_own);
+    let usual = median(&mut of_own);
     let mut jumps = Vec::new();
     for (place, moved) in moved.iter().enumerate() {
         let mut distances: Vec<i64> = moved.iter().map(|by| by.saturating_abs()).collect();
@@ -172,7 +189,7 @@ fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
 /// Indices of steps whose remaining contradictions are too large.
 fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
-    let usual = crate::median::median(&mut spans);
+    let usual = median(&mut spans);
     let is_bad = |step: &usize| {
         let left = contradiction(job, *step, &of_steps[*step]);
         left > GOOD && left > usual / HARMLESS
@@ -230,6 +247,11 @@ fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
         }
     });
     (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
+}
+
+/// The time of a typical step.
+fn typical_span(job: &Job, shift: &[i64]) -> i64 {
+    median(&mut (0..job.steps.len()).map(|step| span(job, step, shift)).collect::<Vec<i64>>())
 }
 
 /// The time from the first start of a step to its last end.

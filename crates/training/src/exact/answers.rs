@@ -1,6 +1,7 @@
 //! The results of the replays: slowdowns by step, stage, data-parallel rank, class and worker, and the gain from mending workers.
 
 use super::alone::Alone;
+use super::breakdown::{Breakdowns, breakdowns};
 use super::causes::{Cause, Split, causes};
 use super::intervals::Draws;
 use super::mending::{CurvePoint, Mended, Mending};
@@ -67,6 +68,8 @@ pub struct Answers {
     pub mended_last_stage: Mended,
     /// How much of the lost time the slowest 1, 2, 3, … workers account for.
     pub curve: Vec<CurvePoint>,
+    /// What workers do during a step.
+    pub breakdown: Breakdowns,
     /// Transfers that end before all members have started; they count as 0.
     pub cut: u64,
     pub cut_seconds: f64,
@@ -334,6 +337,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         m_s: mended_last_stage.rem,
         mended_workers,
         mended_last_stage,
+        breakdown: breakdowns(replays),
         cut: cut.count,
         cut_seconds: cut.largest as f64 / 1e12,
         overlaps: overlap.count,

@@ -1,12 +1,14 @@
 //! What slows a job: every known cause, with its evidence and the gain from removing it.
 
 mod accidents;
+mod bound;
 mod communication;
 mod facts;
 mod healthy;
 mod host;
 mod lengths;
 mod partition;
+mod random;
 mod since;
 mod slower;
 mod start_up;
@@ -40,6 +42,8 @@ const UNEQUAL: f64 = 0.03;
 pub enum CauseKind {
     /// Some workers take longer than others with the same work.
     Workers,
+    /// Any worker takes longer now and then.
+    RandomStalls,
     /// Stages of the pipeline have unequal work.
     Partition,
     /// Microbatches are of unequal length.
@@ -48,6 +52,8 @@ pub enum CauseKind {
     Variation,
     /// Operations start late: the host is busy, or the worker begins its step late.
     LaunchDelay,
+    /// In every step, GPUs wait until their hosts launch the next kernel.
+    HostBound,
     DataLoading,
     GarbageCollection,
     Communication,
@@ -245,7 +251,9 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     let split = layers.and_then(|layers| looking.split(layers));
     let mut found: Vec<Candidate<'_>> = Vec::new();
     found.extend(looking.accidents());
+    let (slow, random) = looking.without_random(order, slow);
     found.extend(looking.slow_workers(order, slow));
+    found.extend(looking.random_stalls(order, random));
     found.extend(looking.became_slower(&steps));
     found.extend(looking.partition(split.as_ref()));
     found.push(looking.lengths());
@@ -253,6 +261,7 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     let mut steady_steps = if replays.once.is_empty() { steps.clone() } else { replays.all(steady(replays)) };
     launches.leave_out_of(replays.job, &mut steady_steps);
     found.push(launches);
+    found.extend(looking.host_bound());
     found.extend(looking.stalls());
     found.extend(looking.communication());
     found.extend(looking.start_up(&steady_steps));

@@ -6,6 +6,7 @@ use super::recorded::Recorded;
 use super::steps::Assembly;
 use super::{ImportError, one_job, rows, words};
 use crate::files::are_copies;
+use crate::places::Places;
 use crate::{Job, KindInfo, Worker, derive};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -56,6 +57,13 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
             of_kernels(&workers, &steps, &matched, &clocks, apart)
         }
     };
+    let hosts: BTreeMap<u32, &String> =
+        workers.iter().filter_map(|worker| Some((worker.rank?, worker.host.as_ref()?))).collect();
+    for worker in &mut job.workers {
+        worker.host = hosts.get(&worker.rank).map(|host| host.to_string());
+    }
+    let gpus = workers.iter().filter_map(|worker| Some((worker.rank?, worker.gpu?.to_string())));
+    job.places.push(Places { what: "GPU".into(), of_rank: gpus.collect() });
     job.steps_left_out = steps_in_all(&workers).saturating_sub(job.steps.len());
     job.synthetic = workers.iter().any(|worker| worker.synthetic);
     notes.append(&mut job.notes);
@@ -69,8 +77,28 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     job.remarks.extend(clocks.remark);
     job.notes.extend(said_once(&workers, |worker| &worker.common_notes));
     job.remarks.extend(said_once(&workers, |worker| &worker.remarks));
+    job.remarks.extend(queued(&workers));
     job.notes.extend(about_files(&workers));
     Ok(job)
+}
+
+/// A sentence about kernels that were in the queues of GPUs when their recording began.
+fn queued(workers: &[Recorded]) -> Option<String> {
+    let counts: Vec<usize> = workers.iter().map(|worker| worker.queued).filter(|&count| count > 0).collect();
+    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+    let kernels = match least == most {
+        true => format!("{most} {}", words::plural(*most, "kernel", "kernels")),
+        false => format!("{least} to {most} kernels"),
+    };
+    let whose = match (workers.len(), counts.len()) {
+        (1, _) => String::new(),
+        (_, 1) => " on one rank".into(),
+        (_, ranks) => format!(" on each of {ranks} ranks"),
+    };
+    Some(format!(
+        "Left out: {kernels}{whose} launched before the recording began, which {} to no step.",
+        words::plural(*most, "belongs", "belong")
+    ))
 }
 
 /// The numbers of data-parallel ranks and stages, as far as the files know them.
@@ -95,6 +123,9 @@ fn of_kernels(
 ) -> Job {
     let workers_of = workers.iter().map(worker).collect();
     let mut job = Job { workers: workers_of, of_kernels: true, ..Job::default() };
+    if workers.iter().any(|worker| worker.host_facts.is_some()) {
+        job.hosts = workers.iter().map(|worker| worker.host_facts.clone().unwrap_or_default()).collect();
+    }
     let kinds = kinds(workers, &mut job);
     match apart {
         Some(steps) => {

@@ -3,6 +3,8 @@
 mod collectives;
 mod events;
 mod groups;
+mod host;
+mod idle;
 mod meaning;
 mod operations;
 mod phases;
@@ -30,6 +32,8 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         rank_from_name: events.rank.is_none(),
         is_placed: true,
         world: events.world,
+        host: source::host_in_name(path),
+        gpu: events.gpu(),
         origin_ps: events.origin_ps.unwrap_or(0) + i128::from(events.base_ns) * 1000,
         has_clock: true,
         synthetic: events.synthetic,

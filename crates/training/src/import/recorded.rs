@@ -1,6 +1,6 @@
 //! The contents of one rank's file, independent of its format.
 
-use crate::{Kind, KindInfo, Role};
+use crate::{Host, Kind, KindInfo, Role};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -67,6 +67,8 @@ pub struct Recorded {
     pub rank_from_name: bool,
     pub world: Option<u32>,
     pub host: Option<String>,
+    /// The index of its GPU in its node.
+    pub gpu: Option<i64>,
     pub dp_rank: u32,
     pub stage: u32,
     /// Whether the format shows which ranks are data parallel. Otherwise each rank counts as a data-parallel rank.
@@ -91,6 +93,11 @@ pub struct Recorded {
     pub ops: Vec<RecordedOp>,
     /// `ops` as table operations, if the file allows it; in order of step, kind and start.
     pub table: Option<Vec<TableOp>>,
+    /// By operation: how long the GPU was idle before and within it, because the host launched kernels too late. Empty if unknown.
+    pub idle_ps: Vec<i64>,
+    pub host_facts: Option<Host>,
+    /// Kernels that belong to no step, because they were launched before the recording began.
+    pub queued: usize,
     /// `(after, before)`: dependencies within the rank. None connects two steps.
     pub edges: Vec<(u32, u32)>,
     /// About this file, without its name.

@@ -145,9 +145,30 @@ pub fn rank_in_name(path: &Path) -> Option<u32> {
         .find_map(|part| part.parse().ok())
 }
 
+/// The host in the name of a file that PyTorch's `tensorboard_trace_handler` wrote: `n17_4711.1700000000123.pt.trace.json`, with
+/// the number of the process and the time.
+pub fn host_in_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let (worker, time) = name.split_once(".pt.trace.json")?.0.rsplit_once('.')?;
+    let (host, process) = worker.rsplit_once('_')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(time) && is_number(process) && !host.is_empty()).then(|| host.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_in_the_names_that_pytorch_gives() {
+        let host = |name: &str| host_in_name(Path::new(name));
+        assert_eq!(
+            host("gpu-n17.cluster_4711.1700000000123.pt.trace.json.gz").as_deref(),
+            Some("gpu-n17.cluster")
+        );
+        assert_eq!(host("n_1_22.17.pt.trace.json").as_deref(), Some("n_1"));
+        assert_eq!([host("rank-3.json"), host("rank0.17.pt.trace.json")], [None, None]);
+    }
 
     #[test]
     fn a_byte_order_mark_is_passed_over() {

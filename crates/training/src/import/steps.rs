@@ -31,6 +31,7 @@ struct Building {
     ops: Vec<Op>,
     start_ps: Vec<i64>,
     duration_ps: Vec<i64>,
+    idle_ps: Vec<i64>,
     edges: Vec<(u32, u32)>,
     /// By worker: maps its operations to those of the step.
     places: Vec<HashMap<u32, u32>>,
@@ -74,7 +75,7 @@ impl<'a> Assembly<'a> {
             return true;
         }
         let groups = self.meetings(sets, job, &mut building);
-        let Building { ops, mut start_ps, duration_ps, mut edges, .. } = building;
+        let Building { ops, mut start_ps, duration_ps, idle_ps, mut edges, .. } = building;
         edges.sort_unstable();
         edges.dedup();
         let Ok(graph) = Graph::new(ops.len(), &edges, &groups) else { return false };
@@ -84,6 +85,9 @@ impl<'a> Assembly<'a> {
         let first = start_ps.iter().copied().min().unwrap_or(0);
         start_ps.iter_mut().for_each(|start| *start = start.saturating_sub(first));
         job.add_step(step, 1, Shape { ops, graph }, &start_ps, &duration_ps);
+        if self.workers.iter().any(|worker| worker.host_facts.is_some()) {
+            job.idle_ps.extend(idle_ps);
+        }
         true
     }
 
@@ -111,6 +115,8 @@ impl<'a> Assembly<'a> {
                 *seq += 1;
                 building.start_ps.push(op.start_ps.saturating_add(shift));
                 building.duration_ps.push(op.duration_ps);
+                let idle_ps = self.workers[worker].idle_ps.get(place as usize);
+                building.idle_ps.push(idle_ps.copied().unwrap_or(0));
             }
             building
                 .edges

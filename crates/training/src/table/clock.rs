@@ -19,6 +19,8 @@ pub struct Clock {
     pub host: String,
     /// How far the wall clock moved relative to the monotonic one, in nanoseconds.
     pub moved_ns: i64,
+    /// What the recorder could not separate.
+    pub caveat: Option<String>,
 }
 
 impl Clock {
@@ -48,8 +50,20 @@ impl Clock {
         let begin = ns("wall_minus_monotonic_at_start");
         let end = ns("wall_minus_monotonic_at_last_flush");
         let moved_ns = begin.zip(end).and_then(|(begin, end)| end.checked_sub(begin)).unwrap_or(0);
-        Some(Clock { host, moved_ns })
+        let caveat = value("caveat").map(str::to_string);
+        Some(Clock { host, moved_ns, caveat })
     }
+}
+
+/// A sentence about what recorders could not separate: then a rank that is slow may make all ranks look slow.
+pub fn caveat(clocks: &BTreeMap<u32, Clock>) -> Option<String> {
+    let said = || clocks.iter().filter_map(|(rank, clock)| Some((*rank, clock.caveat.as_ref()?)));
+    let (_, first) = said().next()?;
+    let ranks: Vec<u32> = said().map(|(rank, _)| rank).collect();
+    Some(format!(
+        "the recorder of {} says: {first}. Ranks that wait for a slow one then look slow, too",
+        words::of("rank", &ranks)
+    ))
 }
 
 /// A sentence about clocks that were set.
@@ -74,7 +88,7 @@ mod tests {
         let text = "host: node-7\nwall_minus_monotonic_at_start: 1700000000.000000001\n\
                     wall_minus_monotonic_at_last_flush: 1699999999.750000000\n";
         let clock = Clock::parse(text).unwrap();
-        assert_eq!(clock, Clock { host: "node-7".into(), moved_ns: -250_000_001 });
+        assert_eq!(clock, Clock { host: "node-7".into(), moved_ns: -250_000_001, caveat: None });
         let still = Clock { moved_ns: 999_999, ..clock.clone() };
         let note = |clocks: [Clock; 2]| super::note(&[3, 5].into_iter().zip(clocks).collect());
         assert_eq!(note([still.clone(), still.clone()]), None);
@@ -84,6 +98,15 @@ mod tests {
                 "the wall clock of 1 rank was set during the recording, by up to -250.0 ms (rank 5"
             ),
             "{says}"
+        );
+        let text = format!("{text}caveat: backward includes waits for other ranks: no model was given\n");
+        let clocks = [(4, Clock::parse(&text).unwrap())].into_iter().collect();
+        assert_eq!(
+            caveat(&clocks).as_deref(),
+            Some(
+                "the recorder of rank 4 says: backward includes waits for other ranks: no model was given. Ranks that wait for a \
+                 slow one then look slow, too"
+            )
         );
         assert_eq!(Clock::parse("host:\n"), None);
         assert_eq!(Clock::parse("host: a\nwall_minus_monotonic_at_start: 1").unwrap().moved_ns, 0);

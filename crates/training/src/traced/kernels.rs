@@ -5,8 +5,9 @@
 //! communication         └─all_reduce──────┘                     W  Wait, when nothing is left to compute without it
 //!                       I           W────►
 //! ```
-//! A communication begins when its kernel starts. Its wait comes before the first operation that needs it, or at the end of the
-//! step. Between calls the rank computes. Communications with only one recorded member count as computing, too.
+//! A communication begins when its kernel starts. Its wait comes before the first operation that needs it. If none is known to
+//! need it, the wait begins when computing pauses until its end, or at the end of the step. Between calls the rank computes.
+//! Communications with only one recorded member count as computing, too, unless only one rank was recorded.
 
 use super::{BEGIN, TracedError, plain};
 use crate::exact::times;
@@ -34,6 +35,17 @@ fn function(class: &str) -> Option<Function> {
         "recv" => Function::Irecv,
         _ => return None,
     })
+}
+
+fn is_message(class: &str) -> bool {
+    matches!(class, "send" | "recv" | "send_recv")
+}
+
+/// Since when nothing is computed at a time, if something is computed later. `times` are in order of their start.
+fn paused_until(times: &[(i64, i64)], at: i64) -> Option<i64> {
+    let next = times.partition_point(|&(start, _)| start < at);
+    let last = times[..next].iter().map(|&(_, end)| end).max()?;
+    (last <= at && next < times.len()).then_some(last)
 }
 
 /// The members of a communication in a step.
@@ -115,12 +127,15 @@ impl<'a> Building<'a> {
             // computing has ended.
             let mut awaited: HashMap<usize, i64> = HashMap::new();
             let mut done: HashMap<u32, i64> = HashMap::new();
+            // By worker: when it computes, in order.
+            let mut computing: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
             for op in 0..ops {
                 last = last.max(end(column, op) - BEGIN);
                 let own = &shape.ops[op];
                 if !is_transfer(op) {
                     let done = done.entry(own.worker).or_insert(i64::MIN);
                     *done = end(column, op).max(*done);
+                    computing.entry(own.worker).or_default().push((start(column, op), end(column, op)));
                 }
                 let ready = computed(op).unwrap_or(i64::MIN);
                 // Communications of a stream follow each other without a wait, and a receiver does not wait for its
@@ -134,18 +149,21 @@ impl<'a> Building<'a> {
                     *first = ready.min(*first);
                 }
             }
+            computing.values_mut().for_each(|times| times.sort_unstable());
             for op in (0..ops).filter(|&op| is_transfer(op)) {
                 let Some(meeting) = meeting_of[column * ops + op] else { continue };
-                let end_of_step = done.get(&shape.ops[op].worker).copied().unwrap_or(i64::MIN);
-                let begins = start(column, op);
+                let own = shape.ops[op].worker;
+                let end_of_step = done.get(&own).copied().unwrap_or(i64::MIN);
+                let (begins, ends) = (start(column, op), end(column, op));
+                let paused = computing.get(&own).and_then(|times| paused_until(times, ends));
                 by_worker.entry(job.worker(step, column, op)).or_default().push(Communication {
                     kind: shape.ops[op].kind,
                     meeting,
                     stream: shape.ops[op].stream,
                     begins,
-                    ends: end(column, op),
+                    ends,
                     ready: computed(op).unwrap_or(i64::MIN),
-                    awaited: awaited.get(&op).copied().unwrap_or(end_of_step).max(begins),
+                    awaited: awaited.get(&op).copied().or(paused).unwrap_or(end_of_step).max(begins),
                 });
             }
         }
@@ -167,7 +185,8 @@ impl<'a> Building<'a> {
                 members.iter().map(|&(column, op)| job.worker(step, column, op)).collect();
             workers.sort_unstable();
             workers.dedup();
-            if let (true, Some(&(_, first))) = (workers.len() > 1, members.first()) {
+            let alone = job.workers.len() == 1;
+            if let (true, Some(&(_, first))) = (workers.len() > 1 || alone, members.first()) {
                 members.iter().for_each(|&(column, op)| of[column * ops + op] = Some(meetings.len()));
                 meetings.push(Meeting { members: workers, stream: shape.ops[first].stream });
             }
@@ -189,6 +208,8 @@ impl<'a> Building<'a> {
                 |before: &usize| is_transfer(*before) && shape.ops[*before].worker != shape.ops[op].worker;
             if let Some(before) = before.into_iter().find(from) {
                 (0..columns).for_each(|column| meet(&[(column, before), (column, op)], &mut meetings));
+            } else if job.workers.len() == 1 && !is_message(&job.kinds[shape.ops[op].kind as usize].class) {
+                meet(&[(0, op)], &mut meetings);
             }
         }
         (meetings, of)
@@ -319,8 +340,13 @@ impl<'a> Building<'a> {
         CommId(number as u32)
     }
 
-    /// A note about collectives that do not grow with copies.
+    /// A note about what the trace cannot tell.
     pub fn note(&self) -> Option<String> {
+        if self.job.workers.len() == 1 && !self.known.is_empty() {
+            return Some(
+                "only one rank was recorded: its collectives are calls with nobody else, and take no time in simulations".into(),
+            );
+        }
         let is_part = |(members, _): &&(Vec<usize>, u16)| members.len() < self.job.workers.len();
         self.known.keys().any(|key| is_part(&key)).then(|| {
             "the recording does not say which groups are data parallel: copies meet only in collectives of all ranks".into()

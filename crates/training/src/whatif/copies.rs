@@ -59,6 +59,8 @@ fn more_columns(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Job {
         workers: Vec::new(),
         steps: Vec::new(),
         fillers: Vec::new(),
+        idle_ps: Vec::new(),
+        hosts: Vec::new(),
         ..job.clone()
     };
     wide.workers = workers(job, copies, ranks, dp_ranks);
@@ -97,6 +99,8 @@ fn more_workers(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Option<Job
         shapes: shapes.collect::<Option<Vec<Shape>>>()?,
         steps: Vec::new(),
         fillers: Vec::new(),
+        idle_ps: Vec::new(),
+        hosts: Vec::new(),
         ..job.clone()
     };
     for (place, step) in job.steps.iter().enumerate() {

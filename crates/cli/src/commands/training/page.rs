@@ -24,6 +24,7 @@ pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[Str
     let mut who = Section::new("Workers over time");
     who.add(heat(job, replays, &command));
     who.add(tables::workers(answers, MOST_WORKERS).titled("Workers, the slowest first", &command));
+    who.add(tables::breakdown(answers, MOST_WORKERS).titled("What workers do during a step", &command));
     let title = "Lost time saved by fixing the slowest workers";
     who.add(tables::curve(&answers.curve).titled(title, &command));
     sections.push(who);

@@ -1,8 +1,9 @@
 //! The tables of a training job, for the terminal and for the page.
 
+use std::collections::BTreeMap;
 use straggler_report::numbers::{self, slowdown_interval};
 use straggler_report::{Cell, Columns, Table};
-use straggler_training::exact::{Answers, CurvePoint, Intervals, WorkerAnswer};
+use straggler_training::exact::{Answers, Breakdown, CurvePoint, Intervals, WorkerAnswer};
 
 /// Most rows of a table on a terminal.
 pub const SHOWN: usize = 8;
@@ -87,6 +88,30 @@ pub fn workers(answers: &Answers, most: usize) -> Table {
         .number("slowdown alone", |worker| slowdown(worker.s_w))
         .number("95 % interval", |worker| interval(answers, worker.s_w, worker.s_w_interval))
         .build()
+}
+
+/// What workers do during a step: the mean of all, and the slowest workers.
+pub fn breakdown(answers: &Answers, most: usize) -> Table {
+    let by_rank: BTreeMap<u32, &Breakdown> =
+        answers.breakdown.by_rank.iter().map(|(rank, of)| (*rank, of)).collect();
+    let workers = answers.workers.iter().take(most);
+    let of_workers =
+        workers.filter_map(|worker| Some((format!("rank {}", worker.rank), *by_rank.get(&worker.rank)?)));
+    let rows: Vec<(String, &Breakdown)> =
+        [("all (mean)".to_string(), &answers.breakdown.all)].into_iter().chain(of_workers).collect();
+    Columns::over(&rows)
+        .text("share of a step", |row| row.0.as_str())
+        .number("computing", |row| share(row.1, row.1.computing))
+        .number("communication", |row| share(row.1, row.1.exposed))
+        .number("host", |row| share(row.1, row.1.host))
+        .number("idle", |row| share(row.1, row.1.idle))
+        .number("communication while computing", |row| share(row.1, row.1.overlapped))
+        .build()
+}
+
+fn share(of: &Breakdown, seconds: f64) -> Cell {
+    let step = of.computing + of.exposed + of.host + of.idle;
+    Cell::share(if step > 0.0 { seconds / step } else { 0.0 })
 }
 
 /// What fixing the slowest workers would save.

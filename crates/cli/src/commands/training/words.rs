@@ -1,5 +1,6 @@
 //! The analysis of a training job as text.
 
+use super::cost::Cost;
 use super::tables::{self, FEW, excess};
 use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdown_interval};
 use straggler_training::Job;
@@ -322,7 +323,7 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     list
 }
 
-pub fn say(job: &Job, answers: &Answers) -> String {
+pub fn say(job: &Job, answers: &Answers, cost: &Cost) -> String {
     let mut text = format!("{}\n", verdict(answers));
     if job.synthetic {
         text.push_str("The job is synthetic: generated or changed, not recorded.\n");
@@ -334,14 +335,18 @@ pub fn say(job: &Job, answers: &Answers) -> String {
         counted(answers.steps as u64, "step", "steps"),
         counted(answers.operations as u64, "operation", "operations"),
     ));
-    for (number, cause) in (1..).zip(&answers.causes) {
-        text.push_str(&format!("\n{number}. {}", told(cause)));
+    if let Some(all) = cost.all().filter(|_| answers.distrust.is_none()) {
+        text.push_str(&format!("{all}\n"));
+    }
+    for (number, cause) in answers.causes.iter().enumerate() {
+        text.push_str(&format!("\n{}. {}", number + 1, told(cause, &cost.of_cause(number))));
     }
     if answers.causes.len() > 1 {
         text.push_str(&format!("\n{DO_NOT_ADD_UP}\n"));
     }
     text.push_str(&format!("\n{}", tables::parts(answers, true)));
     text.push_str(&format!("\n{}", tables::workers(answers, tables::SHOWN)));
+    text.push_str(&format!("\n{}", tables::breakdown(answers, tables::SHOWN)));
     text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
     if answers.curve.iter().any(|point| point.rem.is_some_and(|rem| rem > MORE_THAN_ALL)) {
         text.push_str(
@@ -384,8 +389,8 @@ pub fn costs(cause: &Cause) -> String {
     format!("{}{hidden} {} of a step, {}{since}", cause.says, percent(gain), seconds(saved))
 }
 
-fn told(cause: &Cause) -> String {
-    let mut text = format!("{}\n", costs(cause));
+fn told(cause: &Cause, cost: &str) -> String {
+    let mut text = format!("{}\n   {cost}\n", costs(cause));
     cause.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
     text.push_str(&format!("   Fix: {}\n", cause.fix));
     text

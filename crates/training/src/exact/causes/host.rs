@@ -88,7 +88,7 @@ impl Looking<'_> {
         let late_ones = late_ones(&by_worker);
         if !late_ones.is_empty() {
             cause.ranks = self.ranks(late_ones.iter().map(|&worker| worker as u32));
-            cause.says = format!("{}, mainly on {}", cause.says, words::of("rank", &cause.ranks));
+            cause.says = format!("{}, mainly on {}", cause.says, job.ranks_words(&cause.ranks));
         }
         let late = |step: usize| match late_ones.is_empty() {
             true => by_step.iter().map(|of_worker| of_worker[step] as f64).sum(),
@@ -190,7 +190,7 @@ impl Looking<'_> {
         let some: Vec<usize> = some.map(|(worker, _)| *worker).collect();
         let alone = !some.is_empty() && 2 * some.len() <= means.len();
         let ranks = self.ranks(some.iter().map(|&worker| worker as u32));
-        let named = words::of("rank", &ranks);
+        let named = job.ranks_words(&ranks);
         let waits = words::plural(ranks.len(), "waits", "wait");
         let who = if alone { format!("R{} {waits}", &named[1..]) } else { "Workers wait".into() };
         let whom = if alone { named } else { "workers".into() };
@@ -211,9 +211,18 @@ impl Looking<'_> {
             let (since, before) = (time(rise.after), time(rise.before));
             says = format!("{says} {} ({since} a step, {before} {})", rise.when(job), rise.otherwise());
         }
-        let mend = move |_: usize, at: &At<'_>| match at.op.kind as usize == number {
-            true => (0, at.delay),
+        // Collections can be avoided. Loading can only be as fast as on other ranks, or in other steps, where that is known.
+        let risen = rise.clone().filter(|_| kind == CauseKind::DataLoading);
+        let of_some: Option<Vec<bool>> = (alone && kind == CauseKind::DataLoading)
+            .then(|| (0..job.workers.len()).map(|worker| some.contains(&worker)).collect());
+        let mend = move |step: usize, at: &At<'_>| match at.op.kind as usize == number {
             false => at.real(),
+            true if of_some.as_ref().is_some_and(|some| !some[at.worker]) => at.real(),
+            true => match &risen {
+                Some(rise) => ((at.takes as f64 / rise.factor_at(step)).round() as i64, at.delay),
+                None if of_some.is_some() => (at.takes.min(at.ideal_takes), at.delay),
+                None => (0, at.delay),
+            },
         };
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;

@@ -48,7 +48,8 @@ impl Looking<'_> {
                 }
                 false => format!("other delays {} cost as much", rise.otherwise()),
             };
-            let says = format!("All workers are slower {when} ({steps})");
+            let or_wait = if job.waits_in_computing { ", or wait for one that is slower," } else { "" };
+            let says = format!("All workers are slower{or_wait} {when} ({steps})");
             (CauseKind::WholeJob, says)
         } else {
             let is = words::plural(stages.len(), "is", "are");
@@ -88,6 +89,10 @@ impl Looking<'_> {
         candidate.cause.ranks = ranks;
         (candidate.cause.since_step, candidate.cause.until_step) = rise.steps(job);
         candidate.cause.fix = match kind {
+            CauseKind::WholeJob if job.waits_in_computing => {
+                "Record again so that waits are told from computing: give the probe the model. Then a slow rank can be named."
+                    .into()
+            }
             CauseKind::WholeJob => format!(
                 "Check what changed at step {number}: power or temperature limits of all nodes, longer sequences, another \
                  program."

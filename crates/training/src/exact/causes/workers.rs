@@ -54,6 +54,18 @@ impl Slow {
         self.steps.last().map_or(0, |(step, _)| *step)
     }
 
+    /// Whether it was slow only now and then, never for long.
+    pub fn is_sporadic(&self) -> bool {
+        let consecutive = |pair: &[(usize, f64)]| pair[1].0 == pair[0].0 + 1;
+        let lasted = self.steps.windows(FEW).any(|steps| steps.windows(2).all(consecutive));
+        !lasted && 2 * self.steps.len() < self.compared
+    }
+
+    /// The indices of its slow steps, and its slowdown in each.
+    pub fn stalls(&self) -> &[(usize, f64)] {
+        &self.steps
+    }
+
     /// Whether its slow steps are consecutive.
     fn is_one_stretch(&self) -> bool {
         self.until() - self.since() + 1 == self.steps.len()
@@ -102,10 +114,8 @@ impl Looking<'_> {
         if in_turn {
             slow.sort_by_key(|slow| (slow.since(), slow.worker));
         }
-        let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
-        slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
-        let typical = self.facts.typical_by_step(job);
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
+        let place = job.shared_place(&ranks);
         let says = match &ranks[..] {
             [rank] if slow[0].factor < SLOW => format!(
                 "Rank {rank} computes {:.1} % longer than {}{}",
@@ -114,17 +124,20 @@ impl Looking<'_> {
                 self.since_words(&slow[0])
             ),
             [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
-            _ => format!(
-                "Ranks {} ({} of {} workers) are slow{}",
-                words::list_up_to(6, &ranks),
-                ranks.len(),
-                order.len(),
-                match in_turn {
+            _ => {
+                let of_all = format!("{} of {} workers", ranks.len(), order.len());
+                let list = words::range(&ranks).unwrap_or_else(|| words::list_up_to(6, &ranks));
+                let who = match &place {
+                    Some(place) => format!("The workers of {place} (ranks {list}, {of_all})"),
+                    None => format!("Ranks {} ({of_all})", words::list_up_to(6, &ranks)),
+                };
+                let when = match in_turn {
                     false => "",
                     true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
                     true => ", each in some of the steps",
-                }
-            ),
+                };
+                format!("{who} are slow{when}")
+            }
         };
         let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
         // One slow step is not a change, and scattered ones have no beginning.
@@ -133,26 +146,18 @@ impl Looking<'_> {
         // If the recording of a worker ends first, it is unknown whether the worker is still slow.
         let ended = slow.iter().all(|slow| slow.until() < slow.last_compared);
         let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts && ended);
-        let mend = move |step: usize, at: &At<'_>| {
-            if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
-                return at.real();
-            }
-            // Its transfers, its data loading and its host are causes of their own.
-            let kind = at.op.kind as usize;
-            if job.kinds[kind].role != Role::Compute {
-                return at.real();
-            }
-            let own = places[at.worker].map(|place| &slow[place]).filter(|slow| slow.for_same_data);
-            let times = match own {
-                Some(slow) => slow.factor,
-                None => self.facts.times_typical(&typical, step, at.worker, kind),
-            };
-            ((at.takes as f64 / times) as i64, at.delay)
-        };
-        let mut candidate = self.mended(CauseKind::Workers, says, mend);
+        let sporadic = slow.iter().all(Slow::is_sporadic);
+        let mut candidate = self.mended(CauseKind::Workers, says, self.as_typical(slow));
         let cause = &mut candidate.cause;
         cause.evidence = evidence;
         cause.fix = match ranks.len() {
+            _ if sporadic => {
+                "Check what else ran on the node at that time. It is slow too rarely to be broken.".into()
+            }
+            _ if place.is_some() => format!(
+                "Compare {} with others: clocks, power, cooling, drivers, and what else runs there.",
+                place.unwrap_or_default()
+            ),
             1 => "Check its clock, temperature, memory errors and neighbours, or replace it.".into(),
             _ => "Check their clocks, temperatures, memory errors and neighbours.".into(),
         };
@@ -160,6 +165,25 @@ impl Looking<'_> {
         cause.since_step = first.map(|since| job.steps[since].number);
         cause.until_step = last.map(|until| job.steps[until].number);
         Some(candidate)
+    }
+
+    /// Slow workers compute as long as a typical worker of their stage in the same step.
+    pub fn as_typical(&self, slow: Vec<Slow>) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + '_ {
+        let job = self.replays.job;
+        let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
+        slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
+        let typical = self.facts.typical_by_step(job);
+        move |step: usize, at: &At<'_>| {
+            let own = places[at.worker].map(|place| &slow[place]).filter(|slow| slow.holds(step));
+            // Its transfers, its data loading and its host are causes of their own.
+            let kind = at.op.kind as usize;
+            let Some(own) = own.filter(|_| job.kinds[kind].role == Role::Compute) else { return at.real() };
+            let times = match own.for_same_data {
+                true => own.factor,
+                false => self.facts.times_typical(&typical, step, at.worker, kind),
+            };
+            ((at.takes as f64 / times) as i64, at.delay)
+        }
     }
 
     fn since_words(&self, slow: &Slow) -> String {

@@ -2,6 +2,7 @@
 
 use super::super::json::Sink;
 use super::super::recorded::{Distinct, collective_name};
+use super::host::{HostSpans, SHORTEST_PS};
 use super::phases::Pass;
 use super::values::{Texts, bare, number, picoseconds};
 use crate::Kind;
@@ -118,6 +119,8 @@ pub struct Events {
     /// `record_param_comms`, and annotations like `nccl:all_reduce`.
     pub host_communications: Vec<Span<Communication>>,
     pub annotations: Vec<Span<Pass>>,
+    /// What the host does, where it takes long.
+    pub host: HostSpans,
     /// Work of the host itself: data loading, garbage collection.
     pub host_work: Vec<Span<Kind>>,
     pub steps: Vec<ProfilerStep>,
@@ -279,10 +282,25 @@ impl Events {
         let category = bare(event.cat);
         let name = bare(event.name);
         match category {
-            "kernel" | "gpu_memcpy" | "gpu_memset" => self.kernel(event, name),
-            "cuda_runtime" | "cuda_driver" if launches_work(name) => self.launch(event),
-            "cpu_op" if name == "record_param_comms" => self.host_communication(event),
-            "user_annotation" | "gpu_user_annotation" => self.annotation(event, name, category),
+            // The profilers of 2020 and 2021 had other categories, and none for annotations.
+            "kernel" | "gpu_memcpy" | "gpu_memset" | "Kernel" | "Memcpy" | "Memset" => {
+                self.kernel(event, name)
+            }
+            "cuda_runtime" | "cuda_driver" | "Runtime" if launches_work(name) => self.launch(event),
+            "cpu_op" | "Operator" if name == "record_param_comms" => self.host_communication(event),
+            "Operator" if !name.starts_with("aten::") => {
+                self.host_span(event, name);
+                self.annotation(event, name, "user_annotation")
+            }
+            "user_annotation" => {
+                self.host_span(event, name);
+                self.annotation(event, name, category)
+            }
+            "cpu_op" | "Operator" | "cuda_runtime" | "cuda_driver" | "Runtime" => {
+                self.host_span(event, name);
+                Some(())
+            }
+            "gpu_user_annotation" => self.annotation(event, name, category),
             "cuda_sync" if name == "Stream Wait Event" => self.stream_wait(event),
             _ => Some(()),
         }
@@ -296,6 +314,12 @@ impl Events {
         }
         let correlation = Events::args(event).and_then(|args| number(args.correlation));
         Some(Untimed { at_ps: self.start(event), correlation })
+    }
+
+    /// The GPU that computes.
+    pub fn gpu(&self) -> Option<i64> {
+        let kernel = self.kernels.iter().find(|kernel| kernel.is_compute())?;
+        self.streams.items.get(kernel.stream as usize).map(|&(device, _)| device)
     }
 
     fn start(&mut self, event: &Event) -> Option<i64> {
@@ -343,6 +367,17 @@ impl Events {
         let correlation = number(Events::args(event)?.correlation)?;
         self.launches.push(Launch { correlation, at_ps, takes_ps, thread: number(event.tid).unwrap_or(0) });
         Some(())
+    }
+
+    /// What the host does, if it takes long. Marks of steps enclose everything.
+    fn host_span(&mut self, event: &Event, name: &str) {
+        let long = |duration: &i128| *duration >= i128::from(SHORTEST_PS);
+        if name.starts_with("ProfilerStep#") || picoseconds(event.dur).filter(long).is_none() {
+            return;
+        }
+        if let Some((start_ps, Some(end_ps))) = self.times(event) {
+            self.host.push(number(event.tid).unwrap_or(0), start_ps, end_ps, name);
+        }
     }
 
     fn host_communication(&mut self, event: &Event) -> Option<()> {

@@ -4,6 +4,7 @@ use super::super::recorded::{Channel, Counter, Distinct, Meeting, communication}
 use super::collectives::HostCommunications;
 use super::events::{Communication, Events, Launch, Span};
 use super::phases::PHASES;
+use crate::exact::LAUNCH;
 use crate::{Kind, KindInfo, Role};
 use std::collections::HashMap;
 
@@ -44,6 +45,11 @@ impl Meaning {
         let class = PHASES[phase as usize];
         let name = format!("{class} {number} on stream {stream}");
         self.kinds.place(KindInfo::launched(name, class, Role::Compute))
+    }
+
+    /// The mark of a step. It has no class of its own in the results.
+    pub fn step(&mut self) -> u32 {
+        self.kinds.place(KindInfo::launched("the step", LAUNCH, Role::Other))
     }
 
     /// Work of the host itself.

@@ -4,7 +4,8 @@
 //! unless something else waits for one of them, or one of them waits for another stream, or the step or the phase changes. So all
 //! ranks have the same runs in all steps, wherever their gaps are. The duration of a run is the time that its kernels were busy.
 //! It is placed at the end of the run: the gaps of the run come before it and count as its launch delay, and operations that wait
-//! for it wait until its true end.
+//! for it wait until its true end. An operation without a duration marks where the step begins, so that the gaps of its first run
+//! count, too.
 
 use super::super::recorded::{Recorded, RecordedOp};
 use super::super::words;
@@ -12,18 +13,21 @@ use super::events::{Events, Kernel, Launch, ProfilerStep, Untimed};
 use super::meaning::Meaning;
 use super::phases::{Pass, Phases};
 use super::waits::{Streams, waits};
-use super::{stalls, table};
+use super::{idle, stalls, table};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Range, RangeInclusive};
 
 /// The step and phase in which the host launched a kernel. `None` outside the used steps.
-type Label = Option<(u32, u8)>;
+pub type Label = Option<(u32, u8)>;
+
+/// The launch of kernels that were in the queue when the recording began. They belong to no step.
+const QUEUED: i64 = i64::MIN;
 
 pub fn build(mut events: Events, recorded: &mut Recorded) {
     number_streams(&mut events);
     events.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start_ps, kernel.correlation));
-    let Steps { mut steps, gaps } = steps(&mut events, recorded);
-    let Launches { launch_ps, of_communications, untimed_ps } = launches(&mut events);
+    let Launches { launch_ps, threads, of_communications, untimed_ps, any, all } = launches(&mut events);
+    let Steps { mut steps, gaps } = steps(&mut events, [any, all], recorded);
     leave_out_untimed(&untimed_ps, &mut steps, recorded);
     note_gaps(&gaps, &steps, &launch_ps, recorded);
     let host = std::mem::take(&mut events.host_communications);
@@ -32,6 +36,7 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let labels: Vec<Label> = (launch_ps.iter().zip(&passes))
         .map(|(&at, pass)| step_at(&steps, at).map(|step| (step, pass.phase)))
         .collect();
+    recorded.queued = launch_ps.iter().filter(|&&at| at == QUEUED).count();
     note_outside(&labels, recorded);
 
     let ranges = ranges(&events.kernels, events.streams.items.len());
@@ -40,11 +45,13 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let (runs, run_of) = runs(&streams, &waits, &labels);
     let mut meaning = Meaning::new(&events, host, of_communications);
     operations(&events, &runs, &labels, &steps, &mut meaning, recorded);
+    let idle = idle::find(&streams, &labels, &steps);
     let step_of = |at: i64| step_at(&steps, at).and_then(|place| steps[place as usize].1);
     let kernels =
         table::Kernels { events: &events, launch_ps: &launch_ps, passes: &passes, step_of: &step_of };
     table::read(&kernels, &meaning, recorded);
     recorded.edges = edges(&events.kernels, &runs, &run_of, &waits, &recorded.ops);
+    idle::add(&mut events, &runs, &run_of, &threads, &idle, &mut meaning, recorded);
     stalls::add(&events, &run_of, &mut meaning, recorded);
     (recorded.kinds, recorded.channels) = meaning.lists();
 }
@@ -67,12 +74,18 @@ fn number_streams(events: &mut Events) {
 }
 
 struct Launches {
-    /// By kernel: when it was launched, or its start if that is unknown.
+    /// By kernel: when it was launched. If that is unknown, [`QUEUED`], the launch of the previous kernel of its stream, or its
+    /// start.
     launch_ps: Vec<i64>,
+    /// By kernel: the thread that launched it; 0 if unknown.
+    threads: Vec<i64>,
     /// Keyed by kernel.
     of_communications: HashMap<usize, Launch>,
     /// When the events with an invalid time were launched, or began, as far as known.
     untimed_ps: Vec<i64>,
+    /// Whether there are launches, and whether no kernel counts where it ran.
+    any: bool,
+    all: bool,
 }
 
 /// Finds the launches of kernels. Frees `events.launches`.
@@ -84,17 +97,41 @@ fn launches(events: &mut Events) -> Launches {
         found.map(|found| launches[found])
     };
     let mut of_communications = HashMap::new();
-    let mut launch_ps = Vec::with_capacity(events.kernels.len());
+    let mut known = Vec::with_capacity(events.kernels.len());
+    let mut threads = Vec::with_capacity(events.kernels.len());
     for (place, kernel) in events.kernels.iter().enumerate() {
         let launch = find(kernel.correlation);
-        launch_ps.push(launch.map_or(kernel.start_ps, |launch| launch.at_ps));
+        known.push(launch.map(|launch| launch.at_ps));
+        threads.push(launch.map_or(0, |launch| launch.thread));
         if let (Some(launch), false) = (launch, kernel.is_compute()) {
             of_communications.insert(place, launch);
         }
     }
+    let first = launches.first().map_or(0, |launch| launch.correlation);
+    let (launch_ps, all) = completed(&events.kernels, &known, first);
     let at = |of: &Untimed| of.correlation.and_then(find).map(|launch| launch.at_ps).or(of.at_ps);
     let untimed_ps = events.untimed.iter().filter_map(at).collect();
-    Launches { launch_ps, of_communications, untimed_ps }
+    Launches { launch_ps, threads, of_communications, untimed_ps, any: !launches.is_empty(), all }
+}
+
+/// By kernel: when it was launched. A stream runs in launch order, so a kernel whose launch was not recorded was launched after
+/// the one before it. If there is none with a known launch, it was in the queue when the recording began: asynchronous programs
+/// are many kernels ahead of the GPU. The same holds if its number is below that of the `first` launch. In a stream without any
+/// known launch, kernels count where they ran. Also returns whether there is no such kernel.
+fn completed(kernels: &[Kernel], known: &[Option<i64>], first: u64) -> (Vec<i64>, bool) {
+    let (mut launch_ps, mut all) = (Vec::with_capacity(kernels.len()), true);
+    for stream in kernels.chunk_by(|one, next| one.stream == next.stream) {
+        let known = &known[launch_ps.len()..launch_ps.len() + stream.len()];
+        let none_known = known.iter().all(Option::is_none);
+        let mut last = None;
+        for (kernel, &known) in stream.iter().zip(known) {
+            last = known.or(last);
+            let ran = last.is_none() && none_known && !(1..first).contains(&kernel.correlation);
+            all &= !ran;
+            launch_ps.push(if ran { kernel.start_ps } else { last.unwrap_or(QUEUED) });
+        }
+    }
+    (launch_ps, all)
 }
 
 /// The kernels of each stream.
@@ -116,7 +153,7 @@ struct Steps {
 }
 
 /// Finds the steps. What follows the end of a step belongs to it, unless the next step is missing.
-fn steps(events: &mut Events, recorded: &mut Recorded) -> Steps {
+fn steps(events: &mut Events, [has_launches, all_launched]: [bool; 2], recorded: &mut Recorded) -> Steps {
     let mut found: Vec<ProfilerStep> = std::mem::take(&mut events.steps);
     if found.is_empty() {
         found = std::mem::take(&mut events.gpu_steps);
@@ -128,12 +165,10 @@ fn steps(events: &mut Events, recorded: &mut Recorded) -> Steps {
                 .into(),
         );
         recorded.steps.push(0);
-        return Steps { steps: vec![(i64::MIN, Some(0))], gaps: Vec::new() };
+        return Steps { steps: vec![(QUEUED + 1, Some(0))], gaps: Vec::new() };
     }
     found.sort_by_key(|step| (step.start_ps, step.number));
     // Without launches, kernels are placed by their start, which may be long after the host has ended the step.
-    let has_launches = !events.launches.is_empty();
-    let all_launched = events.launches.len() >= events.kernels.len();
     let (mut steps, mut gaps) = (Vec::with_capacity(found.len()), Vec::new());
     let mut seen: BTreeSet<i64> = recorded.steps.iter().copied().collect();
     for (place, step) in found.iter().enumerate() {
@@ -207,7 +242,7 @@ fn step_at(steps: &[(i64, Option<i64>)], at_ps: i64) -> Option<u32> {
 }
 
 fn note_outside(labels: &[Label], recorded: &mut Recorded) {
-    let outside = labels.iter().filter(|label| label.is_none()).count();
+    let outside = labels.iter().filter(|label| label.is_none()).count() - recorded.queued;
     if outside > 0 {
         let were = words::plural(outside, "kernel was", "kernels were");
         recorded.note(&format!(

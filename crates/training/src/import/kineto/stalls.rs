@@ -45,6 +45,9 @@ pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mu
         let before = waits.get(&run).into_iter().flatten();
         recorded.edges.extend(before.map(|&before| (place, before)));
         recorded.edges.push((next, place));
+        // The rest of the idle time now comes before the stall.
+        let idle = std::mem::take(&mut recorded.idle_ps[next as usize]);
+        recorded.idle_ps.push(idle.saturating_sub(lasts).max(0));
         recorded.ops.push(RecordedOp {
             step,
             kind: meaning.stall(kind),

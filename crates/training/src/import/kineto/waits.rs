@@ -13,9 +13,12 @@
 use super::events::{Kernel, StreamWait};
 
 /// A kernel that can start does so within this time, after its launch or after what it waited for.
-const PROMPT_PS: i64 = 20_000_000;
+pub const PROMPT_PS: i64 = 20_000_000;
 /// A stream that only waits for its host is idle for less than this: up to several hundred microseconds.
 const LONG_PS: i64 = 100 * PROMPT_PS;
+
+/// Times of other programs may be rounded.
+const ROUNDING_PS: i64 = 100_000;
 
 /// Kernels in order of stream and start, with the time of their launch.
 pub struct Streams<'a> {
@@ -47,7 +50,8 @@ fn found(streams: &Streams, wait: &StreamWait) -> Option<(usize, usize)> {
     };
     let after = Some(launched_by(&waiting, wait.correlation)).filter(|&after| after < waiting.end)?;
     let before = Some(launched_by(&on, wait.record)).filter(|&before| before > on.start)? - 1;
-    let in_order = streams.kernels[before].end_ps() <= streams.kernels[after].start_ps;
+    let end = streams.kernels[before].end_ps().saturating_sub(ROUNDING_PS);
+    let in_order = end <= streams.kernels[after].start_ps;
     (wait.stream != wait.on_stream && in_order).then_some((after, before))
 }
 
