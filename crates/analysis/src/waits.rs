@@ -14,12 +14,14 @@ mod critical_path;
 mod efficiency;
 mod explanation;
 mod late;
+mod late_receivers;
 mod meetings;
 mod messages;
 mod regions;
 #[cfg(test)]
 mod tests;
 mod times;
+mod unanalysed;
 
 pub use activities::{Activities, Activity};
 pub use causes::{Cause, root_causes};
@@ -30,6 +32,7 @@ pub(crate) use meetings::is_ordered;
 pub use messages::messages_by_receiver;
 pub use regions::{RegionWaits, Regions, WaitsIn};
 pub use times::RankTimes;
+pub use unanalysed::unanalysed;
 
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -123,8 +126,10 @@ impl WaitStates {
 
     /// The same with operations and [messages](messages_by_receiver) that were computed before.
     pub fn with(trace: &Trace, operations: &[Operations<'_>], messages: &[Vec<Message>]) -> WaitStates {
-        let ([senders, receivers], (mut blocking, mut nonblocking)) =
-            rayon::join(|| messages::waits(trace, messages), || collectives::waits(trace, operations));
+        let of_messages =
+            || (messages::waits(trace, messages), late_receivers::waits(trace, operations, messages));
+        let ((senders, receivers), (mut blocking, mut nonblocking)) =
+            rayon::join(of_messages, || collectives::waits(trace, operations));
         blocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
         nonblocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
         let mut waits = one_a_call(trace, [senders, receivers, nonblocking].concat());

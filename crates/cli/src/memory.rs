@@ -43,7 +43,21 @@ pub fn peak_rss_bytes() -> Option<u64> {
 pub fn available_bytes() -> Option<u64> {
     let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
     let of_machine = parse_kibibytes(&memory, "MemAvailable:");
-    of_machine.into_iter().chain(left_in_control_group()).min()
+    of_machine.into_iter().chain(left_in_control_group()).chain(left_in_address_space()).min()
+}
+
+/// The address space that is left, if it is limited, as by `ulimit -v`.
+fn left_in_address_space() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    Some(limit.saturating_sub(parse_kibibytes(&status, "VmSize:")?))
+}
+
+/// The resident memory of this process, if the system reports it.
+pub fn resident_bytes() -> Option<u64> {
+    parse_kibibytes(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// The memory left in the control group of this process, if it has a limit, as under Slurm or in a container.

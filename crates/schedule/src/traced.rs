@@ -42,6 +42,7 @@ mod wildcards;
 
 pub use build::Building;
 pub use error::{PlaybackError, TraceError, Unmatched};
+pub use notes::Unmodelled;
 pub use options::{Begin, Decisions, Options};
 pub use playback::{PLACES, Playback};
 pub use reader::alone;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::num::NonZero;
 use std::ops::Deref;
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 
 /// Peers and tags that stand for something special. Ranks and tags themselves are not negative.
 pub mod special {
@@ -165,6 +165,8 @@ pub struct Rare {
     pub message: Option<u32>,
     /// The number of a window, in order of creation.
     pub window: Option<u32>,
+    /// World ranks of the group that a call begins an epoch with (MPI_Win_post, MPI_Win_start).
+    pub group: Vec<Rank>,
     /// The name of a region or of a function this version does not know, or the level of an MPI_Pcontrol.
     pub text: Option<String>,
     /// For MPI_Pcontrol: whether calls are recorded from here on; `None` if it changes nothing.
@@ -185,6 +187,7 @@ impl Empty for Rare {
         lengths: Vec::new(),
         message: None,
         window: None,
+        group: Vec::new(),
         text: None,
         recording: None,
         error: None,

@@ -2,7 +2,8 @@
 //!
 //! A process of the run is a process of the viewer; its CPUs and the two sides of its NICs are
 //! threads. Times are microseconds with six decimals, which keeps picoseconds exact. Noise is a
-//! slice of its own at the end of the slice it lengthened. A message is a flow arrow. Calls of a
+//! slice of its own at the end of the slice it lengthened. A region is a slice around those of its thread. A message is a
+//! flow arrow. Calls of a
 //! traced run are named after their functions, all other slices after their kind.
 
 mod read;
@@ -10,7 +11,7 @@ mod read;
 pub use read::{BEGINNING, ReadError, Run, read};
 
 use crate::Function;
-use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline};
+use crate::timeline::{Activity, Arrow, Kind, Lane, RegionSpan, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -45,7 +46,17 @@ struct FlowEnd {
 }
 
 /// Writes `timeline` as one JSON object. `about` goes into the trace's metadata.
-pub fn write<W: Write>(timeline: &Timeline, about: &Value, mut out: W) -> io::Result<()> {
+pub fn write<W: Write>(timeline: &Timeline, about: &Value, out: W) -> io::Result<()> {
+    write_with_regions(timeline, &[], about, out)
+}
+
+/// The same with the regions of each rank.
+pub fn write_with_regions<W: Write>(
+    timeline: &Timeline,
+    regions: &[Vec<RegionSpan<'_>>],
+    about: &Value,
+    mut out: W,
+) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
     let mut first = true;
     let mut event = |value: &str| -> io::Result<()> {
@@ -54,6 +65,11 @@ pub fn write<W: Write>(timeline: &Timeline, about: &Value, mut out: W) -> io::Re
     };
     for name in lane_names(timeline) {
         event(&name.to_string())?;
+    }
+    for (rank, of_rank) in (0..).zip(regions) {
+        for region in of_rank {
+            event(&serde_json::to_string(&region_slice(rank, region))?)?;
+        }
     }
     for activity in &timeline.activities {
         for slice in slices(activity) {
@@ -151,6 +167,23 @@ fn slices(activity: &Activity) -> Vec<Slice<'static>> {
     list
 }
 
+/// A region, around the calls of its thread.
+fn region_slice<'a>(rank: Rank, region: &RegionSpan<'a>) -> Slice<'a> {
+    Slice {
+        ph: "X",
+        name: region.name,
+        cat: REGION,
+        pid: rank,
+        tid: thread(Lane::Cpu(region.thread.min(255) as u8)),
+        ts: microseconds(region.start),
+        dur: microseconds(region.end.since(region.start)),
+        args: json!({}),
+    }
+}
+
+/// The category of regions.
+const REGION: &str = "region";
+
 /// Both ends of a message's arrow.
 fn flow(id: usize, arrow: &Arrow) -> [FlowEnd; 2] {
     let end = |ph, rank: u32, cpu: u8, time: Time| FlowEnd {
@@ -214,5 +247,30 @@ mod tests {
         assert_eq!(named("MPI_Waitall")[0]["args"], json!({"tag": 1, "bytes": 8}));
         assert_eq!(named("message").len(), 2);
         assert_eq!(named("thread_name")[0]["args"]["name"], "CPU 0");
+    }
+
+    #[test]
+    fn regions_are_slices() {
+        let mut rank = crate::RankTrace::default();
+        for (function, time, name) in [
+            (Function::RegionEnter, 5, "solve"),
+            (Function::RegionEnter, 6, "inner"),
+            (Function::RegionLeave, 9, "solve"),
+        ] {
+            rank.push_with(crate::Call::new(function, Time(time), Time(time)), crate::Details::named(name));
+        }
+        let regions = [Vec::new(), RegionSpan::of(&rank)];
+        let mut text = Vec::new();
+        write_with_regions(&Timeline::default(), &regions, &json!({}), &mut text).unwrap();
+        let value: Value = serde_json::from_slice(&text).unwrap();
+        let slices = value["traceEvents"].as_array().unwrap();
+        let of = |slice: &Value| {
+            let number = |key: &str| slice[key].as_f64().unwrap();
+            (slice["name"].as_str().unwrap().to_owned(), number("pid"), number("ts"), number("dur"))
+        };
+        // The inner region is never left: it lasts to the end.
+        let expected = [("solve".to_owned(), 1.0, 5e-6, 4e-6), ("inner".to_owned(), 1.0, 6e-6, 3e-6)];
+        assert_eq!(slices.iter().map(of).collect::<Vec<_>>(), expected);
+        assert_eq!(read(&text[..]).unwrap().timeline, Timeline::default());
     }
 }

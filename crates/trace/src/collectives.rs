@@ -3,9 +3,9 @@
 
 use crate::call::{Call, CommId};
 use crate::messages::CallPlace;
-use crate::trace::Trace;
+use crate::trace::{Communicator, Trace};
 use crate::{Class, Start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::Rank;
 
 /// The collective calls on one communicator: for each rank that made any, the numbers of its calls, in order.
@@ -52,4 +52,22 @@ pub fn runs(call: &Call) -> bool {
         Class::Collective(_, start) | Class::Neighbor(_, start) => start != Start::Persistent,
         _ => false,
     }
+}
+
+/// For each intercommunicator, the smaller id of its two sides. If several connect the same groups,
+/// they are paired in order.
+pub fn sides(communicators: &[Communicator]) -> Vec<CommId> {
+    let mut waiting: HashMap<(&[Rank], &[Rank]), Vec<CommId>> = HashMap::new();
+    let mut sides: Vec<CommId> = (0..communicators.len() as u32).map(CommId).collect();
+    for (comm, communicator) in (0..).map(CommId).zip(communicators) {
+        let (members, remote) = (&communicator.members[..], &communicator.remote[..]);
+        if remote.is_empty() {
+            continue;
+        }
+        match waiting.get_mut(&(remote, members)).filter(|others| !others.is_empty()) {
+            Some(others) => sides[comm.index()] = others.remove(0),
+            None => waiting.entry((members, remote)).or_default().push(comm),
+        }
+    }
+    sides
 }

@@ -36,6 +36,7 @@ pub mod attribute {
     pub const REQUEST: u64 = 12;
     pub const LENGTHS: u64 = 13;
     pub const RECORDING: u64 = 14;
+    pub const GROUP: u64 = 15;
 }
 
 /// Keys of the head of a stream.

@@ -66,8 +66,14 @@ pub enum Class {
     },
     /// Receives a message that a matching probe has kept.
     MatchedRecv(Start),
+    /// Prepares a message in partitions, to be sent or received.
+    Partitioned {
+        sends: bool,
+    },
     /// Starts prepared operations.
     Begin,
+    /// Makes partitions of a message ready; the last such call sends it.
+    Ready,
     /// Waits for requests.
     Wait(HowMany),
     /// Asks whether requests have completed.
@@ -159,11 +165,11 @@ functions! {
     Imrecv "MPI_Imrecv" Class::MatchedRecv(Nonblocking),
     Start "MPI_Start" Class::Begin,
     Startall "MPI_Startall" Class::Begin,
-    Psend_init "MPI_Psend_init" Class::Other,
-    Precv_init "MPI_Precv_init" Class::Other,
-    Pready "MPI_Pready" Class::Other,
-    Pready_range "MPI_Pready_range" Class::Other,
-    Pready_list "MPI_Pready_list" Class::Other,
+    Psend_init "MPI_Psend_init" Class::Partitioned { sends: true },
+    Precv_init "MPI_Precv_init" Class::Partitioned { sends: false },
+    Pready "MPI_Pready" Class::Ready,
+    Pready_range "MPI_Pready_range" Class::Ready,
+    Pready_list "MPI_Pready_list" Class::Ready,
     Parrived "MPI_Parrived" Class::Other,
 
     Wait "MPI_Wait" Class::Wait(One),
@@ -374,6 +380,7 @@ impl Function {
             | Class::MatchedRecv(start)
             | Class::Collective(_, start)
             | Class::Neighbor(_, start) => !matches!(start, Start::Blocking),
+            Class::Partitioned { .. } => true,
             _ => matches!(
                 self,
                 Function::Comm_idup
@@ -383,8 +390,6 @@ impl Function {
                     | Function::Raccumulate
                     | Function::Rget_accumulate
                     | Function::Grequest_start
-                    | Function::Psend_init
-                    | Function::Precv_init
                     | Function::File_iread
                     | Function::File_iread_at
                     | Function::File_iread_all

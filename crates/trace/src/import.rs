@@ -43,11 +43,19 @@ pub enum Format {
 pub struct Options {
     /// Assumed speed of the computations in time-independent traces.
     pub flops_per_second: f64,
+    /// For OTF2: see [`otf2::Options::shortest_region`].
+    pub shortest_region: Option<straggler_model::Time>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { flops_per_second: 1e9 }
+        Options { flops_per_second: 1e9, shortest_region: None }
+    }
+}
+
+impl Options {
+    fn otf2(&self) -> otf2::Options {
+        otf2::Options { shortest_region: self.shortest_region, ..otf2::Options::default() }
     }
 }
 
@@ -108,7 +116,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
         Some(Format::Allprof) => read_allprof(path),
         Some(Format::SimGrid) => read_simgrid(path, options),
         Some(Format::Dumpi) => read_dumpi(path),
-        Some(Format::Otf2) => read_otf2(path),
+        Some(Format::Otf2) => read_otf2(path, options.otf2()),
         None => {
             fs::metadata(path).map_err(|error| ImportError::Io { path: path.into(), error })?;
             Err(ImportError::Unknown(path.into()))
@@ -117,14 +125,14 @@ pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
 }
 
 /// Reads an OTF2 archive: its anchor file, or the folder it lies in.
-pub fn read_otf2(path: &Path) -> Result<Trace, ImportError> {
+pub fn read_otf2(path: &Path, options: otf2::Options) -> Result<Trace, ImportError> {
     if !path.is_dir() {
-        return Ok(otf2::read(path)?);
+        return Ok(otf2::read_with(path, options)?);
     }
     let mut anchors = list(path)?;
     anchors.retain(|file| file.extension().is_some_and(|extension| extension == "otf2"));
     match anchors.as_slice() {
-        [anchor] => Ok(otf2::read(anchor)?),
+        [anchor] => Ok(otf2::read_with(anchor, options)?),
         [] => Err(ImportError::Unknown(path.into())),
         several => {
             let names =

@@ -26,7 +26,7 @@ pub mod trace;
 pub use call::{Call, CommId, Completed, Details, Matched, Moment, Rare, Repeated, RequestId, Requests};
 pub use function::{Class, Collective, Function, HowMany, Mode, Start};
 pub use seldom::Seldom;
-pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};
+pub use timeline::{Activity, Arrow, Kind, Lane, RegionSpan, Timeline};
 pub use trace::{ALONG_COPIES, Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};
 
 // One test program for the crate: unit tests beside the code, and in `tests` those of what the crate offers.

@@ -46,10 +46,19 @@ use std::{fs, io};
 use straggler_model::{Rank, Time};
 
 /// What to take from an archive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Keep the program's own regions, as marks.
     pub user_regions: bool,
+    /// Leave out regions shorter than this in which nothing is recorded. If not given, those are functions that the
+    /// compiler instrumented, below 10 µs.
+    pub shortest_region: Option<Time>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { user_regions: true, shortest_region: None }
+    }
 }
 
 /// Reads an archive, given its anchor file.
@@ -225,6 +234,10 @@ fn notes<'a>(doubts: Doubts, threads: impl Iterator<Item = &'a LocationCalls> + 
         ),
         (sum(|thread| thread.open_at_end), "calls do not end within the trace: they end with its last event"),
         (sum(|thread| thread.back_in_time), "events are earlier than the previous one: they get its time"),
+        (
+            sum(|thread| thread.short),
+            "short regions are left out: `straggler trace convert --shortest-region 0s` keeps them",
+        ),
         (doubts.bare_collectives, "collectives have neither communicator nor size in the archive"),
         (
             doubts.guessed_requests,

@@ -1,7 +1,7 @@
 //! Perfetto's own format, which ui.perfetto.dev and its trace processor open: binary, a tenth the
 //! size of Chrome's JSON.
 //!
-//! A rank is a process with one track per thread. A call is a slice that carries its arguments; a
+//! A rank is a process with one track per thread. A call is a slice that carries its arguments, and so is a region; a
 //! message is a flow from the call that sends it to its arrival. Times are whole nanoseconds, the
 //! finest unit of the format. `perfetto/packets.rs` holds the few protobuf messages that are needed.
 
@@ -9,6 +9,7 @@ mod packets;
 
 use crate::call::{Call, Details, NO_COMM, special};
 use crate::messages::{Message, Messages};
+use crate::timeline::RegionSpan;
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function};
 use packets::{Event, EventKind, Fields, Value, process, thread, track};
@@ -25,8 +26,9 @@ pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<()> {
         let tracks = Tracks { rank, ranks: trace.processes() };
         tracks.describe(of_rank, &mut writer)?;
         let threads: BTreeSet<u16> = of_rank.calls.iter().map(|call| call.thread).collect();
+        let regions = RegionSpan::of(of_rank);
         for thread in threads {
-            Slices { trace, rank, of_rank, flows: &flows, track: tracks.thread(thread) }
+            Slices { trace, rank, of_rank, flows: &flows, regions: &regions, track: tracks.thread(thread) }
                 .write(thread, &mut writer)?;
         }
     }
@@ -103,11 +105,13 @@ struct Slices<'a> {
     rank: Rank,
     of_rank: &'a RankTrace,
     flows: &'a Flows<'a>,
+    /// By the call that enters each.
+    regions: &'a [RegionSpan<'a>],
     track: u64,
 }
 
 impl Slices<'_> {
-    /// Writes the calls as slices, nested or side by side. A slice that would cross the end of the
+    /// Writes calls and regions as slices, nested or side by side. A slice that would cross the end of the
     /// one around it is cut off there.
     fn write<W: Write>(&self, thread: u16, writer: &mut Writer<W>) -> io::Result<()> {
         let mut open: Vec<(Time, u32)> = Vec::new();
@@ -116,13 +120,22 @@ impl Slices<'_> {
             while let Some((exit, begun)) = open.pop_if(|(exit, _)| *exit <= call.enter) {
                 self.end(exit, begun, writer)?;
             }
-            if call.function.class() == Class::Mark {
-                self.mark(call, writer)?;
-                continue;
-            }
             let around = open.last().map_or(Time::NEVER, |(exit, _)| *exit);
-            self.begin(number, call, writer)?;
-            open.push((call.exit.max(call.enter).min(around), number));
+            let region = self.regions.binary_search_by_key(&number, |region| region.call);
+            let region = region.ok().and_then(|place| self.regions.get(place));
+            match (call.function, region) {
+                (_, Some(region)) => {
+                    let event = self.event(EventKind::SliceBegin).named(region.name, "region");
+                    writer.event(call.enter, &event)?;
+                    open.push((region.end.min(around), number));
+                }
+                (Function::RegionLeave, _) => {}
+                (function, _) if function.class() == Class::Mark => self.mark(call, writer)?,
+                _ => {
+                    self.begin(number, call, writer)?;
+                    open.push((call.exit.max(call.enter).min(around), number));
+                }
+            }
         }
         while let Some((exit, begun)) = open.pop() {
             self.end(exit, begun, writer)?;

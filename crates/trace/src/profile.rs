@@ -231,8 +231,9 @@ fn bytes(operations: &Operations<'_>, acted: &Acted<'_, '_>) -> (u64, u64) {
         Class::Send(_, Start::Persistent)
         | Class::Recv(Start::Persistent)
         | Class::Collective(_, Start::Persistent)
-        | Class::Neighbor(_, Start::Persistent) => (0, 0),
-        Class::Begin => {
+        | Class::Neighbor(_, Start::Persistent)
+        | Class::Partitioned { .. } => (0, 0),
+        Class::Begin | Class::Ready => {
             let prepared = acted.rows().filter(|(_, row)| row.described != acted.number);
             let prepared = prepared.filter_map(|row| Some((operations.call(row.1.described)?, row)));
             let moved = prepared.map(|(prepared, row)| moved(of_rank, prepared, received(operations, row)));

@@ -1,6 +1,9 @@
 //! What happened on each process, when: one type for simulated and for measured runs.
 
+mod regions;
 mod traced;
+
+pub use regions::RegionSpan;
 
 pub(crate) use traced::kind;
 

@@ -15,6 +15,7 @@ pub enum Kind {
     Request,
     Message,
     Window,
+    Group,
 }
 
 /// How a language passes arguments.
@@ -148,12 +149,13 @@ fn from_one(value: i32) -> i32 {
 
 /// Converts a Fortran handle to a C handle.
 pub fn from_fortran(kind: Kind, value: c_int) -> Handle {
-    static TRANSLATIONS: [Symbol; 5] = [
+    static TRANSLATIONS: [Symbol; 6] = [
         Symbol::new(c"PMPI_Comm_f2c"),
         Symbol::new(c"PMPI_Type_f2c"),
         Symbol::new(c"PMPI_Request_f2c"),
         Symbol::new(c"PMPI_Message_f2c"),
         Symbol::new(c"PMPI_Win_f2c"),
+        Symbol::new(c"PMPI_Group_f2c"),
     ];
     if abi().family == Family::Mpich {
         return value as u32 as usize;

@@ -47,7 +47,8 @@ pub fn is_persistent(function: Function) -> bool {
     match function.class() {
         Class::Send(_, start) | Class::Recv(start) => start == Start::Persistent,
         Class::Collective(_, start) | Class::Neighbor(_, start) => start == Start::Persistent,
-        _ => matches!(function, Function::Psend_init | Function::Precv_init),
+        Class::Partitioned { .. } => true,
+        _ => false,
     }
 }
 

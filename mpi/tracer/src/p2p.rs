@@ -9,6 +9,7 @@ use crate::process::{self, Kept};
 use crate::site::{Site, Wanted, Words};
 use crate::thread::{Scratch, Seen};
 use libc::c_int;
+use straggler_trace::Class;
 use straggler_trace::call::{Matched, special};
 use straggler_trace::format::attribute;
 
@@ -19,6 +20,29 @@ pub fn send<W: Words>(site: Site<W>) -> c_int {
         if W::COUNT > 6 {
             made(seen, &site, 6, Making::of(site.function()));
         }
+    })
+}
+
+/// (buffer, partitions, count, datatype, destination or source, tag, comm, info, request)
+pub fn partitioned<W: Words>(site: Site<W>) -> c_int {
+    call(&site, |scratch, seen| {
+        let sends = site.function().class() == Class::Partitioned { sends: true };
+        message(scratch, seen, &site, 2, [3, 4, 5, 6], if sends { Way::Out } else { Way::Room });
+        let partitions = site.int(1).max(0) as u64;
+        seen.sent = seen.sent.saturating_mul(partitions);
+        seen.received = seen.received.saturating_mul(partitions);
+        made(seen, &site, 8, Making::of(site.function()));
+    })
+}
+
+/// (…, request): makes partitions ready.
+pub fn ready<W: Words>(site: Site<W>) -> c_int {
+    let handle = site.handle(Kind::Request, W::LAST);
+    call(&site, |scratch, _| {
+        process::with(|process| {
+            let open = process.requests.find(handle).filter(|open| open.recorded);
+            scratch.requests.extend(open.map(|open| open.number));
+        });
     })
 }
 

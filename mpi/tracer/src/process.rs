@@ -212,18 +212,25 @@ fn groups(handle: Handle) -> (Vec<u32>, Vec<u32>, u32) {
     pmpi!(Comm_test_inter(handle, &raw mut between));
     let mut group: Handle = 0;
     pmpi!(Comm_group(handle, &raw mut group));
-    let members = world_ranks(group);
+    let members = world_ranks_of_own(group);
     let mut remote = Vec::new();
     if between != 0 {
         pmpi!(Comm_remote_group(handle, &raw mut group));
-        remote = world_ranks(group);
+        remote = world_ranks_of_own(group);
     }
     (members, remote, rank.max(0) as u32)
 }
 
-/// The world ranks of a group, which is freed.
-fn world_ranks(group: Handle) -> Vec<u32> {
-    let group = abi().handle(group);
+/// The world ranks of a group that this library made and frees.
+fn world_ranks_of_own(group: Handle) -> Vec<u32> {
+    let mut group = abi().handle(group);
+    let ranks = world_ranks(group);
+    pmpi!(Group_free(&raw mut group));
+    ranks
+}
+
+/// The world ranks of a group.
+pub fn world_ranks(group: Handle) -> Vec<u32> {
     let mut size = 0i32;
     pmpi!(Group_size(group, &raw mut size));
     let ranks: Vec<i32> = (0..size.max(0)).collect();
@@ -232,7 +239,5 @@ fn world_ranks(group: Handle) -> Vec<u32> {
     pmpi!(Comm_group(abi().comm_world, &raw mut world_group));
     pmpi!(Group_translate_ranks(group, size, ranks.as_ptr(), abi().handle(world_group), world.as_mut_ptr()));
     pmpi!(Group_free(&raw mut world_group));
-    let mut group = group;
-    pmpi!(Group_free(&raw mut group));
     world.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect()
 }

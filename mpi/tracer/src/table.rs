@@ -34,6 +34,11 @@ functions! {
     6 Improbe improbe p2p::improbe;
     5 Mrecv mrecv p2p::mrecv;
     5 Imrecv imrecv p2p::mrecv;
+    9 Psend_init psend_init p2p::partitioned;
+    9 Precv_init precv_init p2p::partitioned;
+    2 Pready pready p2p::ready;
+    3 Pready_range pready_range p2p::ready;
+    3 Pready_list pready_list p2p::ready;
 }
 
 // Requests.
@@ -155,9 +160,9 @@ functions! {
     3 Win_create_dynamic win_create_dynamic windows::create_dynamic;
     1 Win_free win_free windows::free;
     2 Win_fence win_fence windows::epoch;
-    3 Win_start win_start windows::epoch;
+    3 Win_start win_start windows::with_group;
     1 Win_complete win_complete windows::epoch;
-    3 Win_post win_post windows::epoch;
+    3 Win_post win_post windows::with_group;
     1 Win_wait win_wait windows::epoch;
     2 Win_test win_test windows::test;
     4 Win_lock win_lock windows::lock;
@@ -199,11 +204,6 @@ crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_mu
 timed_functions! {
     3 Session_init session_init;
     1 Session_finalize session_finalize;
-    9 Psend_init psend_init;
-    9 Precv_init precv_init;
-    2 Pready pready;
-    3 Pready_range pready_range;
-    3 Pready_list pready_list;
     5 Grequest_start grequest_start;
     1 Grequest_complete grequest_complete;
     2 Buffer_attach buffer_attach;

@@ -74,6 +74,17 @@ pub fn epoch<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, W::LAST))))
 }
 
+/// (group, assertions, window): begins an epoch with the processes of a group.
+pub fn with_group<W: Words>(site: Site<W>) -> c_int {
+    call(&site, |scratch, seen| {
+        tell(scratch, seen, find(site.handle(Kind::Window, 2)));
+        if good(seen) {
+            let ranks = process::world_ranks(site.handle(Kind::Group, 0));
+            scratch.attributes.sizes(attribute::GROUP, ranks.iter().map(|&rank| u64::from(rank)));
+        }
+    })
+}
+
 /// (rank, window)
 pub fn with_rank<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {

@@ -50,7 +50,17 @@ pub enum FitError {
          collective helps; give them with --network"
     )]
     TooLittle { messages: usize },
+    #[error(
+        "the parameters of the network cannot be fitted: with {found} for a message one way, they contradict the trace, \
+         in which a quarter of the messages take at most {quarter}; give them with --network"
+    )]
+    Contradicted { found: Time, quarter: Time },
 }
+
+/// No network takes longer for a small message. Beyond this, a fit is compared with what messages really took.
+const LONGEST_ONE_WAY: Time = Time::from_ns(1_000_000);
+/// A fitted time that is this many times as long as that of the fastest quarter of all messages is wrong.
+const CONTRADICTED: u64 = 10;
 
 /// Finds the parameters of the network a trace was recorded on.
 pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
@@ -72,6 +82,7 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         assumed.push("L and G are derived from collectives, assuming their usual algorithms".to_owned());
     }
     let link = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut assumed) };
+    refuse_contradicted(&pairs, &link)?;
     if limit.is_none() {
         assumed.push(
             "S is assumed to be unlimited: no receiver was late enough to show whether sends wait for it"
@@ -88,6 +99,23 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         collectives,
         assumed,
     })
+}
+
+/// Refuses parameters with which small messages take far longer than messages do in the trace: calls that waited for
+/// something else look like long flights if there are few others.
+fn refuse_contradicted(pairs: &[Pair], link: &Link) -> Result<(), FitError> {
+    let found = link.flight() + link.recv_overhead;
+    if found <= LONGEST_ONE_WAY || pairs.is_empty() {
+        return Ok(());
+    }
+    // From when both sides were ready.
+    let time = |pair: &Pair| pair.received.1.since(pair.sent.0.max(pair.posted));
+    let mut times: Vec<Time> = pairs.iter().map(time).collect();
+    let (_, &mut quarter, _) = times.select_nth_unstable(pairs.len() / 4);
+    match found.ps() / CONTRADICTED > quarter.ps() {
+        true => Err(FitError::Contradicted { found, quarter }),
+        false => Ok(()),
+    }
 }
 
 /// The note on messages that took much longer than similar ones.
@@ -280,6 +308,37 @@ mod tests {
         assert_eq!(eager_limit(&large), Some(8999));
         // A few may be delayed by chance.
         assert_eq!(eager_limit(&large[..4]), None);
+    }
+
+    /// Each of four calls completes a small receive and a large send, whose receiver comes 100 ms later.
+    #[test]
+    fn a_flight_longer_than_messages_take_is_refused() {
+        let mut ranks = [RankTrace::default(), RankTrace::default()];
+        let large = 4 << 20;
+        for round in 0..4 {
+            let start = Time::from_ns(1_000_000 + 200_000_000 * u64::from(round));
+            let on = |function, enter, exit, tag, bytes| {
+                let call = Call::new(function, start + Time::from_ns(enter), start + Time::from_ns(exit));
+                let peer = if matches!(function, Function::Send | Function::Recv) { 1 } else { 0 };
+                Call { comm: WORLD, peer, tag, sent: bytes, received: bytes, ..call }
+            };
+            ranks[0].push(on(Function::Send, 5_000, 6_000, 1, 8));
+            ranks[0].push(on(Function::Recv, 100_000_000, 101_000_000, 2, large));
+            let requests = [0, 1].map(|place| straggler_trace::RequestId(2 * round + place));
+            ranks[1].push(Call { request: requests[0], ..on(Function::Irecv, 0, 1, 1, 8) });
+            ranks[1].push(Call { request: requests[1], ..on(Function::Isend, 1, 2, 2, large) });
+            let details = straggler_trace::Details {
+                requests: requests.to_vec().into(),
+                found: true,
+                ..straggler_trace::Details::default()
+            };
+            let wait =
+                Call::new(Function::Waitall, start + Time::from_ns(2), start + Time::from_ns(101_000_000));
+            ranks[1].push_with(wait, details);
+        }
+        let communicators = vec![Communicator::world(2)];
+        let error = fit(&Trace { ranks: ranks.into(), communicators, ..Trace::default() }).unwrap_err();
+        assert!(error.to_string().contains("they contradict the trace"), "{error}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Waits in collectives: in blocking calls, and in the waits that complete nonblocking ones.
+//! Waits in collectives: in blocking calls, and in the waits that complete nonblocking and persistent ones.
 
-use super::meetings::Meetings;
+use super::meetings::{Meetings, Part};
 use super::{Pattern, Wait};
 use std::ops::Range;
 use straggler_model::{Time, parallel};
+use straggler_trace::call::special;
 use straggler_trace::messages::CallPlace;
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Collective, Function, Start, Trace};
@@ -18,16 +19,26 @@ struct Member {
     /// waits.
     stays: Option<(CallPlace, Time)>,
     over: Time,
-    /// Its rank on the communicator.
+    /// Its number among all members.
     number: u32,
+    /// On an intercommunicator, whether it is in the first group.
+    in_first: bool,
     root: i32,
     /// Whether it sends or receives anything.
     moves: bool,
 }
 
+/// A collective: what it does, how it starts, and whether it is between two groups.
+#[derive(Clone, Copy, Debug)]
+struct What {
+    kind: Collective,
+    start: Start,
+    between_groups: bool,
+}
+
 /// Waits in blocking calls, and waits for nonblocking collectives. A call that completes several has a wait for each.
 pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>, Vec<Wait>) {
-    let all = Meetings::of(trace);
+    let all = Meetings::of(trace, operations);
     let found: Vec<Wait> =
         all.iter().flat_map(|meetings| on_communicator(trace, operations, meetings)).collect();
     let blocks = |wait: &Wait| {
@@ -37,7 +48,7 @@ pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>,
     found.into_iter().partition(blocks)
 }
 
-fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meetings<'_>) -> Vec<Wait> {
+fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meetings) -> Vec<Wait> {
     // A single process never waits.
     if meetings.members.len() < 2 {
         return Vec::new();
@@ -45,9 +56,9 @@ fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meet
     let some = |range: Range<usize>| {
         let (mut members, mut found) = (Vec::new(), Vec::new());
         for number in range {
-            let places = meetings.places(meetings.nth(number));
-            if let Some((kind, start)) = gather(trace, operations, places, &mut members) {
-                of_one(kind, start, &members, &mut found);
+            let parts = meetings.nth(number, operations);
+            if let Some(what) = gather(trace, parts, meetings.first_group, &mut members) {
+                of_one(what, &members, &mut found);
             }
         }
         found
@@ -56,54 +67,50 @@ fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meet
 }
 
 /// The members of one collective; none if its kind is unknown, or not the same for all.
-fn gather(
+fn gather<'a>(
     trace: &Trace,
-    operations: &[Operations<'_>],
-    places: impl Iterator<Item = CallPlace>,
+    parts: impl Iterator<Item = Option<Part<'a>>>,
+    first_group: Option<usize>,
     members: &mut Vec<Member>,
-) -> Option<(Collective, Start)> {
+) -> Option<What> {
     members.clear();
     let mut function: Option<Function> = None;
-    for (number, place) in (0..).zip(places) {
-        let call = trace.call(place)?;
-        if *function.get_or_insert(call.function) != call.function {
+    for (number, part) in (0..).zip(parts) {
+        let Part { come, described, completed } = part?;
+        if *function.get_or_insert(described.function) != described.function {
             return None;
         }
-        let Class::Collective(_, start) = call.function.class() else { return None };
+        let Class::Collective(_, start) = described.function.class() else { return None };
+        let call = trace.call(come)?;
         let (stays, over) = match start {
-            Start::Blocking => (Some((place, call.enter)), trace.moment(place).unwrap_or(call.exit)),
-            Start::Nonblocking => match stays(trace, operations, place) {
+            Start::Blocking => (Some((come, call.enter)), trace.moment(come).unwrap_or(call.exit)),
+            Start::Nonblocking | Start::Persistent => match stays(trace, completed) {
                 Some((stays, over)) => (Some(stays), over),
                 None => (None, call.exit),
             },
-            Start::Persistent => return None,
         };
-        let moves = call.sent > 0 || call.received > 0;
-        members.push(Member { come: place, comes: call.enter, stays, over, number, root: call.peer, moves });
+        let moves = described.sent > 0 || described.received > 0;
+        let in_first = first_group.is_none_or(|size| (number as usize) < size);
+        let (comes, root) = (call.enter, described.peer);
+        members.push(Member { come, comes, stays, over, number, in_first, root, moves });
     }
     match function?.class() {
-        Class::Collective(kind, start) => Some((kind, start)),
+        Class::Collective(kind, start) => Some(What { kind, start, between_groups: first_group.is_some() }),
         _ => None,
     }
 }
 
 /// The wait that completed an operation, its start and its end. Tests do not wait.
-fn stays(
-    trace: &Trace,
-    operations: &[Operations<'_>],
-    begun: CallPlace,
-) -> Option<((CallPlace, Time), Time)> {
-    let rows = operations.get(begun.rank as usize)?.rows();
-    let row = rows.get(rows.partition_point(|row| row.begun < begun.call))?;
-    let place = CallPlace { call: row.completed().filter(|_| row.begun == begun.call)?, ..begun };
+fn stays(trace: &Trace, completed: Option<CallPlace>) -> Option<((CallPlace, Time), Time)> {
+    let place = completed?;
     let call = trace.call(place).filter(|call| matches!(call.function.class(), Class::Wait(_)))?;
     Some(((place, call.enter), call.exit))
 }
 
-fn of_one(kind: Collective, start: Start, members: &[Member], found: &mut Vec<Wait>) {
-    match kind {
+fn of_one(what: What, members: &[Member], found: &mut Vec<Wait>) {
+    match what.kind {
         Collective::Barrier => {
-            everybody(start, members, [Pattern::WaitAtBarrier, Pattern::BarrierCompletion], found);
+            everybody(what, members, [Pattern::WaitAtBarrier, Pattern::BarrierCompletion], found);
         }
         Collective::Allgather
         | Collective::Allgatherv
@@ -112,7 +119,7 @@ fn of_one(kind: Collective, start: Start, members: &[Member], found: &mut Vec<Wa
         | Collective::ReduceScatter
         | Collective::ReduceScatterBlock => {
             if members.iter().any(|member| member.moves) {
-                everybody(start, members, [Pattern::WaitAtNxn, Pattern::NxnCompletion], found);
+                everybody(what, members, [Pattern::WaitAtNxn, Pattern::NxnCompletion], found);
             }
         }
         // With a separate size for each pair, the dependencies are unknown.
@@ -132,37 +139,49 @@ fn until(member: &Member, cause: &Member, pattern: Pattern) -> Option<Wait> {
 }
 
 /// All ranks wait for the last to enter, and completion lasts from the first exit to their own. For a nonblocking
-/// collective, when it completed inside the wait is unknown.
-fn everybody(start: Start, members: &[Member], [wait, completion]: [Pattern; 2], found: &mut Vec<Wait>) {
-    let (Some(last), Some(first)) =
-        (members.iter().max_by_key(|member| member.comes), members.iter().map(|member| member.over).min())
-    else {
+/// collective, when it completed inside the wait is unknown. Between two groups, a rank may leave before the last of
+/// its own group enters: then it waited for the other group only.
+fn everybody(what: What, members: &[Member], [wait, completion]: [Pattern; 2], found: &mut Vec<Wait>) {
+    let last_of = |in_first: Option<bool>| {
+        let group = members.iter().filter(|member| in_first.is_none_or(|first| member.in_first == first));
+        group.max_by_key(|member| member.comes)
+    };
+    let (Some(last), Some(first)) = (last_of(None), members.iter().map(|member| member.over).min()) else {
         return;
     };
+    let completes = what.start == Start::Blocking && !what.between_groups;
+    let groups = [false, true].map(|group| last_of(Some(group)).filter(|_| what.between_groups));
     for member in members {
-        found.extend(until(member, last, wait));
+        let other_group = groups[usize::from(!member.in_first)].filter(|_| member.over < last.comes);
+        found.extend(until(member, other_group.unwrap_or(last), wait));
         let begin = first.max(last.comes.min(member.over));
         let time = member.over.since(begin);
         let late = Wait { place: member.come, pattern: completion, time, cause: None, wrong_order: false };
-        found.extend((start == Start::Blocking && time > Time::ZERO).then_some(late));
+        found.extend((completes && time > Time::ZERO).then_some(late));
     }
 }
 
+/// The root. Between two groups it names itself, and the rest of its group takes no part.
 fn root(members: &[Member]) -> Option<&Member> {
-    let number = usize::try_from(members.first()?.root).ok()?;
-    members.get(number).filter(|root| root.moves)
+    let named = members.iter().find(|member| member.root == special::ROOT);
+    let number = usize::try_from(members.first()?.root).ok();
+    named.or_else(|| members.get(number?)).filter(|root| root.moves)
+}
+
+fn others<'a>(members: &'a [Member], root: &Member) -> impl Iterator<Item = &'a Member> {
+    let number = root.number;
+    let takes_part = |member: &Member| member.moves && member.root != special::NOBODY;
+    members.iter().filter(move |member| member.number != number && takes_part(member))
 }
 
 fn from_root(members: &[Member], found: &mut Vec<Wait>) {
     let Some(root) = root(members) else { return };
-    let others = members.iter().filter(|member| member.number != root.number && member.moves);
-    found.extend(others.filter_map(|member| until(member, root, Pattern::LateBroadcast)));
+    found.extend(others(members, root).filter_map(|member| until(member, root, Pattern::LateBroadcast)));
 }
 
 fn to_root(members: &[Member], found: &mut Vec<Wait>) {
     let Some(root) = root(members) else { return };
-    let senders = members.iter().filter(|member| member.moves);
-    let Some(last) = senders.max_by_key(|member| member.comes) else { return };
+    let Some(last) = others(members, root).chain([root]).max_by_key(|member| member.comes) else { return };
     found.extend(until(root, last, Pattern::EarlyReduce));
 }
 

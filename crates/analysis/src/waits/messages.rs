@@ -1,11 +1,11 @@
-//! Waits for messages: late senders and late receivers.
+//! Messages by receiver, and waits for those that were sent late.
 
 use super::{Pattern, Wait};
 use std::collections::VecDeque;
 use straggler_model::{Rank, Time, parallel};
 use straggler_trace::messages::{CallPlace, Ends, Message, Messages, Sent};
 use straggler_trace::operations::Operations;
-use straggler_trace::{Class, RankTrace, Start, Trace};
+use straggler_trace::{Class, RankTrace, Trace};
 
 /// How many late senders of a rank are remembered, to detect a message that was sent earlier and received after them.
 const REMEMBERED: usize = 100;
@@ -34,39 +34,11 @@ fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Se
     receivers
 }
 
-/// Late senders and late receivers, at most one of each per call, by place. `messages` are by receiver.
-pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> [Vec<Wait>; 2] {
-    let senders = by_sender(trace, messages);
+/// Late senders, at most one per call, by place. `messages` are by receiver.
+pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Wait> {
     let tells_moment = |rank: &RankTrace| rank.details.iter().any(|details| details.moment.is_some());
     let tells_moments = parallel::map_list(&trace.ranks, tells_moment).contains(&true);
-    let senders =
-        parallel::map_owned(senders, |rank, receipts| late_receivers(trace, rank as Rank, receipts));
-    [
-        parallel::flat_map(messages.len(), |rank| late_senders(trace, tells_moments, &messages[rank])),
-        senders.into_iter().flatten().collect(),
-    ]
-}
-
-/// The receiving end of a message, for its sender.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Receipt {
-    /// The sender's call that completed it.
-    done: u32,
-    /// The call that posted the receive, and when.
-    place: CallPlace,
-    posted: Time,
-}
-
-/// The messages of each sender that were completed.
-fn by_sender(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Vec<Receipt>> {
-    let mut senders = vec![Vec::new(); trace.ranks.len()];
-    for message in messages.iter().flatten() {
-        let (place, sender) = (message.received().place, senders.get_mut(message.sent.place.rank as usize));
-        if let (Some(sender), Some(done), Some(post)) = (sender, message.sent.done(), trace.call(place)) {
-            sender.push(Receipt { done, place, posted: post.enter });
-        }
-    }
-    senders
+    parallel::flat_map(messages.len(), |rank| late_senders(trace, tells_moments, &messages[rank]))
 }
 
 /// Late senders that a rank has waited for, to detect messages sent earlier and received later.
@@ -142,22 +114,4 @@ fn late_sender<'m>(trace: &Trace, place: CallPlace, messages: &[&'m Message]) ->
     let wait = Wait { place, pattern: Pattern::LateSender, time, cause, wrong_order: false };
     let waits = time > Time::ZERO && !matches!(receive.function.class(), Class::Test(_));
     waits.then_some((wait, latest))
-}
-
-/// A call that completes many sends waits for the last receive posted during the call.
-fn late_receivers(trace: &Trace, rank: Rank, mut receipts: Vec<Receipt>) -> Vec<Wait> {
-    receipts.sort();
-    let of_call = |together: &[Receipt]| {
-        let place = CallPlace { rank, call: together[0].done };
-        let send = trace.call(place)?;
-        let blocks = matches!(
-            send.function.class(),
-            Class::Send(_, Start::Blocking) | Class::Sendrecv(Start::Blocking) | Class::Wait(_)
-        );
-        let while_it_lasts = |receipt: &&Receipt| receipt.posted > send.enter && receipt.posted < send.exit;
-        let late = together.iter().filter(while_it_lasts).max_by_key(|receipt| receipt.posted)?;
-        let (time, cause) = (late.posted.since(send.enter), Some(late.place));
-        blocks.then_some(Wait { place, pattern: Pattern::LateReceiver, time, cause, wrong_order: false })
-    };
-    receipts.chunk_by(|one, next| one.done == next.done).filter_map(of_call).collect()
 }

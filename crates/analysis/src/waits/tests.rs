@@ -5,9 +5,10 @@ mod causes;
 mod critical_path;
 mod regions;
 
-use super::{Pattern, WaitStates};
+use super::{Pattern, WaitStates, unanalysed};
 use proptest::prelude::*;
 use straggler_model::Time;
+use straggler_trace::call::{self, special};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::Profile;
 use straggler_trace::{
@@ -90,7 +91,7 @@ fn a_wait_for_many_counts_its_longest_wait_once() {
     assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 0, 2, 60, Some(2))]);
 }
 
-/// A sender 1 µs late, and a receiver 50 µs.
+/// A sender 1 µs late, and a receiver 50 µs. An MPI_Sendrecv waits for senders only.
 #[test]
 fn of_two_waits_in_one_call_one_counts() {
     let other = || of_calls([send(11, 12, 0), recv(60, 90, 0)]);
@@ -98,13 +99,52 @@ fn of_two_waits_in_one_call_one_counts() {
     let details = Details { receive: Some(Matched { peer: 1, tag: 1 }), ..Details::default() };
     let mut rank = RankTrace::default();
     rank.push_with(both, details);
-    assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateReceiver, 0, 0, 50, Some(1))]);
+    assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateSender, 0, 0, 1, Some(1))]);
     // In a wait for requests, the sender counts.
     let mut rank = RankTrace::default();
     rank.push(Call { received: 8, request: RequestId(0), ..call(Function::Irecv, 0, 1, 1) });
     rank.push(Call { sent: 8, request: RequestId(1), ..call(Function::Isend, 1, 2, 1) });
     wait(&mut rank, 10, 95, vec![RequestId(0), RequestId(1)]);
     assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateSender, 0, 2, 1, Some(1))]);
+}
+
+/// A buffered send returns when its message is in the buffer, whatever its length; a persistent one as well.
+#[test]
+fn buffered_sends_do_not_wait() {
+    let receiver = || of_calls([recv(40, 61, 0)]);
+    let sent = |function| of_calls([Call { sent: 1 << 28, ..call(function, 10, 60, 1) }]);
+    assert_eq!(found(&trace(vec![sent(Function::Bsend), receiver()])), []);
+    assert_eq!(found(&trace(vec![sent(Function::Ssend), receiver()])).len(), 1);
+    let persistent = |function| {
+        let mut rank = RankTrace::default();
+        rank.push(Call { sent: 8, request: RequestId(0), ..call(function, 0, 1, 1) });
+        let details = Details { requests: vec![RequestId(0)].into(), ..Details::default() };
+        rank.push_with(Call { request: RequestId(1), ..call(Function::Start, 2, 3, 1) }, details);
+        wait(&mut rank, 10, 60, vec![RequestId(1)]);
+        trace(vec![rank, receiver()])
+    };
+    assert_eq!(found(&persistent(Function::Bsend_init)), []);
+    let late = [(Pattern::LateReceiver, 0, 2, 30, Some(1))];
+    assert_eq!(found(&persistent(Function::Send_init)), late);
+}
+
+/// Sends of 8 bytes take 2 µs without a receiver. One that takes 7 µs was interrupted; one that takes 50 was blocked.
+#[test]
+fn an_eager_message_waits_only_if_its_send_is_blocked() {
+    let eager = |last: Call| {
+        let mut calls: Vec<Call> = (0..5).map(|nth| send(10 * nth, 10 * nth + 2, 1)).collect();
+        let mut receives: Vec<Call> = (0..5).map(|nth| recv(60 + 2 * nth, 61 + 2 * nth, 0)).collect();
+        receives.push(Call { received: last.sent, ..recv(105, 200, 0) });
+        calls.push(last);
+        let waits = found(&trace(vec![of_calls(calls), of_calls(receives)]));
+        waits.into_iter().filter(|wait| wait.0 == Pattern::LateReceiver).collect::<Vec<_>>()
+    };
+    assert_eq!(eager(send(100, 107, 1)), []);
+    let late = [(Pattern::LateReceiver, 0, 5, 5, Some(1))];
+    assert_eq!(eager(send(100, 150, 1)), late);
+    // Nothing shows that longer messages are eager, and synchronous sends never are.
+    assert_eq!(eager(Call { sent: 9, ..send(100, 107, 1) }), late);
+    assert_eq!(eager(Call { function: Function::Ssend, ..send(100, 107, 1) }), late);
 }
 
 /// Some formats record when, inside their calls, messages were sent and collectives completed.
@@ -203,6 +243,118 @@ fn nonblocking_collectives_wait_where_they_are_completed() {
     late.push(send(70, 71, 0));
     wait(&mut late, 80, 90, vec![RequestId(0)]);
     assert_eq!(found(&trace(vec![both, late])), [(Pattern::LateSender, 0, 2, 60, Some(1))]);
+}
+
+/// Persistent collectives are the same, start by start: the second was started first on rank 1.
+#[test]
+fn persistent_collectives_wait_where_they_are_completed() {
+    let member = |starts: [u32; 2], times: [(u64, u64, u64); 2]| {
+        let mut rank = RankTrace::default();
+        rank.push(Call { request: RequestId(0), ..collective(Function::Allreduce_init, 0, 1, -1) });
+        rank.push(Call { request: RequestId(1), ..collective(Function::Barrier_init, 1, 2, -1) });
+        for ((number, start), (begin, enter, exit)) in (2..).zip(starts).zip(times) {
+            let details = Details { requests: vec![RequestId(start)].into(), ..Details::default() };
+            let start = Call { request: RequestId(number), ..call(Function::Start, begin, begin + 1, -1) };
+            rank.push_with(start, details);
+            wait(&mut rank, enter, exit, vec![RequestId(number)]);
+        }
+        rank
+    };
+    let early = member([0, 1], [(5, 10, 50), (70, 71, 90)]);
+    let late = member([1, 0], [(20, 80, 81), (82, 83, 90)]);
+    // Rank 0 waits for the second start of rank 1 in the call that ends at 50.
+    let expected = [(Pattern::WaitAtNxn, 0, 3, 40, Some(1))];
+    assert_eq!(found(&trace(vec![early, late])), expected);
+}
+
+/// Two groups: ranks 0 and 1, and ranks 2 and 3. Each sees the intercommunicator from its side.
+#[test]
+fn collectives_between_groups_wait_for_the_other_group() {
+    let groups = |ranks: Vec<RankTrace>, sides: bool| {
+        let mut trace = trace(ranks);
+        let between = |members: [u32; 2], remote: [u32; 2]| Communicator {
+            members: members.to_vec(),
+            remote: remote.to_vec(),
+            ..Communicator::default()
+        };
+        trace.communicators.push(between([0, 1], [2, 3]));
+        if sides {
+            trace.communicators.push(between([2, 3], [0, 1]));
+        }
+        trace
+    };
+    for sides in [false, true] {
+        let side = |rank: u32| CommId(if sides && rank > 1 { 2 } else { 1 });
+        let ranks = |function, times: [(u64, u64); 4], roots: [i32; 4]| {
+            let one = |(rank, ((enter, exit), root)): (u32, ((u64, u64), i32))| {
+                let moves = if root == special::NOBODY { 0 } else { 8 };
+                let call = Call { sent: moves, ..collective(function, enter, exit, root) };
+                of_calls([Call { comm: side(rank), received: moves, ..call }])
+            };
+            groups((0..).zip(times.into_iter().zip(roots)).map(one).collect(), sides)
+        };
+        let times = [(10, 60), (20, 60), (15, 60), (50, 60)];
+        let none = [special::NONE; 4];
+        let wait = |pattern, rank, time| (pattern, rank, 0, time, Some(3));
+        let expected = |pattern| [wait(pattern, 0, 40), wait(pattern, 1, 30), wait(pattern, 2, 35)];
+        assert_eq!(found(&ranks(Function::Barrier, times, none)), expected(Pattern::WaitAtBarrier));
+        assert_eq!(found(&ranks(Function::Allreduce, times, none)), expected(Pattern::WaitAtNxn));
+        // Rank 2 leaves before the last of its own group has come.
+        let times = [(10, 60), (20, 60), (15, 22), (50, 60)];
+        let second = found(&ranks(Function::Barrier, times, none))[2];
+        assert_eq!(second, (Pattern::WaitAtBarrier, 2, 0, 5, Some(1)));
+        // Rank 3 is the root, as the first group says: rank 1 of the other group.
+        let times = [(10, 60), (20, 60), (15, 16), (50, 60)];
+        let roots = [1, 1, special::NOBODY, special::ROOT];
+        let late = [wait(Pattern::LateBroadcast, 0, 40), wait(Pattern::LateBroadcast, 1, 30)];
+        assert_eq!(found(&ranks(Function::Bcast, times, roots)), late);
+        let times = [(10, 11), (50, 60), (15, 16), (20, 60)];
+        let early = [(Pattern::EarlyReduce, 3, 0, 30, Some(1))];
+        assert_eq!(found(&ranks(Function::Reduce, times, roots)), early);
+    }
+}
+
+/// A message in partitions is sent when the last one is ready.
+#[test]
+fn messages_in_partitions_wait_for_the_last_partition() {
+    let started = |function, peer: i32| {
+        let mut rank = RankTrace::default();
+        rank.push(Call { sent: 8, received: 8, request: RequestId(0), ..call(function, 0, 1, peer) });
+        let details = Details { requests: vec![RequestId(0)].into(), ..Details::default() };
+        rank.push_with(Call { request: RequestId(1), ..call(Function::Start, 2, 3, -1) }, details);
+        rank
+    };
+    let mut sender = started(Function::Psend_init, 1);
+    for enter in [20, 60] {
+        let details = Details { requests: vec![RequestId(1)].into(), ..Details::default() };
+        sender.push_with(call(Function::Pready, enter, enter + 1, -1), details);
+    }
+    wait(&mut sender, 62, 63, vec![RequestId(1)]);
+    let mut receiver = started(Function::Precv_init, 0);
+    wait(&mut receiver, 10, 65, vec![RequestId(1)]);
+    let mut both = trace(vec![sender, receiver]);
+    assert_eq!(found(&both), [(Pattern::LateSender, 1, 2, 50, Some(0))]);
+    assert_eq!(unanalysed(&both), []);
+    // Without its arguments, nothing is known about the message.
+    both.ranks.iter_mut().for_each(|rank| rank.calls[0].comm = call::NO_COMM);
+    assert_eq!(found(&both), []);
+    assert_eq!(unanalysed(&both)[0], (Function::Precv_init, super::Total { count: 2, time: at(56) }));
+}
+
+/// A wait for requests of unknown operations counts for the function that made them.
+#[test]
+fn what_is_not_analysed_is_listed_with_its_time() {
+    let mut rank = RankTrace::default();
+    rank.push(Call { request: RequestId(0), ..call(Function::Ineighbor_alltoall, 0, 1, -1) });
+    wait(&mut rank, 10, 60, vec![RequestId(0)]);
+    rank.push(Call { request: RequestId(1), ..call(Function::Ibarrier, 60, 61, -1) });
+    wait(&mut rank, 61, 70, vec![RequestId(1)]);
+    rank.push(call(Function::Alltoallv, 70, 75, -1));
+    let listed: Vec<_> = unanalysed(&trace(vec![rank]))
+        .into_iter()
+        .map(|(function, total)| (function, total.count, total.time))
+        .collect();
+    assert_eq!(listed, [(Function::Ineighbor_alltoall, 2, at(51)), (Function::Alltoallv, 1, at(5))]);
 }
 
 #[test]

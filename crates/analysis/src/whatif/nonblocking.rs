@@ -6,25 +6,35 @@ use super::error::WhatIfError;
 use std::collections::{BTreeSet, HashMap};
 use straggler_model::Time;
 use straggler_trace::operations::Operations;
-use straggler_trace::{Call, Class, CommId, Details, Function, RankTrace, RequestId, Start, Trace};
+use straggler_trace::{
+    Call, Class, CommId, Completed, Details, Function, RankTrace, RequestId, Start, Trace,
+};
 
-/// Which calls, and how much earlier they start.
+/// Which calls, and when they start or complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
     /// A blocking function that has a nonblocking counterpart.
     pub function: Function,
-    /// How much earlier receives and collectives start, as far as the computation before them allows. None: as early
-    /// as that allows.
-    pub earlier: Option<Time>,
+    pub when: When,
+}
+
+/// When a receive or a collective starts or completes; a send always completes later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// It starts this much earlier, as far as the computation before it allows. None: as early as that allows.
+    Earlier(Option<Time>),
+    /// It is completed before the next call of another function, after the computation in between.
+    CompletedLater,
 }
 
 impl Overlap {
     pub fn text(&self) -> String {
         let name = self.function.name();
-        match (is_send(self.function), self.earlier) {
+        match (is_send(self.function), self.when) {
             (true, _) => format!("{name} nonblocking"),
-            (false, None) => format!("{name} started as early as possible"),
-            (false, Some(earlier)) => format!("{name} begun {earlier} earlier"),
+            (false, When::Earlier(None)) => format!("{name} started as early as possible"),
+            (false, When::Earlier(Some(earlier))) => format!("{name} begun {earlier} earlier"),
+            (false, When::CompletedLater) => format!("{name} completed after the computation that follows"),
         }
     }
 }
@@ -71,6 +81,8 @@ struct Made {
     next: RequestId,
     /// Sends not waited for yet, by thread, communicator and destination.
     open: HashMap<(u16, CommId, i32), RequestId>,
+    /// Receives and collectives of each thread that are completed later, with whom a wildcard matched.
+    later: HashMap<u16, Vec<Completed>>,
 }
 
 fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrace {
@@ -78,12 +90,15 @@ fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrac
     let used = operations.rows().iter().filter(|row| row.has_request()).map(|row| row.request);
     let named = traced.details.iter().flat_map(|details| details.requests.iter().copied());
     let next = used.chain(named).max().map_or(RequestId(0), |last| RequestId(last.0.saturating_add(1)));
-    let mut made = Made { next, open: HashMap::new() };
+    let mut made = Made { next, open: HashMap::new(), later: HashMap::new() };
     let mut editor = Editor::new(traced);
     for call in &traced.calls {
         editor.compute_up_to(call);
         let details = traced.details(call).cloned();
         let failed = details.as_ref().is_some_and(|details| details.error.is_some());
+        if call.function != overlap.function && call.function.class() != Class::Mark {
+            complete(&mut editor, call, made.later.remove(&call.thread).unwrap_or_default());
+        }
         if call.function.class() == Class::Finalize {
             let open: Vec<RequestId> = made.open.drain().map(|(_, request)| request).collect();
             wait_for(&mut editor, call, open);
@@ -97,8 +112,17 @@ fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrac
             editor.push(&begun(call, twin, made.next), details);
             made.next = made.next.wrapping_add(1);
         } else {
-            begin_earlier(&mut editor, call, details, overlap, twin, made.next);
-            made.next = made.next.wrapping_add(1);
+            let request = made.next;
+            made.next = request.wrapping_add(1);
+            match overlap.when {
+                When::Earlier(earlier) => begin_earlier(&mut editor, call, details, earlier, twin, request),
+                When::CompletedLater => {
+                    let matched = details.as_ref().and_then(|details| details.matched);
+                    let completed = Completed { request, matched, cancelled: false };
+                    made.later.entry(call.thread).or_default().push(completed);
+                    editor.push(&begun(call, twin, request), details);
+                }
+            }
         }
     }
     editor.finish()
@@ -118,24 +142,33 @@ fn wait_for(editor: &mut Editor, at: &Call, mut requests: Vec<RequestId>) {
     editor.push(&wait, Some(Details { requests: requests.into(), found: true, ..Details::default() }));
 }
 
+/// Waits for what is completed later, before a call.
+fn complete(editor: &mut Editor, at: &Call, later: Vec<Completed>) {
+    if later.is_empty() {
+        return;
+    }
+    let requests: Vec<RequestId> = later.iter().map(|one| one.request).collect();
+    let told: Vec<Completed> = later.into_iter().filter(|one| one.matched.is_some()).collect();
+    let details =
+        Details { requests: requests.into(), completed: told.into(), found: true, ..Details::default() };
+    let wait = Call { thread: at.thread, ..Call::new(Function::Waitall, at.enter, at.enter) };
+    editor.push(&wait, Some(details));
+}
+
 fn begin_earlier(
     editor: &mut Editor,
     call: &Call,
     details: Option<Details>,
-    overlap: &Overlap,
+    earlier: Option<Time>,
     twin: Function,
     request: RequestId,
 ) {
     let computed = editor.computed(call.thread);
-    let after = overlap.earlier.map_or(Time::ZERO, |earlier| computed.since(earlier));
+    let after = earlier.map_or(Time::ZERO, |earlier| computed.since(earlier));
     let matched = details.as_ref().and_then(|details| details.matched);
     editor.push_after(after, &begun(call, twin, request), details);
     let wait = Call { thread: call.thread, ..Call::new(Function::Wait, call.enter, call.exit) };
-    let completed = matched.map(|matched| straggler_trace::Completed {
-        request,
-        matched: Some(matched),
-        cancelled: false,
-    });
+    let completed = matched.map(|matched| Completed { request, matched: Some(matched), cancelled: false });
     let completed = completed.into_iter().collect();
     let details = Details { requests: [request][..].into(), completed, found: true, ..Details::default() };
     editor.push(&wait, Some(details));

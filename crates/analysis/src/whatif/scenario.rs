@@ -9,7 +9,7 @@ use std::sync::Arc;
 use straggler_model::{Rank, Time};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{
-    Building, Decisions, Instruction, Options, Playback, PlaybackError, TraceError, TracedRun,
+    Building, Decisions, Instruction, Options, Playback, PlaybackError, TraceError, TracedRun, Unmodelled,
 };
 use straggler_sim::programs::{Change, Changed, Replayed};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Stuck};
@@ -34,6 +34,8 @@ pub struct Scenario {
     /// The simulated run as a trace.
     pub trace: Trace,
     pub notes: Vec<String>,
+    /// Time in calls without a model, which counts as computation.
+    pub unmodelled: Unmodelled,
 }
 
 /// Which decisions are kept from the trace.
@@ -217,7 +219,7 @@ impl Replay {
         let decisions = decided(&trace, &recording, &replayed);
         let superfluous_tests = replayed.iter().map(|rank| rank.superfluous).sum();
         let goes_on_as_recorded = goes_on_as_recorded(&recording, &replayed);
-        let notes = recording.notes().to_vec();
+        let (notes, unmodelled) = (recording.notes().to_vec(), recording.unmodelled().clone());
         let run = simulated(trace.into_owned(), &recording, &replayed, noiseless);
         // Frees memory, because traces may be long.
         drop((recording, replayed));
@@ -232,6 +234,7 @@ impl Replay {
             bound: Bound::Nothing,
             trace: run,
             notes,
+            unmodelled,
         }
     }
 }

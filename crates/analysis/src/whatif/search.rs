@@ -3,11 +3,14 @@
 //! Faster computation off the critical path gains nothing. So the time on the path bounds the gain from faster or
 //! better balanced computation, as long as decisions stay the same, and hypotheses with a negligible bound are
 //! skipped.
+//!
+//! Fixing one of two slow ranks may gain nothing, because the other is still slow. So slow ranks are also fixed together:
+//! first the one that limits the run most, then, on the path of the run without it, the next.
 
 use super::Difference;
 use super::calls::{Deletion, is_deletable};
 use super::computation::Gaps;
-use super::nonblocking::{Overlap, twin};
+use super::nonblocking::{Overlap, When, is_send, twin};
 use super::place::Where;
 use super::regions::{self, Presence};
 use crate::waits::CriticalPath;
@@ -36,12 +39,17 @@ pub struct Skipped {
 pub struct Search {
     pub candidates: Vec<Candidate>,
     pub skipped: Vec<Skipped>,
+    pub slow: SlowRanks,
 }
 
 /// Gains below this share of the run are not worth a simulation.
 const WORTH: f64 = 1e-3;
-/// A rank is slow if it computes this many times as long as the median.
+/// A rank is slow if it computes this many times as long as the fastest comparable rank.
 const SLOW: f64 = 1.05;
+/// A rank that computes less than this share of the mean has another task, and is not comparable.
+const COMPARABLE: f64 = 0.5;
+/// The most slow ranks fixed together.
+pub const MOST_TOGETHER: usize = 8;
 /// The most slow ranks tried individually.
 const MOST_RANKS: usize = 16;
 
@@ -77,25 +85,28 @@ impl Search {
         }
     }
 
-    /// Slow ranks and hosts, made as fast as the median.
+    /// Slow ranks and hosts, made as fast as the fastest comparable rank. The rank with the largest bound is left out:
+    /// fixing it is the first step of fixing several together.
     fn slow_ranks(&mut self, trace: &Trace, bounds: &Bounds<'_>) {
-        let gaps = Gaps::of(trace);
-        let own: Vec<f64> = (0..trace.ranks.len()).map(|rank| gaps.total(rank).seconds()).collect();
-        let mut sorted = own.clone();
-        sorted.sort_by(f64::total_cmp);
-        let Some(&median) = sorted.get(sorted.len() / 2).filter(|&&median| median > 0.0) else { return };
-        let mut slow: Vec<Rank> =
-            (0..).zip(&own).filter(|&(_, &time)| time > SLOW * median).map(|(rank, _)| rank).collect();
-        slow.sort_by(|&a, &b| own[b as usize].total_cmp(&own[a as usize]));
-        let mut groups: Vec<BTreeSet<Rank>> =
-            slow.iter().take(MOST_RANKS).map(|&rank| [rank].into()).collect();
-        groups.extend(slow_hosts(trace, &own, median));
-        for ranks in groups {
-            let mean = ranks.iter().map(|&rank| own[rank as usize]).sum::<f64>() / ranks.len() as f64;
-            let factor = ((median / mean) * 1000.0).round() / 1000.0;
-            let place = Where { ranks: Some(ranks), ..Where::default() };
-            let bound = bounds.at(&place) * (1.0 - factor);
-            self.try_if(Difference::Scale { place, factor }, bound);
+        self.slow = SlowRanks::of(trace);
+        let on_path = bounds.by_rank();
+        let bound = |slow: &Slow| on_path.get(slow.rank as usize).map_or(0.0, |on| on * (1.0 - slow.factor));
+        let mut slow = self.slow.ranks.clone();
+        slow.sort_by(|a, b| bound(b).total_cmp(&bound(a)));
+        let first = slow.first().map_or(0, |first| usize::from(bound(first) >= WORTH));
+        for slow in slow.iter().skip(first).take(MOST_RANKS) {
+            self.try_if(slow.fixed(), bound(slow));
+        }
+        for ranks in slow_hosts(trace, &self.slow) {
+            let mean =
+                ranks.iter().map(|&rank| self.slow.own[rank as usize]).sum::<f64>() / ranks.len() as f64;
+            let factor = rounded(self.slow.reference / mean);
+            let bound =
+                ranks.iter().filter_map(|&rank| on_path.get(rank as usize)).sum::<f64>() * (1.0 - factor);
+            self.try_if(
+                Difference::Scale { place: Where { ranks: Some(ranks), ..Where::default() }, factor },
+                bound,
+            );
         }
     }
 
@@ -108,24 +119,86 @@ impl Search {
             if function == Function::Barrier && is_deletable(function) {
                 self.try_if(Difference::Delete(Deletion { function, place }), 1.0);
             } else if twin(function).is_some() {
-                self.try_if(Difference::Overlap(Overlap { function, earlier: None }), 1.0);
+                self.try_if(Difference::Overlap(Overlap { function, when: When::Earlier(None) }), 1.0);
+                if !is_send(function) {
+                    self.try_if(Difference::Overlap(Overlap { function, when: When::CompletedLater }), 1.0);
+                }
             }
         }
     }
 }
 
+fn rounded(factor: f64) -> f64 {
+    (factor * 1000.0).round() / 1000.0
+}
+
+/// A slow rank, and the factor that makes it as fast as the reference.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Slow {
+    pub rank: Rank,
+    pub factor: f64,
+}
+
+impl Slow {
+    fn fixed(&self) -> Difference {
+        let place = Where { ranks: Some([self.rank].into()), ..Where::default() };
+        Difference::Scale { place, factor: self.factor }
+    }
+}
+
+/// The slow ranks of a trace.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SlowRanks {
+    pub ranks: Vec<Slow>,
+    /// The computation of every rank, and of the fastest comparable one, in seconds.
+    own: Vec<f64>,
+    reference: f64,
+}
+
+impl SlowRanks {
+    fn of(trace: &Trace) -> SlowRanks {
+        let gaps = Gaps::of(trace);
+        let own: Vec<f64> = (0..trace.ranks.len()).map(|rank| gaps.total(rank).seconds()).collect();
+        let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
+        let comparable = own.iter().copied().filter(|&time| time > 0.0 && time >= COMPARABLE * mean);
+        let reference = comparable.fold(f64::INFINITY, f64::min);
+        let slow = (0..).zip(&own).filter(|&(_, &time)| time > SLOW * reference);
+        let ranks = slow.map(|(rank, &time)| Slow { rank, factor: rounded(reference / time) }).collect();
+        SlowRanks { ranks, own, reference }
+    }
+
+    /// The slow rank that limits a run most in which those before it are fixed; none if it gains nothing, or if enough
+    /// are fixed. `run` is the simulated trace, `end` its end, and `path` its critical path.
+    pub fn next(&self, fixed: &[Slow], run: &Trace, end: Time, path: &CriticalPath) -> Option<Slow> {
+        let left = self.ranks.iter().filter(|slow| fixed.iter().all(|other| other.rank != slow.rank));
+        let mut left = left.filter(|_| fixed.len() < MOST_TOGETHER).peekable();
+        left.peek()?;
+        let on_path = Bounds::of(run, end, path).by_rank();
+        let bound = |slow: &Slow| on_path.get(slow.rank as usize).map_or(0.0, |on| on * (1.0 - slow.factor));
+        let next = left.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(b.rank.cmp(&a.rank)))?;
+        (bound(next) >= WORTH).then_some(*next)
+    }
+
+    /// The hypothesis that all of these are fixed.
+    pub fn together(fixed: &[Slow]) -> Candidate {
+        Candidate { differences: fixed.iter().map(Slow::fixed).collect(), ideal_network: false }
+    }
+}
+
 /// Hosts whose ranks are slow on average, if there are several hosts and the host has several ranks.
-fn slow_hosts(trace: &Trace, own: &[f64], median: f64) -> Vec<BTreeSet<Rank>> {
+fn slow_hosts(trace: &Trace, slow: &SlowRanks) -> Vec<BTreeSet<Rank>> {
     let mut hosts: BTreeMap<&str, BTreeSet<Rank>> = BTreeMap::new();
     for (rank, traced) in (0..).zip(&trace.ranks) {
         hosts.entry(&traced.host).or_default().insert(rank);
     }
     let several = hosts.len() > 1;
     let is_slow = |ranks: &BTreeSet<Rank>| {
-        let mean = ranks.iter().map(|&rank| own[rank as usize]).sum::<f64>() / ranks.len() as f64;
-        several && ranks.len() > 1 && mean > SLOW * median
+        let mean = ranks.iter().map(|&rank| slow.own[rank as usize]).sum::<f64>() / ranks.len() as f64;
+        several && ranks.len() > 1 && mean > SLOW * slow.reference
     };
-    hosts.into_values().filter(is_slow).collect()
+    let mut slow: Vec<BTreeSet<Rank>> = hosts.into_values().filter(is_slow).collect();
+    slow.truncate(MOST_RANKS);
+    slow
 }
 
 /// Computation on the critical path, as shares of the run.
@@ -150,9 +223,20 @@ impl<'a> Bounds<'a> {
 
     /// The computation on the path at a place.
     fn at(&self, place: &Where) -> f64 {
+        self.by_rank_at(place).sum()
+    }
+
+    /// All computation on the path, by rank.
+    fn by_rank(&self) -> Vec<f64> {
+        self.by_rank_at(&Where::default()).collect()
+    }
+
+    fn by_rank_at(&self, place: &Where) -> impl Iterator<Item = f64> {
         let ranks = (0..).zip(&self.run.ranks).zip(&self.stretches);
-        let times = ranks.map(|((rank, traced), own)| computed_on(traced, own, &place.chosen(rank, traced)));
-        times.map(Time::seconds).sum::<f64>() / self.length.seconds().max(Time(1).seconds())
+        let whole = self.length.seconds().max(Time(1).seconds());
+        ranks.map(move |((rank, traced), own)| {
+            computed_on(traced, own, &place.chosen(rank, traced)).seconds() / whole
+        })
     }
 }
 

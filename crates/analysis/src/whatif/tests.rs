@@ -6,8 +6,9 @@ mod places;
 use super::calls::{Deletion, Inserted, Insertion};
 use super::computation::{Balanced, Gaps};
 use super::messages::Filter;
-use super::nonblocking::Overlap;
+use super::nonblocking::{Overlap, When};
 use super::place::Where;
+use super::search::SlowRanks;
 use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
@@ -365,7 +366,7 @@ fn a_synchronous_message_from_anyone_is_answered_to_its_sender() {
 #[test]
 fn a_mark_does_not_end_the_computation_before_a_call() {
     let rank = |rank: u64| Author::new().region("solve", ms(10 + rank)).collective(Function::Allreduce).end();
-    let overlap = Overlap { function: Function::Allreduce, earlier: Some(ms(4)) };
+    let overlap = Overlap { function: Function::Allreduce, when: When::Earlier(Some(ms(4))) };
     let early = with(&trace((0..2).map(rank).collect()), Difference::Overlap(overlap));
     let functions: Vec<Function> = early.ranks[1].calls.iter().map(|call| call.function).collect();
     assert_eq!(
@@ -412,6 +413,55 @@ fn a_search_tries_what_is_on_the_critical_path() {
     let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
     let skipped = Search::of(&idle, &identity.trace, identity.end, &path).skipped;
     assert!(skipped.iter().any(|one| one.difference.text() == "computation in aside × 0.5"), "{skipped:?}");
+}
+
+/// Ten rounds of computation and a barrier.
+fn uneven(milliseconds: &[u64]) -> Trace {
+    let rank = |&time: &u64| {
+        let mut author = Author::new();
+        for _ in 0..10 {
+            author.compute(ms(time)).collective(Function::Barrier);
+        }
+        author.end()
+    };
+    trace(milliseconds.iter().map(rank).collect())
+}
+
+/// What fixing slow ranks together gains, one more each time.
+fn fixed_together(trace: &Trace) -> Vec<(Vec<u32>, f64)> {
+    let identity = simulate(trace, Decisions::AsRecorded);
+    let path = |run: &Scenario| Explanation::of(&run.trace, &run.waits).critical_path;
+    let slow = Search::of(trace, &identity.trace, identity.end, &path(&identity)).slow;
+    let (mut fixed, mut found) = (Vec::new(), Vec::new());
+    let mut next = slow.next(&fixed, &identity.trace, identity.end, &path(&identity));
+    while let Some(slowest) = next {
+        fixed.push(slowest);
+        let (changed, _) = apply_all(trace, &SlowRanks::together(&fixed).differences).unwrap();
+        let run = simulate(&changed, Decisions::AsRecorded);
+        let gain = 1.0 - run.end.seconds() / identity.end.seconds();
+        found.push((fixed.iter().map(|slow| slow.rank).collect(), gain));
+        next = slow.next(&fixed, &run.trace, run.end, &path(&run));
+    }
+    found
+}
+
+/// The fastest rank is the reference, so that ranks are slow even if half of them or more are.
+#[test]
+fn most_ranks_may_be_slow() {
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 2e-3, "{found} {expected}");
+    let two = fixed_together(&uneven(&[20, 40]));
+    assert_eq!(two.len(), 1);
+    assert_eq!(two[0].0, [1]);
+    near(two[0].1, 0.5);
+    // Of four ranks three are slow, and fixing one of them gains next to nothing.
+    let four = fixed_together(&uneven(&[20, 38, 40, 39]));
+    let ranks: Vec<&[u32]> = four.iter().map(|(ranks, _)| &ranks[..]).collect();
+    assert_eq!(ranks, [&[2][..], &[2, 3], &[2, 3, 1]]);
+    for ((_, gain), expected) in four.iter().zip([1.0 / 40.0, 2.0 / 40.0, 20.0 / 40.0]) {
+        near(*gain, expected);
+    }
+    // A rank that hardly computes has another task.
+    assert_eq!(fixed_together(&uneven(&[1, 20, 20, 20])), []);
 }
 
 /// A program that exchanges nonblocking messages in rounds and completes them in various ways.

@@ -4,6 +4,7 @@ use super::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use straggler_model::Time;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -231,6 +232,10 @@ pub struct Convert {
     /// Keep only the name of the program, not its arguments
     #[arg(long)]
     pub no_command_line: bool,
+    /// From OTF2: leave out regions shorter than this in which nothing is recorded
+    /// [default: 10us for functions that the compiler instrumented, 0s for other regions]
+    #[arg(long, value_name = "TIME")]
+    pub shortest_region: Option<Time>,
 }
 
 /// Formats in which a trace can be written.

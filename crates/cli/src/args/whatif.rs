@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use straggler_analysis::whatif::calls::{Deletion, Inserted, Insertion, collective_named};
 use straggler_analysis::whatif::messages::Filter;
-use straggler_analysis::whatif::nonblocking::{Overlap, is_send, twin};
+use straggler_analysis::whatif::nonblocking::{Overlap, When, is_send, twin};
 use straggler_analysis::whatif::place::Where;
 use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
@@ -101,7 +101,8 @@ pub struct Changes {
     /// Remove messages: from=0-3,to=7,tag=1,comm=0,bytes=0-64
     #[arg(long, value_name = "FILTER")]
     pub remove_messages: Vec<Removed>,
-    /// Make blocking calls nonblocking; receives and collectives start this much earlier: allreduce=50us, send
+    /// Make blocking calls nonblocking; receives and collectives start this much earlier, or with =later
+    /// complete before the next call of another function: allreduce=50us, recv=later, send
     #[arg(long, value_name = "FUNCTION[=TIME]")]
     pub nonblocking: Vec<Nonblocking>,
     /// Send this many messages of a route (same ranks, tag and communicator) as one: tag=1:4, all:2
@@ -361,15 +362,20 @@ impl FromStr for Besides {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nonblocking(pub Overlap);
 
+/// In place of a time: calls are completed later.
+const LATER: &str = "later";
+
 impl FromStr for Nonblocking {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Nonblocking, String> {
-        let (name, earlier) = match text.split_once('=') {
+        let (name, when) = match text.split_once('=') {
+            Some((name, time)) if time.trim() == LATER => (name, When::CompletedLater),
             Some((name, time)) => {
-                (name, Some(time.trim().parse::<Time>().map_err(|fault| fault.to_string())?))
+                let earlier = time.trim().parse::<Time>().map_err(|fault| format!("{fault}, or `{LATER}`"))?;
+                (name, When::Earlier(Some(earlier)))
             }
-            None => (text, None),
+            None => (text, When::Earlier(None)),
         };
         let wanted = name.trim().trim_start_matches("MPI_").to_lowercase();
         let own =
@@ -384,11 +390,11 @@ impl FromStr for Nonblocking {
             let hint = hint(nearest(&wanted, known.iter().map(|(own, _)| own.as_str())));
             format!("`{name}` is not a blocking MPI function with a nonblocking counterpart; write send, recv, allreduce, …{hint}")
         })?;
-        if earlier.is_some() && is_send(function) {
+        if when != When::Earlier(None) && is_send(function) {
             return Err(format!(
                 "a send takes no time: it starts at the same point and completes later; write --nonblocking {name}"
             ));
         }
-        Ok(Nonblocking(Overlap { function, earlier }))
+        Ok(Nonblocking(Overlap { function, when }))
     }
 }

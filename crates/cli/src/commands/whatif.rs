@@ -1,6 +1,7 @@
 //! `straggler whatif`: simulates a traced run unchanged and under hypotheses.
 
 mod answer;
+mod base;
 mod page;
 pub mod reenact;
 mod replayed;
@@ -15,25 +16,25 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::inputs::drawn_latency;
 use crate::inputs::network::load_network;
-use crate::inputs::trace::{Opened, open_trace, refuse_one_of_many};
+use crate::inputs::trace::{Opened, Work, open_trace_for, refuse_one_of_many};
 use crate::interrupt::{self, Orderly};
 use crate::pages;
 use crate::plan::valid::Valid;
 use crate::plan::whatif::HypothesisPlan;
 use crate::threads::threads;
 use answer::{Simulated, WhatIfAnswer};
+use base::Base;
 use replayed::Replayed;
 use several::Several;
 use std::borrow::Cow;
 use std::time::Instant;
-use straggler_analysis::predict::fit;
 use straggler_analysis::study::FIT;
-use straggler_analysis::waits::{Explanation, WaitStates};
-use straggler_analysis::whatif::search::Skipped;
+use straggler_analysis::waits::{Activities, CriticalPath, Regions, WaitStates};
+use straggler_analysis::whatif::search::{Skipped, Slow, SlowRanks};
 use straggler_analysis::whatif::{InCalls, Scenario, ScenarioError, Search, apply_all};
 use straggler_model::network::{Drawn, PerByte};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
-use straggler_model::{Link, Network, Time};
+use straggler_model::{Link, Network, Rank, Time};
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, TracedRun};
 use straggler_schedule::workloads::{Only, choose_default};
@@ -44,11 +45,11 @@ use waits::RunWaits;
 
 pub fn run(typed: &Valid<WhatIf>, common: &Common, console: &Console) -> Outcome<()> {
     let plans = plans(typed)?;
-    let opened = open_trace(&typed.trace)?;
+    let opened = open_trace_for(&typed.trace, if typed.search { Work::Search } else { Work::WhatIf })?;
     refuse_one_of_many(&typed.trace, &opened.trace)?;
     opened.warn_of_errors(&typed.trace, console);
     opened.warn_of_further_runs(&typed.trace, console);
-    let session = Session::new(typed, common, &opened)?;
+    let mut session = Session::new(typed, common, &opened)?;
     let _orderly = Orderly::begin();
     let results = session.simulate_all(typed, plans, console)?;
     let answer = WhatIfAnswer::new(&session, typed, &opened, &results);
@@ -91,6 +92,8 @@ pub struct Results {
     hypotheses: Vec<Simulated>,
     /// Hypotheses that a search did not try.
     skipped: Vec<Skipped>,
+    /// Slow ranks that a search fixed together, in this order.
+    fixed: Vec<Rank>,
     /// Hypotheses under which the program would hang.
     hanging: Vec<String>,
     /// The first hypothesis, or the unchanged run if there is none, with real messages.
@@ -112,8 +115,7 @@ const IDEAL: Link = Link {
 struct Session<'a> {
     trace: &'a Trace,
     options: Options,
-    network: Network,
-    fitted: bool,
+    base: Base,
     reduction: PerByte,
     seed: u64,
     threads: usize,
@@ -132,6 +134,11 @@ fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
     all.push(next);
 }
 
+/// What determined the length of a run.
+fn critical_path(trace: &Trace, waits: &WaitStates) -> CriticalPath {
+    CriticalPath::of(trace, waits, &Activities::of(trace, waits, &Regions::of(trace)))
+}
+
 /// Drops what only a page shows: the calls and the individual waits.
 fn forget_run(scenario: &mut Scenario) {
     scenario.trace = Trace::default();
@@ -148,17 +155,7 @@ struct Setting<'a> {
 
 impl<'a> Session<'a> {
     fn new(typed: &WhatIf, common: &Common, opened: &'a Opened) -> Outcome<Session<'a>> {
-        let named = typed.base_network.as_deref().filter(|&name| name != FIT);
-        let network = match named {
-            Some(name) => load_network(name, None)?,
-            None => {
-                fit(&opened.trace)
-                    .map_err(|fault| {
-                        Failure::bad_input(fault.to_string().replace("--network", "--base-network"))
-                    })?
-                    .network
-            }
-        };
+        let base = Base::of(typed, opened)?;
         let mut options = typed.reading.options(Only::All);
         options.decisions = typed.mode.decisions();
         options.drop_unmatched |= opened.is_only_cut();
@@ -166,8 +163,7 @@ impl<'a> Session<'a> {
         Ok(Session {
             trace: &opened.trace,
             options,
-            network,
-            fitted: named.is_none(),
+            base,
             reduction: typed.reduction_cost.unwrap_or(PerByte::ZERO),
             seed: common.seed,
             threads: threads(common.threads.map(Into::into)),
@@ -175,7 +171,7 @@ impl<'a> Session<'a> {
     }
 
     fn simulate_all(
-        &self,
+        &mut self,
         typed: &WhatIf,
         mut plans: Vec<HypothesisPlan>,
         console: &Console,
@@ -183,23 +179,24 @@ impl<'a> Session<'a> {
         let measured = self.measured(typed)?;
         let waits = RunWaits::of(&WaitStates::of(self.trace), &InCalls::of(self.trace));
         let began = Instant::now();
-        let mut identity = self.baseline(self.trace, "nothing changed")?;
+        let mut identity = self.identity(measured)?;
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
         let identity_waits = RunWaits::of(&identity.waits, &identity.calls);
-        let mut skipped = Vec::new();
+        let (mut skipped, mut slow, mut next) = (Vec::new(), SlowRanks::default(), None);
         let asked = plans.len();
         if typed.search {
-            let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
+            let path = critical_path(&identity.trace, &identity.waits);
             let search = Search::of(self.trace, &identity.trace, identity.end, &path);
             plans.extend(search.candidates.into_iter().map(HypothesisPlan::of_candidate));
-            skipped = search.skipped;
+            (skipped, slow) = (search.skipped, search.slow);
+            next = slow.next(&[], &identity.trace, identity.end, &path);
         }
         if typed.report.report.is_none() {
             forget_run(&mut identity);
         }
         let ideal = self.ideal()?;
-        let mut meter = Several::new(console, plans.len(), one);
+        let mut meter = Several::new(console, plans.len() + usize::from(next.is_some()), one);
         let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
         let mut hanging = Vec::new();
         let mut given = 0;
@@ -222,6 +219,22 @@ impl<'a> Session<'a> {
             given += usize::from(number < asked);
             keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
         }
+        let mut fixed: Vec<Slow> = Vec::new();
+        while let Some(slowest) = next.take() {
+            fixed.push(slowest);
+            let plan = HypothesisPlan::of_candidate(SlowRanks::together(&fixed));
+            meter.next(&plan.text());
+            let simulated = match self.hypothesis(&plan, console) {
+                Err(failure) if failure.exit == Exit::Stuck => {
+                    hanging.push(format!("{:#}", failure.error));
+                    break;
+                }
+                other => other?,
+            };
+            let Scenario { trace, waits, end, .. } = &simulated.scenario;
+            next = slow.next(&fixed, trace, *end, &critical_path(trace, waits));
+            keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
+        }
         if hypotheses.is_empty() && !hanging.is_empty() {
             return Err(Failure::new(Exit::Stuck, anyhow::Error::msg(hanging.join("\n"))));
         }
@@ -240,6 +253,7 @@ impl<'a> Session<'a> {
             ideal,
             hypotheses,
             skipped,
+            fixed: fixed.iter().map(|slow| slow.rank).collect(),
             hanging,
             replayed,
         })
@@ -261,8 +275,29 @@ impl<'a> Session<'a> {
 
     /// Simulates a trace, with any changes already applied, on the network of the baseline.
     fn baseline(&self, trace: &Trace, what: &str) -> Outcome<Scenario> {
-        let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
+        let base = Setting { network: &self.base.network, latency: None, noise: None, algorithms: None };
         self.simulate(Cow::Borrowed(trace), &base, what)
+    }
+
+    /// The unchanged run. If it is far from the measured one on the fitted network, another network may be closer.
+    fn identity(&mut self, measured: Time) -> Outcome<Scenario> {
+        let identity = self.baseline(self.trace, "nothing changed")?;
+        let off = |run: &Scenario| run.end.seconds() / measured.seconds().max(f64::MIN_POSITIVE) - 1.0;
+        if !self.base.is_doubtful(off(&identity)) {
+            return Ok(identity);
+        }
+        let fitted = std::mem::replace(&mut self.base, Base::fallback()?);
+        let other = self.baseline(self.trace, "nothing changed")?;
+        if off(&other).abs() * 2.0 > off(&identity).abs() {
+            self.base = fitted;
+            return Ok(identity);
+        }
+        self.base.doubt(&format!(
+            "with the parameters fitted to it, the run would take {:.0} % {} than measured",
+            100.0 * off(&identity).abs(),
+            if off(&identity) > 0.0 { "longer" } else { "less" }
+        ));
+        Ok(other)
     }
 
     /// The unchanged run on an ideal network.
@@ -285,7 +320,7 @@ impl<'a> Session<'a> {
         match &plan.network {
             _ if plan.ideal_network => Ok(Network::uniform("ideal", IDEAL)),
             Some(name) if name != FIT => load_network(name, None),
-            _ => Ok(self.network.clone()),
+            _ => Ok(self.base.network.clone()),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Reading traces, and errors in their files.
 
+mod memory;
 mod one_of_many;
 mod streams;
 
+pub use memory::{Work, open_trace_for};
 pub use one_of_many::refuse_one_of_many;
 pub use streams::{further_runs, runs};
 
@@ -30,12 +32,16 @@ pub struct Opened {
 
 /// Reads a trace in any supported format, or a training job as a trace.
 pub fn open_trace(path: &Path) -> Outcome<Opened> {
+    open_trace_with(path, &import::Options::default())
+}
+
+pub fn open_trace_with(path: &Path, options: &import::Options) -> Outcome<Opened> {
     let is_known = directory::is_trace(path) || import::detect(path).is_some();
     if path.exists() && !is_known && straggler_training::holds_job(path) {
         return Ok(Opened { trace: training::job_as_trace(path)?, findings: Vec::new(), bytes: None });
     }
     if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {
-        let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
+        let trace = import::read(path, options).map_err(Failure::bad_input_of)?;
         return Ok(Opened { trace, findings: Vec::new(), bytes: None });
     }
     // A stream with the extension .trace may be cut off too early to be recognised; it is opened anyway.

@@ -2,7 +2,7 @@
 
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
-use crate::inputs::trace::{open_trace, refuse_one_of_many};
+use crate::inputs::trace::{Work, open_trace_for, refuse_one_of_many};
 use crate::memory::{available_bytes, refuse_too_much};
 use crate::plan::traced::TraceRequest;
 use std::cell::RefCell;
@@ -55,7 +55,7 @@ fn tell(recording: &TracedRun, console: &Console) {
 
 /// Reads a trace and builds its collectives. The notes of the recording list what was dropped or guessed.
 pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
-    let opened = open_trace(&request.path)?;
+    let opened = open_trace_for(&request.path, Work::Simulate)?;
     refuse_one_of_many(&request.path, &opened.trace)?;
     opened.warn_of_errors(&request.path, console);
     opened.warn_of_further_runs(&request.path, console);

@@ -57,6 +57,8 @@ pub(super) enum Series {
     Called,
     /// The starts of the n-th persistent collective.
     Prepared(u32),
+    /// On an intercommunicator, collectives with this root: only the other group takes part besides it.
+    Rooted(Rank),
 }
 
 /// A collective while its members join.
@@ -89,7 +91,8 @@ pub(super) struct Collectives {
     /// The collectives of each communicator and series, in order.
     in_order: HashMap<(CommId, Series), Vec<u32>>,
     groups: Vec<Group>,
-    group_of: HashMap<CommId, u32>,
+    /// By communicator, first member and size: on an intercommunicator, members depend on the root, which is the first.
+    group_of: HashMap<(CommId, Option<Rank>, usize), u32>,
     /// Blocking collectives on a communicator cannot overlap, so they share a lane.
     lane_of: HashMap<CommId, u32>,
     pub lanes: u32,
@@ -132,8 +135,10 @@ impl Collectives {
 
     fn open(&mut self, join: &Join<'_>, communicator: &Communicator, processes: u32) -> u32 {
         let groups = &mut self.groups;
-        let group = *self.group_of.entry(join.comm).or_insert_with(|| {
-            let members = communicator.members.clone();
+        let members = &communicator.members;
+        let group = (join.comm, members.first().copied(), members.len());
+        let group = *self.group_of.entry(group).or_insert_with(|| {
+            let members = members.clone();
             let along = communicator.name.starts_with(straggler_trace::ALONG_COPIES);
             let grows = along || members.len() == processes as usize;
             groups.push(Group { grows, divides: along, members });

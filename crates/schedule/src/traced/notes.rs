@@ -1,7 +1,7 @@
 //! Counts of what a recording leaves out or simplifies.
 
 use std::collections::BTreeMap;
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 use straggler_trace::Function;
 
 /// Why calls are not replayed as they were traced.
@@ -13,6 +13,8 @@ pub(super) enum Reason {
     AsBarrier,
     /// Modelled as a small allreduce: all members agree on something.
     AsAllreduce,
+    /// Modelled as messages between the processes of an epoch.
+    AsMessages,
     Buffered,
     Synchronous,
     Probe,
@@ -44,6 +46,8 @@ pub(super) enum Reason {
     BoundThreads,
     /// An unsuccessful probe.
     BoundProbe,
+    /// A thread outside of calls, while another one of its rank is in a call.
+    Threads,
 }
 
 impl Reason {
@@ -55,12 +59,13 @@ impl Reason {
                 "modelled as an allreduce of 8 bytes on the given communicator; the time after the last member \
                  entered counts as computation"
             }
+            Reason::AsMessages => "modelled as messages between the processes of the epoch",
             Reason::Buffered => "returns at once, whatever its size; no call waits for it",
             Reason::Synchronous => "completed by a reply of 0 bytes from the receiver",
             Reason::Probe => "modelled as the receive that follows",
             Reason::Cancelled => "cancelled; ignored",
             Reason::BetweenGroups => {
-                "an intercommunicator collective; the time of the calls counts as computation"
+                "between two groups; modelled as a collective of the root and the other group, or of both groups"
             }
             Reason::NoNeighbors => "neighbours are unknown; the time of the calls counts as computation",
             Reason::Untold => {
@@ -82,10 +87,30 @@ impl Reason {
             }
             Reason::BoundThreads => "decided as in the trace: the rank calls MPI from several threads",
             Reason::BoundProbe => "unsuccessful in the trace, and assumed to be so again",
+            Reason::Threads => {
+                "the time of a thread beside calls of another one counts as computation, though it may wait for it"
+            }
             Reason::NoCommunicator => {
                 "the communicator is not recorded; the time of the calls counts as computation"
             }
         }
+    }
+}
+
+/// Time in calls that have no model. It counts as computation, although part of it may be waiting.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Unmodelled {
+    /// Functions with their calls and their time on all ranks, the longest first.
+    pub functions: Vec<(String, u64, Time)>,
+    /// The time of each rank; ranks after the last have none.
+    pub ranks: Vec<Time>,
+}
+
+impl Unmodelled {
+    /// The rank with the longest time; none if there is no such time.
+    pub fn most(&self) -> Option<(Rank, Time)> {
+        let ranks = (0..).zip(self.ranks.iter().copied()).filter(|&(_, time)| time > Time::ZERO);
+        ranks.max_by_key(|&(rank, time)| (time, std::cmp::Reverse(rank)))
     }
 }
 
@@ -97,7 +122,10 @@ struct Tally {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Notes(BTreeMap<(Reason, String), Tally>);
+pub(super) struct Notes {
+    tallies: BTreeMap<(Reason, String), Tally>,
+    unmodelled: Vec<Time>,
+}
 
 impl Notes {
     pub fn count(&mut self, reason: Reason, function: Function) {
@@ -106,24 +134,50 @@ impl Notes {
 
     /// Counts a call whose time counts as computation. Takes a name, as the function may be unknown.
     pub fn count_time(&mut self, reason: Reason, name: &str, kept: Time) {
-        let tally = self.0.entry((reason, name.to_string())).or_default();
+        let tally = self.tallies.entry((reason, name.to_string())).or_default();
         tally.calls += 1;
         tally.kept += kept;
+    }
+
+    /// Counts a call without a model.
+    pub fn count_unmodelled(&mut self, reason: Reason, name: &str, kept: Time, rank: Rank) {
+        self.count_time(reason, name, kept);
+        let ranks = self.unmodelled.len().max(rank as usize + 1);
+        self.unmodelled.resize(ranks, Time::ZERO);
+        self.unmodelled[rank as usize] += kept;
     }
 
     /// Counts several calls at once.
     pub fn count_calls(&mut self, reason: Reason, name: &str, calls: u64) {
         if calls > 0 {
-            self.0.entry((reason, name.to_string())).or_default().calls += calls;
+            self.tallies.entry((reason, name.to_string())).or_default().calls += calls;
         }
     }
 
     pub fn texts(&self) -> Vec<String> {
         let text = |((reason, name), tally): (&(Reason, String), &Tally)| {
-            let told = matches!(reason, Reason::Untold | Reason::AsAllreduce) && tally.kept > Time::ZERO;
+            let told = matches!(reason, Reason::Untold | Reason::AsAllreduce | Reason::Threads)
+                && tally.kept > Time::ZERO;
             let kept = if told { format!(", {} in all", tally.kept) } else { String::new() };
             format!("{} × {name}: {}{kept}", tally.calls, reason.text())
         };
-        self.0.iter().map(text).collect()
+        self.tallies.iter().map(text).collect()
+    }
+
+    /// What has no model.
+    pub fn unmodelled(&self) -> Unmodelled {
+        let kept = self
+            .tallies
+            .iter()
+            .filter(|((reason, _), tally)| *reason != Reason::AsAllreduce && tally.kept > Time::ZERO);
+        let mut functions: BTreeMap<&str, (u64, Time)> = BTreeMap::new();
+        for ((_, name), tally) in kept {
+            let sum = functions.entry(name).or_default();
+            *sum = (sum.0 + tally.calls, sum.1 + tally.kept);
+        }
+        let functions = functions.into_iter().map(|(name, (calls, time))| (name.to_owned(), calls, time));
+        let mut functions: Vec<(String, u64, Time)> = functions.collect();
+        functions.sort_by_key(|&(.., time)| std::cmp::Reverse(time));
+        Unmodelled { functions, ranks: self.unmodelled.clone() }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::collectives;
 use straggler_trace::operations::Operations;
-use straggler_trace::{Call, Class, CommId, Communicator, Trace};
+use straggler_trace::{Call, Class, CommId, Communicator, RankTrace, Trace};
 
 impl TracedRun {
     /// Reads a trace into a recording.
@@ -29,7 +29,7 @@ impl TracedRun {
             collectives: Collectives::default(),
             notes: Notes::default(),
             complete: complete(trace),
-            one_side: one_side(&trace.communicators),
+            one_side: collectives::sides(&trace.communicators),
             reaches_out: trace.communicators.iter().map(reaches_out).collect(),
             tags: HashMap::new(),
         };
@@ -54,6 +54,12 @@ impl TracedRun {
         let threads = (threaded > 0).then(|| {
             format!("{threaded} ranks call from several threads; time in which one waits for another counts as computation")
         });
+        for (rank, traced) in (0..).zip(&trace.ranks) {
+            let time = beside_calls(traced);
+            if time > Time::ZERO {
+                shared.notes.count_unmodelled(Reason::Threads, "several threads", time, rank);
+            }
+        }
         let lanes = shared.collectives.lanes;
         let (groups, calls, sizes) = shared.collectives.finish();
         Ok(TracedRun {
@@ -65,6 +71,7 @@ impl TracedRun {
             lanes,
             origin: shared.origin,
             decides,
+            unmodelled: shared.notes.unmodelled(),
             notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })
     }
@@ -145,27 +152,40 @@ fn makes_communicator(trace: &Trace, (rank, call): (Rank, u32)) -> Option<Time> 
     matches!(call.function.class(), Class::NewComm { collective: true }).then_some(call.enter)
 }
 
+/// The longest time that a thread of a rank is outside of calls while another one is in a call, from its first call to
+/// its last: it may be waiting for the other.
+fn beside_calls(traced: &RankTrace) -> Time {
+    let threads = traced.calls.iter().map(|call| usize::from(call.thread) + 1).max().unwrap_or(0);
+    if threads < 2 {
+        return Time::ZERO;
+    }
+    let is_call =
+        |call: &&Call| !matches!(call.function.class(), Class::Init | Class::Finalize | Class::Mark);
+    let calls = || traced.calls.iter().filter(is_call);
+    let mut ends = vec![None; threads];
+    calls().for_each(|call| ends[usize::from(call.thread)] = Some(call.exit));
+    // Whether each thread is in a call, starts and ends of calls in order, and the time of each thread beside calls.
+    let mut inside: Vec<Option<bool>> = vec![None; threads];
+    let starts = calls().map(|call| (call.enter, true, usize::from(call.thread)));
+    let mut moments: Vec<(Time, bool, usize)> =
+        starts.chain(calls().map(|call| (call.exit, false, usize::from(call.thread)))).collect();
+    moments.sort_unstable();
+    let (mut beside, mut last) = (vec![Time::ZERO; threads], Time::ZERO);
+    for (now, enters, thread) in moments {
+        if inside.contains(&Some(true)) {
+            let idle = inside.iter().zip(&mut beside).filter(|(inside, _)| **inside == Some(false));
+            idle.for_each(|(_, time)| *time += now.since(last));
+        }
+        let over = ends[thread].is_some_and(|end| now >= end);
+        inside[thread] = (enters || !over).then_some(enters);
+        last = now;
+    }
+    beside.into_iter().max().unwrap_or_default()
+}
+
 /// When the first rank leaves MPI_Init; without MPI_Init, when the first call starts.
 fn origin(trace: &Trace) -> Time {
     let inits = trace.ranks.iter().filter_map(init_exit).min();
     let enters = trace.ranks.iter().filter_map(|rank| rank.calls.first().map(|call| call.enter));
     inits.or(enters.min()).unwrap_or_default()
-}
-
-/// For each intercommunicator, the smaller id of its two sides. If several connect the same groups,
-/// they are paired in order.
-fn one_side(communicators: &[Communicator]) -> Vec<CommId> {
-    let mut waiting: HashMap<(&[Rank], &[Rank]), Vec<CommId>> = HashMap::new();
-    let mut sides: Vec<CommId> = (0..communicators.len() as u32).map(CommId).collect();
-    for (comm, communicator) in (0..).map(CommId).zip(communicators) {
-        let (members, remote) = (&communicator.members[..], &communicator.remote[..]);
-        if remote.is_empty() {
-            continue;
-        }
-        match waiting.get_mut(&(remote, members)).filter(|others| !others.is_empty()) {
-            Some(others) => sides[comm.index()] = others.remove(0),
-            None => waiting.entry((members, remote)).or_default().push(comm),
-        }
-    }
-    sides
 }

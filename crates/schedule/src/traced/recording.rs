@@ -1,5 +1,6 @@
 //! The recording made from a trace: a list of instructions per thread, and the tables they share.
 
+use super::notes::Unmodelled;
 use crate::collectives::Operation;
 use std::sync::Arc;
 use straggler_model::{Rank, Tag, Time};
@@ -253,6 +254,7 @@ pub struct TracedRun {
     /// Whether the replay decides open outcomes.
     pub(super) decides: bool,
     pub(super) notes: Vec<String>,
+    pub(super) unmodelled: Unmodelled,
 }
 
 impl TracedRun {
@@ -300,6 +302,11 @@ impl TracedRun {
     /// What was left out, guessed or simplified, as text for users.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The time in calls without a model.
+    pub fn unmodelled(&self) -> &Unmodelled {
+        &self.unmodelled
     }
 
     pub fn instructions(&self) -> u64 {

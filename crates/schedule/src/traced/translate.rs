@@ -2,6 +2,7 @@
 
 mod communication;
 mod completion;
+mod windows;
 
 use super::behind::{Behind, InstructionPlace, InstructionPlaces};
 use super::error::TraceError;
@@ -14,6 +15,7 @@ use straggler_model::{Rank, Time};
 use straggler_trace::call::NO_COMM;
 use straggler_trace::operations::{Acted, Operations};
 use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, Start};
+use windows::Window;
 
 /// Reader of one rank.
 pub(super) struct RankReader<'s, 'a> {
@@ -28,8 +30,12 @@ pub(super) struct RankReader<'s, 'a> {
     last_calls: HashMap<u16, usize>,
     /// The rank's place in each communicator used, and its collectives there.
     seats: HashMap<CommId, Seat>,
-    /// The communicator of each window.
-    windows: HashMap<u32, CommId>,
+    /// Collectives on intercommunicators, by communicator and root.
+    between: HashMap<(CommId, Option<Rank>), usize>,
+    /// Windows by their number on this rank.
+    windows: HashMap<u32, Window>,
+    /// How many windows were made on each communicator.
+    made_windows: HashMap<CommId, usize>,
     /// Persistent collectives, by the call that initialised them.
     prepared: HashMap<usize, Prepared>,
     /// When the rank's clock starts.
@@ -68,6 +74,8 @@ struct Thread {
     polling: bool,
     /// Unsuccessful polls that the trace recorded as a count, until another call follows.
     polls: Option<Polls>,
+    /// Time since the last poll, if only marks followed it: waiting if the next poll comes soon.
+    held: Option<Time>,
     /// When the current run of unsuccessful polls began, and the computation up to then.
     polled_since: Option<(Time, Time)>,
     /// The receive that was already translated at its probe.
@@ -112,7 +120,12 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     let class = site.call.function.class();
     let communicates = matches!(
         class,
-        Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::Collective(..) | Class::Neighbor(..)
+        Class::Send(..)
+            | Class::Recv(_)
+            | Class::Sendrecv(_)
+            | Class::Collective(..)
+            | Class::Neighbor(..)
+            | Class::Partitioned { .. }
     );
     let together = matches!(class, Class::NewComm { collective: true } | Class::Epoch { collective: true });
     let messages = communicates || matches!(class, Class::MatchedRecv(_));
@@ -147,7 +160,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
             thread_of: HashMap::new(),
             last_calls: traced.calls.iter().enumerate().map(|(index, call)| (call.thread, index)).collect(),
             seats: HashMap::new(),
+            between: HashMap::new(),
             windows: HashMap::new(),
+            made_windows: HashMap::new(),
             prepared: HashMap::new(),
             start,
             end: start,
@@ -204,6 +219,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             last_exit: self.start,
             polling: false,
             polls: None,
+            held: None,
             polled_since: None,
             received: None,
             asks: Vec::new(),
@@ -229,15 +245,24 @@ impl<'s, 'a> RankReader<'s, 'a> {
         let class = site.call.function.class();
         let polls = matches!(class, Class::Test(_) | Class::Probe { .. });
         let thread = &mut self.threads[usize::from(site.thread)];
+        let held = thread.held.take();
+        let gap = held.unwrap_or_default() + site.call.enter.since(thread.last_exit);
+        thread.last_exit = thread.last_exit.max(site.call.exit);
+        if class == Class::Mark && thread.polling {
+            // A polling loop may mark regions.
+            thread.held = Some(gap);
+            self.end = self.end.max(site.call.exit);
+            return;
+        }
         if !polls {
             thread.settle_polls(spin);
             thread.polled_since = None;
+        } else if held.is_some() && gap >= spin {
+            thread.polled_since = None;
         }
-        let gap = site.call.enter.since(thread.last_exit);
         if !(thread.polling && polls && gap < spin) {
             thread.computed += gap;
         }
-        thread.last_exit = thread.last_exit.max(site.call.exit);
         thread.polling = false;
         // MPI_Finalize and everything after it are not part of the run.
         let end = if class == Class::Finalize { site.call.enter } else { site.call.exit };
@@ -264,7 +289,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
                 Start::Persistent => self.prepare(site),
                 _ => acted.rows().try_for_each(|(row, _)| self.operate(site, site, start, row))?,
             },
-            Class::Begin => self.begin(site, acted)?,
+            // It is sent or received once it is started and ready.
+            Class::Partitioned { .. } if site.call.comm != NO_COMM => {}
+            Class::Begin | Class::Ready => self.begin(site, acted)?,
             Class::Probe { blocking, .. } => self.probe(site, blocking)?,
             Class::Wait(_) => self.wait(site, acted),
             Class::Test(_) => self.test(site, acted),
@@ -273,11 +300,14 @@ impl<'s, 'a> RankReader<'s, 'a> {
             Class::NewComm { collective: true } => self.new_communicator(site)?,
             Class::Epoch { collective: true } => self.synchronise_window(site)?,
             Class::Mark => self.take_time(site),
+            Class::Epoch { .. } if self.epoch(site)? => {}
             Class::NewComm { .. }
             | Class::FreeComm
             | Class::OneSided
+            | Class::Partitioned { .. }
             | Class::Epoch { .. }
             | Class::Other => {
+                self.transfer(site);
                 self.time_only(site, Reason::TimeOnly);
             }
         }
@@ -292,7 +322,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
     /// Counts the time of a call as computation, and notes the reason.
     fn take_time_for(&mut self, site: &Site<'_>, reason: Reason, name: &str) {
         self.take_time(site);
-        self.shared.notes.count_time(reason, name, site.call.exit.since(site.call.enter));
+        let time = site.call.exit.since(site.call.enter);
+        self.shared.notes.count_unmodelled(reason, name, time, self.rank);
     }
 
     /// Handles a call without a model.
@@ -331,13 +362,13 @@ impl<'s, 'a> RankReader<'s, 'a> {
     fn seat(&mut self, site: &Site<'_>, comm: CommId) -> Result<&mut Seat, TraceError> {
         let fault =
             TraceError::NotAMember { rank: self.rank, call: site.index, function: site.call.function, comm };
-        let rank = self.rank;
-        let communicator = self.communicator(site, comm)?;
+        let (rank, comm) = (self.rank, self.shared.side(comm));
+        let Communicator { members, remote, .. } = self.communicator(site, comm)?;
         match self.seats.entry(comm) {
             std::collections::hash_map::Entry::Occupied(seat) => Ok(seat.into_mut()),
             std::collections::hash_map::Entry::Vacant(empty) => {
-                let member = communicator.rank_of(rank).ok_or(fault)?;
-                Ok(empty.insert(Seat { member, collectives: 0, prepared: 0 }))
+                let member = members.iter().chain(remote).position(|&member| member == rank).ok_or(fault)?;
+                Ok(empty.insert(Seat { member: member as u32, collectives: 0, prepared: 0 }))
             }
         }
     }
@@ -345,10 +376,12 @@ impl<'s, 'a> RankReader<'s, 'a> {
     /// The communicator of a call on a window.
     fn window_communicator(&mut self, site: &Site<'_>) -> Option<CommId> {
         let window = site.details.window;
-        let known = window.and_then(|window| self.windows.get(&window)).copied();
+        let known = window.and_then(|window| self.windows.get(&window)).map(|window| window.comm);
         let comm = if site.call.comm == NO_COMM { known? } else { site.call.comm };
-        if let Some(window) = window.filter(|_| site.call.function != Function::Win_free) {
-            self.windows.insert(window, comm);
+        if let (Some(window), None) = (window, known) {
+            let place = self.made_windows.entry(comm).or_default();
+            self.windows.insert(window, Window::new(comm, *place));
+            *place += 1;
         }
         Some(comm)
     }
@@ -365,6 +398,7 @@ pub fn computed_between(length: Time, inside: Time, calls: u64, spin: Time) -> T
 impl Thread {
     /// Counts the time between polls as computation.
     fn settle_polls(&mut self, spin: Time) {
+        self.computed += self.held.take().unwrap_or_default();
         let Some(polls) = self.polls.take() else { return };
         self.computed += computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
     }

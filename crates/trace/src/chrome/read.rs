@@ -1,7 +1,7 @@
 //! Reads back timelines that [`write`](super::write) wrote, line by line, so that a file of a gigabyte
 //! needs only the memory of its timeline. Traces of other programs have other events and are refused.
 
-use super::lane_of;
+use super::{REGION, lane_of};
 use crate::Function;
 use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline, kind};
 use serde::Deserialize;
@@ -41,6 +41,8 @@ struct Event<'a> {
     ph: Cow<'a, str>,
     #[serde(borrow)]
     name: Cow<'a, str>,
+    #[serde(default, borrow)]
+    cat: Cow<'a, str>,
     pid: u32,
     #[serde(default)]
     tid: u32,
@@ -101,6 +103,8 @@ impl Reading {
         let event: Event<'_> = serde_json::from_str(text).map_err(|fault| format!("no event: {fault}"))?;
         match &*event.ph {
             "M" => Ok(()),
+            // Regions are around activities, and not part of a timeline.
+            "X" if event.cat == REGION => Ok(()),
             "X" => self.slice(&event),
             "s" | "f" => self.end_of_arrow(&event),
             other => Err(format!("an event of the unknown kind `{other}`")),

@@ -238,6 +238,9 @@ fn put_details(out: &mut Attributes, details: &Details) {
             put_members(out, &[]);
         });
     }
+    if !details.group.is_empty() {
+        out.sizes(attribute::GROUP, details.group.iter().map(|&rank| u64::from(rank)));
+    }
     let numbers = [(attribute::MESSAGE, details.message), (attribute::WINDOW, details.window)];
     for (key, number) in numbers {
         if let Some(number) = number {

@@ -3,17 +3,27 @@
 use super::numbers::{Numbers, Slot};
 use super::walk::{Finished, Lists};
 use super::{Fate, Given, Kind, NONE, Operation, Operations, resolved};
-use crate::call::{Call, Details, Matched, RequestId, special};
+use crate::call::{Call, Details, Matched, NO_COMM, RequestId, special};
 use crate::trace::RankTrace;
 use crate::{Class, Function, Start};
 use std::collections::HashMap;
 
 pub(super) fn resolve(traced: &RankTrace) -> Operations<'_> {
     let mut walk = Resolver::new(traced);
+    walk.ready = last_ready(traced);
     for (number, call) in (0..).zip(&traced.calls) {
         walk.call(number, call);
     }
     walk.finish()
+}
+
+/// For each started message in partitions, by its request: the call that makes its last partition ready.
+fn last_ready(traced: &RankTrace) -> HashMap<RequestId, u32> {
+    let calls = (0..).zip(&traced.calls).filter(|(_, call)| call.function.class() == Class::Ready);
+    let requests = calls.filter_map(|(number, call)| Some((number, traced.details(call)?)));
+    requests
+        .flat_map(|(number, details)| details.requests.iter().map(move |&request| (request, number)))
+        .collect()
 }
 
 /// The source and tag that a call found or receives from, according to the call itself.
@@ -40,6 +50,8 @@ struct Resolver<'a> {
     probes: Vec<u32>,
     /// Rows that the current call reports as cancelled, in order.
     cancelled: Vec<u32>,
+    /// Messages in partitions, by the request of their start: the call that sends them.
+    ready: HashMap<RequestId, u32>,
 }
 
 impl<'a> Resolver<'a> {
@@ -55,6 +67,7 @@ impl<'a> Resolver<'a> {
             keeping: Vec::new(),
             probes: Vec::new(),
             cancelled: Vec::new(),
+            ready: HashMap::new(),
         }
     }
 
@@ -74,7 +87,13 @@ impl<'a> Resolver<'a> {
                     self.probe(number, call, keeps);
                 }
             }
+            // Without the arguments of the call, nothing is known about the message.
+            Class::Partitioned { sends } if call.comm != NO_COMM => {
+                let kind = if sends { Kind::Send } else { Kind::Receive };
+                self.operate(number, call, kind, Start::Persistent);
+            }
             Class::Begin => self.begin(number, call),
+            Class::Ready => self.ready(number, details),
             Class::Wait(_) | Class::Test(_) => self.complete(number, call),
             Class::Drop => self.give_up(number, call),
             _ if call.request == Call::NO_REQUEST => {}
@@ -226,12 +245,21 @@ impl<'a> Resolver<'a> {
     ) -> Given {
         let row = self.found.rows.len() as u32;
         let Some(known) = self.prepared.get_mut(prepared as usize) else { return Given::Unknown };
+        if self.ready.get(&request).is_some_and(|&sent| sent > number) {
+            // A message in partitions: a later call sends it.
+            known.row = None;
+            self.numbers.set(request, Slot::Prepared(prepared));
+            return Given::Idle;
+        }
         known.row = Some(row);
         let Some(call) = self.found.call(known.by) else { return Given::Unknown };
         let by = known.by;
         let (kind, source) = match call.function.class() {
-            Class::Send(..) => (Kind::Send, None),
-            Class::Recv(_) => (Kind::Receive, Some(Matched { peer: call.peer, tag: call.tag })),
+            Class::Partitioned { .. } if call.comm == NO_COMM => (Kind::Other, None),
+            Class::Send(..) | Class::Partitioned { sends: true } => (Kind::Send, None),
+            Class::Recv(_) | Class::Partitioned { .. } => {
+                (Kind::Receive, Some(Matched { peer: call.peer, tag: call.tag }))
+            }
             Class::Collective(..) | Class::Neighbor(..) => (Kind::Collective, None),
             _ => (Kind::Other, None),
         };
@@ -242,6 +270,16 @@ impl<'a> Resolver<'a> {
             self.numbers.set(request, Slot::Row(row));
         }
         Given::Operation(row)
+    }
+
+    /// Sends the messages whose last partition a call makes ready.
+    fn ready(&mut self, number: u32, details: &Details) {
+        for &request in &details.requests {
+            let sends = self.ready.get(&request) == Some(&number);
+            if let Some(Slot::Prepared(prepared)) = self.numbers.get(request).filter(|_| sends) {
+                self.begin_one(number, prepared, request, Some(request));
+            }
+        }
     }
 
     /// What a request stands for at this point.

@@ -4,17 +4,24 @@
 //! Only the outermost MPI function is a call; records of functions that it calls itself belong to
 //! it. Records outside any function (the archive was filtered, or its writer keeps no regions)
 //! become calls that take no time.
+//!
+//! Regions of the user and functions that the compiler instrumented become marks. Functions may be entered millions of
+//! times, so short ones in which nothing is recorded are left out.
 
 use super::Options;
 use super::bytes::{Record, Records};
 use super::definitions::{Definitions, Region};
 use super::error::Fault;
 use super::events::{self, Event};
-use super::ids::event;
+use super::ids::{PARADIGM_COMPILER, PARADIGM_UNKNOWN, PARADIGM_USER, event};
 use super::local::LocalDefinitions;
 use super::volume;
 use crate::Function;
 use std::ops::Range;
+use straggler_model::Time;
+
+/// Shorter functions that the compiler instrumented are left out, unless the user says otherwise.
+pub(super) const SHORTEST_FUNCTION: Time = Time::from_ns(10_000);
 
 /// A call, in ticks of the common clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +52,8 @@ pub(super) struct LocationCalls {
     pub(super) open_at_end: u64,
     /// Events with an earlier time than the one before.
     pub(super) back_in_time: u64,
+    /// Regions that were left out because they are short.
+    pub(super) short: u64,
 }
 
 impl LocationCalls {
@@ -103,8 +112,8 @@ impl LocationCalls {
 struct Reading<'a> {
     definitions: &'a Definitions,
     options: Options,
-    /// The open regions.
-    stack: Vec<u32>,
+    /// The open regions, with the number of calls up to their mark if they have one.
+    stack: Vec<(u32, Option<usize>)>,
     /// The open call, and the depth of the stack with its own region on top.
     open: Option<(RawCall, usize)>,
     out: LocationCalls,
@@ -132,29 +141,60 @@ impl Reading<'_> {
 
     fn enter(&mut self, number: u32, time: u64) -> Result<(), String> {
         let region = self.definitions.regions.get(&number);
-        let Region { function, .. } = region.ok_or_else(|| format!("region {number} is not defined"))?;
-        self.stack.push(number);
-        match *function {
+        let region = region.ok_or_else(|| format!("region {number} is not defined"))?;
+        let is_marked = self.open.is_none() && self.is_marked(region);
+        self.stack.push((number, None));
+        match region.function {
             _ if self.open.is_some() => {}
             Some(function) => self.open = Some((self.call(function, Some(number), time), self.stack.len())),
-            None => self.mark(Function::RegionEnter, number, time),
+            None if is_marked => {
+                self.mark(Function::RegionEnter, number, time);
+                if let Some((_, mark)) = self.stack.last_mut() {
+                    *mark = Some(self.out.calls.len());
+                }
+            }
+            None => {}
         }
         Ok(())
     }
 
     fn leave(&mut self, number: u32, time: u64) -> Result<(), String> {
-        match self.stack.last() {
-            Some(&open) if open == number => {}
-            Some(open) => return Err(format!("leaves region {number}, but is in region {open}")),
+        let mark = match self.stack.last() {
+            Some(&(open, mark)) if open == number => mark,
+            Some((open, _)) => return Err(format!("leaves region {number}, but is in region {open}")),
             None => return Err(format!("leaves region {number} without having entered it")),
-        }
+        };
         match self.open.take() {
             Some((call, depth)) if depth == self.stack.len() => self.close(call, time),
             Some(open) => self.open = Some(open),
-            None => self.mark(Function::RegionLeave, number, time),
+            None if mark.is_some_and(|mark| self.is_short(number, mark, time)) => {
+                self.out.calls.pop();
+                self.out.short += 1;
+            }
+            None if mark.is_some() => self.mark(Function::RegionLeave, number, time),
+            None => {}
         }
         self.stack.pop();
         Ok(())
+    }
+
+    /// Whether a region becomes marks: it is neither of MPI, nor of another library or the recording tool.
+    fn is_marked(&self, region: &Region) -> bool {
+        let own = matches!(region.paradigm, PARADIGM_USER | PARADIGM_COMPILER | PARADIGM_UNKNOWN);
+        self.options.user_regions && own && region.function.is_none()
+    }
+
+    /// Whether a region whose mark was the last call before `mark` is short, and nothing was recorded in it.
+    fn is_short(&self, number: u32, mark: usize, time: u64) -> bool {
+        let paradigm = self.definitions.regions.get(&number).map(|region| region.paradigm);
+        let limit = self.options.shortest_region.unwrap_or(match paradigm {
+            Some(PARADIGM_COMPILER) => SHORTEST_FUNCTION,
+            _ => Time::ZERO,
+        });
+        let enter = self.out.calls.last().filter(|_| self.out.calls.len() == mark).map(|call| call.enter);
+        let ticks =
+            u128::from(limit.ps()) * u128::from(self.definitions.ticks_per_second) / 1_000_000_000_000;
+        enter.is_some_and(|enter| u128::from(time.saturating_sub(enter)) < ticks)
     }
 
     fn call(&self, function: Function, region: Option<u32>, time: u64) -> RawCall {
@@ -168,10 +208,8 @@ impl Reading<'_> {
     }
 
     fn mark(&mut self, function: Function, region: u32, time: u64) {
-        if self.options.user_regions {
-            let call = self.call(function, Some(region), time);
-            self.out.calls.push(call);
-        }
+        let call = self.call(function, Some(region), time);
+        self.out.calls.push(call);
     }
 
     fn fact(&mut self, fact: Event, time: u64) {

@@ -2,7 +2,7 @@
 
 use super::bytes::{Cursor, Record, Records};
 use super::error::Fault;
-use super::ids::{definition, group};
+use super::ids::{PARADIGM_UNKNOWN, definition, group};
 use crate::Function;
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +15,8 @@ pub(super) struct Region {
     pub(super) name: String,
     /// The MPI function it is; [`Function::Unknown`] for an MPI function without a name here; `None` for the user's.
     pub(super) function: Option<Function>,
+    /// Who put it there: the user, the compiler, a library, or the recording tool.
+    pub(super) paradigm: u8,
 }
 
 /// A process, or anything else that holds locations.
@@ -74,7 +76,16 @@ impl Definitions {
         let mut regions = Vec::new();
         while let Some(Record { id, mut body, .. }) = records.next()? {
             if id == definition::REGION {
-                regions.push((body.u32()?, body.u32()?));
+                let (own, name, _description) = (body.u32()?, body.u32()?, body.u32()?);
+                let (_kind, _file, _begin, _end) = (body.u8()?, body.u32()?, body.u32()?, body.u32()?);
+                // Version 1.0 ended here.
+                let paradigm = if body.is_empty() {
+                    PARADIGM_UNKNOWN
+                } else {
+                    let (_canonical, _role) = (body.u32()?, body.u8()?);
+                    body.u8()?
+                };
+                regions.push((own, name, paradigm));
             } else {
                 all.add(id, &mut body)?;
             }
@@ -83,10 +94,10 @@ impl Definitions {
             return Err(Fault::new(0, "does not state the ticks per second of its clock"));
         }
         // All names are known only now.
-        for (region, name) in regions {
+        for (region, name, paradigm) in regions {
             let name = all.string(name).trim_end_matches("()").trim().to_owned();
             let function = function(&name);
-            all.regions.insert(region, Region { name, function });
+            all.regions.insert(region, Region { name, function, paradigm });
         }
         Ok(all)
     }

@@ -71,7 +71,10 @@ pub(super) mod group {
 /// A group member without a location: a process of another world (OTF2_UNDEFINED_UINT64).
 pub(super) const FOREIGN: u64 = u64::MAX;
 
+pub(super) const PARADIGM_UNKNOWN: u8 = 0;
 pub(super) const PARADIGM_USER: u8 = 1;
+/// Functions that the compiler instrumented.
+pub(super) const PARADIGM_COMPILER: u8 = 2;
 pub(super) const PARADIGM_MPI: u8 = 4;
 /// Regions that the recording tool adds itself.
 pub(super) const PARADIGM_MEASUREMENT: u8 = 6;

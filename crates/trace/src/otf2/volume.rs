@@ -28,6 +28,9 @@ const OPERATIONS: [Collective; 17] = [
     Collective::ReduceScatterBlock,
 ];
 
+/// The operation that creates a communicator.
+pub(super) const CREATE_HANDLE: u8 = 17;
+
 /// The number of an operation.
 pub(super) fn number(operation: Collective) -> u8 {
     OPERATIONS.iter().position(|&other| other == operation).unwrap_or_default() as u8

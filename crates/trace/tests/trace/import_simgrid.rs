@@ -32,10 +32,10 @@ fn computations_advance_the_clock_and_calls_do_not() {
     assert_eq!(moments, [0, 2_000, 2_000, 2_500, 2_500, 2_500, 2_500, 2_501, 3_501]);
     assert!(trace.ranks.iter().flat_map(|rank| &rank.calls).all(|call| call.enter == call.exit));
     assert_eq!(trace.length(), Time(3_501_000_000));
-    let fast = Options { flops_per_second: 2e9 };
+    let fast = Options { flops_per_second: 2e9, ..Options::default() };
     let twice = import::read(&fixtures().join("ring.txt"), &fast).unwrap();
     assert_eq!(twice.length(), Time(1_000_000_000 + 250_000_000 + 500_000 + 1_000_000_000));
-    let none = Options { flops_per_second: 0.0 };
+    let none = Options { flops_per_second: 0.0, ..Options::default() };
     assert!(matches!(import::read(&fixtures(), &none), Err(ImportError::FlopRate(_))));
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use straggler_model::Time;
 use straggler_trace::format::directory;
 use straggler_trace::messages::Messages;
-use straggler_trace::{Trace, perfetto};
+use straggler_trace::{Call, Details, Function, RankTrace, Trace, perfetto};
 
 fn halo() -> Trace {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/halo"));
@@ -121,6 +122,34 @@ fn slices_tracks_and_flows_are_those_of_the_trace() {
     assert_eq!(names["MPI_Isend"], 48);
     let flows = Messages::of_trace(&trace).matched.len();
     assert_eq!((begun.len(), &begun), (flows, &ended));
+}
+
+#[test]
+fn regions_are_slices_around_their_calls() {
+    let mut rank = RankTrace::default();
+    for (function, nanoseconds) in
+        [(Function::RegionEnter, 5), (Function::Barrier, 6), (Function::RegionLeave, 9)]
+    {
+        let time = Time::from_ns(nanoseconds);
+        match function {
+            Function::Barrier => rank.push(Call::new(function, time, time)),
+            _ => rank.push_with(Call::new(function, time, time), Details::named("solve")),
+        }
+    }
+    let mut bytes = Vec::new();
+    perfetto::write(&Trace { ranks: vec![rank], ..Trace::default() }, &mut bytes).unwrap();
+    let packets: Vec<_> = messages(&decode(&bytes), 1).into_iter().map(decode).collect();
+    let events = packets.iter().filter(|packet| !messages(packet, 11).is_empty());
+    let events: Vec<(u64, u64, String)> = events
+        .map(|packet| {
+            let event = decode(messages(packet, 11)[0]);
+            let name = if messages(&event, 23).is_empty() { String::new() } else { text(&event, 23) };
+            (numbers(packet, 8)[0], numbers(&event, 9)[0], name)
+        })
+        .collect();
+    let named = |time, kind, name: &str| (time, kind, name.to_owned());
+    let expected = [named(5, 1, "solve"), named(6, 1, "MPI_Barrier"), named(6, 2, ""), named(9, 2, "")];
+    assert_eq!(events, expected);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_collective_that_begins_earlier_overlaps_with_computation() {
     };
     let blocking = program(2);
     let function = Function::Allreduce;
-    let early = with(&blocking, Difference::Overlap(Overlap { function, earlier: Some(ms(5)) }));
+    let early = with(&blocking, Difference::Overlap(Overlap { function, when: When::Earlier(Some(ms(5))) }));
     let functions: Vec<Function> = early.ranks[1].calls.iter().map(|call| call.function).collect();
     assert_eq!(functions, [Function::Init, Function::Iallreduce, Function::Wait, Function::Finalize]);
     let gaps: Vec<Time> = early.ranks[1].calls.windows(2).map(|pair| pair[1].enter - pair[0].exit).collect();
@@ -92,9 +92,29 @@ fn a_collective_that_begins_earlier_overlaps_with_computation() {
     // The first rank still waits for the other one, which begins 5 ms before the end of its
     // computation.
     assert!(after.finish[0] > ms(15) && after.finish[0] < ms(16), "{}", after.finish[0]);
-    let error =
-        apply_all(&blocking, &[Difference::Overlap(Overlap { function: Function::Bcast, earlier: None })]);
+    let error = apply_all(
+        &blocking,
+        &[Difference::Overlap(Overlap { function: Function::Bcast, when: When::Earlier(None) })],
+    );
     assert_eq!(error.unwrap_err().to_string(), "the program never calls MPI_Bcast. It calls MPI_Allreduce");
+}
+
+/// Rank 1 computes 20 ms after the receive, for which rank 0 lets it wait 10 ms.
+#[test]
+fn a_receive_may_complete_after_the_computation_that_follows() {
+    let sender = Author::new().compute(ms(10)).send(1, 0).collective(Function::Barrier).end();
+    let mut author = Author::new();
+    author.call(Function::Recv, |call| (call.peer, call.tag, call.received) = (0, 0, 8), None);
+    let receiver = author.region("after", ms(20)).collective(Function::Barrier).end();
+    let blocking = trace(vec![sender, receiver]);
+    let later = Overlap { function: Function::Recv, when: When::CompletedLater };
+    let later = with(&blocking, Difference::Overlap(later));
+    let functions: Vec<Function> = later.ranks[1].calls.iter().map(|call| call.function).collect();
+    let marks = [Function::RegionEnter, Function::RegionLeave];
+    let expected = [Function::Irecv, marks[0], marks[1], Function::Waitall, Function::Barrier];
+    assert_eq!(functions[1..6], expected);
+    let [before, after] = [&blocking, &later].map(|trace| simulate(trace, Decisions::Redecide).end);
+    assert!(before > ms(30) && after > ms(20) && after < ms(21), "{before} {after}");
 }
 
 /// Two messages in a row from rank 0 to rank 1, with computation between them.

@@ -2,7 +2,7 @@
 
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::inputs::trace::{incomplete, open_trace, place};
+use crate::inputs::trace::{Work, incomplete, open_trace_for, place};
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Rank;
@@ -30,7 +30,7 @@ struct FindingAnswer {
 }
 
 pub fn run(path: &Path, console: &Console) -> Outcome<()> {
-    let opened = open_trace(path)?;
+    let opened = open_trace_for(path, Work::Check)?;
     let mut findings = opened.findings;
     let incomplete = incomplete(&opened.trace, &findings);
     findings.iter_mut().filter(|finding| finding.is_about_the_end()).for_each(|finding| {

@@ -3,7 +3,7 @@
 use crate::args::trace::{Convert, Target};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
-use crate::inputs::trace::{Opened, open_trace};
+use crate::inputs::trace::{Opened, open_trace_with};
 use crate::inputs::traced;
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::invocation::command_line;
@@ -18,7 +18,7 @@ use straggler_report::replace_private_file;
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
-use straggler_trace::{Timeline, Trace, chrome, otf2, perfetto};
+use straggler_trace::{RegionSpan, Timeline, Trace, chrome, import, otf2, perfetto};
 
 #[derive(Serialize)]
 struct TraceConvertAnswer {
@@ -31,7 +31,8 @@ struct TraceConvertAnswer {
 
 pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     let target = typed.target()?;
-    let mut opened = open_trace(&typed.trace)?;
+    let import = import::Options { shortest_region: typed.shortest_region, ..import::Options::default() };
+    let mut opened = open_trace_with(&typed.trace, &import)?;
     if typed.no_command_line {
         // As the recorder stores it: the program name, without folder and arguments.
         let program = &mut opened.trace.meta.program;
@@ -129,5 +130,8 @@ fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {
         "workload": opened.trace.meta.program,
         "synthetic": opened.is_synthetic(),
     });
-    or_interrupted(replace_private_file(output, |out| chrome::write(&timeline, &about, Interruptible(out))))
+    let regions: Vec<Vec<RegionSpan<'_>>> = opened.trace.ranks.iter().map(RegionSpan::of).collect();
+    or_interrupted(replace_private_file(output, |out| {
+        chrome::write_with_regions(&timeline, &regions, &about, Interruptible(out))
+    }))
 }

@@ -8,7 +8,7 @@ use super::{page, words};
 use crate::args::trace::{Picture, Show};
 use crate::console::Console;
 use crate::exit::Outcome;
-use crate::inputs::trace::{Opened, open_trace};
+use crate::inputs::trace::{Opened, Work, open_trace_for};
 use crate::pages;
 use serde::Serialize;
 use straggler_report::charts::save;
@@ -88,7 +88,7 @@ pub struct DotAnswer {
 }
 
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
-    let opened = open_trace(&typed.trace)?;
+    let opened = open_trace_for(&typed.trace, Work::Show)?;
     let profile = Profile::of(&opened.trace);
     let answer = answer(typed, &opened, &profile);
     pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;

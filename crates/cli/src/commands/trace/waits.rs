@@ -9,17 +9,17 @@ mod words;
 use crate::args::trace::Waits;
 use crate::console::Console;
 use crate::exit::Outcome;
-use crate::inputs::trace::open_trace;
+use crate::inputs::trace::{Work, open_trace_for};
 use crate::pages;
 use answer::WaitsAnswer;
 use straggler_analysis::waits::{Explanation, WaitStates};
 
 pub fn run(typed: &Waits, console: &Console) -> Outcome<()> {
-    let opened = open_trace(&typed.trace)?;
-    opened.warn_of_errors(&typed.trace, console);
+    let opened = open_trace_for(&typed.trace, Work::Waits)?;
     let states = WaitStates::of(&opened.trace);
     let explanation = Explanation::of(&opened.trace, &states);
     let answer = WaitsAnswer::of(&typed.trace, &opened, &states, &explanation);
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
     pages::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&answer, &opened, &states, &explanation)
     })?;

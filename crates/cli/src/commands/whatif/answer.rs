@@ -11,7 +11,7 @@ use straggler_analysis::waits::Efficiency;
 use straggler_analysis::whatif::search::Skipped;
 use straggler_analysis::whatif::{Bound, Decided, Scenario};
 use straggler_model::{Network, Time};
-use straggler_report::numbers::counted;
+use straggler_report::numbers::{counted, percent};
 
 /// A simulated hypothesis.
 pub struct Simulated {
@@ -40,6 +40,8 @@ pub struct WhatIfAnswer {
     pub decisions_changed: u64,
     /// (identity − measured) / measured.
     pub identity_error: Option<f64>,
+    /// Calls whose time counts as computation, because they have no model; part of it may be waiting.
+    pub unmodelled: Option<UnmodelledAnswer>,
     /// Network of the baseline; `fitted` to the trace unless it was given.
     pub network: NetworkAnswer,
     pub fitted: bool,
@@ -52,6 +54,8 @@ pub struct WhatIfAnswer {
     pub hypotheses: Vec<HypothesisAnswer>,
     /// Hypotheses that a search skipped, because the critical path bounds their gain near zero.
     pub skipped: Vec<SkippedAnswer>,
+    /// Slow ranks that a search fixed one after another, each the next that the critical path visits longest.
+    pub fixed_together: Vec<u32>,
     pub identity_decisions: Vec<DecisionAnswer>,
     /// The first hypothesis, or the unchanged run, with real messages.
     pub replayed: Option<Replayed>,
@@ -61,6 +65,23 @@ pub struct WhatIfAnswer {
     pub doubts: Vec<String>,
     /// Simplifications and omissions.
     pub notes: Vec<String>,
+}
+
+/// Calls without a model.
+#[derive(Debug, Serialize)]
+pub struct UnmodelledAnswer {
+    /// The rank that spends most time in them, and the share of the run.
+    pub rank: u32,
+    pub share: f64,
+    /// Over all ranks, the longest first.
+    pub functions: Vec<UnmodelledFunction>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct UnmodelledFunction {
+    pub function: String,
+    pub calls: u64,
+    pub seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +115,10 @@ pub struct HypothesisAnswer {
     pub hypothesis_ps: u64,
     /// (identity − hypothesis) / identity: positive if it is faster.
     pub gain: f64,
+    /// The run time is expected between these: it may differ by the error of the baseline, and time without a model
+    /// may be waiting that is no longer there.
+    pub at_least_ps: u64,
+    pub at_most_ps: u64,
     pub network: NetworkAnswer,
     pub decisions_changed: u64,
     pub decisions: Vec<DecisionAnswer>,
@@ -115,6 +140,8 @@ pub struct DecisionAnswer {
 
 /// With a larger error of the baseline, small gains mean little.
 const WELL: f64 = 0.05;
+/// Calls without a model are worth a warning if they hold more than this share of the run.
+const MUCH: f64 = 0.02;
 
 impl WhatIfAnswer {
     pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> WhatIfAnswer {
@@ -126,18 +153,21 @@ impl WhatIfAnswer {
             ideal,
             hypotheses,
             skipped,
+            fixed,
             hanging,
             replayed,
         } = results;
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
-        let mut doubts = Vec::new();
+        let mut doubts: Vec<String> = session.base.doubt.iter().cloned().collect();
         if let Some(error) = error.filter(|error| error.abs() > WELL) {
             doubts.push(format!(
                 "the baseline differs from the measured run by {:.1} %: smaller gains are not reliable",
                 error * 100.0
             ));
         }
+        let unmodelled = UnmodelledAnswer::of(identity);
+        doubts.extend(unmodelled.as_ref().filter(|found| found.is_much()).map(UnmodelledAnswer::doubt));
         for (bound, what) in DECIDED_BY_TRACE {
             let mut names = names_of(hypotheses, |run| run.bound == bound);
             names.extend((identity.bound == bound).then_some("baseline"));
@@ -158,17 +188,19 @@ impl WhatIfAnswer {
             hypothesis_ps: first.map_or(identity.end, |first| first.scenario.end).ps(),
             decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
             identity_error: error,
+            unmodelled,
             ideal_network_ps: ideal.end.ps(),
             efficiency: identity.waits.efficiency(Some(ideal.longest)).map(EfficiencyAnswer::of),
-            network: NetworkAnswer::of(&session.network),
-            fitted: session.fitted,
+            network: NetworkAnswer::of(&session.base.network),
+            fitted: session.base.fitted,
             waits: Waits {
                 measured: waits.clone(),
                 identity: identity_waits.clone(),
                 hypothesis: first.map_or(identity_waits, |first| &first.waits).clone(),
             },
-            hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
+            hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end, error)).collect(),
             skipped: skipped.iter().map(SkippedAnswer::of).collect(),
+            fixed_together: fixed.clone(),
             identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
             replayed: replayed.clone(),
             warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
@@ -182,6 +214,44 @@ impl WhatIfAnswer {
         let mut sorted: Vec<&HypothesisAnswer> = self.hypotheses.iter().collect();
         sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
         sorted
+    }
+}
+
+impl UnmodelledAnswer {
+    fn of(identity: &Scenario) -> Option<UnmodelledAnswer> {
+        let (rank, time) = identity.unmodelled.most()?;
+        let functions = identity.unmodelled.functions.iter().cloned();
+        let functions = functions.map(|(function, calls, time)| {
+            let seconds = time.seconds();
+            UnmodelledFunction { function, calls, seconds }
+        });
+        let share = time.seconds() / identity.end.seconds().max(f64::MIN_POSITIVE);
+        Some(UnmodelledAnswer { rank, share, functions: functions.collect() })
+    }
+
+    pub fn is_much(&self) -> bool {
+        self.share > MUCH
+    }
+
+    /// "MPI_Win_wait, MPI_Win_start and 3 others".
+    pub fn names(&self) -> String {
+        let names = self.functions.iter().take(MOST_NAMES).map(|one| one.function.as_str());
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        let rest = self.functions.len().saturating_sub(MOST_NAMES);
+        if rest > 0 {
+            names += &format!(" and {}", counted(rest as u64, "other", "others"));
+        }
+        names
+    }
+
+    fn doubt(&self) -> String {
+        format!(
+            "{} of the run of rank {} is in calls without a model ({}): this time counts as computation, though part \
+             of it may be waiting. So gains may be larger, and waits are missing",
+            percent(self.share),
+            self.rank,
+            self.names()
+        )
     }
 }
 
@@ -237,13 +307,17 @@ fn said_once(names: &[&str], what: &str) -> Option<String> {
 }
 
 impl HypothesisAnswer {
-    fn of(one: &Simulated, identity: Time) -> HypothesisAnswer {
+    fn of(one: &Simulated, identity: Time, error: Option<f64>) -> HypothesisAnswer {
         let Simulated { text, network, scenario, waits, notes } = one;
         let whole = identity.ps().max(1) as f64;
+        let off = Time((scenario.end.ps() as f64 * error.unwrap_or(0.0).abs()) as u64);
+        let unmodelled = scenario.unmodelled.most().map_or(Time::ZERO, |(_, time)| time);
         HypothesisAnswer {
             hypothesis: text.clone(),
             hypothesis_ps: scenario.end.ps(),
             gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
+            at_least_ps: scenario.end.since(off + unmodelled).ps(),
+            at_most_ps: (scenario.end + off).ps(),
             network: NetworkAnswer::of(network),
             decisions_changed: scenario.decisions_changed(),
             decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),

@@ -30,6 +30,8 @@ impl<'a> Several<'a> {
     /// Starts the next one.
     pub fn next(&mut self, name: &str) {
         self.done += 1;
+        // What a search finds may suggest more.
+        self.count = self.count.max(self.done);
         if self.one * 3 > LONG {
             let passed = if self.done > 1 { self.began.elapsed() / (self.done as u32 - 1) } else { self.one };
             let left = passed * (self.count - self.done + 1) as u32;

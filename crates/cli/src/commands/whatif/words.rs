@@ -6,6 +6,7 @@ use crate::answers::stuck::circle;
 use crate::exit::{Exit, Failure};
 use straggler_analysis::whatif::Hang;
 use straggler_analysis::whatif::scenario::HangingCall;
+use straggler_analysis::whatif::search::MOST_TOGETHER;
 use straggler_report::numbers::{counted, grouped, longer, longer_than, percent, seconds};
 
 pub fn say(answer: &WhatIfAnswer) -> String {
@@ -21,6 +22,14 @@ pub fn say(answer: &WhatIfAnswer) -> String {
         after += &format!("\n{tests} no longer be called, because an earlier one succeeds.");
     }
     after.extend(answer.efficiency.as_ref().map(|factors| format!("\n{}", efficiency(factors))));
+    if answer.fixed_together.len() > 1 {
+        let ranks: Vec<String> = answer.fixed_together.iter().map(u32::to_string).collect();
+        after += &format!(
+            "\nSlow ranks were also fixed together, at most {MOST_TOGETHER}: each time the one that then limits the \
+             run most. In this order: {}.",
+            ranks.join(", ")
+        );
+    }
     if !answer.skipped.is_empty() {
         let names: Vec<&str> = answer.skipped.iter().map(|one| one.hypothesis.as_str()).collect();
         after += &format!(
@@ -75,7 +84,20 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     let (time, verdict) = (ps(best.hypothesis_ps), verdict(best));
     let instead = ps(answer.identity_ps);
     let what = if sorted.len() > 1 { "Largest gain, with" } else { "With" };
-    format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}\n{baseline}", best.hypothesis)
+    let unmodelled = unmodelled(answer, best);
+    format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}{unmodelled}\n{baseline}", best.hypothesis)
+}
+
+/// What calls without a model mean for the prediction; empty if they take little time.
+fn unmodelled(answer: &WhatIfAnswer, best: &HypothesisAnswer) -> String {
+    let Some(found) = answer.unmodelled.as_ref().filter(|found| found.is_much()) else { return String::new() };
+    format!(
+        " But {} of the run of rank {} is in calls without a model ({}), so it may take as little as {}.",
+        percent(found.share),
+        found.rank,
+        found.names(),
+        ps(best.at_least_ps)
+    )
 }
 
 /// The run time with real messages.

@@ -2,7 +2,7 @@
 
 use super::calls::init;
 use super::*;
-use crate::traced::Decisions;
+use crate::traced::{Decisions, Instruction};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{CommId, Neighbors};
 
@@ -268,16 +268,165 @@ fn other_communicators() {
     });
     let recording = record(&trace).unwrap();
     let operations: Vec<_> = recording.calls().iter().map(|call| call.operation.name()).collect();
-    assert_eq!(operations, ["barrier", "barrier", "allreduce"]);
+    assert_eq!(operations, ["barrier", "barrier", "allreduce", "barrier"]);
     let graph = played(&trace, &Options::default(), 1);
     let ends = [0, 1, 2, 3].map(|rank| graph.rank(rank).operation(0)).map(|first| (first.peer, first.tag));
     assert_eq!(ends, [(3, 0), (2, 0), (1, 0), (0, 0)]);
     assert_eq!(crate::validate::validate(&graph), vec![]);
     let notes = recording.notes().join("\n");
-    for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: an intercommunicator collective"]
-    {
+    for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: between two groups"] {
         assert!(notes.contains(part), "{notes}");
     }
+}
+
+/// Two groups of two, and a broadcast from rank 3 to the first group: the rest of its own group takes no part.
+#[test]
+fn collectives_between_groups() {
+    let roots = [1, 1, special::NOBODY, special::ROOT];
+    let ranks = roots.map(|peer| {
+        let bytes = if peer == special::NOBODY { 0 } else { 8 };
+        let bcast =
+            |enter| Call { comm: CommId(1), ..message(Function::Bcast, enter, enter + 1, peer, 0, bytes) };
+        rank(vec![
+            init(),
+            plain(bcast(10)),
+            with_peers(Call { comm: CommId(1), ..call(Function::Allgather, 12, 13) }),
+            plain(bcast(14)),
+        ])
+    });
+    let mut trace = traced(ranks.to_vec());
+    let (members, remote) = (vec![0, 1], vec![2, 3]);
+    trace.communicators.push(Communicator { members, remote, ..Communicator::default() });
+    let recording = record(&trace).unwrap();
+    let calls: Vec<_> = recording.calls().iter().map(|call| (call.operation.name(), call.root)).collect();
+    assert_eq!(calls, [("bcast", 0), ("allgather", 0), ("bcast", 0)]);
+    let groups: Vec<_> = recording.groups().iter().map(|group| &group.members[..]).collect();
+    assert_eq!(groups, [&[3, 0, 1][..], &[0, 1, 2, 3]]);
+    assert_eq!(recording.unmodelled().most(), None);
+    assert_eq!(crate::validate::validate(&played(&trace, &Options::default(), 2)), vec![]);
+}
+
+fn with_peers(call: Call) -> (Call, Option<Details>) {
+    plain(Call { sent: 4, received: 8, ..call })
+}
+
+/// The message is sent where its last partition becomes ready, and does not match another one with its tag.
+#[test]
+fn messages_in_partitions() {
+    let prepared = |function, peer| {
+        vec![
+            init(),
+            plain(with_request(RequestId(0), message(function, 10, 11, peer, 5, 64))),
+            with(with_request(RequestId(1), call(Function::Start, 12, 13)), requests(&[RequestId(0)])),
+        ]
+    };
+    let ready = |enter| with(call(Function::Pready, enter, enter + 1), requests(&[RequestId(1)]));
+    let wait = || with(call(Function::Wait, 80, 81), requests(&[RequestId(1)]));
+    let mut sender = prepared(Function::Psend_init, 1);
+    sender.extend([ready(20), plain(message(Function::Send, 30, 31, 1, 5, 8)), ready(40), wait()]);
+    let mut receiver = prepared(Function::Precv_init, 0);
+    receiver.extend([plain(message(Function::Recv, 30, 31, 0, 5, 8)), wait()]);
+    let trace = traced(vec![rank(sender), rank(receiver)]);
+    let recording = record(&trace).unwrap();
+    let sends = recording.rank(0).instructions().iter().zip(0..).filter_map(|(instruction, number)| {
+        let Instruction::Send { bytes, .. } = *instruction else { return None };
+        Some((bytes, recording.rank(0).origin(number)))
+    });
+    assert_eq!(sends.collect::<Vec<_>>(), [(8, 4), (64, 5)]);
+    assert_eq!(crate::validate::validate(&played(&trace, &Options::default(), 1)), vec![]);
+    assert_eq!(recording.notes(), [] as [&str; 0]);
+}
+
+/// The target's post releases the origin, and the origin's complete releases the target.
+#[test]
+fn epochs_of_some_processes() {
+    let epoch = |function, enter: u64, group: &[u32]| {
+        let rare = Rare { window: Some(0), group: group.to_vec(), ..Rare::default() };
+        with(Call { comm: NO_COMM, ..call(function, enter, enter + 1) }, Details::from(rare))
+    };
+    let create = || {
+        let rare = Rare { window: Some(0), ..Rare::default() };
+        with(call(Function::Win_create, 10, 11), Details::from(rare))
+    };
+    let put = || {
+        let rare = Rare { window: Some(0), ..Rare::default() };
+        with(Call { received: 0, ..message(Function::Put, 31, 31, 0, 0, 64) }, Details::from(rare))
+    };
+    let side = |groups: bool| {
+        let group = |rank: u32| if groups { vec![rank] } else { vec![] };
+        let target = [epoch(Function::Win_post, 20, &group(1)), epoch(Function::Win_wait, 50, &[])];
+        let origin =
+            [epoch(Function::Win_start, 30, &group(0)), put(), epoch(Function::Win_complete, 40, &[])];
+        let ranks = [target.to_vec(), origin.to_vec()];
+        traced(ranks.map(|calls| rank([vec![init(), create()], calls].concat())).to_vec())
+    };
+    let recording = record(&side(true)).unwrap();
+    let sends = |rank: u32| -> Vec<(u32, u64)> {
+        let instructions = recording.rank(rank).instructions().iter();
+        let send = |instruction: &Instruction| match *instruction {
+            Instruction::Send { to, bytes, .. } => Some((to, bytes)),
+            _ => None,
+        };
+        instructions.filter_map(send).collect()
+    };
+    assert_eq!([sends(0), sends(1)], [[(1, 0)], [(0, 64)]]);
+    assert_eq!(crate::validate::validate(&played(&side(true), &Options::default(), 2)), vec![]);
+    assert_eq!(recording.unmodelled().most(), None);
+    // Traces of earlier versions do not tell the groups.
+    let names = record(&side(false))
+        .unwrap()
+        .unmodelled()
+        .functions
+        .iter()
+        .map(|one| one.0.clone())
+        .collect::<Vec<_>>();
+    assert_eq!(names, ["MPI_Win_complete", "MPI_Win_post", "MPI_Win_start", "MPI_Win_wait"]);
+}
+
+/// A loop that polls and marks a region: short gaps are waiting, also around the marks.
+#[test]
+fn polling_loops_may_mark_regions() {
+    let mark = |function, enter| with(call(function, enter, enter), Details::named("poll"));
+    let mut receiver =
+        vec![init(), plain(with_request(RequestId(0), message(Function::Irecv, 10, 11, 0, 5, 8)))];
+    for enter in [100, 700, 1_300] {
+        receiver.extend([mark(Function::RegionEnter, enter), mark(Function::RegionLeave, enter + 500)]);
+        let test = call(Function::Test, enter + 510, enter + 511);
+        receiver.push(with(test, Details { found: enter > 1_000, ..requests(&[RequestId(0)]) }));
+    }
+    let sender = vec![init(), plain(message(Function::Send, 10, 11, 1, 5, 8))];
+    let trace = traced(vec![rank(sender), rank(receiver)]);
+    let computed = |spin| {
+        let options = Options { spin: Time::from_ns(spin), ..Options::default() };
+        let recording = TracedRun::from_trace(&trace, &options).unwrap();
+        let times = recording.rank(1).instructions().iter().filter_map(|instruction| match instruction {
+            Instruction::Calc(time) => Some(*time),
+            _ => None,
+        });
+        times.fold(Time::ZERO, |sum, time| sum + time)
+    };
+    // 600 ns lie between two tests.
+    assert!(computed(1_000) + Time::from_ns(1_100) < computed(500), "{} {}", computed(1_000), computed(500));
+}
+
+/// A thread that is outside of calls while another one is in a call may be waiting for it.
+#[test]
+fn threads_may_wait_for_each_other() {
+    let on = |thread, call: Call| plain(Call { thread, ..call });
+    let barrier = || plain(call(Function::Barrier, 60, 70));
+    let calls = vec![
+        init(),
+        on(1, message(Function::Recv, 20, 50, 1, 5, 8)),
+        on(0, call(Function::Barrier, 60, 70)),
+        on(1, call(Function::Comm_group, 65, 66)),
+    ];
+    let other = vec![init(), plain(message(Function::Send, 48, 49, 0, 5, 8)), barrier()];
+    let trace = traced(vec![rank(calls), rank(other)]);
+    let unmodelled = record(&trace).unwrap().unmodelled().clone();
+    // Thread 1 is outside of calls from 60 to 65, and MPI_Comm_group has no model.
+    assert_eq!(unmodelled.most(), Some((0, Time::from_ns(6))));
+    let names: Vec<&str> = unmodelled.functions.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["several threads", "MPI_Comm_group"]);
 }
 
 #[test]

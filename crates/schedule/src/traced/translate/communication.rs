@@ -20,6 +20,9 @@ use straggler_trace::{
 /// Internal tag of neighbourhood collectives; tags of programs are not negative.
 const NEIGHBORS: i64 = -16;
 
+/// Added to the tags of messages in partitions; tags of programs are smaller.
+const PARTITIONED: i64 = 1 << 32;
+
 /// What a receive asked for, and what it found in the traced run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sought {
@@ -47,7 +50,10 @@ impl<'a> RankReader<'_, 'a> {
         }
         let places = match site.call.function.class() {
             Class::Send(mode, _) => self.send(by, site, mode, blocking)?,
-            Class::Recv(_) | Class::MatchedRecv(_) => self.receive(by, site, blocking, &operation)?,
+            Class::Partitioned { sends: true } => self.send(by, site, Mode::Standard, blocking)?,
+            Class::Recv(_) | Class::MatchedRecv(_) | Class::Partitioned { .. } => {
+                self.receive(by, site, blocking, &operation)?
+            }
             Class::Sendrecv(_) => self.send_and_receive(by, site, &operation)?,
             Class::Collective(kind, _) => self.collective(by, site, kind, blocking)?,
             Class::Neighbor(kind, _) => self.neighbors(by, site, kind)?,
@@ -58,8 +64,10 @@ impl<'a> RankReader<'_, 'a> {
                 self.await_all(by, places.iter().collect(), Asked::Waited);
             }
             (true, _) => {}
-            // Only a collective without a model has no instructions.
-            (false, Class::Collective(..) | Class::Neighbor(..)) if places.is_empty() => {
+            // Only a collective without a model has no instructions, or one in which this process takes no part.
+            (false, Class::Collective(..) | Class::Neighbor(..))
+                if places.is_empty() && site.call.peer != special::NOBODY =>
+            {
                 self.become_of(row, Behind::Untold);
             }
             (false, _) => self.become_of(row, Behind::Instructions(places)),
@@ -101,7 +109,10 @@ impl<'a> RankReader<'_, 'a> {
             peer: other.peer,
         };
         let peer = communicator.world_rank(me, other.peer).ok_or(fault)?;
-        Ok(Some((peer, self.shared.tag(comm, i64::from(other.tag))?)))
+        // Messages in partitions only match each other.
+        let is_partitioned = matches!(site.call.function.class(), Class::Partitioned { .. });
+        let tag = i64::from(other.tag) + if is_partitioned { PARTITIONED } else { 0 };
+        Ok(Some((peer, self.shared.tag(comm, tag)?)))
     }
 
     fn send(
@@ -227,9 +238,8 @@ impl<'a> RankReader<'_, 'a> {
     ) -> Result<InstructionPlaces, TraceError> {
         let (rank, index, function) = (self.rank, site.index, site.call.function);
         let communicator = self.communicator(site, comm)?;
-        if !communicator.remote.is_empty() {
-            self.take_time_for(site, Reason::BetweenGroups, function.name());
-            return Ok(InstructionPlaces::default());
+        if communicator.is_between_groups() {
+            return self.join_between(by, site, comm, operation, blocking);
         }
         let size = communicator.members.len();
         let root = u32::try_from(root)
@@ -240,10 +250,83 @@ impl<'a> RankReader<'_, 'a> {
         let (series, number) = self.next_of_series(site, comm)?;
         let Site { call, details, .. } = *site;
         let join = Join { rank, index, call, details, comm, series, member, operation, root, blocking };
+        self.take_part(by, number, &join, communicator)
+    }
+
+    fn take_part(
+        &mut self,
+        by: &Site<'_>,
+        number: usize,
+        join: &Join<'_>,
+        group: &Communicator,
+    ) -> Result<InstructionPlaces, TraceError> {
         let processes = self.shared.trace.processes();
-        let call = self.shared.collectives.join(number, &join, communicator, processes)?;
-        let how = How { blocking, ..How::default() };
-        Ok(self.emit(by, Instruction::Collective { call, member, how }).into())
+        let call = self.shared.collectives.join(number, join, group, processes)?;
+        let how = How { blocking: join.blocking, ..How::default() };
+        Ok(self.emit(by, Instruction::Collective { call, member: join.member, how }).into())
+    }
+
+    /// Takes part in a collective between two groups. One with a root is among the root and the other group; any other
+    /// is modelled as one of both groups together, though no data moves within a group.
+    fn join_between(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        comm: CommId,
+        operation: Operation,
+        blocking: bool,
+    ) -> Result<InstructionPlaces, TraceError> {
+        let (rank, index, function) = (self.rank, site.index, site.call.function);
+        let (own, comm) = (self.communicator(site, comm)?, self.shared.side(comm));
+        let Communicator { members, remote, .. } = self.communicator(site, comm)?;
+        let peer = site.call.peer;
+        if operation.has_root() && peer == special::NOBODY {
+            return Ok(InstructionPlaces::default());
+        }
+        self.shared.notes.count(Reason::BetweenGroups, function);
+        let root = match operation.has_root() {
+            false => None,
+            true if peer == special::ROOT => Some(rank),
+            true => {
+                let fault = TraceError::NoPeer { rank, call: index, function, comm, peer };
+                Some(own.world_rank(rank, peer).ok_or(fault)?)
+            }
+        };
+        let group = match root {
+            None => [&members[..], &remote[..]].concat(),
+            Some(root) if members.contains(&root) => [&[root], &remote[..]].concat(),
+            Some(root) => [&[root], &members[..]].concat(),
+        };
+        let group = Communicator { members: group, ..Communicator::default() };
+        let member =
+            group.rank_of(rank).ok_or(TraceError::NotAMember { rank, call: index, function, comm })?;
+        let series = match (self.prepared.get_mut(&index), root) {
+            (Some(prepared), _) => {
+                prepared.starts += 1;
+                (Series::Prepared(prepared.number), prepared.starts - 1)
+            }
+            (None, root) => {
+                let count = self.between.entry((comm, root)).or_default();
+                *count += 1;
+                (root.map_or(Series::Called, Series::Rooted), *count - 1)
+            }
+        };
+        // Sizes are listed for the other group only.
+        let mut details = site.details.clone();
+        let before = if members.contains(&rank) { members.len() } else { 0 };
+        if let Some(rare) = details.rare.get_mut().filter(|_| operation == Operation::Alltoallv) {
+            for sizes in
+                [&mut rare.sent_sizes, &mut rare.received_sizes].into_iter().filter(|list| !list.is_empty())
+            {
+                let listed = std::mem::replace(sizes, vec![0; group.members.len()]);
+                let places = sizes.iter_mut().skip(before);
+                places.zip(listed).for_each(|(place, bytes)| *place = bytes);
+            }
+        }
+        let (series, number) = series;
+        let (call, details) = (site.call, &details);
+        let join = Join { rank, index, call, details, comm, series, member, operation, root: 0, blocking };
+        self.take_part(by, number, &join, &group)
     }
 
     /// The number of a collective in the order that all members share.
@@ -290,11 +373,6 @@ impl<'a> RankReader<'_, 'a> {
     pub(super) fn new_communicator(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
         if site.call.comm == NO_COMM || self.shared.options.only == Only::P2p {
             self.time_only(site, Reason::TimeOnly);
-            return Ok(());
-        }
-        let communicator = self.communicator(site, site.call.comm)?;
-        if !communicator.remote.is_empty() {
-            self.time_only(site, Reason::BetweenGroups);
             return Ok(());
         }
         self.join_plainly(site, site.call.comm, Operation::Allreduce, AGREEMENT)?;

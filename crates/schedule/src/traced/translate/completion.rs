@@ -13,7 +13,8 @@ use straggler_trace::{Class, HowMany, Matched, Start};
 impl<'a> RankReader<'_, 'a> {
     /// Starts persistent requests.
     pub(super) fn begin(&mut self, site: &Site<'a>, acted: &Acted<'_, 'a>) -> Result<(), TraceError> {
-        let unknown = acted.given().filter(|given| !matches!(given, Given::Operation(_)));
+        // A send in partitions that is not ready yet is idle.
+        let unknown = acted.given().filter(|given| !matches!(given, Given::Operation(_) | Given::Idle));
         unknown.for_each(|_| self.shared.notes.count(Reason::UnknownRequest, site.call.function));
         for (row, operation) in acted.rows() {
             let prepared = Some(operation.described).filter(|&call| call != acted.number);
@@ -144,7 +145,8 @@ impl<'a> RankReader<'_, 'a> {
         let waited = site.call.exit.since(since);
         thread.computed = computed + waited;
         if waited >= self.shared.options.spin {
-            self.shared.notes.count_time(Reason::Untold, site.call.function.name(), waited);
+            let name = site.call.function.name();
+            self.shared.notes.count_unmodelled(Reason::Untold, name, waited, self.rank);
         }
     }
 

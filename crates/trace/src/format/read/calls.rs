@@ -10,7 +10,7 @@ use crate::seldom::Seldom;
 use crate::trace::{Communicator, Neighbors};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, HashMap};
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 
 /// Where in the payload a record is malformed, and which part of it.
 type Malformed = (usize, &'static str);
@@ -222,6 +222,10 @@ fn attributes(
             }
             attribute::MESSAGE => details.rare.message = Some(value.fitting()?),
             attribute::WINDOW => details.rare.window = Some(value.fitting()?),
+            attribute::GROUP => {
+                let ranks = value.list(MOST)?.into_iter();
+                details.rare.group = ranks.map(|rank| Rank::try_from(rank).unwrap_or(Rank::MAX)).collect();
+            }
             attribute::TEXT => details.rare.text = Some(super::text(bytes)),
             attribute::LENGTHS => details.rare.lengths = lengths(&mut value, &details.requests)?,
             attribute::RECORDING => details.rare.recording = Some(value.number()? != 0),

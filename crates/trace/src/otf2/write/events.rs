@@ -387,15 +387,13 @@ impl<'a> Writing<'a> {
         Some((call.sent.checked_mul(factors.sent)?, call.received.checked_mul(factors.received)?))
     }
 
-    /// Writes the creation of a communicator. Its members agree on it by an allreduce without data of the
-    /// program. OTF2 has an operation for this (CREATE_HANDLE), but only readers of version 3 know it.
+    /// Writes the creation of a communicator, as an operation of its own among the members of its parent.
     fn new_comm(&mut self, call: &Call, details: &Details) -> Result<(), &'static str> {
         if let Some(comm) = details.new_comm {
             self.comm(event::COMM_CREATE, comm)?;
         }
         if call.comm != NO_COMM && is_collective(call.function) {
-            let allreduce = volume::number(Collective::Allreduce);
-            self.collected(call, allreduce, root::NONE, [0, 0], None)?;
+            self.collected(call, volume::CREATE_HANDLE, root::NONE, [0, 0], None)?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ fn requests(requests: &[u32], found: bool) -> Option<Details> {
 }
 
 fn read() -> Trace {
-    otf2::read(&small()).unwrap()
+    otf2::read_with(&small(), Options { user_regions: false, ..Options::default() }).unwrap()
 }
 
 /// The calls of a rank with their details, without the details' index and the moments of messages.
@@ -179,8 +179,8 @@ fn communicators_hosts_and_what_is_known_of_the_run() {
 }
 
 #[test]
-fn regions_of_the_program_are_marks_when_asked_for() {
-    let trace = otf2::read_with(&small(), Options { user_regions: true }).unwrap();
+fn regions_of_the_program_are_marks() {
+    let trace = otf2::read(&small()).unwrap();
     let marks: Vec<_> = calls(&trace, 0)
         .into_iter()
         .filter(|(call, _)| matches!(call.function, Function::RegionEnter | Function::RegionLeave))
@@ -202,7 +202,7 @@ fn regions_of_the_program_are_marks_when_asked_for() {
 #[test]
 fn requests_of_tau_are_matched_by_their_order() {
     let anchor = small().with_file_name("../tau/tau.otf2");
-    let trace = otf2::read(&anchor).unwrap();
+    let trace = otf2::read_with(&anchor, Options { user_regions: false, ..Options::default() }).unwrap();
     let call = |function, enter: u64, exit: u64| {
         Call::new(function, Time((enter - 10) * 1_000_000), Time((exit - 10) * 1_000_000))
     };

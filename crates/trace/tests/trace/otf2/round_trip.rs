@@ -92,10 +92,14 @@ fn regions_of_the_program_come_back() {
     }
     let directory = tempfile::tempdir().unwrap();
     otf2::write(&trace, directory.path(), "run").unwrap();
-    let read =
-        |user_regions| otf2::read_with(&directory.path().join("run.otf2"), Options { user_regions }).unwrap();
-    assert_same(&trace, &read(true));
-    assert_eq!(read(false).calls(), 0);
+    let anchor = directory.path().join("run.otf2");
+    let read = |options| otf2::read_with(&anchor, options).unwrap();
+    assert_same(&trace, &otf2::read(&anchor).unwrap());
+    assert_eq!(read(Options { user_regions: false, ..Options::default() }).calls(), 0);
+    // The inner region takes 10 ps, and without it nothing is left in the outer one.
+    let longer = |ps| read(Options { shortest_region: Some(Time(ps)), ..Options::default() });
+    assert_eq!([10, 11, 30, 31].map(|ps| longer(ps).calls()), [4, 2, 2, 0]);
+    assert!(longer(31).notes[0].starts_with("2 short regions are left out"), "{:?}", longer(31).notes);
 }
 
 /// OTF2 has no prepared requests: an operation that MPI_Start starts is read back as the

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use straggler_analysis::waits::{
     Activity, Cause, CriticalPath, Efficiency, Explanation, Pattern, RankTimes, RegionWaits, Total, Totals,
-    WaitStates,
+    WaitStates, unanalysed,
 };
 use straggler_model::{Rank, Time};
-use straggler_trace::{Class, Collective, Function, Start, Trace};
+use straggler_report::numbers::percent;
+use straggler_trace::{Function, Trace};
 
 /// The JSON object.
 #[derive(Debug, Serialize)]
@@ -170,14 +171,16 @@ impl WaitsAnswer {
             warnings.push("the trace has no durations of MPI calls: waits are unknown".to_owned());
         }
         let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
+        let (unanalysed, run_seconds) = (unanalysed(trace), sum(|rank| rank.run));
+        warnings.extend(doubt(&unanalysed, run_seconds));
         let waiting_seconds: f64 = sum(|rank| rank.waiting);
         WaitsAnswer {
             trace: path.display().to_string(),
             program: trace.meta.program.clone(),
             synthetic: opened.is_synthetic(),
-            sentence: sentence::of(states, &explanation.causes, opened.is_synthetic()),
+            sentence: sentence::of(states, &explanation.causes, &unanalysed, opened.is_synthetic()),
             processes: trace.processes(),
-            run_seconds: sum(|rank| rank.run),
+            run_seconds,
             computation_seconds: sum(|rank| rank.computation),
             waiting_seconds,
             communication_seconds: sum(|rank| rank.communication),
@@ -187,7 +190,7 @@ impl WaitsAnswer {
             regions: explanation.regions.iter().map(region).collect(),
             causes: explanation.causes.iter().map(cause).collect(),
             critical_path: critical_path(&explanation.critical_path),
-            not_analysed: not_analysed(trace),
+            not_analysed: not_analysed(&unanalysed),
             ranks: ranks(states, &explanation.causes),
             warnings,
         }
@@ -331,37 +334,29 @@ fn critical_path(of: &CriticalPath) -> PathAnswer {
     }
 }
 
-/// Calls that may wait in ways that no pattern describes. Tests and nonblocking probes return at once, but a loop of
-/// them is a wait too.
-fn not_analysed(trace: &Trace) -> Vec<NotAnalysed> {
-    let mut sums: BTreeMap<Function, Total> = BTreeMap::new();
-    for rank in &trace.ranks {
-        for call in &rank.calls {
-            if may_wait(call.function) {
-                let repeated = rank.details(call).and_then(|details| details.repeated);
-                let (count, time) =
-                    repeated.map_or((1, call.exit.since(call.enter)), |polls| (polls.calls, polls.inside));
-                let sum = sums.entry(call.function).or_default();
-                *sum = Total { count: sum.count + count, time: sum.time + time };
-            }
-        }
-    }
-    let answer = |(function, Total { count, time }): (Function, Total)| NotAnalysed {
+/// Calls that may wait in ways that no pattern describes.
+fn not_analysed(unanalysed: &[(Function, Total)]) -> Vec<NotAnalysed> {
+    let answer = |&(function, Total { count, time }): &(Function, Total)| NotAnalysed {
         function: function.name(),
         calls: count,
         seconds: time.seconds(),
     };
-    let mut all: Vec<NotAnalysed> = sums.into_iter().map(answer).collect();
-    all.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
-    all
+    unanalysed.iter().map(answer).collect()
 }
 
-fn may_wait(function: Function) -> bool {
-    match function.class() {
-        Class::Probe { .. } | Class::Test(_) | Class::Epoch { .. } => true,
-        Class::Collective(Collective::Alltoallv | Collective::Alltoallw, Start::Blocking) => true,
-        Class::Neighbor(_, Start::Blocking) => true,
-        Class::NewComm { collective } => collective,
-        _ => false,
-    }
+/// Calls that are not analysed and hold more of the run than this are worth a warning.
+const MUCH: f64 = 0.02;
+
+/// The warning about calls that are not analysed; none if they take little time.
+fn doubt(unanalysed: &[(Function, Total)], run: f64) -> Option<String> {
+    let share = unanalysed.iter().map(|(_, total)| total.time.seconds()).sum::<f64>() / run;
+    let names: Vec<&str> = unanalysed.iter().take(3).map(|(function, _)| function.name()).collect();
+    (share > MUCH).then(|| {
+        format!(
+            "{} of the time of all ranks is in calls whose waits are not analysed, most of it in {}: ranks may wait \
+             more than is said here, and for others",
+            percent(share),
+            names.join(", ")
+        )
+    })
 }

@@ -11,7 +11,12 @@ use straggler_trace::{Class, Function};
 const LARGE: f64 = 0.3;
 
 /// "Ranks wait 12 % of their time; 67 % of it because rank 3 computes too long in solve."
-pub fn of(states: &WaitStates, causes: &[Cause], synthetic: bool) -> String {
+pub fn of(
+    states: &WaitStates,
+    causes: &[Cause],
+    unanalysed: &[(Function, Total)],
+    synthetic: bool,
+) -> String {
     let sum =
         |of: &dyn Fn(usize) -> Time| (0..states.ranks.len()).map(|rank| of(rank).seconds()).sum::<f64>();
     let waiting = sum(&|rank| states.ranks[rank].waiting);
@@ -21,14 +26,14 @@ pub fn of(states: &WaitStates, causes: &[Cause], synthetic: bool) -> String {
         return format!("No wait of a known pattern was found in the run{note}.");
     }
     let share = percent(waiting / run.max(f64::MIN_POSITIVE));
-    let why = why(causes, waiting).unwrap_or_else(|| format!("{} is the largest part", largest(states)));
+    let why = why(causes, unanalysed, waiting).unwrap_or_else(|| format!("{} is the largest part", largest(states)));
     format!("Ranks wait {share} of their time{note}; {why}.")
 }
 
-fn why(causes: &[Cause], waiting: f64) -> Option<String> {
+fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Option<String> {
     let of_waits = |cost: f64| percent(cost / waiting);
     if let Some(first) = causes.first().filter(|first| first.total() >= LARGE * waiting) {
-        let (share, verb) = (of_waits(first.total()), too_long(&first.activity));
+        let (share, verb) = (of_waits(first.total()), too_long(&first.activity, unanalysed));
         return Some(format!("{share} of it because rank {} {verb}", first.rank));
     }
     let (mut activities, mut ranks): (BTreeMap<&Activity, f64>, BTreeMap<Rank, f64>) = Default::default();
@@ -51,7 +56,7 @@ fn longest<K>(costs: BTreeMap<K, f64>) -> Option<(K, f64)> {
     costs.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-fn too_long(activity: &Activity) -> String {
+fn too_long(activity: &Activity, unanalysed: &[(Function, Total)]) -> String {
     match activity {
         Activity::Region(region) => format!("computes too long in {region}"),
         Activity::Between(Some(last), Some(next)) => format!("computes too long from {last} to {next}"),
@@ -60,6 +65,9 @@ fn too_long(activity: &Activity) -> String {
         // It may have been waiting there: the trace does not show what an unsuccessful test or probe polled for.
         Activity::Call(function, _) if is_poll(*function) => {
             format!("polls in {function} (what it polls for is not analysed)")
+        }
+        Activity::Call(function, _) if unanalysed.iter().any(|(other, _)| other == function) => {
+            format!("takes long in {function} (whether it waits there is not analysed)")
         }
         Activity::Call(function, None) => format!("takes too long in {function}"),
         Activity::Call(function, Some(region)) => format!("takes too long in {function} in {region}"),

@@ -91,7 +91,9 @@ pub fn not_analysed(answer: &WaitsAnswer) -> Option<String> {
     let one = |NotAnalysed { function, calls, seconds: time }: &NotAnalysed| {
         format!("{function} ({}, {})", counted(*calls, "call", "calls"), seconds(*time))
     };
-    let all: Vec<String> = answer.not_analysed.iter().map(one).collect();
+    let mut all: Vec<String> = answer.not_analysed.iter().take(MOST_ROWS).map(one).collect();
+    let rest = answer.not_analysed.len().saturating_sub(MOST_ROWS);
+    all.extend((rest > 0).then(|| format!("and {}", counted(rest as u64, "other", "others"))));
     (!all.is_empty()).then(|| format!("Not analysed for waits: {}.\n", all.join(", ")))
 }
 
