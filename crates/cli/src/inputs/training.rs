@@ -1,7 +1,6 @@
 //! The files of a training job.
 
 use crate::exit::{Failure, Outcome, unreadable};
-use crate::interrupt;
 use crate::plan::training::TableFormat;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
@@ -67,10 +66,10 @@ pub const GUESSED_IF_UNKNOWN: &str =
 /// Writes a synthetic table, in the format of the file extension.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
     let format = TableFormat::of(path)?;
-    interrupt::or_interrupted(replace_file(path, |mut out| match format {
+    Ok(replace_file(path, |mut out| match format {
         TableFormat::Csv => write_csv(rows, true, &mut out),
         TableFormat::Parquet => write_parquet(rows, true, &mut out),
-    }))
+    })?)
 }
 
 /// The metadata of a job: from the given file, or from meta.yaml beside the tables.
