@@ -25,9 +25,10 @@ use straggler_sim::checkpoint::{Checkpoints, Position, Record, index};
 
 const HEAD: &str = "checkpoint.json";
 const MARK: &str = "straggler-checkpoint";
-const MADE: &str = "Checkpoints of straggler, which made this folder and removes it when the run has finished.\n";
+const MADE: &str =
+    "Checkpoints of straggler, which made this folder and removes it when the run has finished.\n";
 const FOUND: &str = "Checkpoints of straggler, which removes them when the run has finished.\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The header of a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,7 +71,8 @@ fn window_of(name: &OsStr) -> Option<u64> {
 
 /// Whether a file in such a folder is one of ours.
 fn is_part(name: &OsStr) -> bool {
-    let block = name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".bin")?.parse::<u32>().ok());
+    let block =
+        name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".bin")?.parse::<u32>().ok());
     block.is_some_and(|block| *name == *format!("part-{block}.bin"))
 }
 
@@ -92,7 +94,9 @@ fn claim(path: &Path) -> Outcome<()> {
             Path::new(&other).display()
         )));
     }
-    match File::create_new(&mark).and_then(|mut file| file.write_all(if made { MADE } else { FOUND }.as_bytes())) {
+    match File::create_new(&mark)
+        .and_then(|mut file| file.write_all(if made { MADE } else { FOUND }.as_bytes()))
+    {
         Err(fault) if fault.kind() != io::ErrorKind::AlreadyExists => Err(unreadable(fault)),
         _ => Ok(()),
     }
@@ -229,18 +233,21 @@ impl Checkpoints for Folder {
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         let folder = folder_of(&self.path, window);
-        std::fs::create_dir_all(&folder)?;
-        let mut out =
-            BufWriter::with_capacity(1 << 20, File::create(folder.join(format!("part-{first}.bin")))?);
-        fill(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        let path = folder.join(format!("part-{first}.bin"));
+        let file = std::fs::create_dir_all(&folder).and_then(|()| File::create(&path));
+        let written = file.and_then(|file| {
+            let mut out = BufWriter::with_capacity(1 << 20, file);
+            fill(&mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        });
+        written.map_err(|fault| at(&path, &fault))
     }
 
     fn complete(&self, position: &Position) -> io::Result<()> {
         let head = Head { version: VERSION, simulation: self.simulation.clone(), position: *position };
         let text = serde_json::to_string_pretty(&head)?;
-        let written = replace_file(&self.path.join(HEAD), |out| out.write_all(text.as_bytes()));
-        written.map_err(|error| error.fault)?;
+        let path = self.path.join(HEAD);
+        replace_file(&path, |out| out.write_all(text.as_bytes())).map_err(|error| at(&path, &error.fault))?;
         self.remove_but(Some(position.window));
         *lock(&self.last) = Instant::now();
         Ok(())
@@ -252,10 +259,18 @@ impl Checkpoints for Folder {
 
     fn read(&self, block: u32) -> io::Result<Vec<u8>> {
         let found = self.begin.as_ref().and_then(|begin| Some((begin, begin.blocks.get(&block)?)));
-        let Some((begin, (file, record))) = found else { return Err(io::ErrorKind::NotFound.into()) };
-        let mut file = begin.files.get(*file).map(lock).ok_or(io::ErrorKind::NotFound)?;
-        record.read(&mut *file)
+        let missing = || io::Error::new(io::ErrorKind::NotFound, format!("block {block} is missing"));
+        let read = found.ok_or_else(missing).and_then(|(begin, (file, record))| {
+            let mut file = begin.files.get(*file).map(lock).ok_or_else(missing)?;
+            record.read(&mut *file)
+        });
+        read.map_err(|fault| at(&self.path, &fault))
     }
+}
+
+/// An error with the file or folder that it is about.
+fn at(path: &Path, fault: &io::Error) -> io::Error {
+    io::Error::new(fault.kind(), format!("{}: {fault}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! Ctrl-C. While an engine runs or a file is being written, the signal only sets a flag and the stage
-//! ends in order; at any other time, and at the second signal, the program exits at once. A file that
-//! was being written then keeps its temporary name.
+//! Ctrl-C. While an engine runs, the signal only sets a flag and the stage ends in order; at any other time, and at the
+//! second signal, the program exits at once. A file or folder that was being written is removed.
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::stderr::tell;
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_measure::sources::tracefs;
+use straggler_model::replace::discard_all;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicU32 = AtomicU32::new(0);
@@ -40,6 +39,7 @@ pub fn listen() {
             }
             // Otherwise the kernel would go on tracing.
             tracefs::stop_own();
+            discard_all();
             let expected = EXPECTED.load(Ordering::Relaxed);
             std::process::exit(if expected { 0 } else { Exit::Interrupted as i32 });
         }
@@ -63,27 +63,6 @@ pub fn check() -> Outcome<()> {
 /// completed before the signal could stop it stands.
 pub fn or_interrupted<T, E: Into<Failure>>(written: Result<T, E>) -> Outcome<T> {
     written.map_err(|error| check().err().unwrap_or_else(|| error.into()))
-}
-
-/// Passes bytes on until a signal arrives, then fails.
-#[derive(Debug)]
-pub struct Interruptible<W>(pub W);
-
-impl<W: Write> Write for Interruptible<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        go_on()?;
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        go_on()?;
-        self.0.flush()
-    }
-}
-
-/// Fails after a signal, but not with `ErrorKind::Interrupted`, after which writes are retried.
-fn go_on() -> io::Result<()> {
-    if STOP.load(Ordering::Relaxed) { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
 
 /// While this guard lives, the first signal only sets the flag.

@@ -49,6 +49,8 @@ mod plot;
 mod predict;
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/readers.rs"]
+mod readers;
 #[path = "cli/redundancy.rs"]
 mod redundancy;
 #[path = "cli/report.rs"]

@@ -24,6 +24,17 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Only a library that unwinds returns an error code for a fault of its own.
+#[test]
+fn the_documented_profile_unwinds() {
+    let read = |path: &str| std::fs::read_to_string(here(path)).unwrap();
+    let profile = "[profile.c-library]\ninherits = \"release\"\npanic = \"unwind\"\n";
+    assert!(read("../../Cargo.toml").contains(profile));
+    assert!(
+        read("../../docs/guide/latency.md").contains("cargo build --profile c-library -p straggler-latency")
+    );
+}
+
 #[test]
 fn a_benchmark_in_c_writes_a_file() {
     if Command::new("cc").arg("--version").output().is_err() {

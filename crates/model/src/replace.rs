@@ -1,9 +1,16 @@
-//! Atomic replacement of files.
+//! Atomic replacement of files, and folders that appear when they are complete.
+//!
+//! Everything is written under a temporary name first. A program that ends early calls [`discard_all`]; what a killed
+//! one leaves is removed by the next that writes there.
+
+mod temporary;
+
+pub use temporary::{TemporaryFolder, discard_all};
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use temporary::TemporaryFile;
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -67,42 +74,48 @@ fn replace<T>(
     if path == Path::new("-") {
         return Err(io::Error::other("write to /dev/stdout, or to ./- for a file of that name"));
     }
-    there_is_a_folder(path)?;
-    // For a symbolic link, replace its target.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    sweep(folder_of(&target));
-    let mut file = temporary_beside(&target, mode)?;
-    // The lock goes away when the process ends, however it ends: an unlocked file is a leftover. On file
-    // systems without locks nothing is swept either.
-    let _ = file.as_file().try_lock();
-    let mut out = BufWriter::with_capacity(256 << 10, file.as_file_mut());
+    let target = resolved(path)?;
+    there_is_a_folder(&target)?;
+    let file = TemporaryFile::beside(&target, mode)?;
+    let mut out = BufWriter::with_capacity(256 << 10, file.file());
     let value = fill(&mut out)?;
     out.flush()?;
     drop(out);
-    file.as_file().sync_data()?;
     file.persist(&target)?;
     Ok(value)
+}
+
+/// Links that lead to links, as many as the system follows.
+const MOST_LINKS: u32 = 40;
+
+/// What a symbolic link leads to, even if it does not exist; the path itself if it is not a link.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = target.read_link() else { return Ok(target) };
+        target = folder_of(&target).join(next);
+    }
+    Err(io::Error::other("it is a symbolic link to itself; remove it"))
 }
 
 /// A temporary file that several processes fill before it gets its final name.
 #[derive(Debug)]
 pub struct Temporary {
-    file: tempfile::NamedTempFile,
+    file: TemporaryFile,
     path: PathBuf,
 }
 
 impl Temporary {
     /// Creates one next to `path`, which stays unchanged. Removed unless [`Temporary::persist`] is called.
     pub fn beside(path: &Path) -> Result<Temporary, ReplaceError> {
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let made = there_is_a_folder(&target).and_then(|()| temporary_beside(&target, 0o666));
-        let file = made.map_err(|fault| ReplaceError { path: path.into(), fault })?;
-        let _ = file.as_file().try_lock();
-        Ok(Temporary { file, path: target })
+        let named = |fault| ReplaceError { path: path.into(), fault };
+        let target = resolved(path).map_err(named)?;
+        let made = there_is_a_folder(&target).and_then(|()| TemporaryFile::beside(&target, 0o666));
+        Ok(Temporary { file: made.map_err(named)?, path: target })
     }
 
     pub fn file(&self) -> &File {
-        self.file.as_file()
+        self.file.file()
     }
 
     /// The temporary path.
@@ -113,55 +126,15 @@ impl Temporary {
     /// Gives the file its final name, with everything that was written to it.
     pub fn persist(self) -> Result<(), ReplaceError> {
         let Temporary { file, path } = self;
-        let done = file.as_file().sync_data().and_then(|()| Ok(file.persist(&path)?));
-        done.map(|_| ()).map_err(|fault| ReplaceError { path, fault })
+        file.persist(&path).map_err(|fault| ReplaceError { path, fault })
     }
 }
-
-/// Names of temporary files.
-const PREFIX: &str = ".straggler-";
-const SUFFIX: &str = ".tmp";
-
-/// Any live temporary file is locked long before it reaches this age.
-const OLD: Duration = Duration::from_secs(60);
 
 fn folder_of(target: &Path) -> &Path {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Removes temporary files that a killed process left behind, as far as possible.
-fn sweep(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let is_ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        if is_ours && is_left_over(&entry.path()) {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Whether the file is old and locked by no process.
-fn is_left_over(path: &Path) -> bool {
-    let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
-    let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
-    age.is_some_and(|age| age > OLD) && file.try_lock().is_ok()
-}
-
-fn temporary_beside(target: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
-    // Opened here because the library's errors name the temporary file, which means nothing to users.
-    tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(target), |path| {
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true);
-        // The process's umask applies.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-        #[cfg(not(unix))]
-        let _ = mode;
-        options.open(path)
-    })
 }
 
 #[cfg(test)]
@@ -188,25 +161,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_swept() {
-        let folder = tempfile::tempdir().unwrap();
-        let make = |name: &str, age: Duration| {
-            let file = File::create(folder.path().join(name)).unwrap();
-            file.set_modified(std::time::SystemTime::now() - age).unwrap();
-            file
-        };
-        make(".straggler-old.tmp", 2 * OLD);
-        make(".straggler-new.tmp", Duration::ZERO);
-        make("mine.tmp", 2 * OLD);
-        let held = make(".straggler-held.tmp", 2 * OLD);
-        held.try_lock().unwrap();
-        replace_file(&folder.path().join("a"), |out| out.write_all(b"x")).unwrap();
-        let mut names = names(folder.path());
-        names.sort();
-        assert_eq!(names, [".straggler-held.tmp", ".straggler-new.tmp", "a", "mine.tmp"]);
-    }
-
-    #[test]
     #[cfg(unix)]
     fn a_script_can_be_run() {
         use std::os::unix::fs::PermissionsExt;
@@ -216,6 +170,48 @@ mod tests {
         replace_executable_file(&path, |out| out.write_all(b"second")).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"second");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o100, 0o100);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("private.json");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        for kept in [0o600, 0o640, 0o664] {
+            std::fs::write(&path, "first").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(kept)).unwrap();
+            replace_file(&path, |out| out.write_all(b"second")).unwrap();
+            assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (kept, b"second".to_vec()));
+            replace_private_file(&path, |out| out.write_all(b"third")).unwrap();
+            assert_eq!(mode(&path), kept);
+            replace_executable_file(&path, |out| out.write_all(b"third")).unwrap();
+            assert_eq!(mode(&path), kept | (kept & 0o444) >> 2);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_stay() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("there")).unwrap();
+        // To a file that does not exist yet, by way of another link.
+        symlink("there/data.csv", at("inner")).unwrap();
+        symlink("inner", at("out.csv")).unwrap();
+        for text in ["first", "second"] {
+            replace_file(&at("out.csv"), |out| out.write_all(text.as_bytes())).unwrap();
+            assert_eq!(std::fs::read_to_string(at("there/data.csv")).unwrap(), text);
+            assert!(at("out.csv").is_symlink() && at("inner").is_symlink());
+        }
+        symlink("no/data.csv", at("lost")).unwrap();
+        let error = replace_file(&at("lost"), |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("there is no folder"), "{error}");
+        symlink("round", at("round")).unwrap();
+        let error = replace_file(&at("round"), |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("round: cannot be written: it is a symbolic link to itself"), "{error}");
     }
 
     #[test]

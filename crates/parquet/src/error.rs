@@ -12,6 +12,10 @@ pub enum Error {
     NoFooter,
     #[error("the footer is damaged ({0}). Copy the file again, or write it again")]
     Footer(Fault),
+    #[error(
+        "its checksum is wrong: it was changed or damaged after straggler wrote it. Copy it again, or write it again"
+    )]
+    Seal,
     #[error("the footer is encrypted: write the table without encryption")]
     EncryptedFooter,
     #[error("column {column} is encrypted: write the table without encryption")]

@@ -30,7 +30,7 @@ pub use error::Error;
 pub use metadata::Group;
 pub use reader::{Input, Reader, Rows};
 pub use schema::{Column, ColumnType, Logical, Physical, Schema, Unit};
-pub use sealed::read_sealed;
+pub use sealed::{check_seal, read_sealed};
 pub use values::{ColumnValues, Strings, Texts, Values};
 pub use write::{Field, Kind, Layout, Seal, pages, write};
 

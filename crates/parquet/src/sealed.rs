@@ -1,13 +1,17 @@
 //! Files with a checksum of all their bytes. All files of a layout have a footer with the same last bytes, except for the
 //! checksum in them. A reader can therefore find it without parsing anything, and decodes nothing before it has been
-//! verified.
+//! verified. The bytes from the checksum on are the same in all layouts: a program that changes such a file ends it with
+//! its own name.
 
 use crate::reader::{Input, Reader};
-use crate::write::{self, Layout, NO_CHECKSUM};
-use crate::{ColumnValues, MAGIC};
+use crate::write::{self, Layout, NO_CHECKSUM, Seal};
+use crate::{Codec, ColumnValues, Error, MAGIC};
 
 /// Bytes after the footer: its length and the final magic.
 const BEHIND: usize = 8;
+
+/// Bytes that are read at once for a checksum.
+const AT_ONCE: usize = 1 << 20;
 
 /// Reads a file of exactly this layout, unless a byte of it was changed. Calls `page` for some rows at a time, with
 /// their values by column. Errors are worded to follow "it holds no …: ".
@@ -28,6 +32,42 @@ pub fn read_sealed(
         }
     }
     Ok(())
+}
+
+/// Checks the checksum of a file's bytes, if it ends with one. Returns whether it does.
+///
+/// # Errors
+/// The file cannot be read, or was changed after it was written.
+pub fn check_seal(input: &dyn Input) -> Result<bool, Error> {
+    let layout = Layout { columns: &[], codec: Codec::None, seal: Some(Seal { key: "", version: "" }) };
+    let ending = write::ending(&layout);
+    let key =
+        ending.windows(write::CHECKSUM_KEY.len()).position(|part| part == write::CHECKSUM_KEY.as_bytes());
+    let tail = &ending[key.unwrap_or_default()..];
+    let digits = tail.len() + BEHIND - write::checksum_before_end(&layout);
+    let after = digits + NO_CHECKSUM.len();
+    let length = input.length()?;
+    let Some(begin) = length.checked_sub((tail.len() + BEHIND) as u64) else { return Ok(false) };
+    let mut end = vec![0; tail.len()];
+    input.read_at(begin, &mut end)?;
+    if end[..digits] != tail[..digits] || end[after..] != tail[after..] {
+        return Ok(false);
+    }
+    let mut sum = crc32fast::Hasher::new();
+    let mut bytes = vec![0; AT_ONCE];
+    for part in [0..begin + digits as u64, begin + after as u64..length] {
+        let mut at = part.start;
+        while at < part.end {
+            let count = (part.end - at).min(AT_ONCE as u64) as usize;
+            input.read_at(at, &mut bytes[..count])?;
+            sum.update(&bytes[..count]);
+            at += count as u64;
+        }
+    }
+    match end[digits..after] == *format!("{:08x}", sum.finalize()).as_bytes() {
+        true => Ok(true),
+        false => Err(Error::Seal),
+    }
 }
 
 /// Checks that a file has the layout, and that it is as it was written.

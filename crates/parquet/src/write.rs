@@ -7,7 +7,7 @@ mod chunk;
 mod dictionary;
 mod footer;
 
-pub use footer::{NO_CHECKSUM, checksum_before_end, ending, schema};
+pub use footer::{CHECKSUM_KEY, NO_CHECKSUM, checksum_before_end, ending, schema};
 
 use crate::MAGIC;
 use crate::compression::Codec;
@@ -24,7 +24,6 @@ const GROUP_ROWS: usize = 1 << 20;
 pub struct Layout<'a> {
     pub columns: &'a [Field],
     pub codec: Codec,
-    /// `None` for files that other programs may change.
     pub seal: Option<Seal>,
 }
 

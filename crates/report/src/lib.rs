@@ -13,7 +13,8 @@ mod visible;
 
 pub use prose::{wrap_error, wrap_prose};
 pub use straggler_model::replace::{
-    ReplaceError, refuse_missing_folder, replace_executable_file, replace_file, replace_private_file,
+    ReplaceError, TemporaryFolder, refuse_missing_folder, replace_executable_file, replace_file,
+    replace_private_file,
 };
 pub use table::{Cell, Columns, Table, fit_tables};
 pub use visible::{visible, visible_name};

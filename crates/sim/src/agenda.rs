@@ -17,13 +17,31 @@ pub(crate) use queues::Pair;
 pub use queues::{QueuePool, Queues};
 pub use step_queues::StepQueues;
 
-use crate::checkpoint::Saved;
+use crate::checkpoint::{Saved, Unsound};
 use crate::host::Host;
 use crate::message::{Body, Early};
 use crate::order::Key;
 use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
+
+/// The operations of a process that have been released and have not completed, as far as its own state tells.
+#[derive(Debug, Default)]
+pub struct InProgress {
+    /// With their CPU and NIC.
+    pub ready: Vec<(OperationKind, u32, [u8; 2])>,
+    /// Receives that wait for their messages.
+    pub posted: Vec<u32>,
+    /// Sends whose acknowledgements are on their way.
+    pub acknowledged: Vec<u32>,
+}
+
+impl InProgress {
+    /// The number of operations.
+    pub fn count(&self) -> usize {
+        self.ready.len() + self.posted.len() + self.acknowledged.len()
+    }
+}
 
 /// The local events of one process, and its matching of receives and messages.
 pub trait Agenda: Default + Saved {
@@ -57,8 +75,15 @@ pub trait Agenda: Default + Saved {
     /// complete then.
     fn prefetch(&self, pool: &Self::Pool) -> Option<u32>;
 
+    /// Checks the agendas of neighbouring processes and their pool, which were read from a checkpoint: lists, and what
+    /// the agendas say about themselves.
+    fn check<'a>(agendas: impl Iterator<Item = &'a Self>, pool: &Self::Pool) -> Result<(), Unsound>
+    where
+        Self: 'a;
     /// Whether no operation is ready.
     fn is_idle(&self) -> bool;
+    /// The ready operations, each with its CPU and NIC.
+    fn ready(&self, pool: &Self::Pool) -> Vec<(OperationKind, u32, [u8; 2])>;
     /// Posted receives without a message.
     fn posted(&self, pool: &Self::Pool) -> Vec<u32>;
     /// Messages without a receive.

@@ -6,15 +6,35 @@
 //! ```text
 //! all parts agree: checkpoint now ─► each writes its blocks ─► they agree on the next window ─► the first says it is whole
 //! ```
+//!
+//! A checksum tells damage, but anyone can compute it. So a state that was read is checked before it is used: indices
+//! lead somewhere, lists do not share members or run in circles, and counts are those of the operations in progress.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// State that can be saved and read back.
 pub trait Saved: Serialize + DeserializeOwned + Send {}
 
 impl<T: Serialize + DeserializeOwned + Send> Saved for T {}
+
+/// Why no run can have a state that was read.
+pub type Unsound = &'static str;
+
+pub(crate) fn ensure(holds: bool, otherwise: Unsound) -> Result<(), Unsound> {
+    if holds { Ok(()) } else { Err(otherwise) }
+}
+
+/// Reads a list whose stated length is not trusted: `SmallVec` would make room for all of it.
+pub(crate) fn short_list<'de, D, A>(deserializer: D) -> Result<SmallVec<A>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    A: smallvec::Array<Item: Deserialize<'de>>,
+{
+    Vec::deserialize(deserializer).map(SmallVec::from_vec)
+}
 
 /// Storage for checkpoints.
 pub trait Checkpoints: Sync {

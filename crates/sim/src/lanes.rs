@@ -3,6 +3,7 @@
 //!
 //! Only messages that could still be overtaken are kept, one for each destination: usually none or one.
 
+use crate::checkpoint::{Unsound, ensure};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
@@ -37,6 +38,26 @@ impl Lanes {
     pub fn new(ranks: Range<Rank>, lookahead: Time) -> Lanes {
         let senders = vec![Sender::default(); ranks.len()];
         Lanes { first: ranks.start, lookahead, senders, ..Lanes::default() }
+    }
+
+    /// Checks a record that was read; `new` is that of the same processes before they run.
+    pub fn check(&self, new: &Lanes) -> Result<(), Unsound> {
+        let is_same =
+            (self.first, self.lookahead, self.senders.len()) == (new.first, new.lookahead, new.senders.len());
+        ensure(is_same, "messages in flight are those of other processes")?;
+        let mut seen = vec![false; self.flights.len()];
+        for first in self.senders.iter().map(|sender| sender.flights).chain([self.free]) {
+            let mut place = first;
+            while place != 0 {
+                let seen = seen.get_mut(place as usize - 1).ok_or("a message in flight is nowhere")?;
+                ensure(
+                    !std::mem::replace(seen, true),
+                    "messages in flight are in a circle, or in two lists",
+                )?;
+                place = self.flights[place as usize - 1].next;
+            }
+        }
+        Ok(())
     }
 
     /// Counts a message of a process. Returns how many it has sent before.

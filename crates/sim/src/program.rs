@@ -1,7 +1,7 @@
 //! Programs: what a process does next, given what has happened to it.
 
-use crate::agenda::Agenda;
-use crate::checkpoint::Saved;
+use crate::agenda::{Agenda, InProgress};
+use crate::checkpoint::{Saved, Unsound};
 use crate::host::Host;
 use crate::release::{Arrived, Release};
 use std::ops::Range;
@@ -104,6 +104,21 @@ pub trait Program: Sync {
     /// Prefetches the memory that the completion of operation `id` will need.
     #[inline(always)]
     fn prefetch(&self, _rank: Rank, _block: &Self::Block, _id: u32) {}
+    /// Checks the states of some neighbouring processes, which were read from a checkpoint, against the operations that
+    /// each has in progress.
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        locals: &[Self::Local],
+        block: &Self::Block,
+        in_progress: &[InProgress],
+    ) -> Result<(), Unsound>;
+    /// Whether a message that was read can be one to process `to`.
+    fn can_arrive(&self, _to: &Self::Local, _message: Arrived) -> bool {
+        true
+    }
+    /// Whether a process can have a send with this number.
+    fn has_send(&self, rank: Rank, id: u32) -> bool;
     /// Whether everything the process had to do has completed.
     fn finished(&self, rank: Rank, local: &Self::Local, block: &Self::Block) -> bool;
     /// The operations of an unfinished process that have not started.

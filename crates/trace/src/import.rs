@@ -90,6 +90,9 @@ pub enum ImportError {
     File { file: String, what: String },
     #[error("rank {rank} of {ranks} has no file: add it, the trace needs the files of all ranks")]
     MissingRank { rank: u64, ranks: u64 },
+    /// An error about all files of a trace.
+    #[error("{}: {error}", path.display())]
+    Whole { path: PathBuf, error: Box<ImportError> },
     #[error("the flop rate is {0}; it must be a positive number of operations per second")]
     FlopRate(f64),
 }
@@ -112,7 +115,7 @@ pub fn detect(path: &Path) -> Option<Format> {
 
 /// Reads the trace at a path, whatever its format.
 pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
-    match detect(path) {
+    let read = match detect(path) {
         Some(Format::Allprof) => read_allprof(path),
         Some(Format::SimGrid) => read_simgrid(path, options),
         Some(Format::Dumpi) => read_dumpi(path),
@@ -121,7 +124,11 @@ pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
             fs::metadata(path).map_err(|error| ImportError::Io { path: path.into(), error })?;
             Err(ImportError::Unknown(path.into()))
         }
-    }
+    };
+    read.map_err(|error| match error {
+        ImportError::MissingRank { .. } => ImportError::Whole { path: path.into(), error: error.into() },
+        error => error,
+    })
 }
 
 /// Reads an OTF2 archive: its anchor file, or the folder it lies in.

@@ -15,6 +15,7 @@ pub mod graph;
 mod import;
 mod impossible;
 mod job;
+mod lines;
 mod median;
 mod meta;
 mod operation;

@@ -61,6 +61,7 @@ pub struct Report {
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    files::check(&plan.output)?;
     let target = Target::load(plan, console)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();

@@ -50,6 +50,7 @@ pub struct Prepared {
 /// Finds problems before the measurement that would otherwise show only after it.
 pub fn prepare(plan: &Plan) -> Outcome<Prepared> {
     refuse_unwritable(&plan.output)?;
+    files::check(&plan.output)?;
     let network = load_network(&plan.network, None)?;
     let earlier = plan.baseline.as_deref().map(earlier::read).transpose()?;
     // Fail before the measurement, which may take hours.

@@ -11,7 +11,6 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::inputs::application;
 use crate::inputs::collective;
-use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectiveRequest;
 use crate::plan::valid::Valid;
 use crate::plan::workload::ApplicationRequest;
@@ -61,11 +60,10 @@ fn convert(typed: &Convert, console: &Console) -> Outcome<()> {
 
 /// Writes a schedule in the format given by the file name. An interruption leaves no file.
 fn write(output: &Path, graph: &Graph) -> Outcome<Written> {
-    let _orderly = Orderly::begin();
-    or_interrupted(replace_file(output, |out| match Format::for_path(output) {
-        Format::Text => text_write::write(graph, Interruptible(out)),
-        Format::Binary => binary::write(graph, Interruptible(out)),
-    }))
+    Ok(replace_file(output, |out| match Format::for_path(output) {
+        Format::Text => text_write::write(graph, out),
+        Format::Binary => binary::write(graph, out),
+    })?)
 }
 
 #[derive(Serialize)]

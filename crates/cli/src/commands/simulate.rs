@@ -60,6 +60,8 @@ struct Findings {
     exchange: Option<Exchange>,
     details: Details,
     gpus: Vec<GpuAnswer>,
+    /// The folder of checkpoints, on the member that removes them.
+    checkpoints: Option<Folder>,
 }
 
 /// Runs the plan, with all members of a cluster if there is one.
@@ -117,6 +119,8 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
         (false, None) => console.print(&words::say(&answer, &inputs))?,
         (false, Some(_)) => {}
     }
+    // Not before the results are written: a run that is killed until then resumes.
+    findings.checkpoints.iter().for_each(Folder::finish);
     match (stuck, checked) {
         (Some(stuck), _) => Err(stuck_simulation(stuck)),
         (None, Some(checked)) => checked.finish(console),
@@ -214,12 +218,19 @@ fn simulate(
     };
     let gpus = devices::tell(gpus.as_ref(), plan.device, console);
     interrupt::check()?;
-    if let Some(folder) = checkpoints.filter(|_| speaks(cluster)) {
-        folder.finish();
-    }
     let (wall_seconds, windows) = (took.as_secs_f64(), replicas.shown().windows);
     console.detail(&format!("simulated in {wall_seconds:.3} s, {windows} windows"));
-    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, exchange, details, gpus })
+    let checkpoints = checkpoints.filter(|_| speaks(cluster));
+    Ok(Findings {
+        replicas,
+        quiet_makespan,
+        wall_seconds,
+        load_seconds,
+        exchange,
+        details,
+        gpus,
+        checkpoints,
+    })
 }
 
 /// Why the run counts as unfinished, if it does.
@@ -256,9 +267,7 @@ fn warn_of_size(timeline: &Timeline, console: &Console) {
     }
 }
 
-/// Writes all files completely: from here on an interruption no longer stops the command.
 fn write_files(plan: &Plan, findings: &Findings, answer: &SimulateAnswer, console: &Console) -> Outcome<()> {
-    let _orderly = Orderly::begin();
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({
             "workload": answer.workload, "network": answer.network, "latency": answer.latency,

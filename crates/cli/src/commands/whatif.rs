@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         let typed_ones = usize::from(HypothesisPlan::of_typed(&typed.changes).is_some());
         for (number, plan) in plans.iter().enumerate() {
             meter.next(&plan.text());
-            let simulated = match self.hypothesis(plan, console) {
+            let simulated = match self.hypothesis(plan, console).map_err(|failure| plan.named(failure)) {
                 // If one of several hangs, the others are still compared.
                 Err(failure) if number >= typed_ones && plans.len() > 1 && failure.exit == Exit::Stuck => {
                     hanging.push(format!("{:#}", failure.error));

@@ -1,7 +1,6 @@
 //! The files of a training job.
 
 use crate::exit::{Failure, Outcome, unreadable};
-use crate::interrupt;
 use crate::plan::training::TableFormat;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
@@ -81,10 +80,10 @@ pub fn places(typed: &Path, job: &Job) -> Outcome<Vec<Places>> {
 /// Writes a synthetic table, in the format of the file extension.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
     let format = TableFormat::of(path)?;
-    interrupt::or_interrupted(replace_file(path, |mut out| match format {
+    Ok(replace_file(path, |mut out| match format {
         TableFormat::Csv => write_csv(rows, true, &mut out),
         TableFormat::Parquet => write_parquet(rows, true, &mut out),
-    }))
+    })?)
 }
 
 /// The metadata of a job: from the given file, or from meta.yaml beside the tables.

@@ -5,10 +5,10 @@ use crate::args::drawn_latency::{LatencyOptions, TypedMeaning};
 use crate::args::whatif::{
     Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TypedPlace, Weighted, WhatIf,
 };
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::places::refuse_unwritable;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
@@ -28,6 +28,8 @@ impl Check for WhatIf {
 pub struct HypothesisPlan {
     /// Its name in the file of hypotheses.
     pub name: Option<String>,
+    /// That file.
+    pub file: Option<PathBuf>,
     pub differences: Vec<Difference>,
     pub network: Option<String>,
     pub ideal_network: bool,
@@ -73,6 +75,7 @@ impl HypothesisPlan {
     pub fn of_typed(changes: &Changes) -> Option<HypothesisPlan> {
         let plan = HypothesisPlan {
             name: None,
+            file: None,
             differences: differences(changes),
             network: changes.network.clone(),
             ideal_network: changes.ideal_network,
@@ -88,6 +91,7 @@ impl HypothesisPlan {
         let Candidate { differences, ideal_network } = candidate;
         HypothesisPlan {
             name: None,
+            file: None,
             differences,
             network: None,
             ideal_network,
@@ -121,6 +125,16 @@ impl HypothesisPlan {
         if parts.is_empty() { "nothing changed".into() } else { parts.join(", ") }
     }
 
+    /// Adds the file and the name of the hypothesis to an error about it.
+    pub fn named(&self, failure: Failure) -> Failure {
+        let Some(file) = self.file.as_ref().filter(|_| failure.exit != Exit::Interrupted) else {
+            return failure;
+        };
+        let (text, name) = (format!("{:#}", failure.error), self.text());
+        let text = if text.starts_with(&name) { text } else { format!("{name}: {text}") };
+        Failure::new(failure.exit, anyhow::Error::msg(format!("{}: {text}", file.display())))
+    }
+
     /// The hypotheses of a file.
     pub fn read(path: &Path) -> Outcome<Vec<HypothesisPlan>> {
         let at = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
@@ -135,7 +149,7 @@ impl HypothesisPlan {
             if plan.is_empty() {
                 return Err(at(format!("{name} changes nothing: give it scale, balance, network, …")));
             }
-            Ok(HypothesisPlan { name: Some(name), ..plan })
+            Ok(HypothesisPlan { name: Some(name), file: Some(path.into()), ..plan })
         };
         file.hypothesis.into_iter().enumerate().map(one).collect()
     }
@@ -175,6 +189,7 @@ impl Written {
         }
         Ok(HypothesisPlan {
             name: self.name,
+            file: None,
             differences: differences(&changes),
             network: self.network,
             ideal_network: self.ideal_network,

@@ -12,7 +12,7 @@ use crate::inputs::study::{JOURNAL, PAGE, PROVENANCE, RESULTS, STUDY};
 use crate::interrupt::{self, Orderly};
 use crate::memory::{available_bytes, free_disk_bytes};
 use crate::meter::Meter;
-use crate::places::make_folder;
+use crate::places::{make_folder, refuse_foreign, remove_outdated};
 use crate::threads::threads;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -185,6 +185,9 @@ fn lead(
     Ok(results)
 }
 
+/// The results of a run.
+const RESULT_FILES: [&str; 5] = [RESULTS, PAGE, "report.html", "results.csv", PROVENANCE];
+
 /// Opens the folder: the journal, the existing runs, and whether they are complete.
 fn prepare(
     folder: &Path,
@@ -201,6 +204,10 @@ fn prepare(
         devices::refuse_missing(options.device)?;
     }
     make_folder(folder)?;
+    refuse_foreign(folder, &RESULT_FILES, JOURNAL)?;
+    if std::fs::read(folder.join(STUDY)).is_ok_and(|there| there != study.text.as_bytes()) {
+        refuse_foreign(folder, &[STUDY], JOURNAL)?;
+    }
     let _orderly = Orderly::begin();
     let opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
     let mut tracks = Tracks::new(plan);
@@ -209,26 +216,10 @@ fn prepare(
     let complete =
         tracks.is_finished() && [RESULTS, PROVENANCE].iter().all(|name| folder.join(name).exists());
     if !complete {
-        remove_results(folder)?;
+        remove_outdated(folder, &RESULT_FILES)?;
     }
     put(folder, STUDY, study.text.as_bytes())?;
     Ok((opened, tracks, complete))
-}
-
-/// Removes the results of an earlier run, perhaps of another study: until this one is finished, nobody should mistake
-/// them for its results.
-fn remove_results(folder: &Path) -> Outcome<()> {
-    for name in [RESULTS, PAGE, "report.html", "results.csv", PROVENANCE] {
-        let path = folder.join(name);
-        match std::fs::remove_file(&path) {
-            Err(fault) if fault.kind() != std::io::ErrorKind::NotFound => {
-                let text = format!("cannot remove the outdated {}: {fault}", path.display());
-                return Err(Failure::bad_input(text));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Writes a file atomically.

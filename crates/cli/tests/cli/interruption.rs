@@ -89,6 +89,28 @@ fn a_file_that_is_being_written() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
+/// Whatever is being written when the signal comes is removed, folders too.
+#[test]
+fn recordings_timelines_and_archives() {
+    let folder = Folder::new();
+    long_trace(&folder);
+    let inputs = folder.names();
+    for line in [
+        "training generate --dp 8 --pp 4 --steps 1000 --to kineto -o job",
+        "training generate --dp 8 --pp 4 --steps 2000 -o job.csv",
+        "simulate --collective allreduce --processes 4096 --cycles 6 --network chic --timeline line.json",
+        "trace convert long -o archive.otf2",
+        "trace convert long -o copy",
+    ] {
+        let is_temporary = |name: &String| name.starts_with(".straggler-");
+        let (code, _, text) = signal_when(&folder, line, "-INT", |_| {
+            wait_until(|| folder.names().iter().any(is_temporary));
+        });
+        assert!(code == Some(130) && text.contains("error: interrupted"), "{line}: {code:?} {text}");
+        assert_eq!(folder.names(), inputs, "{line}");
+    }
+}
+
 #[test]
 fn resampling() {
     let folder = Folder::new();

@@ -158,6 +158,39 @@ fn pages_and_completions_are_generated() {
 }
 
 #[test]
+fn what_others_wrote_is_not_replaced() {
+    let folder = Folder::new();
+    for name in ["x.otf2/photo", "results/report.html", "s/results.csv", "t/study.toml"] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "mine").unwrap();
+    }
+    folder.write(
+        "s.toml",
+        "name = 'a'\nprocesses = 4\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'",
+    );
+    for (line, says) in [
+        (
+            "trace convert fixtures/traces/halo -o x.otf2",
+            "x.otf2 already exists and was not written by straggler",
+        ),
+        ("assess none --processes 4 -o results", "results: there is a file report.html but no assess.json"),
+        ("study run s.toml -o s", "s: there is a file results.csv but no journal"),
+        ("study run s.toml -o t", "t: there is a file study.toml but no journal"),
+    ] {
+        folder.run(line).ends_with(3).says(says);
+    }
+    for name in ["x.otf2/photo", "results/report.html", "s/results.csv", "t/study.toml"] {
+        assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), b"mine", "{name}");
+    }
+    // What it has written, it replaces.
+    for line in ["assess none --processes 4 -o own", "trace convert fixtures/traces/halo -o own.otf2"] {
+        folder.run(line).good();
+        folder.run(line).good();
+    }
+}
+
+#[test]
 fn examples_are_written_once_and_never_over_other_files() {
     let folder = Folder::new();
     let answer = folder.run("examples demo --json").good().json();

@@ -84,6 +84,9 @@ fn hypotheses_come_from_files_too() {
         ("[[hypothesis]]\nname = \"none\"\n", "none changes nothing"),
         ("[[hypothesis]]\nscales = [\"all=2\"]\n", "unknown key"),
         ("", "no hypothesis"),
+        ("[[hypothesis]]\nscale = [\"nothing=2\"]\n", "ideas.toml: hypothesis 1: "),
+        ("[[hypothesis]]\nname = \"slow\"\nnetwork = \"no.toml\"\n", "ideas.toml: slow: "),
+        ("[[hypothesis]]\nname = \"noisy\"\nnoise = [\"no.noise\"]\n", "ideas.toml: noisy: "),
     ] {
         write(wrong);
         let stderr = folder.run("whatif fixtures/traces/halo --file ideas.toml").ends_with(3).stderr();

@@ -6,7 +6,8 @@ use crate::MAGIC;
 use crate::page_header::{PLAIN, RLE, RLE_DICTIONARY};
 use crate::thrift::Encoder;
 
-const CHECKSUM_KEY: &str = "straggler.crc32";
+/// The name under which the footer states the checksum.
+pub const CHECKSUM_KEY: &str = "straggler.crc32";
 const MADE_BY: &str = "straggler";
 
 /// Placeholder for the checksum: eight hexadecimal digits.

@@ -1,7 +1,7 @@
 //! Files with a checksum.
 
 use straggler_parquet::{
-    Codec, ColumnValues, Field, Kind, Layout, Seal, Strings, Values, pages, read_sealed, write,
+    Codec, ColumnValues, Field, Kind, Layout, Seal, Strings, Values, check_seal, pages, read_sealed, write,
 };
 
 const LAYOUT: Layout<'static> = Layout {
@@ -93,6 +93,29 @@ fn any_changed_byte_is_noticed() {
             let mut damaged = file.clone();
             damaged[at] ^= change;
             assert!(read_all(&damaged).is_err(), "byte {at} of {} changed by {change:#x}", file.len());
+        }
+    }
+}
+
+/// A table whose layout the reader does not know.
+#[test]
+fn any_file_tells_whether_it_was_changed() {
+    let seal = Some(Seal { key: "straggler.table.version", version: "17" });
+    let mut file = Vec::new();
+    write(&mut file, &Layout { seal, ..LAYOUT }, 300, &mut column).unwrap();
+    let check = |file: &[u8]| check_seal(&file);
+    assert!(check(&file).unwrap());
+    let mut unsealed = Vec::new();
+    write(&mut unsealed, &Layout { seal: None, ..LAYOUT }, 300, &mut column).unwrap();
+    assert!(!check(&unsealed).unwrap() && !check(b"PAR1").unwrap() && !check(b"").unwrap());
+    // From here on a change hides the checksum, but changes nothing else that is read.
+    let tail = file.windows(15).rposition(|window| window == b"straggler.crc32").unwrap();
+    for at in 0..file.len() {
+        let mut bad = file.clone();
+        bad[at] ^= 1 << (at % 8);
+        match check(&bad) {
+            Err(error) => assert!(error.to_string().contains("its checksum is wrong"), "{error}"),
+            Ok(is_sealed) => assert!(!is_sealed && at >= tail, "byte {at} of {}", file.len()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::Agenda;
 use super::early_pool::EarlyPool;
 use super::step_ready;
+use crate::checkpoint::Unsound;
 use crate::host::Host;
 use crate::message::{Compact, Early};
 use crate::order::Key;
@@ -90,8 +91,21 @@ impl Agenda for Batch {
         None
     }
 
+    fn check<'a>(mut agendas: impl Iterator<Item = &'a Batch>, pool: &EarlyPool) -> Result<(), Unsound> {
+        let mut rings = Vec::new();
+        agendas.try_for_each(|agenda| {
+            rings.push(agenda.early);
+            step_ready::check(agenda.pending)
+        })?;
+        pool.check(rings.into_iter())
+    }
+
     fn is_idle(&self) -> bool {
         self.pending == 0
+    }
+
+    fn ready(&self, _: &EarlyPool) -> Vec<(OperationKind, u32, [u8; 2])> {
+        step_ready::kinds(self.pending).map(|kind| (kind, kind as u32, [0, 0])).collect()
     }
 
     fn posted(&self, _: &EarlyPool) -> Vec<u32> {

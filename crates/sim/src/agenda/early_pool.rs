@@ -1,5 +1,6 @@
 //! Messages that arrived before their receives, for neighbouring processes with implicit steps.
 
+use crate::checkpoint::{Unsound, ensure};
 use crate::message::Early;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,30 @@ struct Node {
 const _: () = assert!(size_of::<Node>() == 20);
 
 impl EarlyPool {
+    /// Checks a pool that was read, with the last places of all its rings.
+    pub(crate) fn check(&self, rings: impl Iterator<Item = u32>) -> Result<(), Unsound> {
+        ensure(self.done.len() <= self.nodes.len(), "early messages end before their times")?;
+        let mut seen = vec![false; self.nodes.len()];
+        let mut walk = |first: u32, last: u32| {
+            let mut place = first;
+            while place != 0 {
+                let seen = seen.get_mut(place as usize - 1).ok_or("an early message is nowhere")?;
+                ensure(!std::mem::replace(seen, true), "early messages are in a circle, or in two lists")?;
+                if place == last {
+                    break;
+                }
+                place = self.nodes[place as usize - 1].next;
+            }
+            ensure(place == last, "early messages do not end at the last")
+        };
+        walk(self.free, 0)?;
+        for last in rings.filter(|&last| last != 0) {
+            let first = self.nodes.get(last as usize - 1).ok_or("an early message is nowhere")?.next;
+            walk(first, last)?;
+        }
+        Ok(())
+    }
+
     fn node(&mut self, place: u32) -> &mut Node {
         &mut self.nodes[place as usize - 1]
     }

@@ -1,6 +1,7 @@
 //! Short lists of many processes in shared memory. A list is two numbers, and short lists need no allocation of their
 //! own.
 
+use crate::checkpoint::{Unsound, ensure};
 use crate::prefetch::prefetch_at;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,37 @@ impl<T: Copy> Slab<T> {
         *node = Node { item, next };
         self.free = free;
         place
+    }
+}
+
+/// Checks the lists of a slab that was read, one after the other.
+pub(super) struct Check<'a, T> {
+    slab: &'a Slab<T>,
+    /// The nodes of the lists so far.
+    seen: Vec<bool>,
+}
+
+impl<'a, T: Copy> Check<'a, T> {
+    /// Begins with the free nodes.
+    pub fn begin(slab: &'a Slab<T>) -> Result<Check<'a, T>, Unsound> {
+        let mut check = Check { slab, seen: vec![false; slab.nodes.len()] };
+        check.walk(slab.free)?;
+        Ok(check)
+    }
+
+    pub fn list(&mut self, list: List) -> Result<(), Unsound> {
+        ensure(self.walk(list.first)? == list.last, "a list does not end at its last member")
+    }
+
+    /// Marks a list and returns its last node, 0 if it is empty.
+    fn walk(&mut self, first: u32) -> Result<u32, Unsound> {
+        let (mut last, mut place) = (0, first);
+        while place != 0 {
+            let seen = self.seen.get_mut(place as usize - 1).ok_or("a list leads nowhere")?;
+            ensure(!std::mem::replace(seen, true), "a list runs in a circle, or into another")?;
+            (last, place) = (place, self.slab.nodes[place as usize - 1].next);
+        }
+        Ok(last)
     }
 }
 

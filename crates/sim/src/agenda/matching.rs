@@ -1,5 +1,6 @@
 //! Queues searched by source and tag, with wildcards. The entry that came first wins.
 
+use crate::checkpoint::short_list;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -25,18 +26,35 @@ fn meet_by_wildcard((source, tag): (Rank, Tag), (other_source, other_tag): (Rank
 /// stored inline.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum MatchQueue<T, const IN_PLACE: usize> {
-    Short(SmallVec<[((Rank, Tag), T); IN_PLACE]>),
+    Short(#[serde(deserialize_with = "short_list")] SmallVec<[((Rank, Tag), T); IN_PLACE]>),
     Long(Box<Indexed<T>>),
 }
 
 /// An index over many entries: by arrival number, and by exact source and tag.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
+#[serde(from = "Vec<((Rank, Tag), T)>")]
 pub(super) struct Indexed<T> {
     next: u64,
     all: BTreeMap<u64, ((Rank, Tag), T)>,
     exact: HashMap<(Rank, Tag), VecDeque<u64>>,
     /// Numbers of the entries with a wildcard.
     wild: BTreeSet<u64>,
+}
+
+/// The index of entries in the order they came.
+impl<T> From<Vec<((Rank, Tag), T)>> for Indexed<T> {
+    fn from(entries: Vec<((Rank, Tag), T)>) -> Self {
+        let mut index = Indexed::default();
+        entries.into_iter().for_each(|(pattern, item)| index.push(pattern, item));
+        index
+    }
+}
+
+/// Only the entries: the rest follows from them.
+impl<T: Serialize> Serialize for Indexed<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.all.values())
+    }
 }
 
 impl<T, const IN_PLACE: usize> Default for MatchQueue<T, IN_PLACE> {
@@ -93,17 +111,7 @@ impl<T> Default for Indexed<T> {
     }
 }
 
-impl<T: Copy> Indexed<T> {
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// The entries in the order they came.
-    pub fn items(&self) -> impl Iterator<Item = T> + '_ {
-        self.all.values().map(|&(_, item)| item)
-    }
-
+impl<T> Indexed<T> {
     pub fn push(&mut self, pattern: (Rank, Tag), item: T) {
         let number = self.next;
         self.next += 1;
@@ -113,6 +121,18 @@ impl<T: Copy> Indexed<T> {
         } else {
             self.exact.entry(pattern).or_default().push_back(number);
         }
+    }
+}
+
+impl<T: Copy> Indexed<T> {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The entries in the order they came.
+    pub fn items(&self) -> impl Iterator<Item = T> + '_ {
+        self.all.values().map(|&(_, item)| item)
     }
 
     /// The number of the first entry that matches `pattern`. A pattern with a wildcard searches all

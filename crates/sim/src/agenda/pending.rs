@@ -29,6 +29,11 @@ impl Pending {
         Key { eligible, created: self.created, class: self.kind.into(), order: u64::from(self.id) }
     }
 
+    /// The operation, with its CPU and NIC.
+    pub fn item(&self) -> (OperationKind, u32, [u8; 2]) {
+        (self.kind, self.id, [self.cpu, self.nic])
+    }
+
     /// Whether this operation runs before another of its kind whatever the free times are. A receive waits only for
     /// its own time; other operations may find their CPU or NIC busy until both are ready.
     #[inline(always)]

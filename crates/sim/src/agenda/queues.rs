@@ -6,10 +6,11 @@
 //! [`Unordered`], until none is left there.
 
 use super::Agenda;
-use super::lists::{List, Slab};
+use super::lists::{Check, List, Slab};
 use super::matching::{Indexed, meet};
 use super::pending::Pending;
 use super::unordered::Unordered;
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::Host;
 use crate::message::{Early, Full};
 use crate::order::Key;
@@ -42,6 +43,8 @@ pub struct Queues {
     /// Whether `first` is in use.
     has_first: bool,
 }
+
+const PRESENT: Unsound = "ready operations are not where they should be";
 
 /// Set while ready operations are in [`More`] instead of the lines.
 const UNORDERED: u8 = 1 << 3;
@@ -140,6 +143,36 @@ impl Queues {
                 unordered.push(pending);
             }
         }
+    }
+
+    /// Checks that operations are where `present` and `has_first` say, and in the order of their line.
+    fn check_lines(&self, pool: &QueuePool) -> Result<(), Unsound> {
+        let (more, lines) = (self.more.as_deref(), self.lines.iter().zip(&self.heads).zip(KINDS));
+        let unordered = self.present & UNORDERED != 0;
+        let is_unordered = more.is_some_and(|more| !more.ready.is_empty());
+        ensure(
+            unordered == is_unordered && (self.present < UNORDERED || self.present == UNORDERED),
+            PRESENT,
+        )?;
+        for (place, ((line, head), kind)) in lines.enumerate() {
+            let is_present = self.present & 1 << place != 0;
+            ensure(is_present || head.ready == Time::NEVER && line.is_empty(), PRESENT)?;
+            let mut last = *head;
+            for next in line.items(&pool.ready).filter(|_| is_present) {
+                ensure(
+                    next.kind == kind && last.always_before(&next),
+                    "ready operations are in another order",
+                )?;
+                last = next;
+            }
+            ensure(head.kind == kind, "a ready operation is of another kind")?;
+        }
+        let is_indexed = |list: List, has_first: bool, index: Option<bool>| {
+            ensure(index != Some(false) || list.is_empty() && !has_first, "a list and its index have entries")
+        };
+        is_indexed(self.posted, self.has_first, more.map(|more| more.posted.is_empty()))?;
+        is_indexed(self.early, false, more.map(|more| more.early.is_empty()))?;
+        ensure(self.has_first || self.posted.is_empty(), "the first posted receive is missing")
     }
 
     /// When the head of each line may run.
@@ -418,9 +451,29 @@ impl Agenda for Queues {
         Some(self.first.id)
     }
 
+    fn check<'a>(mut agendas: impl Iterator<Item = &'a Queues>, pool: &QueuePool) -> Result<(), Unsound> {
+        let (mut ready, mut posted) = (Check::begin(&pool.ready)?, Check::begin(&pool.posted)?);
+        let mut early = Check::begin(&pool.early)?;
+        agendas.try_for_each(|agenda| {
+            agenda.lines.iter().try_for_each(|&line| ready.list(line))?;
+            posted.list(agenda.posted)?;
+            early.list(agenda.early)?;
+            agenda.check_lines(pool)
+        })
+    }
+
     #[inline(always)]
     fn is_idle(&self) -> bool {
         self.present == 0
+    }
+
+    fn ready(&self, pool: &QueuePool) -> Vec<(OperationKind, u32, [u8; 2])> {
+        let mut ready = self.more.as_ref().map_or_else(Vec::new, |more| more.ready.items());
+        for (kind, line) in self.lines.iter().enumerate().filter(|(kind, _)| self.present & 1 << kind != 0) {
+            ready.push(self.heads[kind].item());
+            ready.extend(line.items(&pool.ready).map(|pending| pending.item()));
+        }
+        ready
     }
 
     fn posted(&self, pool: &QueuePool) -> Vec<u32> {

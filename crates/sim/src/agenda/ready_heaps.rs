@@ -69,6 +69,15 @@ impl ReadyHeaps {
         (lane.0, id)
     }
 
+    /// All operations, each with its lane.
+    pub fn items(&self) -> impl Iterator<Item = (OperationKind, u32, [u8; 2])> + '_ {
+        let of_lane = |&(lane, ref heaps): &'_ (Lane, TwoHeaps)| {
+            let (kind, cpu, nic) = lane;
+            heaps.payloads().map(move |id| (kind, id, [cpu, nic])).collect::<Vec<_>>()
+        };
+        self.lanes.iter().flat_map(of_lane)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(|(_, heaps)| heaps.is_empty())
     }

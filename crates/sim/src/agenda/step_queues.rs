@@ -4,6 +4,7 @@
 use super::Agenda;
 use super::matching::MatchQueue;
 use super::step_ready;
+use crate::checkpoint::Unsound;
 use crate::host::Host;
 use crate::message::{Early, Full};
 use crate::order::Key;
@@ -84,8 +85,16 @@ impl Agenda for StepQueues {
         None
     }
 
+    fn check<'a>(mut agendas: impl Iterator<Item = &'a StepQueues>, _: &()) -> Result<(), Unsound> {
+        agendas.try_for_each(|agenda| step_ready::check(agenda.pending))
+    }
+
     fn is_idle(&self) -> bool {
         self.pending == 0
+    }
+
+    fn ready(&self, _: &()) -> Vec<(OperationKind, u32, [u8; 2])> {
+        step_ready::kinds(self.pending).map(|kind| (kind, self.ids[kind as usize - 1], [0, 0])).collect()
     }
 
     fn posted(&self, _: &()) -> Vec<u32> {

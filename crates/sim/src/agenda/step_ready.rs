@@ -2,6 +2,7 @@
 //! computation. The agendas of implicit schedules keep one ready time and a bit for each operation that
 //! has not run.
 
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::Host;
 use crate::order::Key;
 use crate::rules;
@@ -11,6 +12,17 @@ use straggler_schedule::OperationKind;
 pub(crate) const SEND: u8 = 1 << OperationKind::Send as u8;
 pub(crate) const RECV: u8 = 1 << OperationKind::Recv as u8;
 pub(crate) const CALC: u8 = 1 << OperationKind::Calc as u8;
+
+/// Checks the bits of operations that were read.
+pub(crate) fn check(pending: u8) -> Result<(), Unsound> {
+    ensure(pending & !(SEND | RECV | CALC) == 0, "there is no such kind of operation")
+}
+
+/// The kinds of the operations that have not run.
+pub(crate) fn kinds(pending: u8) -> impl Iterator<Item = OperationKind> {
+    let kinds = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
+    kinds.into_iter().filter(move |&kind| pending & 1 << kind as u8 != 0)
+}
 
 /// When the first operation may run; [`Time::NEVER`] if none is left.
 #[inline(always)]

@@ -56,6 +56,12 @@ impl TwoHeaps {
         }
     }
 
+    /// The payloads of all events, in any order.
+    pub fn payloads(&self) -> impl Iterator<Item = u32> + '_ {
+        let waiting = self.waiting.iter().map(|&Reverse((_, (.., payload)))| payload);
+        waiting.chain(self.eligible.iter().map(|&Reverse((.., payload))| payload))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.eligible.is_empty()
     }

@@ -37,6 +37,12 @@ impl Unordered {
         }
     }
 
+    /// All operations, each with its CPU and NIC.
+    pub fn items(&self) -> Vec<(OperationKind, u32, [u8; 2])> {
+        let listed = self.pending.iter().map(Pending::item);
+        listed.chain(self.heaps.iter().flat_map(|heaps| heaps.items())).collect()
+    }
+
     /// When the first operation may run; [`Time::NEVER`] if there is none.
     pub fn next(&mut self, host: &impl Host) -> Time {
         if let Some(heaps) = &mut self.heaps {

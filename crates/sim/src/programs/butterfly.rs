@@ -9,7 +9,8 @@
 //!
 //! Messages of a process go out one after the other, in the order in which they became possible.
 
-use crate::agenda::Batch;
+use crate::agenda::{Batch, InProgress};
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::OneLane;
 use crate::program::Program;
 use crate::release::{Arrived, Release};
@@ -342,6 +343,48 @@ impl Program for Butterfly {
                 self.act(state, release);
             }
         }
+    }
+
+    fn check(
+        &self,
+        _: Range<Rank>,
+        states: &[Exchange],
+        _: &(),
+        in_progress: &[InProgress],
+    ) -> Result<(), Unsound> {
+        let rounds = self.rounds;
+        let is_mask = |bits: u32| u64::from(bits) >> rounds == 0;
+        for (state, in_progress) in states.iter().zip(in_progress) {
+            let levels = [state.level, state.queued, state.handed, state.handed_ahead];
+            let fits = levels.into_iter().all(|level| level <= rounds)
+                && state.sent <= state.queued
+                && [state.got, state.got_ahead, state.owed].into_iter().all(is_mask)
+                && (!state.handing || state.sent > 0)
+                && state.cycle <= self.cycles;
+            ensure(fits, "a process is in a round that does not exist")?;
+            let is_sending = state.handing || state.sent < state.queued;
+            let fits = match *in_progress.ready {
+                [(kind, ..)] => {
+                    state.busy && is_sending == (kind == OperationKind::Send) && kind != OperationKind::Recv
+                }
+                _ => in_progress.ready.is_empty() && (!state.busy || is_sending),
+            };
+            // Without a ready operation, a busy process waits for the acknowledgement of its send.
+            let waits = state.busy && in_progress.ready.is_empty();
+            let fits =
+                fits && in_progress.acknowledged.len() <= usize::from(waits) && in_progress.posted.is_empty();
+            ensure(fits && (!state.busy || state.cycle < self.cycles), "a process works on something else")?;
+        }
+        Ok(())
+    }
+
+    fn can_arrive(&self, to: &Exchange, message: Arrived) -> bool {
+        let (cycle, level) = (message.tag >> 7, (message.tag >> 1 & 63) as u8);
+        level < self.rounds && cycle <= to.cycle.saturating_add(1)
+    }
+
+    fn has_send(&self, _: Rank, _: u32) -> bool {
+        true
     }
 
     fn finished(&self, _: Rank, state: &Exchange, _: &()) -> bool {

@@ -1,6 +1,7 @@
 //! A materialised schedule as a program, with a counter of open dependencies for each operation.
 
-use crate::agenda::Queues;
+use crate::agenda::{InProgress, Queues};
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::Host;
 use crate::prefetch::prefetch_at;
 use crate::program::Program;
@@ -208,6 +209,53 @@ impl<'a, H: Host> GraphProgram<'a, H> {
     }
 }
 
+/// How far an operation is, from the last stage to the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Stage {
+    Completed,
+    /// A send that has completed, or waits for its acknowledgement.
+    Sent,
+    Started,
+    Ready,
+    /// It has open dependencies.
+    Waits,
+}
+
+impl<H: Host> GraphProgram<'_, H> {
+    /// How far each operation of a process is, which has these open dependencies and operations in progress.
+    fn stages(
+        &self,
+        place: &ProcessOperations,
+        open: &[u8],
+        in_progress: &InProgress,
+    ) -> Result<Vec<Stage>, Unsound> {
+        let row = |id: u32| Row(self.rows[place.first_operation as usize + id as usize]);
+        let first = |(id, &open): (u32, &u8)| match open {
+            0 if row(id).is(OperationKind::Send) => Stage::Sent,
+            0 => Stage::Completed,
+            _ => Stage::Waits,
+        };
+        let mut stages: Vec<Stage> = (0..).zip(open).map(first).collect();
+        let mut set = |id: u32, kind: OperationKind, stage: Stage| {
+            let now = stages.get_mut(id as usize).ok_or("there is no such operation")?;
+            ensure(row(id).is(kind), "an operation is of another kind")?;
+            let is_free = matches!(now, Stage::Completed | Stage::Sent);
+            *now = stage;
+            ensure(is_free, "an operation is ready twice, or before its time")
+        };
+        for &(kind, id, lane) in &in_progress.ready {
+            set(id, kind, Stage::Ready)?;
+            ensure(
+                self.lane(place.first_operation as usize + id as usize) == lane,
+                "an operation is on another CPU",
+            )?;
+        }
+        in_progress.posted.iter().try_for_each(|&id| set(id, OperationKind::Recv, Stage::Started))?;
+        in_progress.acknowledged.iter().try_for_each(|&id| set(id, OperationKind::Send, Stage::Started))?;
+        Ok(stages)
+    }
+}
+
 impl Dependencies {
     /// Called when `open` reaches 0: moves further dependencies from `more` to `open`. Returns whether there are any.
     #[cold]
@@ -312,6 +360,59 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     #[inline]
     fn prefetch(&self, rank: Rank, block: &Dependencies, id: u32) {
         self.prefetch_at(self.first_operation(rank), block, id);
+    }
+
+    /// Open dependencies are those on operations that have not completed. Whether a send has completed that needs an
+    /// acknowledgement, only the acknowledgement tells: it may or may not be one of them.
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        places: &[ProcessOperations],
+        block: &Dependencies,
+        in_progress: &[InProgress],
+    ) -> Result<(), Unsound> {
+        let new = self.block(ranks.clone());
+        let shape = |block: &Dependencies| {
+            let counts = (block.open.len(), block.ready.len(), block.latest.len());
+            (block.first_rank, block.first_operation, counts)
+        };
+        let is_known = block.more.keys().all(|&at| at < block.open.len());
+        ensure(shape(block) == shape(&new) && is_known, "dependencies are those of other processes")?;
+        let mut open = vec![(0, 0); block.open.len()];
+        for ((rank, place), in_progress) in ranks.zip(places).zip(in_progress) {
+            let (is_there, count) = (self.place(rank), self.place(rank).unfinished as usize);
+            ensure(
+                place.first_operation == is_there.first_operation,
+                "a process has the operations of another",
+            )?;
+            let base = (place.first_operation - block.first_operation) as usize;
+            let stages = self.stages(place, &block.open[base..base + count], in_progress)?;
+            let unfinished = stages.iter().filter(|&&stage| stage > Stage::Sent).count();
+            let sent = stages.iter().filter(|&&stage| stage == Stage::Sent).count();
+            let counted = place.unfinished as usize;
+            ensure(
+                (unfinished..=unfinished + sent).contains(&counted),
+                "the number of open operations is wrong",
+            )?;
+            for (id, stage) in (0..).zip(stages) {
+                for edge in self.graph.rank(rank).dependents(id) {
+                    let (least, most) = &mut open[base + edge.dependent() as usize];
+                    let needed = if edge.on_start() { Stage::Ready } else { Stage::Started };
+                    *least += u32::from(stage >= needed);
+                    *most += u32::from(stage >= needed || stage == Stage::Sent && !edge.on_start());
+                }
+            }
+        }
+        let counted = block.open.iter().enumerate();
+        let counted = counted.map(|(at, &open)| u32::from(open) + block.more.get(&at).copied().unwrap_or(0));
+        let fits = |((least, most), counted): ((u32, u32), u32)| (least..=most).contains(&counted);
+        ensure(open.into_iter().zip(counted).all(fits), "a number of open dependencies is wrong")
+    }
+
+    fn has_send(&self, rank: Rank, id: u32) -> bool {
+        let place = self.place(rank);
+        id < place.unfinished
+            && Row(self.rows[place.first_operation as usize + id as usize]).is(OperationKind::Send)
     }
 
     fn finished(&self, _: Rank, place: &ProcessOperations, _: &Dependencies) -> bool {

@@ -1,7 +1,8 @@
 //! An implicit schedule with nonblocking calls, as a program: several steps may be in progress at once.
 
 use super::tracking::Tracking;
-use crate::agenda::StepQueues;
+use crate::agenda::{InProgress, StepQueues};
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::OneLane;
 use crate::program::Program;
 use crate::release::Release;
@@ -32,6 +33,9 @@ pub struct Cursor<T> {
 /// Operations of a step by their place in it; the last is the computation after the others.
 const PLACES: u32 = 4;
 const AFTER: u32 = 3;
+
+/// More operations than this are never open at once.
+const MOST_OPEN: usize = u32::MAX as usize / 2;
 
 #[inline(always)]
 fn place_of(kind: OperationKind) -> u32 {
@@ -179,6 +183,59 @@ impl<S: Script + ?Sized, T: Tracking> Program for OverlappingProgram<'_, S, T> {
             return release(Release { id, kind: OperationKind::Calc, cpu: 0, nic: 0, ready });
         }
         self.go_to(rank, cursor, cursor.stage + 1, ready, release);
+    }
+
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        cursors: &[Cursor<T>],
+        _: &(),
+        in_progress: &[InProgress],
+    ) -> Result<(), Unsound> {
+        for ((rank, cursor), in_progress) in ranks.zip(cursors).zip(in_progress) {
+            if cursor.phase >= self.script.phases() {
+                ensure(in_progress.count() == 0 && cursor.open == 0, "a finished process has operations")?;
+                continue;
+            }
+            ensure(cursor.stage < self.script.stages(rank, cursor.phase), "there is no such stage")?;
+            let ready = in_progress.ready.iter().map(|&(kind, id, _)| (kind, id));
+            let posted = in_progress.posted.iter().map(|&id| (OperationKind::Recv, id));
+            let (mut known, mut unstarted, mut is_after) = (Vec::new(), 0, false);
+            for (kind, id) in ready.chain(posted) {
+                let is_last = id % PLACES == AFTER;
+                ensure(id / PLACES <= cursor.stage, "an operation is ready before its stage")?;
+                let operation = self.step(rank, cursor, id).operation(kind, is_last);
+                ensure(
+                    operation.is_some() && (is_last || id % PLACES == place_of(kind)),
+                    "there is no such operation",
+                )?;
+                known.push(id);
+                is_after |= is_last;
+            }
+            for &(_, id, _) in &in_progress.ready {
+                unstarted += u8::from(id / PLACES == cursor.stage && id % PLACES != AFTER);
+            }
+            known.sort_unstable();
+            ensure(known.windows(2).all(|two| two[0] != two[1]), "an operation is in progress twice")?;
+            // Others may be sends without an acknowledgement.
+            let open = cursor.open as usize;
+            ensure(
+                open >= in_progress.count().max(1) && open <= MOST_OPEN,
+                "the number of open operations is wrong",
+            )?;
+            let step = self.script.step(rank, cursor.phase, cursor.stage);
+            let is_last = is_after && open == 1;
+            let fits = cursor.unstarted == unstarted
+                && cursor.waits == (step.then == Then::Wait)
+                && cursor.after == (step.after > Time::ZERO && !is_after)
+                && (!is_after || is_last);
+            ensure(fits, "a stage is not where its operations are")?;
+        }
+        Ok(())
+    }
+
+    fn has_send(&self, _: Rank, _: u32) -> bool {
+        true
     }
 
     fn finished(&self, _: Rank, cursor: &Cursor<T>, _: &()) -> bool {

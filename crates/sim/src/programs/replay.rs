@@ -5,6 +5,7 @@
 //! instruction, and from 0 again whenever a thread has nothing in progress. The top bits of a number are the thread.
 //! The materialised schedule has the same order, so both give the same results.
 
+mod check;
 mod decider;
 mod decisions;
 mod log;
@@ -13,7 +14,8 @@ mod state;
 pub use decider::{Change, Changed, Decider, Poll, PollAnswer, PollKind};
 pub use log::{Keeper, Replayed};
 
-use crate::agenda::Queues;
+use crate::agenda::{InProgress, Queues};
+use crate::checkpoint::Unsound;
 use crate::host::ManyLanes;
 use crate::program::{MOMENT, Program};
 use crate::release::Release;
@@ -466,6 +468,20 @@ impl Program for Replay<'_> {
         if process.decider.is_some() {
             self.took(rank, process, id, from, delay);
         }
+    }
+
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        _: &[()],
+        block: &Processes,
+        in_progress: &[InProgress],
+    ) -> Result<(), Unsound> {
+        self.check_processes(ranks, block, in_progress)
+    }
+
+    fn has_send(&self, rank: Rank, id: u32) -> bool {
+        self.split(id).0 < self.playback.rank(rank).threads()
     }
 
     fn finished(&self, rank: Rank, _: &(), block: &Processes) -> bool {

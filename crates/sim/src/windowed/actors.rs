@@ -8,7 +8,7 @@ use super::calendar::Chunks;
 use super::frame::Frame;
 use super::mail::{Mail, One};
 use super::outgoing::Outgoing;
-use crate::checkpoint::Saved;
+use crate::checkpoint::{Saved, Unsound};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
@@ -47,6 +47,15 @@ pub(super) trait Actors: Sync {
     fn slot(&self) -> Self::Slot;
     fn shared(&self, ranks: Range<Rank>) -> Self::Shared;
     fn host(slot: &Self::Slot) -> &Self::Host;
+    /// Checks the states of some neighbouring processes, which were read from a checkpoint, and the messages on their way
+    /// to them.
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        slots: &[Self::Slot],
+        shared: &Self::Shared,
+        arriving: &[MessageOf<Self>],
+    ) -> Result<(), Unsound>;
     /// Whether the messages of a process run in the order of arrival, then of source. True if there is one lane, all
     /// links are equal and nothing is acknowledged.
     fn in_order_of_arrival(&self) -> bool {

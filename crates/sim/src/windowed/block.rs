@@ -7,6 +7,7 @@ use super::frame::Frame;
 use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, eligible_of};
 use super::outgoing::Parcel;
+use crate::checkpoint::{Unsound, ensure};
 use crate::lanes::Lanes;
 use crate::outcome::Remains;
 use crate::prefetch::prefetch;
@@ -63,6 +64,9 @@ pub(super) struct Restored<A: Actors> {
     soon: Vec<u32>,
     hoards: HashMap<u32, HoardOf<A>>,
 }
+
+/// Windows that a calendar looks ahead; none is so close to the largest number.
+const CALENDAR: u64 = 1 << 10;
 
 /// A process with more waiting messages than this gets a hoard.
 const MANY: usize = 16;
@@ -386,9 +390,37 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    /// Whether a state fits the size of this block.
-    pub fn fits(&self, state: &Restored<A>) -> bool {
-        state.slots.len() == self.slots.len() && state.marks.len() == self.slots.len()
+    /// Checks a state that was read, before window `next`.
+    pub fn check(&self, actors: &A, state: &Restored<A>, next: u64) -> Result<(), Unsound> {
+        let count = self.slots.len();
+        let fits = next > 0 && state.slots.len() == count && state.marks.len() == count;
+        ensure(fits, "it belongs to another run")?;
+        state.lanes.check(&self.lanes)?;
+        let wakes = state.buckets.iter().flat_map(|(_, _, wakes)| wakes);
+        let mut places = wakes.chain(&state.soon).chain(state.hoards.keys());
+        ensure(places.all(|&place| (place as usize) < count), "a process is in another block")?;
+        let last = u64::MAX - CALENDAR;
+        let mut windows = state.buckets.iter().map(|&(window, ..)| window);
+        ensure(windows.all(|window| (next..last).contains(&window)), "a window is over, or never comes")?;
+        let marked = |place: usize| match state.hoards.contains_key(&(place as u32)) {
+            true => HOARDS,
+            false => 0,
+        };
+        ensure((0..count).all(|place| state.marks[place] == marked(place)), "a process is marked wrongly")?;
+        let mut arriving: Vec<MessageOf<A>> = Vec::new();
+        for (&place, hoard) in &state.hoards {
+            hoard.check()?;
+            let own = hoard.messages().all(|message| message.to.checked_sub(self.first) == Some(place));
+            ensure(own, "a message waits at another process")?;
+            arriving.extend(hoard.messages());
+        }
+        state.buckets.iter().for_each(|(_, messages, _)| arriving.extend(messages));
+        let ranks = self.first..self.first + count as u32;
+        ensure(
+            arriving.iter().all(|message| ranks.contains(&{ message.to })),
+            "a message is for another block",
+        )?;
+        actors.check(ranks, &state.slots, &state.shared, &arriving)
     }
 
     /// Restores the state of the block before window `next`, which must not be the first.

@@ -200,15 +200,19 @@ impl<'a, A: Actors> Domain<'a, A> {
         for (index, (&number, block)) in (0..).zip(self.layout.blocks(self.part).iter().zip(&mut self.blocks))
         {
             let bytes = checkpoints.read(number)?;
+            let unsound = |why: &dyn std::fmt::Display| {
+                io::Error::other(format!(
+                    "the state of block {number} is damaged: {why}. Start over in a new folder"
+                ))
+            };
             let (messages, state): (u64, Restored<A>) =
-                postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-            if !block.fits(&state) || next == 0 {
-                return Err(io::Error::other("it belongs to another run"));
-            }
+                postcard::from_bytes(&bytes).map_err(|error| unsound(&error))?;
+            block.check(self.actors, &state, next).map_err(|why| unsound(&why))?;
             let due = &mut self.due;
             let mut note = |window: u64| due.entry(window).or_default().push(index);
             block.restore(state, next, &mut self.chunks, &mut note);
-            self.messages += messages;
+            self.messages =
+                self.messages.checked_add(messages).ok_or_else(|| unsound(&"it counts too many messages"))?;
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use super::actors::{Actors, MessageOf, Process, Turn};
 use super::mail::Mail;
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, InProgress};
+use crate::checkpoint::{Unsound, ensure};
 use crate::execution::{Execution, Happened, Incoming, Site, tell};
 use crate::host::Host;
 use crate::lanes::Lanes;
@@ -11,7 +12,7 @@ use crate::message::{Body, Carried, Early, Message};
 use crate::observer::Observer;
 use crate::outcome::{Blocked, Leftover, Remains};
 use crate::program::Program;
-use crate::release::Release;
+use crate::release::{Arrived, Release};
 use crate::rules::{Rules, Sender, Sent};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -89,6 +90,18 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
         &slot.host
     }
 
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        slots: &[Slot<P>],
+        shared: &Shared<P>,
+        arriving: &[MessageOf<Self>],
+    ) -> Result<(), Unsound> {
+        let agendas: Vec<&P::Agenda> = slots.iter().map(|slot| &slot.agenda).collect();
+        let locals: Vec<P::Local> = slots.iter().map(|slot| slot.local).collect();
+        check(self.program, ranks, &agendas, &locals, (&shared.block, &shared.pool), arriving)
+    }
+
     fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) {
         let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool } } = process;
         self.program.start(rank, local, block, &mut |release: Release| {
@@ -149,6 +162,42 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
         let left = Left { free: host.finish(), agenda, local, block, pool };
         left.conclude(self.program, self.rules.network, rank, remains)
     }
+}
+
+/// Checks the states of neighbouring processes of a program; see [`Actors::check`].
+pub(super) fn check<P: Program, B: Body, S: Copy>(
+    program: &P,
+    ranks: Range<Rank>,
+    agendas: &[&P::Agenda],
+    locals: &[P::Local],
+    (block, pool): (&P::Block, &<P::Agenda as Agenda>::Pool),
+    arriving: &[Message<B, S>],
+) -> Result<(), Unsound> {
+    P::Agenda::check(agendas.iter().copied(), pool)?;
+    let can_be = |from: Rank, send: u32| from < program.processes() && program.has_send(from, send);
+    let mut in_progress = Vec::with_capacity(agendas.len());
+    for agenda in agendas {
+        let (ready, posted) = (agenda.ready(pool), agenda.posted(pool));
+        in_progress.push(InProgress { ready, posted, acknowledged: Vec::new() });
+        let early = agenda.unreceived(pool);
+        ensure(early.iter().all(|early| can_be(early.from, early.send)), "an early message is from nobody")?;
+    }
+    for message in arriving {
+        let (body, from, to) = (message.body, message.from, message.to);
+        let place = (to - ranks.start) as usize;
+        if body.is_acknowledgement() {
+            in_progress[place].acknowledged.push(body.send());
+            ensure(
+                from < program.processes() && program.has_send(to, body.send()),
+                "nobody waits for this message",
+            )?;
+            continue;
+        }
+        let arrived = Arrived { from, tag: body.tag(), bytes: body.bytes() };
+        let fits = can_be(from, body.send()) && program.can_arrive(&locals[place], arrived);
+        ensure(fits, "a message is from nobody, or for nobody")?;
+    }
+    program.check(ranks, locals, block, &in_progress)
 }
 
 /// The final state of a process.

@@ -10,6 +10,7 @@ use super::actors::{Actors, MessageOf, Process, Turn};
 use super::general;
 use super::mail::{Mail, One};
 use crate::agenda::{Agenda, Pair, QueuePool, Queues};
+use crate::checkpoint::Unsound;
 use crate::host::{Host, OneLane};
 use crate::latency::Latency;
 use crate::message::{Body, Early, Message, Numbered};
@@ -369,6 +370,18 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
 
     fn in_order_of_arrival(&self) -> bool {
         self.alike && !self.rendezvous
+    }
+
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        slots: &[Slot],
+        shared: &Shared,
+        arriving: &[MessageOf<Self>],
+    ) -> Result<(), Unsound> {
+        let agendas: Vec<&Queues> = slots.iter().map(|slot| &slot.agenda).collect();
+        let places: Vec<ProcessOperations> = slots.iter().map(|slot| slot.place).collect();
+        general::check(self.program, ranks, &agendas, &places, (&shared.block, &shared.pool), arriving)
     }
 
     /// If sends take time and nothing waits for the start of a receive, receives that are ready at the start can be

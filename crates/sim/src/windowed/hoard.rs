@@ -3,6 +3,7 @@
 
 use super::mail::{Mail, created_of};
 use crate::agenda::two_heaps::TwoHeaps;
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::Host;
 use crate::latency::Latency;
 use crate::message::{Body, Message};
@@ -38,6 +39,32 @@ impl<B: Copy, S: Copy> Default for Hoard<B, S> {
 }
 
 impl<B: Body, S: Copy> Hoard<B, S> {
+    /// Checks a hoard that was read: every message is in exactly one heap, that of its lane, or is free.
+    pub fn check(&self) -> Result<(), Unsound> {
+        let mut seen = vec![false; self.messages.len()];
+        let mut see = |place: u32| {
+            let seen = seen.get_mut(place as usize).ok_or("a waiting message is nowhere")?;
+            ensure(!std::mem::replace(seen, true), "a waiting message is in two lists")
+        };
+        self.free.iter().try_for_each(|&place| see(place))?;
+        for (lane, heaps) in &self.lanes {
+            for place in heaps.payloads() {
+                see(place)?;
+                let body = self.messages[place as usize].body;
+                let own = (!body.is_acknowledgement()).then(|| (body.cpu(), body.nic()));
+                ensure(own == *lane, "a message waits in another lane")?;
+            }
+        }
+        ensure(seen.iter().all(|&seen| seen) && self.len() > 0, "a waiting message is in no list")?;
+        ensure(self.inserted < usize::MAX / 2, "more messages came than there can be")
+    }
+
+    /// The waiting messages, in any order.
+    pub fn messages(&self) -> impl Iterator<Item = &Message<B, S>> {
+        let places = self.lanes.iter().flat_map(|(_, heaps)| heaps.payloads());
+        places.filter_map(|place| self.messages.get(place as usize))
+    }
+
     pub fn len(&self) -> usize {
         self.messages.len() - self.free.len()
     }

@@ -30,7 +30,11 @@ impl<'a> Keeping<'a> {
         else {
             return 0;
         };
-        if let Err(fault) = domain.restore(checkpoints, position.window) {
+        let restored = match position.windows <= position.window {
+            true => domain.restore(checkpoints, position.window),
+            false => Err(io::Error::other("more windows have run than there were")),
+        };
+        if let Err(fault) = restored {
             domain.error = Some(failed("read", &fault));
         }
         position.windows

@@ -11,6 +11,7 @@ use super::actors::{Actors, Process, Turn};
 use super::mail::{Mail, One};
 use crate::agenda::early_pool::EarlyPool;
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::{Host, OneLane};
 use crate::latency::Latency;
 use crate::message::{Body, Compact, Early};
@@ -456,6 +457,38 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
 
     fn in_order_of_arrival(&self) -> bool {
         self.usual != u64::MAX
+    }
+
+    fn check(
+        &self,
+        ranks: Range<Rank>,
+        slots: &[Slot],
+        pool: &EarlyPool,
+        arriving: &[Message<L>],
+    ) -> Result<(), Unsound> {
+        pool.check(slots.iter().map(|slot| slot.early))?;
+        let mut acknowledged = vec![0u32; slots.len()];
+        for message in arriving {
+            ensure(message.from < self.processes(), "a message is from nobody")?;
+            if self.rendezvous && message.body.is_acknowledgement() {
+                acknowledged[(message.to - ranks.start) as usize] += 1;
+            }
+        }
+        for ((rank, slot), acknowledged) in ranks.zip(slots).zip(acknowledged) {
+            let early = if slot.early == 0 { Vec::new() } else { pool.ring(slot.early) };
+            ensure(
+                early.iter().all(|early| early.from < self.processes()),
+                "an early message is from nobody",
+            )?;
+            let step = if slot.phase >= self.script.phases() {
+                None
+            } else {
+                ensure(slot.stage < self.script.stages(rank, slot.phase), "there is no such stage")?;
+                Some(self.step(rank, slot))
+            };
+            slot.check(step.as_ref(), acknowledged)?;
+        }
+        Ok(())
     }
 
     fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {

@@ -1,12 +1,15 @@
 //! A run that resumes from any of its checkpoints, with other threads or on a cluster, gives the same results.
 
 use crate::tests::runs::any_run;
-use crate::tests::steps;
+use crate::tests::{steps, workloads};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Write};
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, Once};
 use straggler_model::{Network, Time};
 use straggler_sim::checkpoint::{Checkpoints, Position, index};
 use straggler_sim::cluster::{Cluster, on_threads};
@@ -110,10 +113,142 @@ fn goes_on(simulation: &Simulation<'_>, workload: &Workload, every: u32) -> Resu
     Ok(())
 }
 
+/// A checkpoint with some bytes of a block's state changed, and right checksums.
+struct Forged<'a> {
+    kept: &'a Memory,
+    block: u32,
+    changes: &'a [(prop::sample::Index, u8)],
+}
+
+impl Checkpoints for Forged<'_> {
+    fn is_due(&self) -> bool {
+        false
+    }
+    fn write(&self, _: u64, _: u32, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        Ok(())
+    }
+    fn complete(&self, _: &Position) -> io::Result<()> {
+        Ok(())
+    }
+    fn position(&self) -> Option<Position> {
+        self.kept.position()
+    }
+    fn read(&self, block: u32) -> io::Result<Vec<u8>> {
+        let mut state = self.kept.read(block)?;
+        if block == self.block {
+            for (place, change) in self.changes {
+                let place = place.index(state.len());
+                state[place] ^= change;
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// Resumes from checkpoints that somebody has changed.
+fn forge(
+    simulation: &Simulation<'_>,
+    workload: &Workload,
+    every: u32,
+    changes: &[(prop::sample::Index, u8)],
+) {
+    note_panics();
+    let kept = Memory { every, ..Memory::default() };
+    if run(simulation, workload, &kept, (1, None)).is_err() {
+        return;
+    }
+    let positions = kept.whole.into_inner().unwrap();
+    let Some(position) = positions.get(positions.len() / 2) else { return };
+    let kept = Memory { begin: Some(*position), files: kept.files, ..Memory::default() };
+    // One, two or three changes at once.
+    for number in 0..changes.len() {
+        let changes = &changes[number..changes.len().min(number + 1 + number % 3)];
+        let block = number as u32 % position.processes.div_ceil(1 << position.shift);
+        let forged = Forged { kept: &kept, block, changes };
+        let ended = catch_unwind(AssertUnwindSafe(|| drop(run(simulation, workload, &forged, (1, None)))));
+        assert!(
+            ended.is_ok() || PANIC.take().is_some_and(|panic| panic.is_only_checked_in_tests()),
+            "{changes:?}"
+        );
+    }
+}
+
+/// Where a thread has panicked last, and why.
+struct Panic {
+    file: String,
+    line: usize,
+    text: String,
+}
+
+thread_local! {
+    static PANIC: Cell<Option<Panic>> = const { Cell::new(None) };
+}
+
+/// Fills [`PANIC`] from here on.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(|at| (at.file().to_string(), at.line() as usize));
+            let (file, line) = place.unwrap_or_default();
+            PANIC.set(Some(Panic { file, line, text: panic.to_string() }));
+            before(panic);
+        }));
+    });
+}
+
+impl Panic {
+    /// Whether it comes from an assertion, or a check of arithmetic, that the program does not have: it goes on then.
+    fn is_only_checked_in_tests(&self) -> bool {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let source = std::fs::read_to_string(root.join(&self.file)).unwrap_or_default();
+        let line = source.lines().nth(self.line.wrapping_sub(1)).unwrap_or_default();
+        line.contains("debug_assert")
+            || self.text.contains("attempt to ") && self.text.contains(" with overflow")
+    }
+}
+
+fn change() -> impl Strategy<Value = (prop::sample::Index, u8)> {
+    let byte = prop_oneof![Just(0xff), Just(0x80), (0u32..8).prop_map(|bit| 1 << bit), 1u8..];
+    (any::<prop::sample::Index>(), byte)
+}
+
 proptest! {
+    /// They are refused, or run to an end: nothing in them is used before it is checked.
+    #[test]
+    fn forged_states_do_no_harm(
+        run in any_run(),
+        every in 1u32..20,
+        changes in prop::collection::vec(change(), 12),
+    ) {
+        forge(&run.simulation(), &run.workload, every, &changes);
+    }
+
+    #[test]
+    fn forged_states_of_applications_do_no_harm(
+        which in 0usize..22,
+        every in 1u32..20,
+        changes in prop::collection::vec(change(), 12),
+    ) {
+        let (network, noise) = (workloads::network(), workloads::noise());
+        let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+        forge(&simulation, &workloads::applications().nth(which).unwrap(), every, &changes);
+    }
+
     #[test]
     fn runs_go_on(run in any_run(), every in 1u32..20) {
         goes_on(&run.simulation(), &run.workload, every)?;
+    }
+}
+
+/// Steps that overlap, and rendezvous.
+#[test]
+fn applications_go_on() {
+    let (network, noise) = (workloads::network(), workloads::noise());
+    for workload in workloads::applications() {
+        let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+        goes_on(&simulation, &workload, 3).unwrap();
     }
 }
 

@@ -35,12 +35,12 @@ const CASES: &[(&[u32], &str)] = &[
     (&[6, 12], "training,pp=6,layers=6,hidden=64,tokens=9,microbatches=2,teraflops=1,imbalance=0.5"),
 ];
 
-fn network() -> Network {
+pub fn network() -> Network {
     // Messages above 300 bytes use rendezvous.
     Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=300").unwrap()
 }
 
-fn noise() -> Injection {
+pub fn noise() -> Injection {
     let detours: Vec<(Time, Time)> =
         (0..40u64).map(|i| (Time(i * i * 1_700_000), Time(i % 7 * 900_000))).collect();
     let detours = Detours::new(&detours, Some(Time(3_000_000_000))).unwrap();
@@ -56,6 +56,11 @@ fn noise() -> Injection {
 fn build(text: &str, processes: u32, only: Only) -> Application {
     let workload: Workload = text.parse().unwrap_or_else(|error| panic!("{error}"));
     workload.build(processes, only, &choose_default).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// One of each, as the engines run them.
+pub fn applications() -> impl Iterator<Item = Runnable> {
+    CASES.iter().map(|(processes, text)| build(text, processes[processes.len() / 2], Only::All).into())
 }
 
 fn explicit(simulation: &Simulation<'_>, graph: Graph) -> Outcome {

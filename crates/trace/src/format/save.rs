@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use straggler_model::Time;
+use straggler_model::replace::TemporaryFolder;
 
 /// The stream of one rank.
 pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
@@ -54,17 +55,11 @@ pub fn put_usage(pairs: Pairs, usage: &Usage) -> Pairs {
 /// Writes a trace as a folder of streams. The folder must not exist or must be empty; it gets its
 /// final name when everything is written.
 pub fn save(trace: &Trace, folder: &Path) -> io::Result<()> {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The error of `tempfile` contains the temporary name.
-    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
-    let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
+    let unfinished = TemporaryFolder::beside(folder)?;
     for rank in 0..trace.processes() {
         private::write(&unfinished.path().join(file_name(rank)), &stream(trace, rank))?;
     }
-    std::fs::rename(unfinished.path(), folder)?;
-    // The folder was moved, so there is nothing to remove.
-    let _ = unfinished.keep();
-    Ok(())
+    unfinished.persist(folder)
 }
 
 fn head_of(trace: &Trace, of_rank: &RankTrace, rank: u32) -> Pairs {

@@ -149,6 +149,17 @@ fn what_is_wrong_is_named_with_its_line() {
         wrong("MPI_Barrier:1:0,0,4:2"),
         "rank 1 of 4 has no file: add it, the trace needs the files of all ranks"
     );
+    let folder = tempfile::tempdir().unwrap();
+    let first = "exchange-rank-0.txt";
+    std::fs::copy(fixtures().join(first), folder.path().join(first)).unwrap();
+    let error = import::read(folder.path(), &Options::default()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "{}: rank 1 of 2 has no file: add it, the trace needs the files of all ranks",
+            folder.path().display()
+        )
+    );
     let missing = fixtures().join("none");
     assert!(matches!(import::read(&missing, &Options::default()), Err(ImportError::Io { .. })));
 }

@@ -4,9 +4,9 @@ use super::recorded::{
     Channel, Counter, Distinct, Meeting, Recorded, RecordedOp, collective_name, communication, ends_together,
 };
 use super::{ImportError, source, words};
+use crate::lines::next_line;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -89,18 +89,20 @@ struct Entry {
     dumped_ps: i128,
 }
 
+/// With more invalid lines than this, a file is something else.
+const MOST_BAD: usize = 100_000;
+
 pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     let io = |source| ImportError::Io { path: path.into(), source };
     let mut reader = std::io::BufReader::with_capacity(1 << 18, source::open(path)?);
     let mut recorded = Recorded { path: path.into(), steps: vec![0], ..Recorded::default() };
     let mut entries = Vec::new();
     let mut members: BTreeMap<String, (u32, u32)> = BTreeMap::new();
-    let (mut text, mut bad, mut number) = (Vec::new(), Vec::new(), 0);
-    loop {
-        text.clear();
-        match reader.read_until(b'\n', &mut text) {
+    let (mut text, mut bad) = (Vec::new(), Vec::new());
+    for number in 1.. {
+        match next_line(&mut reader, number, &mut text) {
             Ok(0) => break,
-            Ok(_) => number += 1,
+            Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(io(error)),
         }
@@ -114,7 +116,11 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
                     Some(line.metadata.hostname).filter(|name| !name.is_empty()).or(recorded.host);
                 entries.push(entry);
             }
-            None => bad.push(number),
+            None if bad.len() < MOST_BAD => bad.push(number),
+            None => {
+                let what = format!("more than {MOST_BAD} lines are not records of NCCL Inspector");
+                return Err(ImportError::Nothing { path: path.into(), what });
+            }
         }
     }
     if entries.is_empty() {

@@ -9,8 +9,10 @@ use serde_json::value::RawValue;
 use std::io::Read;
 
 const BLOCK: usize = 1 << 20;
-/// The maximum length of an element or member.
-const LONGEST: usize = 1 << 30;
+/// The maximum length of an element or member. The longest of profilers are stacks of calls, some kilobytes.
+const LONGEST: usize = 1 << 26;
+/// Their maximum depth of nesting: profilers nest a handful of levels.
+const DEEPEST: usize = 1 << 10;
 
 /// Receives the parts of the object.
 pub trait Sink {
@@ -83,7 +85,7 @@ impl<R: Read> Text<R> {
 
     /// Appends another block to the rest of this one. False at the end.
     fn more(&mut self) -> bool {
-        self.ended |= self.block.len() - self.at > LONGEST;
+        self.ended |= self.block.len() - self.at > LONGEST || nests_deeper_than(DEEPEST, self.rest());
         if self.ended {
             return false;
         }
@@ -170,6 +172,22 @@ impl<R: Read> Text<R> {
             }
         }
     }
+}
+
+/// Whether a text that begins with a value opens more objects and lists than `most` before it closes them.
+fn nests_deeper_than(most: usize, text: &[u8]) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    text.iter().any(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > most
+    })
 }
 
 /// Whether more text may fix the error. A number cut after its decimal point gives a syntax error, not an end-of-file error.

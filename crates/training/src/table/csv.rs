@@ -8,6 +8,7 @@
 use super::faults::Wrong;
 use super::{Fault, Raw, Row, Table, TableError};
 use crate::Kind;
+use crate::lines::next_line;
 use std::io::{BufRead, ErrorKind};
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut input = input;
     let mut bytes = Vec::new();
-    if input.read_until(b'\n', &mut bytes).map_err(io)? == 0 {
+    if next_line(&mut input, 1, &mut bytes).map_err(io)? == 0 {
         return Err(TableError::Empty { path: path.into() });
     }
     let header = String::from_utf8_lossy(&bytes).into_owned();
@@ -39,8 +40,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     }
     let mut table = Table::default();
     for row in 1.. {
-        bytes.clear();
-        let read = input.read_until(b'\n', &mut bytes);
+        let read = next_line(&mut input, row as u64 + 1, &mut bytes);
         // A byte that is not UTF-8 makes its value invalid, and so costs only its row or step.
         let line = String::from_utf8_lossy(&bytes);
         match read {

@@ -22,8 +22,21 @@ fn known() -> impl Iterator<Item = &'static str> {
     Kind::ALL.into_iter().map(Kind::name)
 }
 
+/// A file of something else may have a new name in every row: those after so many are counted together.
+const MOST_NAMES: usize = 1000;
+const OTHER_NAMES: &str = "…";
+/// Longer values are truncated, in characters.
+const LONGEST_VALUE: usize = 60;
+
 impl Wrong {
     pub const UNKNOWN: &'static str = "is not a known operation";
+
+    fn shorten(&mut self) {
+        if let Some((end, _)) = self.value.char_indices().nth(LONGEST_VALUE) {
+            self.value.truncate(end);
+            self.value.push('…');
+        }
+    }
 }
 
 /// An invalid row.
@@ -74,9 +87,12 @@ impl Faults {
     ///
     /// # Errors
     /// Its step is unknown and so cannot be left out.
-    pub(super) fn add(&mut self, fault: Fault) -> Result<(), TableError> {
+    pub(super) fn add(&mut self, mut fault: Fault) -> Result<(), TableError> {
+        fault.wrong.shorten();
         if fault.wrong.why == Wrong::UNKNOWN {
-            *self.unknown.entry(fault.wrong.value.clone()).or_default() += 1;
+            let is_counted = self.unknown.len() < MOST_NAMES || self.unknown.contains_key(&fault.wrong.value);
+            let name = if is_counted { fault.wrong.value.clone() } else { OTHER_NAMES.into() };
+            *self.unknown.entry(name).or_default() += 1;
             self.first_unknown.get_or_insert(fault);
             return Ok(());
         }

@@ -1,12 +1,14 @@
 //! Tables in Parquet, with any integer and floating-point types.
 
-use super::{Fault, Raw, Table, TableError};
+use super::{Fault, Raw, Row, Table, TableError};
 use crate::Kind;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use straggler_model::parallel;
-use straggler_parquet::{ColumnType, ColumnValues, Error, Logical, Reader, Rows, Strings, Values};
+use straggler_parquet::{
+    ColumnType, ColumnValues, Error, Logical, Reader, Rows, Strings, Values, check_seal,
+};
 
 /// The maximum number of rows per byte of the file. A larger number of rows is corrupt.
 const ROWS_PER_BYTE: u64 = 1000;
@@ -25,6 +27,7 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let wrong = |error: Error| unreadable(path, error);
     let length = file.metadata().map_err(|error| wrong(error.into()))?.len();
     let most = length.saturating_mul(ROWS_PER_BYTE);
+    check_seal(&file).map_err(wrong)?;
     let reader = Reader::open(&file).map_err(wrong)?;
     let columns = columns(&reader, path)?;
     // By row group: the number of rows before it; then the total.
@@ -57,6 +60,7 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
         let numbers = first..groups.min(first + at_once);
         for table in parallel::map(numbers.len(), |number| read(first + number)) {
             let table = table?;
+            reserve(&mut whole.rows, table.rows.len(), path)?;
             whole.rows.extend(table.rows);
             whole.faults.append(table.faults);
         }
@@ -77,6 +81,13 @@ fn columns(reader: &Reader<'_>, path: &Path) -> Result<[(usize, ColumnType); NAM
 
 fn fault(path: &Path, what: String) -> TableError {
     TableError::Parquet { path: path.into(), what }
+}
+
+/// Makes room for more rows: a few bytes can stand for billions.
+fn reserve(rows: &mut Vec<Row>, more: usize, path: &Path) -> Result<(), TableError> {
+    let before = rows.len();
+    rows.try_reserve(more)
+        .map_err(|_| fault(path, format!("its rows, more than {before}, do not fit into memory")))
 }
 
 fn unreadable(path: &Path, error: Error) -> TableError {
@@ -104,6 +115,7 @@ impl Group<'_> {
             if count == 0 {
                 return Ok(table);
             }
+            reserve(&mut table.rows, count, self.path)?;
             let raw = &mut raw[..count];
             self.fill(raw, row)?;
             let optypes = self.optypes(row)?;

@@ -2,7 +2,7 @@
 
 use crate::{Kind, Row};
 use std::io::{self, Write};
-use straggler_parquet::{Codec, Field, Kind as ColumnKind, Layout, Strings, Texts, Values};
+use straggler_parquet::{Codec, Field, Kind as ColumnKind, Layout, Seal, Strings, Texts, Values};
 
 /// Writes rows as a CSV table that [`crate::read_table`] reads. Times have twelve digits. A synthetic table has an additional
 /// column that says so.
@@ -29,10 +29,11 @@ pub fn write_csv(rows: &[Row], synthetic: bool, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Like [`write_csv`], in Parquet.
+/// Like [`write_csv`], in Parquet, with a checksum of the file.
 pub fn write_parquet(rows: &[Row], synthetic: bool, out: &mut impl Write) -> io::Result<()> {
     let columns = &COLUMNS[..COLUMNS.len() - usize::from(!synthetic)];
-    let layout = Layout { columns, codec: Codec::Snappy, seal: None };
+    let seal = Some(Seal { key: "straggler.table.version", version: "1" });
+    let layout = Layout { columns, codec: Codec::Snappy, seal };
     // The names of all operations, and the place of each among them.
     let names: Texts = Kind::ALL.into_iter().map(Kind::name).collect();
     straggler_parquet::write(out, &layout, rows.len(), &mut |column, range| {

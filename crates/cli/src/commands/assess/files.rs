@@ -3,14 +3,13 @@
 use super::{Json, Report, page};
 use crate::answers::findings::Finding;
 use crate::console::to_json;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::interrupt;
 use crate::invocation::command_line;
 use crate::pages;
 use crate::pages::noise_charts;
-use crate::places::make_folder;
+use crate::places::{make_folder, refuse_foreign, remove_outdated};
 use crate::work::measure::Batches;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use straggler_model::noise::recording::Origin;
 use straggler_report::charts::{self, Heading, Picture};
@@ -20,9 +19,11 @@ use straggler_report::replace_file;
 /// The recording.
 const NOISE: &str = "node.noise";
 
+/// Written first and removed last, so that a folder with results of an assessment holds it.
+const JSON: &str = "assess.json";
+
 /// All other files that an assessment writes.
 const RESULTS: [&str; 9] = [
-    "assess.json",
     "assess.page",
     "report.html",
     "slowdown.svg",
@@ -31,25 +32,21 @@ const RESULTS: [&str; 9] = [
     "sources.png",
     "detours.svg",
     "detours.png",
+    JSON,
 ];
+
+/// Fails if there are files of others where the results are to be.
+pub fn check(folder: &Path) -> Outcome<()> {
+    refuse_foreign(folder, &RESULTS, JSON)
+}
 
 /// Writes the recording, and removes the results of an earlier assessment, which had other noise.
 pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
     make_folder(folder)?;
-    clear(folder)?;
+    remove_outdated(folder, &RESULTS)?;
     let path = folder.join(NOISE);
     interrupt::or_interrupted(replace_file(&path, |out| out.write_all(bytes)))?;
     Ok(path)
-}
-
-fn clear(folder: &Path) -> Outcome<()> {
-    RESULTS.iter().map(|name| folder.join(name)).try_for_each(|path| match std::fs::remove_file(&path) {
-        Err(fault) if fault.kind() != ErrorKind::NotFound => Err(Failure::bad_input(format!(
-            "cannot remove {} of an older assessment: {fault}; use another -o",
-            path.display()
-        ))),
-        _ => Ok(()),
-    })
 }
 
 /// A recording in the folder that is neither this measurement nor the input. It stays, because it may be the only copy.
@@ -63,7 +60,7 @@ pub fn earlier_recording(folder: &Path, report: &Report) -> Option<PathBuf> {
 /// Writes all files and returns their names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
     make_folder(folder)?;
-    clear(folder)?;
+    remove_outdated(folder, &RESULTS)?;
     let mut names = Vec::new();
     names.extend(report.subject.measured_here.then(|| NOISE.to_string()));
     let mut put = |name: &str, bytes: &[u8]| -> Outcome<()> {
@@ -71,7 +68,7 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
         names.push(name.to_string());
         Ok(())
     };
-    put("assess.json", to_json(json)?.as_bytes())?;
+    put(JSON, to_json(json)?.as_bytes())?;
     for (name, picture) in pictures(report) {
         for ending in ["svg", "png"] {
             let name = format!("{name}.{ending}");

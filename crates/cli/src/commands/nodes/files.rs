@@ -3,32 +3,25 @@
 use super::{Json, Report, page};
 use crate::answers::findings::Finding;
 use crate::console::to_json;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::interrupt;
 use crate::pages;
-use crate::places::make_folder;
-use std::io::ErrorKind;
+use crate::places::{make_folder, refuse_foreign, remove_outdated};
 use std::path::Path;
 use straggler_report::replace_file;
 
 const JSON: &str = "assess.json";
 const PAGES: [&str; 2] = ["assess.page", "report.html"];
 
+/// Fails if there are files of others where the results are to be.
+pub fn check(folder: &Path) -> Outcome<()> {
+    refuse_foreign(folder, &PAGES, JSON)
+}
+
 /// Removes the files of an earlier assessment, which had another measurement.
 pub fn clear(folder: &Path) -> Outcome<()> {
-    for name in PAGES.into_iter().chain([JSON]) {
-        let path = folder.join(name);
-        match std::fs::remove_file(&path) {
-            Err(fault) if fault.kind() != ErrorKind::NotFound => {
-                return Err(Failure::bad_input(format!(
-                    "cannot remove {} of an older assessment: {fault}; use another -o",
-                    path.display()
-                )));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    remove_outdated(folder, &PAGES)?;
+    remove_outdated(folder, &[JSON])
 }
 
 /// Writes all files and returns their names.

@@ -2,7 +2,6 @@
 
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
-use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::memory::free_disk_bytes;
 use std::path::Path;
 use straggler_report::numbers::{counted, memory};
@@ -38,9 +37,7 @@ pub fn run(script: &dyn Script, output: &Path, console: &Console) -> Outcome<()>
     // A pipe or a device has no size limit.
     let is_file = std::fs::metadata(output).map_or(true, |there| there.is_file());
     refuse_too_large(script.operations(), format, free_disk_bytes(folder).filter(|_| is_file))?;
-    let _orderly = Orderly::begin();
-    let written = replace_file(output, |out| stream::write(script, format, Interruptible(out)));
-    let streamed = or_interrupted(written)?;
+    let streamed = replace_file(output, |out| stream::write(script, format, out))?;
     super::report_written(output, script.processes(), streamed.operations, streamed.written, console)
 }
 

@@ -5,12 +5,10 @@ use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::inputs::trace::{Opened, open_trace_with};
 use crate::inputs::traced;
-use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::invocation::command_line;
 use crate::plan::traced::TraceRequest;
 use serde::Serialize;
 use serde_json::json;
-use std::io::Write;
 use std::path::Path;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
@@ -18,7 +16,8 @@ use straggler_report::replace_private_file;
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
-use straggler_trace::{RegionSpan, Timeline, Trace, chrome, import, otf2, perfetto};
+use straggler_trace::otf2::WriteError;
+use straggler_trace::{RegionSpan, Timeline, Trace, chrome, otf2, perfetto};
 
 #[derive(Serialize)]
 struct TraceConvertAnswer {
@@ -75,14 +74,11 @@ fn name(target: Target) -> &'static str {
 
 fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) -> Outcome<()> {
     let output = &typed.output;
-    let _orderly = Orderly::begin();
     match target {
         Target::Straggler => write_own(&opened.trace, output),
-        Target::Perfetto => or_interrupted(replace_private_file(output, |out| {
-            perfetto::write(&opened.trace, Interruptible(out))
-        })),
+        Target::Perfetto => Ok(replace_private_file(output, |out| perfetto::write(&opened.trace, out))?),
         Target::Chrome => write_chrome(opened, output),
-        Target::Otf2 => write_otf2(&opened.trace, output),
+        Target::Otf2 => write_otf2(&opened.trace, typed),
         Target::Goal => write_goal(&opened.trace, typed, console),
     }
 }
@@ -90,24 +86,28 @@ fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) ->
 /// All ranks in one file if the suffix selects a single-file format, else a new folder.
 fn write_own(trace: &Trace, output: &Path) -> Outcome<()> {
     if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
-        return or_interrupted(replace_private_file(output, |out| {
-            let mut out = Interruptible(out);
+        return Ok(replace_private_file(output, |out| {
             (0..trace.processes()).try_for_each(|rank| out.write_all(&save::stream(trace, rank)))
-        }));
+        })?);
     }
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| save::save(trace, output)).map_err(|fault| {
+    save::save(trace, output).map_err(|fault| {
         Failure::bad_input(format!("{}: cannot be written: {fault}; use a new folder", output.display()))
     })
 }
 
 /// An archive consists of an anchor file, definitions and a folder: OUT is the anchor's name, or the folder for all.
-fn write_otf2(trace: &Trace, output: &Path) -> Outcome<()> {
+fn write_otf2(trace: &Trace, typed: &Convert) -> Outcome<()> {
+    let output = &typed.output;
     let anchor = output.extension().is_some_and(|ending| ending == "otf2");
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let stem = output.file_stem().map_or_else(|| "traces".into(), |stem| stem.to_string_lossy().into_owned());
-    let (folder, name) = if anchor { (parent, stem.as_str()) } else { (output, "traces") };
-    otf2::write(trace, folder, name).map_err(Failure::bad_input_of)
+    let (folder, name) = if anchor { (parent, stem.as_str()) } else { (output.as_path(), "traces") };
+    otf2::write(trace, folder, name).map_err(|error| match error {
+        error @ (WriteError::Io { .. } | WriteError::Exists(_) | WriteError::Name(_)) => {
+            Failure::bad_input_of(error)
+        }
+        of_trace => Failure::bad_input(format!("{}: {of_trace}", typed.trace.display())),
+    })
 }
 
 /// Writes the schedule that `straggler predict` and `simulate` replay.
@@ -131,7 +131,5 @@ fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {
         "synthetic": opened.is_synthetic(),
     });
     let regions: Vec<Vec<RegionSpan<'_>>> = opened.trace.ranks.iter().map(RegionSpan::of).collect();
-    or_interrupted(replace_private_file(output, |out| {
-        chrome::write_with_regions(&timeline, &regions, &about, Interruptible(out))
-    }))
+    Ok(replace_private_file(output, |out| chrome::write_with_regions(&timeline, &regions, &about, out))?)
 }

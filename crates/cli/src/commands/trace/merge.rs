@@ -3,12 +3,11 @@
 use crate::args::trace::Merge;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome, unreadable};
-use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use straggler_report::numbers::counted;
-use straggler_report::replace_private_file;
+use straggler_report::{TemporaryFolder, replace_private_file};
 use straggler_trace::format::directory;
 use straggler_trace::format::merge::{Merged, Part, merge};
 use straggler_trace::private;
@@ -29,7 +28,6 @@ pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
         }
     }
     let merged = merge(&parts).map_err(Failure::bad_input_of)?;
-    let _orderly = Orderly::begin();
     write(&merged, &typed.output)?;
     let answer = TraceMergeAnswer {
         output: typed.output.display().to_string(),
@@ -59,10 +57,9 @@ fn read(file: PathBuf) -> Outcome<Part> {
 
 fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
     if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
-        return or_interrupted(replace_private_file(output, |out| {
-            let mut out = Interruptible(out);
-            merged.streams.values().try_for_each(|bytes| out.write_all(bytes))
-        }));
+        let write =
+            |out: &mut (dyn Write + Send)| merged.streams.values().try_for_each(|bytes| out.write_all(bytes));
+        return Ok(replace_private_file(output, write)?);
     }
     write_folder(merged, output).map_err(|fault| {
         Failure::bad_input(format!("{}: cannot be written: {fault}; use a new folder", output.display()))
@@ -71,16 +68,9 @@ fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
 
 /// The folder gets its final name when it is complete.
 fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent)?;
-    // The error of the library would contain the temporary name.
-    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
-    let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
+    let unfinished = TemporaryFolder::beside(output)?;
     for (&rank, bytes) in &merged.streams {
         private::write(&unfinished.path().join(directory::file_name(rank)), bytes)?;
     }
-    std::fs::rename(unfinished.path(), output)?;
-    // It was moved, so there is nothing to remove.
-    let _ = unfinished.keep();
-    Ok(())
+    unfinished.persist(output)
 }

@@ -4,12 +4,12 @@ use crate::args::training::{Generate, JobFormat};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::inputs::training as files;
-use crate::interrupt;
-use crate::places::make_folder;
 use serde::Serialize;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
+use straggler_report::TemporaryFolder;
 use straggler_report::numbers::{counted, grouped};
-use straggler_report::replace_file;
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Kineto, Row};
 
@@ -87,24 +87,27 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     ))
 }
 
-/// Writes one file per rank into a new folder and returns their number. The folder must not exist: other files in it
-/// would be read as ranks of the job.
+/// Writes one file per rank into a new folder, which appears when all are written, and returns their number. The folder
+/// must not exist: other files in it would be read as ranks of the job.
 fn kineto(rows: &[Row], folder: &Path, packed: bool) -> Outcome<u32> {
     if folder.exists() {
         let name = folder.display();
         return Err(Failure::bad_input(format!("{name} already exists: use another -o")));
     }
-    make_folder(folder)?;
+    let failed = |fault: std::io::Error| {
+        Failure::bad_input(format!("{}: cannot be written: {fault}", folder.display()))
+    };
+    let unfinished = TemporaryFolder::beside(folder).map_err(failed)?;
     let job = Kineto::new(rows, true);
     let mut files = 0;
     for rank in job.ranks() {
         let end = if packed { ".gz" } else { "" };
-        let path = folder.join(format!("rank-{rank}.json{end}"));
-        interrupt::or_interrupted(replace_file(&path, |mut out| match packed {
-            true => job.write_packed(rank, &mut out),
-            false => job.write(rank, &mut out),
-        }))?;
+        let file = File::create(unfinished.path().join(format!("rank-{rank}.json{end}"))).map_err(failed)?;
+        let mut out = BufWriter::with_capacity(1 << 18, file);
+        let written = if packed { job.write_packed(rank, &mut out) } else { job.write(rank, &mut out) };
+        written.and_then(|()| out.flush()).map_err(failed)?;
         files += 1;
     }
+    unfinished.persist(folder).map_err(failed)?;
     Ok(files)
 }

@@ -9,7 +9,7 @@ pub use server::{Server, ServerError};
 
 use super::round_trip::{PATIENCE, RoundTrip, answer_on};
 use super::{Ending, Session};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use straggler_model::latency::{Kind, Labels, Pair, Process};
 
@@ -111,7 +111,15 @@ fn connect(remote: &Remote, size: u64) -> io::Result<TcpStream> {
             "{address}: the server refused: use the --token that it printed, and a --size of at most {}",
             straggler_model::units::Bytes(MOST_BYTES)
         ))),
-        (Err(fault), _) => Err(io::Error::other(format!("{address}: the server is not straggler: {fault}"))),
+        (Err(fault), _) if matches!(fault.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(io::Error::other(format!(
+                "{address}: no answer for {} s: the server is busy with another client, or is not straggler",
+                PATIENCE.as_secs()
+            )))
+        }
+        (Err(fault), _) => Err(io::Error::other(format!(
+            "{address}: the server closed the connection ({fault}): it is not straggler, or has too many clients"
+        ))),
     }
 }
 

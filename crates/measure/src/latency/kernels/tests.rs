@@ -1,6 +1,9 @@
 use super::*;
 use crate::timer::examine;
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use straggler_model::latency::{Kind, from_bytes, to_bytes};
 use tcp::{Server, ServerError};
 
@@ -103,7 +106,13 @@ fn a_client_and_a_server() {
             let remote = Some(Remote { address: address.clone(), token: token.into() });
             run(&Options { sizes: vec![size], ..options(Kernel::Tcp { remote }) })
         };
+        // More than the server keeps, and one that stops in the middle of its hello.
+        let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(&address).unwrap()).collect();
+        (&silent[99]).write_all(b"straggler lat").unwrap();
+        let began = Instant::now();
         let good = client(token, 100);
+        assert!(began.elapsed() < Duration::from_secs(5), "silent connections keep others waiting");
+        drop(silent);
         let refused = [client("00000000000000000000000000000000", 1), client(token, tcp::MOST_BYTES + 1)];
         stop.store(true, Ordering::Relaxed);
         assert_eq!((good.series[0].trials.count(), good.interruptions.len()), (40, 0));

@@ -4,6 +4,7 @@
 //! A trace refers to requests as the traced run completed them. When a replay completes another request first, the
 //! two swap roles: what the trace says later about the one that was taken applies to the other.
 
+use crate::checkpoint::{Unsound, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use straggler_model::{Rank, Time};
@@ -110,6 +111,16 @@ pub enum Changed {
 }
 
 impl Decider {
+    /// Checks lists and counts that were read.
+    pub fn check(&self) -> Result<(), Unsound> {
+        ensure(self.roles.is_sorted_by(|one, next| one.0 < next.0), "roles are in another order")?;
+        let is_there =
+            |poll: &Poll| u64::from(poll.first) + u64::from(poll.count) <= self.polled.len() as u64;
+        ensure(self.polls.iter().all(is_there), "a test asks about nothing")?;
+        let fits = self.reports < u32::MAX / 2 && self.superfluous < u64::MAX / 2;
+        ensure(fits, "there are more decisions than there can be")
+    }
+
     /// The instruction that plays the role of an instruction of the trace.
     #[inline]
     pub fn role(&self, recorded: u32) -> u32 {

@@ -2,6 +2,7 @@
 
 use super::decider::Decider;
 use super::log::Replayed;
+use crate::checkpoint::{Unsound, ensure, short_list};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use straggler_model::{Rank, Time};
@@ -9,6 +10,7 @@ use straggler_schedule::traced::{PLACES, TracedRank};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
+    #[serde(deserialize_with = "short_list")]
     pub threads: SmallVec<[Thread; 1]>,
     /// The latest completion.
     pub latest: Time,
@@ -141,6 +143,21 @@ impl UnderWay {
 impl Thread {
     pub fn start(&self) -> u32 {
         self.start
+    }
+
+    /// Checks the counts and the order of a list that was read; `numbers` is how many a thread's operations may have.
+    pub fn check(&self, numbers: u64) -> Result<(), Unsound> {
+        let live = self.under_way.iter().filter(|entry| !entry.gone).count();
+        let ends = self.under_way.last().is_none_or(|last| !last.gone);
+        ensure(live == self.live as usize && ends, "the number of instructions under way is wrong")?;
+        let end = |entry: &UnderWay| u64::from(entry.first) + u64::from(entry.stages) * u64::from(PLACES);
+        let is_next = |two: &[UnderWay]| {
+            two[0].instruction <= two[1].instruction && end(&two[0]) <= u64::from(two[1].first)
+        };
+        let last = self.under_way.last().map_or(0, end);
+        let fits = self.under_way.windows(2).all(is_next) && last <= u64::from(self.next);
+        // There is room for more than a run can have under way at once.
+        ensure(fits && u64::from(self.next) <= numbers / 4 * 3, "instructions under way are in another order")
     }
 
     pub fn is_at_start(&self) -> bool {

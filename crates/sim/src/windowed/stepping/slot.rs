@@ -2,6 +2,7 @@
 
 use crate::agenda::early_pool::EarlyPool;
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
+use crate::checkpoint::{Unsound, ensure};
 use crate::host::{Host, OneLane};
 use crate::message::{Body, Compact, Message};
 use crate::order::Key;
@@ -59,6 +60,33 @@ pub(super) const AFTER: u8 = 1;
 const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
 
 impl Slot {
+    /// Checks a process that was read: whether its operations are those of its step, or there are none if all steps are
+    /// done. `acknowledged` of its sends have acknowledgements on their way.
+    pub(super) fn check(&self, step: Option<&Step>, acknowledged: u32) -> Result<(), Unsound> {
+        let State { pending, open, posted, unused } = self.state;
+        let Some(step) = step else {
+            let is_idle = (pending, open, posted, unused, acknowledged) == (0, 0, 0, 0, 0);
+            return ensure(is_idle, "a finished process has operations");
+        };
+        let (own, after) = Slot::operations(step);
+        let is_ready = if open == AFTER { pending == CALC } else { pending & !(open & own) == 0 };
+        let is_open = open != 0 && open & !(own | after) == 0 && open & after == after;
+        let receives = open & RECV != 0 && pending & RECV == 0;
+        let is_posted = posted == 0 && !receives || posted == 1 && receives;
+        let sends = open & SEND != 0 && pending & SEND == 0;
+        let fits = is_ready && is_open && is_posted && acknowledged <= u32::from(sends) && unused == 0;
+        ensure(fits, "operations are not those of the step")
+    }
+
+    /// The bits of a step's operations, and of the computation that ends it.
+    #[inline(always)]
+    fn operations(step: &Step) -> (u8, u8) {
+        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
+        let operations =
+            bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
+        (operations, bit(step.after > Time::ZERO, AFTER))
+    }
+
     /// When the first local event may run.
     #[inline(always)]
     pub(super) fn next(&self) -> Time {
@@ -81,11 +109,9 @@ impl Slot {
     #[inline(always)]
     pub(super) fn enter(&mut self, step: &Step, t: Time) {
         debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another actor");
-        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
-        let operations =
-            bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
+        let (operations, after) = Slot::operations(step);
         debug_assert_ne!(operations, 0, "an empty step never completes");
-        self.state.open = operations | bit(step.after > Time::ZERO, AFTER);
+        self.state.open = operations | after;
         self.release(operations, t);
     }
 

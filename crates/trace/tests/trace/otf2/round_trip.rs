@@ -160,6 +160,40 @@ fn an_archive_replaces_the_one_that_was_there() {
 }
 
 #[test]
+fn only_archives_of_ours_are_replaced() {
+    use std::fs;
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let refused = |name: &str, what: &str| {
+        let error = otf2::write(&plain([send(1)]), directory.path(), name).unwrap_err();
+        assert!(matches!(&error, WriteError::Exists(path) if *path == at(what)), "{error}");
+    };
+    // A folder with the name of the anchor, of the archive's folder, or of the definitions.
+    for name in ["x.otf2", "y", "z.def"] {
+        fs::create_dir(at(name)).unwrap();
+        fs::write(at(name).join("1.evt"), "mine").unwrap();
+        refused(&name[..1], name);
+        assert_eq!(fs::read(at(name).join("1.evt")).unwrap(), b"mine");
+    }
+    // An archive of another program.
+    fs::create_dir(at("run")).unwrap();
+    otf2::write(&plain([send(1)]), directory.path(), "run").unwrap();
+    let own = fs::read(at("run.otf2")).unwrap();
+    let place = own.windows(10).position(|part| part == b"straggler ").unwrap();
+    let mut other = own.clone();
+    other[place..place + 9].copy_from_slice(b"Score-P 8");
+    fs::write(at("run.otf2"), &other).unwrap();
+    refused("run", "run.otf2");
+    fs::write(at("run.otf2"), &own).unwrap();
+    fs::write(at("run/notes.txt"), "mine").unwrap();
+    refused("run", "run");
+    fs::remove_file(at("run/notes.txt")).unwrap();
+    otf2::write(&plain([send(1), send(2)]), directory.path(), "run").unwrap();
+    assert_same(&plain([send(1), send(2)]), &otf2::read(&at("run.otf2")).unwrap());
+    assert!(fs::read_dir(directory.path()).unwrap().all(|entry| !entry.unwrap().path().ends_with(".tmp")));
+}
+
+#[test]
 fn what_otf2_cannot_hold_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let error = |trace: &Trace, name: &str| otf2::write(trace, directory.path(), name).unwrap_err();

@@ -89,3 +89,34 @@ fn elements_may_be_longer_than_a_block() {
     assert_eq!(walk(long.as_bytes(), &mut seen).unwrap(), End::Whole);
     assert_eq!((seen.elements.len(), seen.elements[0].len()), (2, 3 * BLOCK + 9));
 }
+
+/// A text that is repeated without end, and how much of it was read.
+struct Endless {
+    text: &'static [u8],
+    read: usize,
+}
+
+impl Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        for (at, byte) in into.iter_mut().enumerate() {
+            *byte = self.text[(self.read + at) % self.text.len()];
+        }
+        self.read += into.len();
+        Ok(into.len())
+    }
+}
+
+/// A few kilobytes of gzip can stand for a gigabyte of brackets, or for a text without an end.
+#[test]
+fn nothing_is_nested_or_long_without_bound() {
+    let deep = ["[", "{\"a\":"].map(|text| (text, "", 4 * BLOCK));
+    for (text, quote, most) in deep.into_iter().chain([("x", "\"", 3 * LONGEST)]) {
+        for begin in ["{\"list\": [{\"x\": ", "{\"other\": "] {
+            let mut endless = Endless { text: text.as_bytes(), read: 0 };
+            let begin = format!("{begin}{quote}");
+            let end = walk(begin.as_bytes().chain(&mut endless), &mut Seen::default()).unwrap();
+            assert!(matches!(end, End::Broken(_)), "{begin}{text}");
+            assert!(endless.read <= most, "{begin}{text}: {} bytes", endless.read);
+        }
+    }
+}
