@@ -17,7 +17,7 @@ use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
 use straggler_trace::otf2::WriteError;
-use straggler_trace::{RegionSpan, Timeline, Trace, chrome, otf2, perfetto};
+use straggler_trace::{RegionSpan, Timeline, Trace, chrome, import, otf2, perfetto};
 
 #[derive(Serialize)]
 struct TraceConvertAnswer {
