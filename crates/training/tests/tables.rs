@@ -597,3 +597,16 @@ fn waits_within_computing_are_said() {
         "{says:?}"
     );
 }
+
+/// A send lasts until its message is taken: if the receiver stalls once, it overlaps with what its worker does next.
+#[test]
+fn a_send_that_lasts_costs_no_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = rows(&Synthetic { dp: 2, pp: 2, ..Synthetic::default() });
+    let long = |row: &&mut Row| (row.step, row.rank, row.kind, row.seq) == (7, 0, Kind::ForwardSend, 3);
+    all.iter_mut().filter(long).for_each(|row| row.duration += 0.4);
+    let path = folder.path().join("job.csv");
+    write_csv(&all, true, &mut std::fs::File::create(&path).unwrap()).unwrap();
+    let job = read_job(&[path]).unwrap();
+    assert_eq!((job.steps.len(), job.steps_left_out), (20, 0), "{:?}", job.notes);
+}
