@@ -514,7 +514,8 @@ fn unknown_switches_are_suggested() {
     file(&folder, "leaves.lat", &pairs);
     let text = std::fs::read_to_string(folder.path().join("leaves.lat")).unwrap();
     let mut whole: Value = serde_json::from_str(&text).unwrap();
-    let process = |rank: u64| serde_json::json!({ "rank": rank, "host": format!("n{}", rank / 2), "node": rank / 2 });
+    let process =
+        |rank: u64| serde_json::json!({ "rank": rank, "host": format!("n{}", rank / 2), "node": rank / 2 });
     whole["measurement"]["processes"] = (0..8).map(process).collect();
     folder.write("leaves.lat", &whole.to_string());
     let told = folder.run("diagnose leaves.lat").good().stdout();
