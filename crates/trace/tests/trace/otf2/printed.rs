@@ -125,7 +125,8 @@ fn files_of_several_chunks_are_printed() {
 #[test]
 fn times_are_those_that_libotf2_sees() {
     let Some(events) = printed(&small()) else { return };
-    let trace = otf2::read(&small()).unwrap();
+    let options = otf2::Options { user_regions: false, ..otf2::Options::default() };
+    let trace = otf2::read_with(&small(), options).unwrap();
     for (rank, location, thread) in [(0, 0, 0), (1, 1, 0), (2, 2, 0), (2, 3, 1)] {
         let is_edge = |kind: &str| kind.ends_with("ENTER") || kind.ends_with("LEAVE");
         // Rank 0 enters "solve" at 1150 and leaves it at 2480, which is not a call.
