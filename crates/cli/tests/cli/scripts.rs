@@ -1,9 +1,9 @@
 //! Every call of the program in `scripts` has valid options: some scripts need a GPU or several MPI libraries, and their
 //! calls would otherwise break unnoticed.
 
-use crate::program::Folder;
 use crate::args::Cli;
 use crate::commands::validate;
+use crate::program::Folder;
 use clap::Parser;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -102,7 +102,8 @@ fn equals_materialised_for_every_small_number_of_processes() {
     let (network, noise) = (network(), noise());
     let reduction = PerByte::from_ps(900);
     for (noise, cycles, compute) in [(None, 1, Time::ZERO), (Some(&noise), 3, Time(2_500_000))] {
-        let setting = Setting { simulation: Simulation { noise, ..Simulation::new(&network) }, cycles, compute };
+        let setting =
+            Setting { simulation: Simulation { noise, ..Simulation::new(&network) }, cycles, compute };
         for (operation, algorithm) in all().chain(pipelines()) {
             for processes in (1..=34).chain([48, 64, 65, 70]) {
                 // Eager and, beyond 300 bytes, rendezvous.
