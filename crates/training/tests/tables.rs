@@ -349,9 +349,10 @@ fn parquet_of_other_programs() {
     assert!(error.ends_with("the footer is encrypted: write the table without encryption"), "{error}");
 }
 
-/// The damaged part is named: the footer, or a column.
+/// Any change of a table of our own is noticed, also where values would still be read. The footer is named if it cannot
+/// be read; columns and pages of tables that others wrote are named by the reader.
 #[test]
-fn damaged_parts_of_parquet_are_named() {
+fn changes_of_own_parquet_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("job.parquet");
     let mut good = Vec::new();
@@ -360,11 +361,10 @@ fn damaged_parts_of_parquet_are_named() {
     let mut seen = [0, 0];
     for place in (4..good.len() - 8).step_by(61) {
         let mut bad = good.clone();
-        bad[place..place + 8].fill(0xff);
+        bad[place] ^= 0x10;
         std::fs::write(&path, bad).unwrap();
-        let Err(error) = read_table(&path) else { continue };
-        let error = error.to_string();
-        let of = ["footer", "column "].map(|part| error.contains(part));
+        let error = read_table(&path).unwrap_err().to_string();
+        let of = ["footer", "its checksum is wrong"].map(|part| error.contains(part));
         assert!(error.contains("job.parquet: ") && of.contains(&true), "{place}: {error}");
         seen[usize::from(!of[0])] += 1;
     }

@@ -181,19 +181,12 @@ fn from_medians(variance: f64) -> [f64; 2] {
 }
 
 /// The share of a cycle's trials beyond a time: exponential between its minimum, median, 99 % quantile and maximum.
+/// None without the quantile: the maximum alone says little about the tail.
 fn share_above(cycle: &Cycle, ps: f64) -> Option<f64> {
-    if cycle.median_outside.is_some() {
-        return None;
-    }
+    let p99 = cycle.p99.filter(|_| cycle.median_outside.is_none())?.clamp(cycle.median, cycle.max);
     let least = 1.0 / cycle.count.max(2) as f64;
-    let known = [(cycle.min, 1.0), (cycle.median, 0.5)];
-    let deep = cycle.p99.map(|p99| (p99.clamp(cycle.median, cycle.max), 0.01f64.max(least)));
-    let points: Vec<(f64, f64)> = known
-        .into_iter()
-        .chain(deep)
-        .chain([(cycle.max, least)])
-        .map(|(at, share)| (at.ps() as f64, share))
-        .collect();
+    let points = [(cycle.min, 1.0), (cycle.median, 0.5), (p99, 0.01f64.max(least)), (cycle.max, least)]
+        .map(|(at, share)| (at.ps() as f64, share));
     let next = points.partition_point(|&(at, _)| at < ps);
     Some(match (next.checked_sub(1), points.get(next)) {
         (None, _) => 1.0,

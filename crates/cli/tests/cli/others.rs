@@ -184,7 +184,7 @@ fn what_others_wrote_is_not_replaced() {
         assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), b"mine", "{name}");
     }
     // What it has written, it replaces.
-    for line in ["assess none --processes 4 -o own", "trace convert fixtures/traces/halo -o own.otf2"] {
+    for line in ["assess none --processes 4 -o own", "trace convert fixtures/traces/halo -o halo.otf2"] {
         folder.run(line).good();
         folder.run(line).good();
     }

@@ -195,7 +195,6 @@ impl TemporaryFolder {
 mod tests {
     use super::*;
     use crate::replace::replace_file;
-    use std::io::Write;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
