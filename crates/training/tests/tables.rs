@@ -349,8 +349,8 @@ fn parquet_of_other_programs() {
     assert!(error.ends_with("the footer is encrypted: write the table without encryption"), "{error}");
 }
 
-/// Any change of a table of our own is noticed, also where values would still be read. The footer is named if it cannot
-/// be read; columns and pages of tables that others wrote are named by the reader.
+/// Any change of a table of our own is noticed, also where values would still be read. In tables that others wrote, the
+/// reader names the column and the page.
 #[test]
 fn changes_of_own_parquet_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -358,17 +358,13 @@ fn changes_of_own_parquet_are_noticed() {
     let mut good = Vec::new();
     let all = rows(&Synthetic { dp: 2, pp: 2, steps: 3, ..Synthetic::default() });
     write_parquet(&all, false, &mut good).unwrap();
-    let mut seen = [0, 0];
     for place in (4..good.len() - 8).step_by(61) {
         let mut bad = good.clone();
         bad[place] ^= 0x10;
         std::fs::write(&path, bad).unwrap();
         let error = read_table(&path).unwrap_err().to_string();
-        let of = ["footer", "its checksum is wrong"].map(|part| error.contains(part));
-        assert!(error.contains("job.parquet: ") && of.contains(&true), "{place}: {error}");
-        seen[usize::from(!of[0])] += 1;
+        assert!(error.contains("job.parquet: its checksum is wrong"), "{place}: {error}");
     }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Changed files of every kind that straggler reads: the same readers and seeds as those of the fuzz targets in `fuzz`.
 
 #[path = "../../../../fuzz/readers.rs"]
-mod readers;
+mod fuzzed;
 
-use readers::{READERS, Reader, Seed};
+use fuzzed::{READERS, Reader, Seed};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Changes of each reader's seeds.

@@ -121,7 +121,10 @@ impl TemporaryFile {
     pub fn persist(self, target: &Path) -> io::Result<()> {
         let TemporaryFile { file, registered } = self;
         file.as_file().sync_data()?;
-        registered.rename(|| Ok(drop(file.persist(target)?)))
+        registered.rename(|| {
+            file.persist(target)?;
+            Ok(())
+        })
     }
 }
 

@@ -150,10 +150,7 @@ impl Queues {
         let (more, lines) = (self.more.as_deref(), self.lines.iter().zip(&self.heads).zip(KINDS));
         let unordered = self.present & UNORDERED != 0;
         let is_unordered = more.is_some_and(|more| !more.ready.is_empty());
-        ensure(
-            unordered == is_unordered && (self.present < UNORDERED || self.present == UNORDERED),
-            PRESENT,
-        )?;
+        ensure(unordered == is_unordered && self.present <= UNORDERED, PRESENT)?;
         for (place, ((line, head), kind)) in lines.enumerate() {
             let is_present = self.present & 1 << place != 0;
             ensure(is_present || head.ready == Time::NEVER && line.is_empty(), PRESENT)?;
