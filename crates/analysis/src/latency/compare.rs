@@ -58,7 +58,7 @@ pub struct Difference {
     pub difference_ps: Option<f64>,
     /// Bounds on the difference of these samples; both equal the difference if it is known.
     pub ends_ps: [f64; 2],
-    /// The 95 % confidence interval of the difference (see [`interval`]). Quantiles outside the bins lie anywhere
+    /// The 95 % confidence interval of the difference (see `interval.rs`). Quantiles outside the bins lie anywhere
     /// between their bound and the minimum or maximum.
     pub interval_ps: [f64; 2],
     /// The same for second / first − 1.

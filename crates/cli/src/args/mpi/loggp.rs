@@ -36,7 +36,7 @@ pub struct LogGp {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = count::<usize>(1..=100_000))]
     pub repetitions: usize,
     /// Measure one pair for each level: within a NUMA domain, a socket and a node, as far as rank 0 shares them with other
-    /// processes; each becomes a [[level]] of the file
+    /// processes; each becomes a level of the file
     #[arg(long)]
     pub levels: bool,
     /// Name of the network in reports [default: the file name]
