@@ -24,6 +24,7 @@ pub mod published;
 mod recording;
 pub mod synthetic;
 mod table;
+mod times;
 mod traced;
 pub mod whatif;
 mod words;

@@ -349,8 +349,33 @@ fn parquet_of_other_programs() {
     assert!(error.ends_with("the footer is encrypted: write the table without encryption"), "{error}");
 }
 
-/// Any change of a table of our own is noticed, also where values would still be read. In tables that others wrote, the
-/// reader names the column and the page.
+/// The damaged part of a table without a checksum of ours is named: the footer, or a column.
+#[test]
+fn damaged_parts_of_parquet_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.parquet");
+    let mut good = Vec::new();
+    let all = rows(&Synthetic { dp: 2, pp: 2, steps: 3, ..Synthetic::default() });
+    write_parquet(&all, false, &mut good).unwrap();
+    // As others write it.
+    let key = b"straggler.crc32";
+    let at = good.windows(key.len()).position(|bytes| bytes == key).unwrap();
+    good[at] ^= 1;
+    let mut seen = [0, 0];
+    for place in (4..good.len() - 8).step_by(61) {
+        let mut bad = good.clone();
+        bad[place..place + 8].fill(0xff);
+        std::fs::write(&path, bad).unwrap();
+        let Err(error) = read_table(&path) else { continue };
+        let error = error.to_string();
+        let of = ["footer", "column "].map(|part| error.contains(part));
+        assert!(error.contains("job.parquet: ") && of.contains(&true), "{place}: {error}");
+        seen[usize::from(!of[0])] += 1;
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+}
+
+/// Any change of a table of our own is noticed, also where values would still be read.
 #[test]
 fn changes_of_own_parquet_are_noticed() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! What workers do during a step: they compute, communicate, wait for their hosts, or are idle.
 
 use super::Replays;
-use crate::Job;
+use crate::{Job, times};
 use serde::Serialize;
 use straggler_model::parallel;
 
@@ -93,15 +93,8 @@ fn of_step(job: &Job, step: usize, span: i64) -> Vec<Option<Parts>> {
     parts
 }
 
-/// Sorts times and joins those that overlap. Returns their total.
+/// Joins times that overlap. Returns their total.
 fn merge(times: &mut Vec<(i64, i64)>) -> i64 {
-    times.sort_unstable();
-    times.dedup_by(|next, last| {
-        let joins = next.0 <= last.1;
-        if joins {
-            last.1 = last.1.max(next.1);
-        }
-        joins
-    });
+    times::join(times);
     times.iter().fold(0, |sum, &(start, end)| sum.saturating_add(end.saturating_sub(start)))
 }

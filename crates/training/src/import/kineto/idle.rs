@@ -13,7 +13,7 @@ use super::meaning::Meaning;
 use super::operations::Label;
 use super::stalls::compute_stream;
 use super::waits::{PROMPT_PS, Streams};
-use crate::Host;
+use crate::{Host, times};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -74,14 +74,7 @@ fn idle_since(free: Option<i64>, before: Label, place: u32, steps: &[(i64, Optio
 fn busy(kernels: &[Kernel], stream: u32) -> Vec<(i64, i64)> {
     let others = kernels.iter().filter(|kernel| kernel.stream != stream);
     let mut times: Vec<(i64, i64)> = others.map(|kernel| (kernel.start_ps, kernel.end_ps())).collect();
-    times.sort_unstable();
-    times.dedup_by(|next, last| {
-        let joins = next.0 <= last.1;
-        if joins {
-            last.1 = last.1.max(next.1);
-        }
-        joins
-    });
+    times::join(&mut times);
     times
 }
 
