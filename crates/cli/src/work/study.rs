@@ -185,8 +185,9 @@ fn lead(
     Ok(results)
 }
 
-/// The results of a run.
-const RESULT_FILES: [&str; 5] = [RESULTS, PAGE, "report.html", "results.csv", PROVENANCE];
+/// What a run writes, in the order in which outdated files go: the results last, so that a killed run leaves nothing that
+/// looks newer than they are.
+const RESULT_FILES: [&str; 5] = [PAGE, "report.html", "results.csv", PROVENANCE, RESULTS];
 
 /// Opens the folder: the journal, the existing runs, and whether they are complete.
 fn prepare(
