@@ -471,9 +471,12 @@ mod tests {
             let end = core.detours.last().map_or(Time::ZERO, Detour::end);
             assert!(end <= core.length, "{end} {}", core.length);
         }
-        // An undisturbed iteration costs at least one reading.
+        // An undisturbed iteration costs at least one reading. Readings are slow while other work shares the core, so any
+        // of several examinations may show it.
         let mean = measured.iteration_ps.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(mean > 0.5 * timer.overhead_ps as f64, "{mean} {timer:?}");
+        let is_longer = |timer: &recording::Timer| mean > 0.5 * timer.overhead_ps as f64;
+        let again = || (0..20).filter_map(|_| timer::examine().ok()).any(|timer| is_longer(&timer));
+        assert!(is_longer(&timer) || again(), "{mean} {timer:?}");
     }
 
     #[test]
