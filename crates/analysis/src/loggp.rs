@@ -181,6 +181,7 @@ impl LogGp {
             gap_per_byte: PerByte::from_picoseconds(self.gap_per_byte.ps),
             overhead_per_byte: PerByte::from_picoseconds(self.overhead_per_byte.ps),
             eager_limit: self.eager_limit.unwrap_or(u64::MAX),
+            overlap_limit: u64::MAX,
         }
     }
 

@@ -4,6 +4,7 @@
 //! therefore the error of the network parameters, or of LogGOPS itself. Parameters come from a file or, by
 //! [`fit`](mod@fit), from the trace itself.
 
+mod calibrate;
 mod estimate;
 mod evidence;
 pub mod fit;

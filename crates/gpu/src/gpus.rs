@@ -74,7 +74,7 @@ impl Gpus {
             return Err(Unfit::NoCollective);
         };
         let (network, engine) = (simulation.network, simulation.engine);
-        let rules = (engine, simulation.latency.is_some(), simulation.receive_overlap);
+        let rules = (engine, simulation.latency.is_some(), simulation.overlaps());
         let name = format!("{collective:?} {cycles} {compute:?} {network:?} {rules:?}");
         let mut last = lock(&self.last);
         if let Some((of_last, task)) = &*last

@@ -101,7 +101,7 @@ fn fits_simulation(simulation: &Simulation<'_>) -> Result<(), Unfit> {
     if simulation.latency.is_some() {
         return Err(Unfit::DrawnLatency);
     }
-    if simulation.receive_overlap {
+    if simulation.overlaps() {
         return Err(Unfit::Overlap);
     }
     Ok(())

@@ -14,6 +14,7 @@ pub use presets::{Parameter, Preset, find_preset, presets};
 pub use scale::Factor;
 
 use crate::{Rank, Time};
+use std::iter;
 
 /// A time per byte in picoseconds, as fixed point with 32 fractional bits: a 900 GB/s link is
 /// 1.1 ps a byte. A message's whole cost is rounded once, to the nearest picosecond.
@@ -81,6 +82,8 @@ pub struct Link {
     pub overhead_per_byte: PerByte,
     /// S: the largest message, in bytes, that is sent eagerly.
     pub eager_limit: u64,
+    /// The bytes of larger messages arrive without using the receiver's CPU, which pays o_r + (k-1)·O.
+    pub overlap_limit: u64,
 }
 
 impl Link {
@@ -93,6 +96,12 @@ impl Link {
     #[inline(always)]
     pub fn is_rendezvous(&self, size: u64) -> bool {
         size > self.eager_limit
+    }
+
+    /// Whether the bytes of a message arrive without using the receiver's CPU.
+    #[inline(always)]
+    pub fn is_overlapped(&self, size: u64) -> bool {
+        size > self.overlap_limit
     }
 }
 
@@ -137,6 +146,12 @@ pub struct Network {
 }
 
 impl Network {
+    /// Whether the bytes of some messages arrive without using the receiver's CPU.
+    pub fn overlaps(&self) -> bool {
+        let mut links = iter::once(&self.base).chain(self.levels.iter().map(|level| &level.link));
+        links.any(|link| link.overlap_limit < u64::MAX)
+    }
+
     pub fn uniform(name: impl Into<String>, link: Link) -> Network {
         Network { name: name.into(), base: link, levels: Vec::new() }
     }
@@ -217,6 +232,7 @@ mod tests {
             gap_per_byte: PerByte::ZERO,
             overhead_per_byte: PerByte::ZERO,
             eager_limit: 10,
+            overlap_limit: u64::MAX,
         };
         let mut network = Network::uniform("test", link(100));
         let level = |size, latency| Level {

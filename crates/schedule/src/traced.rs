@@ -12,7 +12,8 @@
 //! The order within a thread:
 //! - an instruction begins when the one before it has completed if that one blocks, else when it has started;
 //! - a wait is not an operation: what follows begins when everything waited for has completed;
-//! - a nonblocking collective starts with the call and progresses by itself, as if offloaded to the network.
+//! - a nonblocking collective starts with the call, and its messages are handled when the thread does not compute, or
+//!   with [`Progress::Thread`] at any time.
 //!
 //! Outcomes that MPI leaves open are those of the traced run or, with [`Decisions::Redecide`],
 //! decided in the replay: which requests of a list complete first, whether a test succeeds, and
@@ -43,7 +44,7 @@ mod wildcards;
 pub use build::Building;
 pub use error::{PlaybackError, TraceError, Unmatched};
 pub use notes::Unmodelled;
-pub use options::{Begin, Decisions, Options};
+pub use options::{Begin, Decisions, Options, Progress};
 pub use playback::{PLACES, Playback};
 pub use reader::alone;
 pub use recording::{

@@ -22,6 +22,16 @@ pub enum Acknowledgement {
     Fixed(Time),
 }
 
+/// Messages whose bytes arrive without using the receiver's CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overlap {
+    /// None.
+    Never,
+    /// Those that are larger than their link's limit.
+    ByLink,
+    Always,
+}
+
 /// Everything the rules depend on.
 #[derive(Debug)]
 pub struct Rules<'a, N, L = OfLink> {
@@ -29,8 +39,8 @@ pub struct Rules<'a, N, L = OfLink> {
     pub noise: &'a N,
     pub latency: L,
     pub acknowledgement: Acknowledgement,
-    /// Charge the CPU only o_r + (k-1)·O for a message; its bytes arrive in parallel.
-    pub receive_overlap: bool,
+    /// Whether there are messages whose bytes arrive in parallel, so that the CPU is charged only o_r + (k-1)·O.
+    pub overlap: Overlap,
 }
 
 /// What a rule charged.
@@ -75,6 +85,8 @@ pub struct Tariff {
     /// From the start of the send to the arrival.
     pub flight: Time,
     pub rendezvous: bool,
+    /// Whether the receiver's CPU is free while the bytes arrive.
+    pub overlapped: bool,
 }
 
 impl Tariff {
@@ -92,6 +104,7 @@ impl Tariff {
             gap,
             flight: link.flight(),
             rendezvous: link.is_rendezvous(bytes),
+            overlapped: link.is_overlapped(bytes),
         }
     }
 
@@ -158,7 +171,12 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     #[inline(always)]
     pub fn message(&self, came: Came, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
         let tariff = Tariff::of(self.network.link(came.from, came.to), bytes);
-        if !self.receive_overlap {
+        let overlaps = match self.overlap {
+            Overlap::Never => false,
+            Overlap::ByLink => tariff.overlapped,
+            Overlap::Always => true,
+        };
+        if !overlaps {
             return self.message_at(&tariff, came, cpu, recv_free, t);
         }
         let mut room = None;
@@ -203,7 +221,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// that time. Without overlap they were paid for when the message ran.
     #[inline(always)]
     pub fn early_done(&self, charge: &Charge) -> Time {
-        if self.receive_overlap { charge.done } else { Time::ZERO }
+        if self.overlap == Overlap::Never { Time::ZERO } else { charge.done }
     }
 
     /// Runs the acknowledgement of a rendezvous send at `t`.

@@ -9,7 +9,7 @@ use crate::observers::{Recorder, Selection, TimelineObserver, Watcher};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::programs::{GraphProgram, Keeper, OverlappingProgram, Replay, Replayed, Tracked, Untracked};
-use crate::rules::{Acknowledgement, Rules};
+use crate::rules::{Acknowledgement, Overlap, Rules};
 use crate::workload::{Workload, repeated};
 use crate::{reference, windowed};
 use std::ops::Range;
@@ -61,6 +61,7 @@ pub struct Simulation<'a> {
     /// The distribution from which each message draws its latency; None: the network's latency.
     pub latency: Option<&'a Drawn>,
     pub acknowledgement: Acknowledgement,
+    /// The bytes of all messages arrive without using the receiver's CPU, not only those beyond their link's limit.
     pub receive_overlap: bool,
     pub engine: EngineChoice,
 }
@@ -192,7 +193,7 @@ impl<'a> Simulation<'a> {
     ) -> Observed<Watcher<'w>> {
         match workload {
             Workload::Graph(graph) => {
-                let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
+                let program = GraphProgram::<ManyLanes>::new(graph, self.overlaps());
                 self.run_on_either(&program, control, watcher)
             }
             Workload::Collective { collective, cycles, compute } => {
@@ -201,7 +202,7 @@ impl<'a> Simulation<'a> {
             Workload::Application(application) => self.run_any_script(&**application, control, watcher),
             Workload::Script(script) => self.run_any_script(&**script, control, watcher),
             Workload::Traced(playback) => {
-                let program = Replay::new(playback, self.receive_overlap, None);
+                let program = Replay::new(playback, self.overlaps(), None);
                 self.run_on_either(&program, control, watcher)
             }
             Workload::Butterfly(butterfly) => self.run_on_either(butterfly, control, watcher),
@@ -219,14 +220,14 @@ impl<'a> Simulation<'a> {
     }
 
     fn run_graph(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Run, RunError> {
-        let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
+        let program = GraphProgram::<OneLane>::new(graph, self.overlaps());
         match self.choose(graph.largest_message())? {
             (Engine::Reference, no_lookahead) if graph.lanes() == (1, 1) && control.cluster.is_none() => {
                 return Ok(self.run_reference(&program, control, &mut |_, _| Nothing, no_lookahead)?.0);
             }
-            (Engine::Windowed, _) if graph.lanes() == (1, 1) && !self.receive_overlap => {}
+            (Engine::Windowed, _) if graph.lanes() == (1, 1) && !self.overlaps() => {}
             _ => {
-                let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
+                let program = GraphProgram::<ManyLanes>::new(graph, self.overlaps());
                 return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
             }
         }
@@ -244,7 +245,7 @@ impl<'a> Simulation<'a> {
         keeper: Option<Arc<Keeper>>,
         control: &mut Control<'_>,
     ) -> Result<Run, RunError> {
-        let program = Replay::new(playback, self.receive_overlap, keeper);
+        let program = Replay::new(playback, self.overlaps(), keeper);
         match self.choose(program.largest_message())?.0 {
             Engine::Windowed => Ok(self.run_windowed(&program, control, &mut |_, _| Nothing)?.0),
             _ => Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0),
@@ -275,13 +276,13 @@ impl<'a> Simulation<'a> {
     /// Whether the windowed engine is to run this script, and only one step is in progress at a time.
     fn in_windows_without_overlap(&self, script: &dyn Script) -> Result<bool, RunError> {
         let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
-        Ok(windowed && !self.receive_overlap && !script.overlaps())
+        Ok(windowed && !self.overlaps() && !script.overlaps())
     }
 
     /// Runs an application with a windowed engine compiled for it, if the windowed engine can run it.
     fn run_application(&self, application: &Application, control: &mut Control<'_>) -> Result<Run, RunError> {
         let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
-        if !windowed || self.receive_overlap || !application.overlaps() {
+        if !windowed || self.overlaps() || !application.overlaps() {
             return self.run_script(application, control);
         }
         let program = OverlappingProgram::<_, Untracked>::new(application);
@@ -325,6 +326,19 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Whether the bytes of some messages arrive without using the receiver's CPU.
+    pub fn overlaps(&self) -> bool {
+        self.overlap() != Overlap::Never
+    }
+
+    fn overlap(&self) -> Overlap {
+        match self.receive_overlap {
+            true => Overlap::Always,
+            false if self.network.overlaps() => Overlap::ByLink,
+            false => Overlap::Never,
+        }
+    }
+
     /// Rules with this noise and the network's latencies.
     fn rules<'b, N>(&'b self, noise: &'b N) -> Rules<'b, N> {
         Rules {
@@ -332,7 +346,7 @@ impl<'a> Simulation<'a> {
             noise,
             latency: OfLink,
             acknowledgement: self.acknowledgement,
-            receive_overlap: self.receive_overlap,
+            overlap: self.overlap(),
         }
     }
 
@@ -344,7 +358,7 @@ impl<'a> Simulation<'a> {
             noise: noise.unwrap_or(Injection::QUIET),
             latency: MaybeDrawn(self.latency),
             acknowledgement: self.acknowledgement,
-            receive_overlap: self.receive_overlap,
+            overlap: self.overlap(),
         }
     }
 

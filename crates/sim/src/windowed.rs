@@ -39,7 +39,7 @@ use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
 use crate::programs::GraphProgram;
-use crate::rules::Rules;
+use crate::rules::{Overlap, Rules};
 use crate::simulation::MakeObserver;
 use actors::Actors;
 use domain::{Concluded, Domain};
@@ -85,7 +85,7 @@ pub(crate) fn run_steps<S: Script + ?Sized, N: Noise, L: Latency>(
     rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
-    debug_assert!(!script.overlaps() && !rules.receive_overlap);
+    debug_assert!(!script.overlaps() && rules.overlap == Overlap::Never);
     run_actors(&Stepping::new(script, rules), control, &mut |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn run_graph<N: Noise, L: Latency>(
     rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
-    debug_assert!(!rules.receive_overlap);
+    debug_assert!(rules.overlap == Overlap::Never);
     run_actors(&Graphs::new(program, rules), control, &mut |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 

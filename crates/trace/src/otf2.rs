@@ -28,6 +28,7 @@ mod ids;
 mod local;
 mod processes;
 mod rank;
+mod sites;
 mod volume;
 mod write;
 
@@ -41,6 +42,7 @@ use definitions::Definitions;
 use local::LocalDefinitions;
 use processes::{Communicators, Process};
 use rank::{Building, Doubts, Habits, Ticks};
+use sites::Sites;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use straggler_model::{Rank, Time};
@@ -83,15 +85,17 @@ pub fn read_with(anchor: &Path, options: Options) -> Result<Trace, Otf2Error> {
     };
     let habits = Habits::of(threads().flat_map(LocationCalls::all_facts));
     let mut trace = Trace { meta: archive.meta(threads()), ..Trace::default() };
-    let mut doubts = Doubts::default();
+    let (mut doubts, mut sites) = (Doubts::default(), Sites::default());
     for ((process, parts), rank) in processes.iter().zip(&ranks).zip(0..) {
-        let mut building = Building::new(rank, ticks, habits, &archive.definitions, &mut communicators);
+        let mut building =
+            Building::new(rank, ticks, habits, &archive.definitions, &mut communicators, &mut sites);
         building.threads(&parts.threads).map_err(wrong)?;
         doubts.add(building.doubts);
         let clock = clock(&parts.clock, ticks.per_second);
         trace.ranks.push(RankTrace { host: process.host.clone(), clock, ..building.out });
     }
     trace.communicators = communicators.all;
+    trace.call_sites = sites.finish();
     trace.notes = notes(doubts, threads());
     Ok(trace)
 }

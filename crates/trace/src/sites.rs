@@ -3,6 +3,8 @@
 //! A place is the offset of a return address in its module. It does not depend on where the system
 //! loaded the module, and is the same on all hosts. The names of functions, files and lines are in
 //! the module's debug information; the code that displays them reads it there.
+//!
+//! Traces of other tools name the source instead: then a module is a function in a source file, and an offset a line.
 
 use std::collections::HashMap;
 
@@ -12,10 +14,12 @@ pub type SiteId = u32;
 /// Stands for an unknown place.
 pub const NO_SITE: SiteId = SiteId::MAX;
 
-/// A program or a library.
+/// A program or a library, or a function in a source file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
     pub path: String,
+    /// The function, if the path is that of a source file; offsets are then lines, 0 for an unknown one.
+    pub function: Option<String>,
     /// Identifies the build of the module; empty if the linker gave it none.
     pub build_id: Vec<u8>,
 }
@@ -60,7 +64,7 @@ impl Unifier {
     pub fn site(&mut self, module: &Module, offset: u64) -> SiteId {
         let key = match module.build_id.is_empty() {
             true => module.clone(),
-            false => Module { path: String::new(), build_id: module.build_id.clone() },
+            false => Module { build_id: module.build_id.clone(), ..Module::default() },
         };
         let number = *self.modules.entry(key).or_insert_with(|| {
             self.found.modules.push(module.clone());
@@ -84,7 +88,11 @@ mod tests {
 
     #[test]
     fn the_same_build_is_one_module_wherever_it_lies() {
-        let module = |path: &str, build_id: &[u8]| Module { path: path.into(), build_id: build_id.into() };
+        let module = |path: &str, build_id: &[u8]| Module {
+            path: path.into(),
+            build_id: build_id.into(),
+            function: None,
+        };
         let mut unifier = Unifier::default();
         let first = unifier.site(&module("/a/solve", &[1, 2]), 0x40);
         assert_eq!(unifier.site(&module("/b/solve", &[1, 2]), 0x40), first);

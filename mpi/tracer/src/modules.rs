@@ -97,7 +97,7 @@ unsafe fn loaded(info: &dl_phdr_info, held: Vec<Range<usize>>) -> Loaded {
     let path = std::fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
     let file = path.rsplit('/').next().unwrap_or_default();
     let is_mpi = file.starts_with("libmpi");
-    let module = Module { path, build_id: build_id.to_vec() };
+    let module = Module { path, build_id: build_id.to_vec(), function: None };
     Loaded { module, is_mpi, described: Cell::new(false), base: info.dlpi_addr as usize, segments: held }
 }
 

@@ -204,13 +204,14 @@ impl Walk<'_> {
         let mut counts = Counts { recv_overhead: 1, ..Counts::default() };
         let arrived = event.t + link.recv_overhead + gap;
         let on_cpu = event.t + link.recv_overhead + overhead + event.noise;
-        let by_bytes = if self.receive_overlap { to == arrived && to != on_cpu } else { gap > overhead };
+        let overlaps = self.receive_overlap || link.is_overlapped(event.amount);
+        let by_bytes = if overlaps { to == arrived && to != on_cpu } else { gap > overhead };
         if by_bytes {
             (parts.gap_bytes, counts.gap_bytes) = (gap.ps(), bytes);
         } else {
             (parts.overhead_bytes, counts.overhead_bytes) = (overhead.ps(), bytes);
         }
-        if !self.receive_overlap || !by_bytes {
+        if !overlaps || !by_bytes {
             parts.noise = event.noise.ps();
         }
         (parts, counts)

@@ -19,6 +19,7 @@ fn link(latency: u64, send: u64, recv: u64, gap: u64, per_byte: u32, limit: u64)
         gap_per_byte: PerByte::from_ps(per_byte),
         overhead_per_byte: PerByte::ZERO,
         eager_limit: limit,
+        overlap_limit: u64::MAX,
     }
 }
 

@@ -5,8 +5,11 @@
 //! - A send that does not wait for its receiver takes o_s + (k−1)·O.
 //! - A sender that stays in its call until the receiver arrives used rendezvous: the size is above S.
 //!
+//! Replays then adjust what calls show (`calibrate.rs`).
+//!
 //! g stays 0: ranks spend more time than g between two messages.
 
+use super::calibrate::{Calibrated, calibrate};
 use super::estimate::{ENOUGH, SMALL, Settled, settle};
 use super::evidence::{Costs, Evidence, of_collectives, of_receipt, of_send};
 use super::pairs::{Pair, pairs};
@@ -39,6 +42,10 @@ pub struct Fit {
     pub flights: usize,
     /// Collectives that determined the time of a flight, assuming their usual rounds.
     pub collectives: usize,
+    /// Replays that adjusted the parameters.
+    pub replays: usize,
+    /// How far predictions for this program may be off, as a share of the time; none if the trace cannot be replayed.
+    pub uncertainty: Option<f64>,
     /// What could not be determined and was assumed.
     pub assumed: Vec<String>,
 }
@@ -64,6 +71,14 @@ const CONTRADICTED: u64 = 10;
 
 /// Finds the parameters of the network a trace was recorded on.
 pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
+    from_calls(trace, |shown| calibrate(trace, shown))
+}
+
+/// What calls show, adjusted by replays if they can be made.
+pub(super) fn from_calls(
+    trace: &Trace,
+    adjust: impl FnOnce(&Link) -> Option<Calibrated>,
+) -> Result<Fit, FitError> {
     let pairs = pairs(trace);
     let limit = eager_limit(&pairs);
     let sends = sends(&pairs, limit.unwrap_or(u64::MAX));
@@ -81,8 +96,19 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     } else if (flights as f64) < ENOUGH {
         assumed.push("L and G are derived from collectives, assuming their usual algorithms".to_owned());
     }
-    let link = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut assumed) };
+    let mut guesses = Vec::new();
+    let shown = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut guesses) };
+    let calibrated = adjust(&shown);
+    let link = calibrated.map_or(shown, |calibrated| calibrated.link);
     refuse_contradicted(&pairs, &link)?;
+    // Replays have determined what they changed.
+    guesses.retain(|(parameter, _)| parameter(&link) == parameter(&shown));
+    assumed.extend(guesses.into_iter().map(|(_, guess)| guess));
+    if received.one_size {
+        assumed.push(
+            "all messages have the same size, so L and G cannot be separated: do not use this network for other sizes".to_owned(),
+        );
+    }
     if limit.is_none() {
         assumed.push(
             "S is assumed to be unlimited: no receiver was late enough to show whether sends wait for it"
@@ -97,6 +123,8 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         receives: count(|one| one.flights == 0.0),
         flights,
         collectives,
+        replays: calibrated.map_or(0, |calibrated| calibrated.replays),
+        uncertainty: calibrated.map(|calibrated| calibrated.uncertainty),
         assumed,
     })
 }
@@ -160,42 +188,51 @@ fn received(pairs: &[Pair], collectives: &[Evidence], sends: &Settled) -> Settle
     })
 }
 
-/// Splits a flight into o_s, L and o_r, and records what had to be assumed.
-fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link {
+/// A parameter of a link, in picoseconds.
+type Parameter = fn(&Link) -> f64;
+
+const LATENCY: Parameter = |link| link.latency.ps() as f64;
+const SEND: Parameter = |link| link.send_overhead.ps() as f64;
+const RECEIVE: Parameter = |link| link.recv_overhead.ps() as f64;
+const BYTE: Parameter = |link| link.gap_per_byte.picoseconds();
+
+/// Splits a flight into o_s, L and o_r, and records what had to be assumed, and about which parameter.
+fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<(Parameter, String)>) -> Link {
     let Costs { flight, byte, .. } = received.costs;
-    if received.one_size {
-        assumed.push(
-            "all messages have the same size, so L and G cannot be separated: do not use this network for other sizes".to_owned(),
-        );
-    }
     if received.evidence.iter().all(|one| one.size() < SMALL) {
-        assumed.push(
+        assumed.push((
+            BYTE,
             "G is assumed to be 0: there are no large messages; do not use this network for large ones"
                 .to_owned(),
-        );
+        ));
     }
     let send = if sends.tells_flight {
         sends.costs.flight
     } else {
-        assumed.push(
+        assumed.push((
+            SEND,
             "o_s is assumed to be a quarter of a one-way time: too few sends returned without waiting"
                 .to_owned(),
-        );
+        ));
         received.costs.send
     };
     let rest = (flight - send).max(0.0);
     let receive = if received.tells_receive {
         received.costs.receive
     } else {
-        assumed.push("o_r = o_s, because too few messages had arrived before their receive".to_owned());
+        assumed.push((
+            RECEIVE,
+            "o_r = o_s, because too few messages had arrived before their receive".to_owned(),
+        ));
         // Messages determine this better than collectives, whose algorithm is unknown.
         let by_messages = received.evidence.iter().any(|one| one.collective.is_none() && one.flights > 0.0);
         if by_messages { send.min(rest / 2.0) } else { send }
     };
     if rest <= receive {
-        assumed.push(
+        assumed.push((
+            LATENCY,
             "L is assumed to be 1 ns: o_s and o_r together already make up the one-way time".to_owned(),
-        );
+        ));
     }
     let time = |ps: f64| Time(ps.round() as u64);
     Link {
@@ -206,6 +243,7 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
         gap_per_byte: PerByte::from_picoseconds(byte),
         overhead_per_byte: PerByte::from_picoseconds(sends.costs.byte.min(byte)),
         eager_limit: u64::MAX,
+        overlap_limit: u64::MAX,
     }
 }
 

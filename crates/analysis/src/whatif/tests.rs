@@ -37,6 +37,7 @@ fn network() -> Network {
         gap_per_byte: PerByte::from_ps(100),
         overhead_per_byte: PerByte::ZERO,
         eager_limit: 10_000,
+        overlap_limit: u64::MAX,
     };
     Network::uniform("tried", link)
 }

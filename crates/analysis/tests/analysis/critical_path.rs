@@ -120,6 +120,7 @@ proptest! {
             gap_per_byte: PerByte::from_ps(rate),
             overhead_per_byte: PerByte::from_ps(1),
             eager_limit: 20,
+            overlap_limit: u64::MAX,
         };
         let network = Network::uniform("unique", link);
         let workload = Workload::from(schedules::graph(&shape));

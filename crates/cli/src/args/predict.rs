@@ -8,7 +8,7 @@ use crate::args::typed_text::text;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::PerByte;
-use straggler_schedule::traced::{Begin, Options};
+use straggler_schedule::traced::{Begin, Options, Progress};
 use straggler_schedule::workloads::Only;
 
 const EXAMPLES: &str = "\
@@ -94,6 +94,16 @@ pub struct ReadingOptions {
     /// Drop messages without a counterpart in the trace, instead of rejecting the trace
     #[arg(long)]
     pub drop_unmatched: bool,
+    /// Nonblocking collectives progress only inside MPI calls, or also while the program computes, by a thread
+    /// of the library with a core of its own or by the network [default: calls]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub progress: Option<TypedProgress>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TypedProgress {
+    Calls,
+    Thread,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -114,7 +124,7 @@ impl ReplayOptions {
 
 impl ReadingOptions {
     pub fn is_given(&self) -> bool {
-        self.begin.is_some() || self.drop_unmatched
+        self.begin.is_some() || self.drop_unmatched || self.progress.is_some()
     }
 
     pub fn options(&self, only: Only) -> Options {
@@ -125,6 +135,10 @@ impl ReadingOptions {
                 _ => Begin::AsTraced,
             },
             drop_unmatched: self.drop_unmatched,
+            progress: match self.progress {
+                Some(TypedProgress::Thread) => Progress::Thread,
+                _ => Progress::Calls,
+            },
             ..Options::default()
         }
     }

@@ -69,6 +69,10 @@ pub struct FitAnswer {
     receives: usize,
     flights: usize,
     collectives: usize,
+    /// Replays that adjusted the parameters.
+    replays: usize,
+    /// How far predictions for this program may be off, as a share of the time.
+    uncertainty: Option<f64>,
     assumed: Vec<String>,
 }
 
@@ -197,6 +201,8 @@ fn answer(
             receives: fit.receives,
             flights: fit.flights,
             collectives: fit.collectives,
+            replays: fit.replays,
+            uncertainty: fit.uncertainty,
             assumed: fit.assumed,
         }),
         predicted_seconds: last.seconds(),

@@ -109,6 +109,7 @@ const IDEAL: Link = Link {
     gap_per_byte: PerByte::ZERO,
     overhead_per_byte: PerByte::ZERO,
     eager_limit: u64::MAX,
+    overlap_limit: u64::MAX,
 };
 
 /// Settings shared by all simulations.

@@ -75,6 +75,9 @@ pub struct LinkAnswer {
     pub overhead_per_byte: String,
     #[serde(rename = "S")]
     pub eager_limit: String,
+    /// Larger messages arrive without using the receiver's CPU.
+    #[serde(rename = "overlap", default, skip_serializing_if = "Option::is_none")]
+    pub overlap_limit: Option<String>,
 }
 
 impl NetworkAnswer {
@@ -91,8 +94,9 @@ impl NetworkAnswer {
     /// As `--network` takes them: "L=5330ns,os=770ns,…".
     pub fn parameters(&self) -> String {
         let link = &self.base;
+        let overlap = link.overlap_limit.as_ref().map_or_else(String::new, |limit| format!(",overlap={limit}"));
         format!(
-            "L={},os={},or={},g={},G={},O={},S={}",
+            "L={},os={},or={},g={},G={},O={},S={}{overlap}",
             link.latency,
             link.send_overhead,
             link.recv_overhead,
@@ -114,6 +118,7 @@ impl LinkAnswer {
             gap_per_byte: write_per_byte(link.gap_per_byte),
             overhead_per_byte: write_per_byte(link.overhead_per_byte),
             eager_limit: write_limit(link.eager_limit),
+            overlap_limit: (link.overlap_limit < u64::MAX).then(|| write_limit(link.overlap_limit)),
         }
     }
 }
@@ -135,8 +140,12 @@ pub fn network_in_words(network: &Network) -> String {
         0 => String::new(),
         count => format!(", and {count} closer link classes"),
     };
+    let overlap = match link.overlap_limit {
+        u64::MAX => String::new(),
+        limit => format!(", overlap above {}", limit_in_words(limit)),
+    };
     let parameters = format!(
-        "L {}, {overhead}, g {}, G {}{per_byte}, S {}{levels}",
+        "L {}, {overhead}, g {}, G {}{per_byte}, S {}{overlap}{levels}",
         link.latency,
         link.gap,
         link.gap_per_byte,

@@ -126,7 +126,7 @@ impl Plan {
         }
         let is_trace = matches!(workload, WorkloadPlan::Trace(_));
         if !is_trace && typed.replay.is_given() {
-            return Err(Failure::usage("--copies, --begin and --drop-unmatched are for traces: remove them"));
+            return Err(Failure::usage("--copies, --begin, --progress and --drop-unmatched are for traces: remove them"));
         }
         if !is_trace && typed.model.fit {
             return Err(Failure::usage("--fit needs a trace to fit the network to: give --network instead"));

@@ -40,7 +40,7 @@ fn call_sites_have_a_table() {
     assert!(list(&answer, "call_sites").is_empty());
     let mut trace = halo();
     let mut unifier = Unifier::default();
-    let module = Module { path: "/no/such/solve".into(), build_id: vec![1, 2] };
+    let module = Module { path: "/no/such/solve".into(), build_id: vec![1, 2], function: None };
     for rank in &mut trace.ranks {
         let site = |call: &Call| match call.function {
             Function::Waitall => unifier.site(&module, 0x40),

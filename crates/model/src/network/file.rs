@@ -128,6 +128,8 @@ macro_rules! with_link_parameters {
             overhead_per_byte: Option<Quantity<PerByte>>,
             #[serde(rename = "S", skip_serializing_if = "Option::is_none")]
             eager_limit: Option<Quantity<u64>>,
+            #[serde(rename = "overlap", skip_serializing_if = "Option::is_none")]
+            overlap_limit: Option<Quantity<u64>>,
         }
 
         impl $name {
@@ -143,6 +145,7 @@ macro_rules! with_link_parameters {
                     gap_per_byte: self.gap_per_byte.map(|q| q.0),
                     overhead_per_byte: self.overhead_per_byte.map(|q| q.0),
                     eager_limit: self.eager_limit.map(|q| q.0),
+                    overlap_limit: self.overlap_limit.map(|q| q.0),
                 })
             }
 
@@ -156,6 +159,7 @@ macro_rules! with_link_parameters {
                 self.gap_per_byte = Some(Quantity(link.gap_per_byte));
                 self.overhead_per_byte = Some(Quantity(link.overhead_per_byte));
                 self.eager_limit = Some(Quantity(link.eager_limit));
+                self.overlap_limit = (link.overlap_limit < u64::MAX).then_some(Quantity(link.overlap_limit));
             }
         }
     };
@@ -170,7 +174,7 @@ with_link_parameters!(FileLevel {
 });
 
 impl FileLevel {
-    /// Builds a level. O and S default to those of the base class.
+    /// Builds a level. O, S and overlap default to those of the base class.
     fn level(self, base: &Link) -> Result<Level, NetworkError> {
         let grouping = match (self.ranks_per_group, &self.groups) {
             (Some(0), None) => return Err(NetworkError::EmptyGroup { level: self.name }),
@@ -181,17 +185,21 @@ impl FileLevel {
         let mut parts = self.parts()?;
         parts.overhead_per_byte.get_or_insert(base.overhead_per_byte);
         parts.eager_limit.get_or_insert(base.eager_limit);
+        parts.overlap_limit.get_or_insert(base.overlap_limit);
         let link = parts.finish(&format!("'s level `{}`", self.name))?;
         Ok(Level { name: self.name, grouping, link })
     }
 
-    fn from_level(level: &Level) -> FileLevel {
+    fn from_level(level: &Level, base: &Link) -> FileLevel {
         let mut file = FileLevel { name: level.name.clone(), ..FileLevel::default() };
         match &level.grouping {
             Grouping::Consecutive(size) => file.ranks_per_group = Some(*size),
             Grouping::Map(groups) => file.groups = Some(groups.clone()),
         }
         file.set_link(&level.link);
+        if level.link.overlap_limit != base.overlap_limit {
+            file.overlap_limit = Some(Quantity(level.link.overlap_limit));
+        }
         file
     }
 }
@@ -222,7 +230,7 @@ impl Network {
         let mut file =
             FileNetwork { version: Some(VERSION), name: self.name.clone(), ..FileNetwork::default() };
         file.set_link(&self.base);
-        file.levels = self.levels.iter().map(FileLevel::from_level).collect();
+        file.levels = self.levels.iter().map(|level| FileLevel::from_level(level, &self.base)).collect();
         Ok(toml::to_string(&file)?)
     }
 }

@@ -11,8 +11,8 @@ use crate::units;
 use crate::{PerByte, Time};
 use std::path::Path;
 
-const KEYS: &str = "L, o, os, or, g, G, O, S";
-const KEY_LIST: [&str; 10] = ["L", "o", "os", "or", "o_s", "o_r", "g", "G", "O", "S"];
+const KEYS: &str = "L, o, os, or, g, G, O, S, overlap";
+const KEY_LIST: [&str; 11] = ["L", "o", "os", "or", "o_s", "o_r", "g", "G", "O", "S", "overlap"];
 
 /// The eager limit of a network that states none: the reference simulator's default.
 pub const DEFAULT_EAGER_LIMIT: u64 = 65_535;
@@ -34,6 +34,7 @@ pub(super) struct Parts {
     pub gap_per_byte: Option<PerByte>,
     pub overhead_per_byte: Option<PerByte>,
     pub eager_limit: Option<u64>,
+    pub overlap_limit: Option<u64>,
 }
 
 fn put<T>(slot: &mut Option<T>, key: &'static str, value: T) -> Result<(), NetworkError> {
@@ -65,6 +66,7 @@ impl Parts {
             "G" => put(&mut self.gap_per_byte, "G", rate()?),
             "O" => put(&mut self.overhead_per_byte, "O", rate()?),
             "S" => put(&mut self.eager_limit, "S", units::limit(value).map_err(unit)?),
+            "overlap" => put(&mut self.overlap_limit, "overlap", units::limit(value).map_err(unit)?),
             _ => {
                 let nearest = nearest(key, KEY_LIST);
                 Err(NetworkError::UnknownKey { key: key.into(), known: KEYS, nearest })
@@ -102,6 +104,7 @@ impl Parts {
                 gap_per_byte: self.gap_per_byte?,
                 overhead_per_byte: self.overhead_per_byte.unwrap_or(PerByte::ZERO),
                 eager_limit: self.eager_limit.unwrap_or(DEFAULT_EAGER_LIMIT),
+                overlap_limit: self.overlap_limit.unwrap_or(u64::MAX),
             })
         };
         let Some(link) = complete() else {
@@ -121,6 +124,7 @@ impl Parts {
             gap_per_byte: self.gap_per_byte.unwrap_or(link.gap_per_byte),
             overhead_per_byte: self.overhead_per_byte.unwrap_or(link.overhead_per_byte),
             eager_limit: self.eager_limit.unwrap_or(link.eager_limit),
+            overlap_limit: self.overlap_limit.unwrap_or(link.overlap_limit),
         };
         link.check()?;
         Ok(link)
@@ -228,6 +232,7 @@ mod tests {
             gap_per_byte: PerByte::from_ps(6000),
             overhead_per_byte: PerByte::ZERO,
             eager_limit: 65535,
+            overlap_limit: u64::MAX,
         };
         assert_eq!(network.base, link);
         assert_eq!(Network::parse(" L = 2500ns, o=1.5us ,g=1us,G=6ns").unwrap().base, link);

@@ -43,6 +43,7 @@ const fn link(latency_ns: u64, overhead_ns: u64, gap_ns: u64, per_byte_ps: u32) 
         overhead_per_byte: PerByte::ZERO,
         // 65 kB
         eager_limit: 65_000,
+        overlap_limit: u64::MAX,
     }
 }
 
@@ -76,6 +77,7 @@ const SLINGSHOT_11_LINK: Link = Link {
     gap_per_byte: PerByte::from_bits((417 << PerByte::FRACTION_BITS) / 10),
     overhead_per_byte: PerByte::ZERO,
     eager_limit: 16_384,
+    overlap_limit: u64::MAX,
 };
 
 macro_rules! lumi_stream {

@@ -71,7 +71,10 @@ fn networks_say() {
             "L=2500,o=1us,g=1us,G=6ns",
             "network parameter L: `2500` has no unit: write it like 2500ms or 2500s (known: ps, ns, us (or µs), ms, s, min)",
         ),
-        ("l=2500ns", "unknown network parameter `l` (known: L, o, os, or, g, G, O, S); did you mean `L`?"),
+        (
+            "l=2500ns",
+            "unknown network parameter `l` (known: L, o, os, or, g, G, O, S, overlap); did you mean `L`?",
+        ),
         ("L=1us,os=1us,g=1us", "the network lacks or, G: L, o (or os and or), g and G are required"),
         ("L=1us,o=1us,os=1us,g=1us,G=1ns", "network parameter os is given twice"),
         ("L=1us,G", "`G` is not KEY=VALUE, like L=2500ns"),

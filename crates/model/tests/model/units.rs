@@ -20,6 +20,7 @@ prop_compose! {
         gap_per_byte in some_rate(),
         overhead_per_byte in some_rate(),
         eager_limit in any::<u64>(),
+        overlap_limit in prop_oneof![Just(u64::MAX), any::<u64>()],
     ) -> Link {
         Link {
             latency: Time(times[0]),
@@ -29,6 +30,7 @@ prop_compose! {
             gap_per_byte,
             overhead_per_byte,
             eager_limit,
+            overlap_limit,
         }
     }
 }

@@ -55,6 +55,7 @@ mod tests {
             gap_per_byte: PerByte::ZERO,
             overhead_per_byte: PerByte::ZERO,
             eager_limit: u64::MAX,
+            overlap_limit: u64::MAX,
         };
         Network::uniform("tried", link)
     }

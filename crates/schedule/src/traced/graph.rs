@@ -125,12 +125,13 @@ impl RankGraph<'_> {
     ) {
         let how = instruction.how();
         let stages = self.playback.stages(self.process, instruction);
+        let cpu = self.playback.cpu(self.process, thread, instruction);
         let mut first = Vec::new();
         let mut before = front.clone();
         let mut open = Vec::new();
         for stage in 0..stages {
             let step = self.playback.step(self.process, instruction, stage);
-            let added = self.add_step(thread, &step, &mut before, &mut open);
+            let added = self.add_step(cpu, &step, &mut before, &mut open);
             if stage == 0 {
                 first = added;
             }
@@ -149,23 +150,21 @@ impl RankGraph<'_> {
     }
 
     /// Adds the operations of a step. Returns those that become ready first.
-    fn add_step(&mut self, thread: usize, step: &Step, before: &mut Before, open: &mut Vec<u32>) -> Vec<u32> {
-        let added: Vec<u32> =
-            step.operations().map(|operation| self.push(thread, operation, before)).collect();
+    fn add_step(&mut self, cpu: u8, step: &Step, before: &mut Before, open: &mut Vec<u32>) -> Vec<u32> {
+        let added: Vec<u32> = step.operations().map(|operation| self.push(cpu, operation, before)).collect();
         open.extend_from_slice(&added);
         *before = match step.then {
             Then::Go => Before { completed: Vec::new(), started: added.clone() },
             Then::Wait => Before { completed: std::mem::take(open), started: Vec::new() },
         };
         if step.after > Time::ZERO {
-            let reduction = self.push(thread, Operation::calc(step.after), before);
+            let reduction = self.push(cpu, Operation::calc(step.after), before);
             *before = Before { completed: vec![reduction], started: Vec::new() };
         }
         added
     }
 
-    fn push(&mut self, thread: usize, operation: Operation, before: &Before) -> u32 {
-        let cpu = u8::try_from(thread).unwrap_or(u8::MAX);
+    fn push(&mut self, cpu: u8, operation: Operation, before: &Before) -> u32 {
         let number = self.builder.push(Operation { cpu, ..operation });
         before.completed.iter().for_each(|&before| self.builder.requires(number, before));
         before.started.iter().for_each(|&before| self.builder.irequires(number, before));

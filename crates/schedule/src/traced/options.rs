@@ -26,6 +26,16 @@ pub enum Decisions {
     Redecide,
 }
 
+/// What works on nonblocking collectives while the program computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Progress {
+    /// Nothing: the library handles their messages only inside calls of MPI.
+    #[default]
+    Calls,
+    /// A thread of the library with a core of its own, or the network.
+    Thread,
+}
+
 /// How a trace is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -37,6 +47,7 @@ pub struct Options {
     /// Gaps shorter than this between unsuccessful tests or probes count as waiting, not computation.
     pub spin: Time,
     pub decisions: Decisions,
+    pub progress: Progress,
 }
 
 impl Default for Options {
@@ -47,6 +58,7 @@ impl Default for Options {
             drop_unmatched: false,
             spin: Time::from_ns(1_000),
             decisions: Decisions::AsRecorded,
+            progress: Progress::Calls,
         }
     }
 }

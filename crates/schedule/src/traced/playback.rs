@@ -2,6 +2,7 @@
 
 use super::build::{Building, Built, build_all};
 use super::error::PlaybackError;
+use super::options::Progress;
 use super::recording::{Awaited, Instruction, TracedRank, TracedRun};
 use crate::collectives::Collective;
 use crate::graph::ANY;
@@ -115,6 +116,14 @@ impl Playback {
                 self.collective(call).stages(self.seat(process, call, member))
             }
         }
+    }
+
+    /// The CPU that runs an instruction of a thread: its own, or that of the library's thread.
+    #[inline]
+    pub fn cpu(&self, process: Rank, thread: usize, instruction: &Instruction) -> u8 {
+        let is_aside = self.recording.progress == Progress::Thread
+            && matches!(instruction, Instruction::Collective { how, .. } if !how.blocking);
+        (if is_aside { self.rank(process).threads() } else { thread }) as u8
     }
 
     /// A step of an instruction. Requires `stage < stages(..)`, see [`Playback::stages`].

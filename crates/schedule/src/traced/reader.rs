@@ -71,6 +71,7 @@ impl TracedRun {
             lanes,
             origin: shared.origin,
             decides,
+            progress: options.progress,
             unmodelled: shared.notes.unmodelled(),
             notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })

@@ -1,6 +1,7 @@
 //! The recording made from a trace: a list of instructions per thread, and the tables they share.
 
 use super::notes::Unmodelled;
+use super::options::Progress;
 use crate::collectives::Operation;
 use std::sync::Arc;
 use straggler_model::{Rank, Tag, Time};
@@ -253,6 +254,7 @@ pub struct TracedRun {
     pub(super) origin: Time,
     /// Whether the replay decides open outcomes.
     pub(super) decides: bool,
+    pub(super) progress: Progress,
     pub(super) notes: Vec<String>,
     pub(super) unmodelled: Unmodelled,
 }

@@ -211,9 +211,10 @@ impl<'a> Replay<'a> {
         release: &mut impl FnMut(Release),
     ) {
         let entry = &mut thread.under_way[place];
-        let step = self.playback.step(rank, self.instruction(rank, entry.instruction), stage);
+        let instruction = self.instruction(rank, entry.instruction);
+        let step = self.playback.step(rank, instruction, stage);
         let first = self.number(at, entry.first + stage * PLACES);
-        let cpu = at as u8;
+        let cpu = self.playback.cpu(rank, at, instruction);
         let mut count = 0;
         let mut issue = |there: bool, kind: OperationKind| {
             if there {
@@ -378,17 +379,19 @@ impl Program for Replay<'_> {
         let thread = &block.get(rank).threads[at];
         let operation = thread.holding(local).and_then(|place| {
             let entry = &thread.under_way[place];
+            let cpu = self.playback.cpu(rank, at, self.instruction(rank, entry.instruction));
             if kind == OperationKind::Calc && self.is_choice(rank, entry.instruction) {
-                return Some(Operation { tag: MOMENT, ..Operation::calc(Time::ZERO) });
+                return Some(Operation { tag: MOMENT, cpu, ..Operation::calc(Time::ZERO) });
             }
             let (step, place) = self.step_of(rank, entry, local);
             let operation = step.operation(kind, place == AFTER)?;
             // The answer to a message that was received from any source.
             let is_answer = kind == OperationKind::Send && operation.peer == ANY;
-            Some(if is_answer { Operation { peer: entry.source, ..operation } } else { operation })
+            let peer = if is_answer { entry.source } else { operation.peer };
+            Some(Operation { peer, cpu, ..operation })
         });
         debug_assert!(operation.is_some(), "rank {rank}: operation {id} is not under way");
-        Operation { cpu: at as u8, ..operation.unwrap_or(Operation::calc(Time::ZERO)) }
+        operation.unwrap_or(Operation::calc(Time::ZERO))
     }
 
     #[inline]
@@ -451,8 +454,9 @@ impl Program for Replay<'_> {
         let (stage, ready) = (entry.stage, entry.done);
         if std::mem::take(&mut entry.after) {
             entry.open = 1;
+            let cpu = self.playback.cpu(rank, number, self.instruction(rank, entry.instruction));
             let id = self.number(number, entry.first + stage * PLACES + AFTER);
-            return release(Release { id, kind: OperationKind::Calc, cpu: number as u8, nic: 0, ready });
+            return release(Release { id, kind: OperationKind::Calc, cpu, nic: 0, ready });
         }
         if stage + 1 < entry.stages {
             self.enter(rank, thread, number, place, stage + 1, ready, release);

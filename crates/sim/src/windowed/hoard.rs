@@ -134,6 +134,7 @@ mod tests {
     use crate::latency::OfLink;
     use crate::message::Full;
     use crate::rules::Came;
+    use crate::rules::Overlap;
     use crate::windowed::mail::Inbox;
     use proptest::prelude::*;
     use straggler_model::noise::Silence;
@@ -149,6 +150,7 @@ mod tests {
             gap_per_byte: PerByte::ZERO,
             overhead_per_byte: PerByte::ZERO,
             eager_limit: 1000,
+            overlap_limit: u64::MAX,
         };
         Network::uniform("test", link)
     }
@@ -158,7 +160,7 @@ mod tests {
         #[test]
         fn equals_a_list(arrivals in prop::collection::vec((100u64..200, 0u32..3, 0u8..2, 0u8..2), 1..60)) {
             let network = network();
-            let rules = Rules { network: &network, noise: &Silence, latency: OfLink, acknowledgement: Default::default(), receive_overlap: false };
+            let rules = Rules { network: &network, noise: &Silence, latency: OfLink, acknowledgement: Default::default(), overlap: Overlap::Never };
             let mut host = ManyLanes::new();
             let (mut list, mut hoard) = (Inbox::new(), Hoard::default());
             for (sequence, (arrival, from, cpu, nic)) in arrivals.into_iter().enumerate() {

@@ -58,6 +58,7 @@ fn network_of(params: &Value) -> Network {
         gap_per_byte: rate("G"),
         overhead_per_byte: rate("O"),
         eager_limit: params["S"].as_u64().unwrap(),
+        overlap_limit: u64::MAX,
     };
     Network::uniform("conformance", link)
 }

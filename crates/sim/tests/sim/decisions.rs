@@ -50,6 +50,7 @@ fn links() -> impl Strategy<Value = Link> {
             gap_per_byte: PerByte::from_ps(per_byte as u32 * 50),
             overhead_per_byte: PerByte::from_ps(overhead as u32 * 10),
             eager_limit,
+            overlap_limit: u64::MAX,
         },
     )
 }

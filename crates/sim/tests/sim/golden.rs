@@ -23,6 +23,7 @@ fn network() -> Network {
         gap_per_byte: PerByte::from_ps(G_BYTE as u32),
         overhead_per_byte: PerByte::from_ps(O_BYTE as u32),
         eager_limit: S,
+        overlap_limit: u64::MAX,
     };
     Network::uniform("golden", link)
 }

@@ -121,6 +121,7 @@ pub fn networks() -> impl Strategy<Value = Network> {
                     gap_per_byte: PerByte::from_bits(gap_rate),
                     overhead_per_byte: PerByte::from_bits(overhead_rate),
                     eager_limit: 8,
+                    overlap_limit: u64::MAX,
                 },
             )
         },

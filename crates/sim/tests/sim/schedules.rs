@@ -109,8 +109,9 @@ pub fn link() -> impl Strategy<Value = Link> {
         0u64..3_000,
         0u64..3_000,
         prop::sample::select(vec![0u64, 100, 65_535]),
+        prop::sample::select(vec![u64::MAX, u64::MAX, 0, 100]),
     )
-        .prop_map(|(latency, send, recv, gap, rate, overhead, eager_limit)| Link {
+        .prop_map(|(latency, send, recv, gap, rate, overhead, eager_limit, overlap_limit)| Link {
             latency: Time(latency),
             send_overhead: Time(send),
             recv_overhead: Time(recv),
@@ -118,6 +119,7 @@ pub fn link() -> impl Strategy<Value = Link> {
             gap_per_byte: PerByte::from_bits(rate << 29),
             overhead_per_byte: PerByte::from_bits(overhead << 28),
             eager_limit,
+            overlap_limit,
         })
 }
 

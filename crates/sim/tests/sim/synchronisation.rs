@@ -100,6 +100,7 @@ fn link() -> impl Strategy<Value = Link> {
                 // The paper's formulas have no O.
                 overhead_per_byte: PerByte::from_ps(0),
                 eager_limit: limit,
+                overlap_limit: u64::MAX,
             }
         },
     )
@@ -155,6 +156,7 @@ fn noise_is_absorbed_or_propagated() {
         gap_per_byte: PerByte::from_ps(0),
         overhead_per_byte: PerByte::from_ps(0),
         eager_limit: u64::MAX,
+        overlap_limit: u64::MAX,
     };
     let late_sender = Scene { link, bytes: 1, before: [50, 20], after: [0, 0], noise: [0, 0] };
     // 50 ns + 1 + 5 + 2.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
-use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
+use straggler_schedule::traced::{Building, Options, Playback, Progress, TracedRun};
 use straggler_schedule::validate::{self, Finding};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 use straggler_trace::call::NO_COMM;
@@ -51,8 +51,10 @@ proptest! {
         network in schedules::networks(),
         noise in schedules::noises(),
         receive_overlap in any::<bool>(),
+        progress in prop::sample::select(vec![Progress::Calls, Progress::Thread]),
     ) {
-        let recording = Arc::new(TracedRun::from_trace(&trace(shape), &Options::default()).unwrap());
+        let options = Options { progress, ..Options::default() };
+        let recording = Arc::new(TracedRun::from_trace(&trace(shape), &options).unwrap());
         let playback = Playback::new(recording, copies, &Building::default()).unwrap();
         let graph = playback.materialise().unwrap();
         let mut findings = validate::validate(&graph);
@@ -75,6 +77,43 @@ proptest! {
             prop_assert_eq!(&outcome.stuck, &None);
         }
     }
+}
+
+/// All ranks start a barrier, compute for 1 ms, call MPI_Iprobe without success, compute for another 1 ms and complete
+/// the barrier.
+fn overlapped_barrier(ranks: u32) -> Trace {
+    let rank = || {
+        let mut trace = RankTrace::default();
+        let at = |us: u64| Time::from_ns(us * 1_000);
+        let begin =
+            Call { comm: CommId(0), request: RequestId(0), ..Call::new(Function::Ibarrier, at(0), at(0)) };
+        trace.push(begin);
+        trace.push(Call { comm: CommId(0), ..Call::new(Function::Iprobe, at(1_000), at(1_000)) });
+        let details = Details { requests: vec![RequestId(0)].into(), found: true, ..Details::default() };
+        trace.push_with(Call::new(Function::Wait, at(2_000), at(2_000)), details);
+        trace
+    };
+    let ranks: Vec<RankTrace> = (0..ranks).map(|_| rank()).collect();
+    let communicators = vec![Communicator::world(ranks.len() as u32)];
+    Trace { ranks, communicators, ..Trace::default() }
+}
+
+/// The dissemination barrier of eight ranks has three rounds of L + 2o. Inside calls of MPI, a round ends after each of
+/// the two computations; a thread of the library handles all rounds during the first one.
+#[test]
+fn nonblocking_collectives_progress_inside_calls_or_in_a_thread() {
+    let network = Network::parse("L=3us,o=1us,g=0ns,G=0ns,O=0ns,S=65535").unwrap();
+    let finish = |progress| {
+        let options = Options { progress, ..Options::default() };
+        let recording = Arc::new(TracedRun::from_trace(&overlapped_barrier(8), &options).unwrap());
+        let playback = Playback::new(recording, 1, &Building::default()).unwrap();
+        let outcome = run(&Simulation::new(&network), &playback.into(), EngineChoice::Reference, 1);
+        outcome.finish.iter().max().unwrap().ps() / 1_000_000
+    };
+    assert_eq!(finish(Progress::Thread), 2_000);
+    // The first send; computation; receive and send of the second round; computation; the same of the third, and its
+    // flight and receive.
+    assert_eq!(finish(Progress::Calls), 2_000 + 1 + 2 + 2 + 3 + 1);
 }
 
 #[test]

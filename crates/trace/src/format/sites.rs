@@ -11,16 +11,22 @@ pub mod key {
     pub const MODULE: u64 = 1;
     /// The stream's number for the place (from 1), the number of its module, the offset.
     pub const SITE: u64 = 2;
+    /// A module that is a function in a source file: its number, the length of the function's name, the name, the path.
+    pub const SOURCE: u64 = 3;
 }
 
 /// A place without a description: the program did not make the call, or the place is unknown.
 pub const NONE: u32 = 0;
 
 pub fn put_module(pairs: Pairs, number: u32, module: &Module) -> Pairs {
-    pairs.value(key::MODULE, |out| {
+    let (key, first) = match &module.function {
+        Some(function) => (key::SOURCE, function.as_bytes()),
+        None => (key::MODULE, module.build_id.as_slice()),
+    };
+    pairs.value(key, |out| {
         put(out, u64::from(number));
-        put(out, module.build_id.len() as u64);
-        out.extend_from_slice(&module.build_id);
+        put(out, first.len() as u64);
+        out.extend_from_slice(first);
         out.extend_from_slice(module.path.as_bytes());
     })
 }
@@ -49,11 +55,18 @@ impl Described {
     pub(super) fn read(&mut self, key: u64, value: &[u8]) -> Result<(), Cut> {
         let mut cursor = Cursor::new(value);
         match key {
-            key::MODULE => {
+            key::MODULE | key::SOURCE => {
                 let (number, length) = (cursor.fitting()?, cursor.number()?);
-                let build_id = cursor.slice(length)?.to_vec();
+                let first = cursor.slice(length)?.to_vec();
                 let path = String::from_utf8_lossy(&value[cursor.position()..]).into_owned();
-                self.modules.insert(number, Module { path, build_id });
+                let module = match key {
+                    key::MODULE => Module { path, build_id: first, function: None },
+                    _ => {
+                        let function = Some(String::from_utf8_lossy(&first).into_owned());
+                        Module { path, function, build_id: Vec::new() }
+                    }
+                };
+                self.modules.insert(number, module);
             }
             key::SITE => {
                 let (number, module, offset) = (cursor.fitting()?, cursor.fitting()?, cursor.number()?);

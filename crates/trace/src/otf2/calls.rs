@@ -6,17 +6,20 @@
 //! become calls that take no time.
 //!
 //! Regions of the user and functions that the compiler instrumented become marks. Functions may be entered millions of
-//! times, so short ones in which nothing is recorded are left out.
+//! times, so short ones in which nothing is recorded are left out. A parameter of a region is a mark within its own:
+//! `solve:level:3` inside `solve`.
 
 use super::Options;
 use super::bytes::{Record, Records};
-use super::definitions::{Definitions, Region};
+use super::definitions::{Context, Definitions, Region};
 use super::error::Fault;
-use super::events::{self, Event};
+use super::events::{self, Event, Value};
 use super::ids::{PARADIGM_COMPILER, PARADIGM_UNKNOWN, PARADIGM_USER, event};
 use super::local::LocalDefinitions;
 use super::volume;
 use crate::Function;
+use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::Time;
 
@@ -29,9 +32,23 @@ pub(super) struct RawCall {
     pub(super) function: Function,
     /// The region, if there is one.
     pub(super) region: Option<u32>,
+    /// Index into [`LocationCalls::parameters`], for the mark of a parameter.
+    pub(super) parameter: Option<u32>,
+    pub(super) site: Site,
     pub(super) enter: u64,
     pub(super) exit: u64,
     facts: Range<usize>,
+}
+
+/// Where a call was made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) enum Site {
+    #[default]
+    Unknown,
+    /// In this region.
+    Region(u32),
+    /// As this calling context says.
+    Context(u32),
 }
 
 /// What one location did.
@@ -44,6 +61,8 @@ pub(super) struct LocationCalls {
     times: Vec<u64>,
     pub(super) first: Option<u64>,
     last: u64,
+    /// Parameters and their values, as "level:3".
+    pub(super) parameters: Vec<String>,
     /// The words of the command line.
     pub(super) program: Vec<u32>,
     /// MPI records outside any MPI function.
@@ -80,8 +99,14 @@ impl LocationCalls {
         options: Options,
     ) -> Result<LocationCalls, Fault> {
         let mut records = Records::of_events(bytes, chunk_size)?;
-        let mut reading =
-            Reading { definitions, options, stack: Vec::new(), open: None, out: Self::default() };
+        let mut reading = Reading {
+            definitions,
+            options,
+            stack: Vec::new(),
+            open: None,
+            known: HashMap::new(),
+            out: Self::default(),
+        };
         while let Some(Record { id, offset, time, body }) = records.next()? {
             let time = local.correct(time);
             let time = time.ok_or_else(|| Fault::new(offset, "a time that contradicts the clock offsets"))?;
@@ -112,20 +137,39 @@ impl LocationCalls {
 struct Reading<'a> {
     definitions: &'a Definitions,
     options: Options,
-    /// The open regions, with the number of calls up to their mark if they have one.
-    stack: Vec<(u32, Option<usize>)>,
+    stack: Vec<Open>,
     /// The open call, and the depth of the stack with its own region on top.
     open: Option<(RawCall, usize)>,
+    /// The index of each parameter and value.
+    known: HashMap<(u32, Value), u32>,
     out: LocationCalls,
+}
+
+/// An open region.
+struct Open {
+    region: u32,
+    /// The number of calls up to its mark, if it has one.
+    mark: Option<usize>,
+    /// Its parameters, which have marks, too.
+    parameters: SmallVec<[u32; 2]>,
 }
 
 impl Reading<'_> {
     fn take(&mut self, event: Event, time: u64) -> Result<(), String> {
         match event {
-            Event::Enter(region) => self.enter(region, time),
+            Event::Enter(region) => {
+                let caller = self.stack.last().map_or(Site::Unknown, |open| Site::Region(open.region));
+                self.enter(region, caller, time)
+            }
             Event::Leave(region) => self.leave(region, time),
-            Event::EnterContext(context) => self.enter(self.region_of(context)?, time),
-            Event::LeaveContext(context) => self.leave(self.region_of(context)?, time),
+            Event::EnterContext(context) => {
+                self.enter(self.context(context)?.region, Site::Context(context), time)
+            }
+            Event::LeaveContext(context) => self.leave(self.context(context)?.region, time),
+            Event::Parameter(parameter, value) => {
+                self.parameter(parameter, value, time);
+                Ok(())
+            }
             Event::Other => Ok(()),
             fact => {
                 self.fact(fact, time);
@@ -134,23 +178,26 @@ impl Reading<'_> {
         }
     }
 
-    fn region_of(&self, context: u32) -> Result<u32, String> {
-        let region = self.definitions.contexts.get(&context).copied();
-        region.ok_or_else(|| format!("calling context {context} is not defined"))
+    fn context(&self, number: u32) -> Result<Context, String> {
+        let context = self.definitions.contexts.get(&number).copied();
+        context.ok_or_else(|| format!("calling context {number} is not defined"))
     }
 
-    fn enter(&mut self, number: u32, time: u64) -> Result<(), String> {
+    fn enter(&mut self, number: u32, site: Site, time: u64) -> Result<(), String> {
         let region = self.definitions.regions.get(&number);
         let region = region.ok_or_else(|| format!("region {number} is not defined"))?;
         let is_marked = self.open.is_none() && self.is_marked(region);
-        self.stack.push((number, None));
+        self.stack.push(Open { region: number, mark: None, parameters: SmallVec::new() });
         match region.function {
             _ if self.open.is_some() => {}
-            Some(function) => self.open = Some((self.call(function, Some(number), time), self.stack.len())),
+            Some(function) => {
+                let call = RawCall { site, ..self.call(function, Some(number), time) };
+                self.open = Some((call, self.stack.len()));
+            }
             None if is_marked => {
-                self.mark(Function::RegionEnter, number, time);
-                if let Some((_, mark)) = self.stack.last_mut() {
-                    *mark = Some(self.out.calls.len());
+                self.mark(Function::RegionEnter, number, None, time);
+                if let Some(open) = self.stack.last_mut() {
+                    open.mark = Some(self.out.calls.len());
                 }
             }
             None => {}
@@ -159,23 +206,48 @@ impl Reading<'_> {
     }
 
     fn leave(&mut self, number: u32, time: u64) -> Result<(), String> {
-        let mark = match self.stack.last() {
-            Some(&(open, mark)) if open == number => mark,
-            Some((open, _)) => return Err(format!("leaves region {number}, but is in region {open}")),
+        let (mark, parameters) = match self.stack.pop() {
+            Some(open) if open.region == number => (open.mark, open.parameters),
+            Some(open) => return Err(format!("leaves region {number}, but is in region {}", open.region)),
             None => return Err(format!("leaves region {number} without having entered it")),
         };
         match self.open.take() {
-            Some((call, depth)) if depth == self.stack.len() => self.close(call, time),
+            Some((call, depth)) if depth == self.stack.len() + 1 => self.close(call, time),
             Some(open) => self.open = Some(open),
             None if mark.is_some_and(|mark| self.is_short(number, mark, time)) => {
                 self.out.calls.pop();
                 self.out.short += 1;
             }
-            None if mark.is_some() => self.mark(Function::RegionLeave, number, time),
+            None if mark.is_some() => {
+                for parameter in parameters.into_iter().rev() {
+                    self.mark(Function::RegionLeave, number, Some(parameter), time);
+                }
+                self.mark(Function::RegionLeave, number, None, time);
+            }
             None => {}
         }
-        self.stack.pop();
         Ok(())
+    }
+
+    /// Marks a parameter of the innermost region.
+    fn parameter(&mut self, parameter: u32, value: Value, time: u64) {
+        let Some(open) = self.stack.last_mut().filter(|open| open.mark.is_some() && self.open.is_none())
+        else {
+            return;
+        };
+        let (definitions, texts) = (self.definitions, &mut self.out.parameters);
+        let number = *self.known.entry((parameter, value)).or_insert_with(|| {
+            let name = definitions.parameters.get(&parameter).map_or("", |&name| definitions.string(name));
+            texts.push(match value {
+                Value::Text(text) => format!("{name}:{}", definitions.string(text)),
+                Value::Int(value) => format!("{name}:{value}"),
+                Value::Unsigned(value) => format!("{name}:{value}"),
+            });
+            texts.len() as u32 - 1
+        });
+        open.parameters.push(number);
+        let region = open.region;
+        self.mark(Function::RegionEnter, region, Some(number), time);
     }
 
     /// Whether a region becomes marks: it is neither of MPI, nor of another library or the recording tool.
@@ -199,7 +271,7 @@ impl Reading<'_> {
 
     fn call(&self, function: Function, region: Option<u32>, time: u64) -> RawCall {
         let facts = self.out.facts.len()..self.out.facts.len();
-        RawCall { function, region, enter: time, exit: time, facts }
+        RawCall { function, region, parameter: None, site: Site::Unknown, enter: time, exit: time, facts }
     }
 
     fn close(&mut self, call: RawCall, time: u64) {
@@ -207,9 +279,9 @@ impl Reading<'_> {
         self.out.calls.push(RawCall { exit: time, facts, ..call });
     }
 
-    fn mark(&mut self, function: Function, region: u32, time: u64) {
+    fn mark(&mut self, function: Function, region: u32, parameter: Option<u32>, time: u64) {
         let call = self.call(function, Some(region), time);
-        self.out.calls.push(call);
+        self.out.calls.push(RawCall { parameter, ..call });
     }
 
     fn fact(&mut self, fact: Event, time: u64) {

@@ -17,6 +17,18 @@ pub(super) struct Region {
     pub(super) function: Option<Function>,
     /// Who put it there: the user, the compiler, a library, or the recording tool.
     pub(super) paradigm: u8,
+    /// Its source file; empty if unknown.
+    pub(super) file: String,
+}
+
+/// A region entered from a place in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Context {
+    pub(super) region: u32,
+    /// Where the region was called.
+    pub(super) source: u32,
+    /// The context that called it.
+    pub(super) parent: u32,
 }
 
 /// A process, or anything else that holds locations.
@@ -65,8 +77,11 @@ pub(super) struct Definitions {
     pub(super) regions: HashMap<u32, Region>,
     pub(super) groups: BTreeMap<u32, Group>,
     pub(super) comms: BTreeMap<u32, Comm>,
-    /// The region of each calling context.
-    pub(super) contexts: HashMap<u32, u32>,
+    pub(super) contexts: HashMap<u32, Context>,
+    /// File and line of each place in the source.
+    pub(super) sources: HashMap<u32, (u32, u32)>,
+    /// The names of parameters.
+    pub(super) parameters: HashMap<u32, u32>,
 }
 
 impl Definitions {
@@ -77,7 +92,7 @@ impl Definitions {
         while let Some(Record { id, mut body, .. }) = records.next()? {
             if id == definition::REGION {
                 let (own, name, _description) = (body.u32()?, body.u32()?, body.u32()?);
-                let (_kind, _file, _begin, _end) = (body.u8()?, body.u32()?, body.u32()?, body.u32()?);
+                let (_kind, file, _begin, _end) = (body.u8()?, body.u32()?, body.u32()?, body.u32()?);
                 // Version 1.0 ended here.
                 let paradigm = if body.is_empty() {
                     PARADIGM_UNKNOWN
@@ -85,7 +100,7 @@ impl Definitions {
                     let (_canonical, _role) = (body.u32()?, body.u8()?);
                     body.u8()?
                 };
-                regions.push((own, name, paradigm));
+                regions.push((own, name, paradigm, file));
             } else {
                 all.add(id, &mut body)?;
             }
@@ -94,10 +109,11 @@ impl Definitions {
             return Err(Fault::new(0, "does not state the ticks per second of its clock"));
         }
         // All names are known only now.
-        for (region, name, paradigm) in regions {
+        for (region, name, paradigm, file) in regions {
             let name = all.string(name).trim_end_matches("()").trim().to_owned();
             let function = function(&name);
-            all.regions.insert(region, Region { name, function, paradigm });
+            let file = all.string(file).to_owned();
+            all.regions.insert(region, Region { name, function, paradigm, file });
         }
         Ok(all)
     }
@@ -132,7 +148,16 @@ impl Definitions {
                 let (own, name, group, remote) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
                 self.comms.insert(own, Comm { name, group, remote: Some(remote), parent: body.u32()? });
             }
-            definition::CALLING_CONTEXT => drop(self.contexts.insert(body.u32()?, body.u32()?)),
+            definition::PARAMETER => drop(self.parameters.insert(body.u32()?, body.u32()?)),
+            definition::SOURCE_CODE_LOCATION => {
+                let own = body.u32()?;
+                self.sources.insert(own, (body.u32()?, body.u32()?));
+            }
+            definition::CALLING_CONTEXT => {
+                let own = body.u32()?;
+                let context = Context { region: body.u32()?, source: body.u32()?, parent: body.u32()? };
+                self.contexts.insert(own, context);
+            }
             _ => {}
         }
         Ok(())

@@ -24,6 +24,14 @@ pub(super) struct Collected {
     pub(super) received: u64,
 }
 
+/// The value of a parameter of a region; texts are numbers of strings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Value {
+    Text(u32),
+    Int(i64),
+    Unsigned(u64),
+}
+
 /// An event; requests have the numbers of the archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
@@ -45,6 +53,7 @@ pub(super) enum Event {
     CollectiveComplete(Collected, u64),
     CommCreate(u32),
     CommDestroy(u32),
+    Parameter(u32, Value),
     /// An event that has nothing to do with communication.
     Other,
 }
@@ -76,6 +85,18 @@ impl Event {
             event::COLLECTIVE_COMPLETE => Event::CollectiveComplete(collected(body, local)?, body.u64()?),
             event::COMM_CREATE => Event::CommCreate(local.map(mapping::COMM, body.u32()?)),
             event::COMM_DESTROY => Event::CommDestroy(local.map(mapping::COMM, body.u32()?)),
+            event::PARAMETER_STRING => {
+                let parameter = local.map(mapping::PARAMETER, body.u32()?);
+                Event::Parameter(parameter, Value::Text(local.map(mapping::STRING, body.u32()?)))
+            }
+            event::PARAMETER_INT => {
+                let parameter = local.map(mapping::PARAMETER, body.u32()?);
+                Event::Parameter(parameter, Value::Int(body.u64()? as i64))
+            }
+            event::PARAMETER_UNSIGNED => {
+                let parameter = local.map(mapping::PARAMETER, body.u32()?);
+                Event::Parameter(parameter, Value::Unsigned(body.u64()?))
+            }
             _ => Event::Other,
         })
     }

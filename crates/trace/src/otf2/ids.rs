@@ -14,6 +14,9 @@ pub(super) mod definition {
     pub(in crate::otf2) const GROUP: u8 = 18;
     pub(in crate::otf2) const COMM: u8 = 22;
     pub(in crate::otf2) const SYSTEM_TREE_NODE_DOMAIN: u8 = 27;
+    pub(in crate::otf2) const PARAMETER: u8 = 23;
+    pub(in crate::otf2) const RMA_WIN: u8 = 24;
+    pub(in crate::otf2) const SOURCE_CODE_LOCATION: u8 = 33;
     pub(in crate::otf2) const CALLING_CONTEXT: u8 = 34;
     pub(in crate::otf2) const INTER_COMM: u8 = 43;
 }
@@ -29,6 +32,7 @@ pub(super) mod mapping {
     pub(in crate::otf2) const STRING: u8 = 0;
     pub(in crate::otf2) const REGION: u8 = 3;
     pub(in crate::otf2) const COMM: u8 = 6;
+    pub(in crate::otf2) const PARAMETER: u8 = 7;
     pub(in crate::otf2) const CALLING_CONTEXT: u8 = 10;
 }
 
@@ -46,6 +50,17 @@ pub(super) mod event {
     pub(in crate::otf2) const REQUEST_CANCELLED: u8 = 21;
     pub(in crate::otf2) const COLLECTIVE_BEGIN: u8 = 22;
     pub(in crate::otf2) const COLLECTIVE_END: u8 = 23;
+    pub(in crate::otf2) const PARAMETER_STRING: u8 = 32;
+    pub(in crate::otf2) const PARAMETER_INT: u8 = 33;
+    pub(in crate::otf2) const PARAMETER_UNSIGNED: u8 = 34;
+    pub(in crate::otf2) const RMA_WIN_CREATE: u8 = 35;
+    pub(in crate::otf2) const RMA_WIN_DESTROY: u8 = 36;
+    pub(in crate::otf2) const RMA_COLLECTIVE_BEGIN: u8 = 37;
+    pub(in crate::otf2) const RMA_COLLECTIVE_END: u8 = 38;
+    pub(in crate::otf2) const RMA_PUT: u8 = 46;
+    pub(in crate::otf2) const RMA_GET: u8 = 47;
+    pub(in crate::otf2) const RMA_ATOMIC: u8 = 48;
+    pub(in crate::otf2) const RMA_OP_COMPLETE_BLOCKING: u8 = 49;
     pub(in crate::otf2) const CALLING_CONTEXT_ENTER: u8 = 66;
     pub(in crate::otf2) const CALLING_CONTEXT_LEAVE: u8 = 67;
     pub(in crate::otf2) const PROGRAM_BEGIN: u8 = 83;

@@ -20,8 +20,10 @@ use super::definitions::Definitions;
 use super::events::{Collected, Event, Message};
 use super::ids::root;
 use super::processes::Communicators;
+use super::sites::Sites;
 use super::volume::{self, Factors};
 use crate::call::{CommId, NO_COMM, special};
+use crate::sites::NO_SITE;
 use crate::{
     Call, Class, Completed, Details, Function, HowMany, Marks, Matched, Moment, RankTrace, RequestId, Start,
 };
@@ -90,6 +92,7 @@ pub(super) struct Building<'a> {
     pub(super) habits: Habits,
     pub(super) definitions: &'a Definitions,
     pub(super) communicators: &'a mut Communicators,
+    sites: &'a mut Sites,
     pub(super) out: RankTrace,
     pub(super) doubts: Doubts,
     /// Keyed by the archive's numbers.
@@ -125,6 +128,7 @@ impl<'a> Building<'a> {
         habits: Habits,
         definitions: &'a Definitions,
         communicators: &'a mut Communicators,
+        sites: &'a mut Sites,
     ) -> Building<'a> {
         Building {
             rank,
@@ -132,6 +136,7 @@ impl<'a> Building<'a> {
             habits,
             definitions,
             communicators,
+            sites,
             out: RankTrace::default(),
             doubts: Doubts::default(),
             requests: HashMap::new(),
@@ -150,14 +155,23 @@ impl<'a> Building<'a> {
         all.sort_by_key(|&(thread, raw)| (raw.enter, thread));
         for (thread, raw) in all {
             let Some(location) = threads.get(thread) else { continue };
-            self.call(thread, raw, location.facts(raw), location.times(raw))?;
+            self.call(thread, raw, location)?;
+            let site = self.sites.number(raw.site, self.definitions);
+            self.out.sites.resize(self.out.calls.len(), site);
         }
         // Operations that MPI_Startall starts may begin later than the next call of another thread.
-        self.out.calls.sort_by_key(|call| call.enter);
+        let (calls, sites) = (std::mem::take(&mut self.out.calls), std::mem::take(&mut self.out.sites));
+        let mut both: Vec<_> = calls.into_iter().zip(sites).collect();
+        both.sort_by_key(|(call, _)| call.enter);
+        (self.out.calls, self.out.sites) = both.into_iter().unzip();
+        if self.out.sites.iter().all(|&site| site == NO_SITE) {
+            self.out.sites = Vec::new();
+        }
         Ok(())
     }
 
-    fn call(&mut self, thread: usize, raw: &RawCall, facts: &[Event], times: &[u64]) -> Result<(), String> {
+    fn call(&mut self, thread: usize, raw: &RawCall, location: &LocationCalls) -> Result<(), String> {
+        let (facts, times) = (location.facts(raw), location.times(raw));
         let too_late = || format!("rank {}: is longer than 213 days", self.rank);
         let (enter, exit) = (self.ticks.time(raw.enter), self.ticks.time(raw.exit));
         let (enter, exit) = (enter.ok_or_else(too_late)?, exit.ok_or_else(too_late)?);
@@ -168,7 +182,8 @@ impl<'a> Building<'a> {
             return self.started(call, facts);
         }
         let mut draft = Draft::new(call);
-        self.name(&mut draft, raw.region);
+        let parameter = raw.parameter.and_then(|parameter| location.parameters.get(parameter as usize));
+        self.name(&mut draft, raw.region, parameter);
         for &fact in facts {
             self.fact(&mut draft, fact)?;
         }
@@ -204,7 +219,7 @@ impl<'a> Building<'a> {
     }
 
     /// Keeps the name of a region without a function of its own as text.
-    fn name(&mut self, draft: &mut Draft, region: Option<u32>) {
+    fn name(&mut self, draft: &mut Draft, region: Option<u32>, parameter: Option<&String>) {
         let name = region.and_then(|region| self.definitions.regions.get(&region)).map(|region| &region.name);
         match (draft.call.function, name) {
             (Function::Unknown, Some(name)) => {
@@ -212,7 +227,8 @@ impl<'a> Building<'a> {
                 draft.details.rare.text = Some(name.clone());
             }
             (Function::RegionEnter | Function::RegionLeave, Some(name)) => {
-                draft.details.rare.text = Some(name.clone())
+                let text = parameter.map_or(name.clone(), |parameter| format!("{name}:{parameter}"));
+                draft.details.rare.text = Some(text);
             }
             _ => {}
         }

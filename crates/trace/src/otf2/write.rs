@@ -15,6 +15,7 @@ mod encoder;
 mod events;
 mod regions;
 mod requests;
+mod windows;
 
 use super::anchor::{Anchor, MAGIC, POSIX, UNCOMPRESSED};
 use super::error::WriteError;
@@ -30,6 +31,7 @@ use std::fs;
 use std::path::Path;
 use straggler_model::Rank;
 use straggler_model::replace::TemporaryFolder;
+use windows::Windows;
 
 /// The version of libotf2 whose files these resemble.
 const VERSION: [u8; 3] = [3, 0, 2];
@@ -67,7 +69,8 @@ impl Archive<'_> {
         let mut names = Names::default();
         let mut locations = Vec::new();
         let references = definitions::references(trace);
-        let whole = Whole { trace, references: &references };
+        let windows = Windows::of(trace);
+        let whole = Whole { trace, references: &references, windows: &windows };
         let operations = Operations::of_trace(trace);
         let lengths = requests::lengths(trace, &operations);
         for ((operations, lengths), number) in operations.iter().zip(&lengths).zip(0..) {
@@ -81,7 +84,7 @@ impl Archive<'_> {
                 locations.push(LocationSummary { location, rank: number, thread, events });
             }
         }
-        let written = definitions::encode(trace, &references, &locations, names)?;
+        let written = definitions::encode(trace, &references, &windows, &locations, names)?;
         self.put(Path::new(&self.file("def")), &written.bytes)?;
         self.put(Path::new(&self.file("otf2")), &anchor(trace, &locations, &written))?;
         self.install()

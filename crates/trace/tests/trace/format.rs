@@ -157,7 +157,8 @@ fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
 
 /// Gives each call of a trace a place, or none; some ranks get none at all.
 fn place_calls(trace: &mut Trace, places: &[(usize, u64)], without: usize) {
-    let module = |name: &str, build_id: &[u8]| Module { path: name.into(), build_id: build_id.into() };
+    let module =
+        |name: &str, build_id: &[u8]| Module { path: name.into(), build_id: build_id.into(), function: None };
     let modules =
         [module("/bin/solve", &[1, 200, 3]), module("/lib/ü.so", &[]), module("/lib/x.so", &[9; 20])];
     let mut unifier = Unifier::default();

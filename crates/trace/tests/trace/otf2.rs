@@ -1,5 +1,7 @@
 //! OTF2 archives: one that libotf2 wrote, ours read back, ours as otf2-print sees them, and damaged ones.
 
+#[path = "otf2/contexts.rs"]
+mod contexts;
 #[path = "otf2/damage.rs"]
 mod damage;
 #[path = "otf2/dice.rs"]

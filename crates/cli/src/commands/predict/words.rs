@@ -87,11 +87,15 @@ fn parameters(answer: &PredictAnswer) -> String {
             (fit.receives, ["receive", "receives"]),
             (fit.flights, ["transfer", "transfers"]),
             (fit.collectives, ["collective", "collectives"]),
+            (fit.replays, ["replay", "replays"]),
         ];
         let told = told.iter().filter(|(count, _)| *count > 0);
         let from: Vec<String> = told.map(|(count, [one, many])| counted(*count as u64, one, many)).collect();
         let from = from.join(", ");
         facts.row(["fitted to", &from]);
+        if let Some(uncertainty) = fit.uncertainty {
+            facts.row(["uncertain by", &format!("±{}", percent(uncertainty.max(1e-4)))]);
+        }
         fit.assumed.iter().for_each(|assumed| facts.row(["assumed", assumed]));
     }
     facts.row(["messages", &grouped(answer.messages)]);

@@ -23,7 +23,7 @@ pub struct CodePlace {
     pub file: Option<String>,
     pub line: Option<u32>,
     pub module: String,
-    /// The return address in the module, in hexadecimal.
+    /// The return address in the module, in hexadecimal; empty if the module is a source file.
     pub offset: String,
 }
 
@@ -97,6 +97,7 @@ impl Resolver {
         let site = match (&caller, at) {
             (Some(caller), Some(at)) => format!("{caller} ({at})"),
             (None, Some(at)) => at,
+            (Some(caller), None) if module.function.is_some() => format!("{caller} ({name})"),
             (Some(caller), None) => format!("{caller} ({name}+{offset:#x})"),
             (None, None) => format!("{name}+{offset:#x}"),
         };
@@ -106,11 +107,15 @@ impl Resolver {
             file,
             line,
             module: module.path.clone(),
-            offset: format!("{offset:#x}"),
+            offset: if module.function.is_some() { String::new() } else { format!("{offset:#x}") },
         })
     }
 
     fn look_up(&mut self, module: &Module, offset: u64) -> (Option<String>, Option<String>, Option<u32>) {
+        if let Some(function) = &module.function {
+            let line = u32::try_from(offset).ok().filter(|&line| line > 0);
+            return (Some(function.clone()), Some(module.path.clone()), line);
+        }
         let loader = self.modules.entry(PathBuf::from(&module.path)).or_insert_with(|| load(module));
         let Ok(loader) = loader else { return (None, None, None) };
         // The call is the instruction before the return address.
@@ -194,7 +199,8 @@ mod tests {
 
     fn shown(path: &Path, build_id: &[u8], offset: u64) -> (CodePlace, Vec<String>) {
         let mut unifier = Unifier::default();
-        let module = Module { path: path.display().to_string(), build_id: build_id.to_vec() };
+        let module =
+            Module { path: path.display().to_string(), build_id: build_id.to_vec(), function: None };
         let site = unifier.site(&module, offset);
         let mut resolver = Resolver::default();
         let place = resolver.place(&unifier.finish(), site).unwrap();

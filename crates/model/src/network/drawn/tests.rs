@@ -12,6 +12,7 @@ fn link(latency: u64) -> Link {
         gap_per_byte: PerByte::ZERO,
         overhead_per_byte: PerByte::ZERO,
         eager_limit: 100,
+        overlap_limit: u64::MAX,
     }
 }
 

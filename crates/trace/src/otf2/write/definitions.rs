@@ -2,6 +2,7 @@
 
 use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
 use super::regions::Owner;
+use super::windows::Windows;
 use crate::otf2::error::WriteError;
 use crate::otf2::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PROCESS_GROUP, definition, group};
 use crate::{CommId, Communicator, Trace};
@@ -10,7 +11,7 @@ use straggler_model::Rank;
 
 const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
 const UNDEFINED: u32 = u32::MAX;
-/// Flag of communicators whose creation is recorded in the events.
+/// Flag of communicators and windows whose creation is recorded in the events.
 const CREATED: u32 = 1;
 /// What the parts of a node share (OTF2_SystemTreeDomain).
 const MACHINE: u8 = 0;
@@ -139,6 +140,7 @@ fn used_by_both(trace: &Trace) -> HashSet<CommId> {
 pub(super) fn encode(
     trace: &Trace,
     references: &[u32],
+    windows: &Windows,
     locations: &[LocationSummary],
     names: Names,
 ) -> Result<Written, WriteError> {
@@ -150,6 +152,7 @@ pub(super) fn encode(
     out.regions();
     out.world(trace);
     out.communicators(trace, references);
+    out.windows(windows, references);
     out.finish(trace)
 }
 
@@ -307,6 +310,16 @@ impl Definitions {
             values.extend([parent, flags]);
             let id = if comm.remote.is_empty() { definition::COMM } else { definition::INTER_COMM };
             self.add(id, |body| values.into_iter().for_each(|value| body.u32(value)));
+        }
+    }
+
+    fn windows(&mut self, windows: &Windows, references: &[u32]) {
+        let name = self.names.string("");
+        for (comm, number) in windows.comms.iter().zip(0..) {
+            let comm = references.get(comm.index()).copied().unwrap_or(UNDEFINED);
+            self.add(definition::RMA_WIN, |body| {
+                [number, name, comm, CREATED].into_iter().for_each(|value| body.u32(value));
+            });
         }
     }
 

@@ -7,6 +7,7 @@ use super::definitions::Names;
 use super::encoder::Encoder;
 use super::regions::Owner;
 use super::requests::{self, Forgotten, Partner};
+use super::windows::{Transfers, Windows};
 use crate::call::{CommId, NO_COMM, special};
 use crate::operations::{Acted, Given, Kind, Operation, Operations};
 use crate::otf2::error::WriteError;
@@ -23,7 +24,8 @@ pub(super) fn encode(
     names: &mut Names,
 ) -> Result<(Vec<u8>, u64), WriteError> {
     let out = Encoder::events();
-    let mut writing = Writing { whole, own, names, out, regions: Vec::new(), time: 0 };
+    let transfers = Transfers::default();
+    let mut writing = Writing { whole, own, names, out, regions: Vec::new(), transfers, time: 0 };
     writing.thread(thread)?;
     let events = writing.out.count();
     Ok((writing.out.finish(), events))
@@ -34,6 +36,7 @@ pub(super) struct Whole<'a> {
     pub(super) trace: &'a Trace,
     /// The numbers of communicators in the archive.
     pub(super) references: &'a [u32],
+    pub(super) windows: &'a Windows,
 }
 
 /// What the events of a thread need to know about its rank.
@@ -51,6 +54,7 @@ struct Writing<'a> {
     out: Encoder,
     /// The open user regions.
     regions: Vec<u32>,
+    transfers: Transfers,
     time: u64,
 }
 
@@ -165,6 +169,10 @@ impl<'a> Writing<'a> {
         let Acted { call, details, .. } = *acted;
         match call.function.class() {
             class if requests::failed(class, details) => Ok(()),
+            Class::OneSided | Class::Epoch { .. } => {
+                self.transfers.begin(&mut self.out, self.whole.windows, self.own.number, call, details);
+                Ok(())
+            }
             Class::Send(_, Start::Blocking) | Class::Sendrecv(Start::Blocking) => {
                 self.message(event::SEND, destination(call), call.sent, None)
             }
@@ -237,6 +245,10 @@ impl<'a> Writing<'a> {
         let Acted { number, call, details, .. } = *acted;
         match call.function.class() {
             class if requests::failed(class, details) => Ok(()),
+            Class::OneSided | Class::Epoch { .. } => {
+                self.transfers.end(&mut self.out, self.whole.windows, self.own.number, call, details);
+                Ok(())
+            }
             Class::Recv(Start::Blocking)
             | Class::MatchedRecv(Start::Blocking)
             | Class::Sendrecv(Start::Blocking) => acted.rows().try_for_each(|(row, operation)| {

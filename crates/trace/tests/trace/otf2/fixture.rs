@@ -188,12 +188,14 @@ fn regions_of_the_program_are_marks() {
             (call.function, call.enter, call.exit, details.unwrap().text.clone().unwrap(), call.comm)
         })
         .collect();
-    let solve = || "solve".to_owned();
+    let mark = |function, tick, name: &str| (function, time(tick), time(tick), name.to_owned(), NO_COMM);
     assert_eq!(
         marks,
         [
-            (Function::RegionEnter, time(1150), time(1150), solve(), NO_COMM),
-            (Function::RegionLeave, time(2480), time(2480), solve(), NO_COMM)
+            mark(Function::RegionEnter, 1150, "solve"),
+            mark(Function::RegionEnter, 1150, "solve:iteration:-5"),
+            mark(Function::RegionLeave, 2480, "solve:iteration:-5"),
+            mark(Function::RegionLeave, 2480, "solve"),
         ]
     );
 }

@@ -167,3 +167,72 @@ fn the_creation_of_a_communicator_is_an_operation_of_its_own() {
     );
     assert_eq!(lines.iter().filter(|line| line.starts_with("COMM_CREATE")).count(), 3);
 }
+
+/// Two ranks put, get and accumulate between fences, and under a lock; the first flushes only what goes to one of them.
+#[test]
+fn windows_have_their_transfers() {
+    let at = |us: u64| Time::from_ns(us * 1_000);
+    let mut trace = Trace { communicators: vec![Communicator::world(2)], ..Trace::default() };
+    for rank in 0..2 {
+        let mut calls = straggler_trace::RankTrace::default();
+        let mut push = |function, peer: i32, sent, received| {
+            let now = at(10 * (1 + calls.calls.len() as u64));
+            let call =
+                Call { comm: CommId(0), peer, sent, received, ..Call::new(function, now, now + at(5)) };
+            // Ranks number their windows differently.
+            let rare = Rare { window: Some(4 + rank), ..Rare::default() };
+            calls.push_with(call, Details::from(rare));
+        };
+        push(Function::Win_create, 0, 0, 0);
+        push(Function::Win_fence, 0, 0, 0);
+        push(Function::Put, 1, 800, 0);
+        push(Function::Get, 0, 0, 90);
+        push(Function::Win_fence, 0, 0, 0);
+        push(Function::Win_lock, 1, 0, 0);
+        push(Function::Accumulate, 1, 16, 0);
+        push(Function::Fetch_and_op, 0, 8, 8);
+        push(Function::Win_flush, 0, 0, 0);
+        push(Function::Win_unlock, 1, 0, 0);
+        push(Function::Win_free, 0, 0, 0);
+        trace.ranks.push(calls);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    otf2::write(&trace, directory.path(), "run").unwrap();
+    let Some(lines) = lines(&directory.path().join("run.otf2")) else { return };
+    let of_first = |line: &&String| line.contains("RMA_") && line.split_whitespace().nth(1) == Some("0");
+    let shown: Vec<String> = lines
+        .iter()
+        .filter(of_first)
+        .map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let text = words[3..].join(" ").replace("Window: \"\" <0>", "window");
+            let text =
+                text.replace("Level of Synchronicity: {PROCESS}, Root: NONE, Sent: 0, Received: 0", "all");
+            format!("{} {} {text}", words[0], words[2].parse::<u64>().unwrap() / 1_000_000)
+        })
+        .collect();
+    let expected = [
+        "RMA_COLLECTIVE_BEGIN 10 ",
+        "RMA_WIN_CREATE 15 window",
+        "RMA_COLLECTIVE_END 15 Operation: CREATE_HANDLE, window, all",
+        "RMA_COLLECTIVE_BEGIN 20 ",
+        "RMA_COLLECTIVE_END 25 Operation: BARRIER, window, all",
+        "RMA_PUT 30 window, Remote: 1 (\"Master thread\" <1>), Bytes: 800, Matching: 0",
+        "RMA_GET 40 window, Remote: 0 (\"Master thread\" <0>), Bytes: 90, Matching: 1",
+        "RMA_COLLECTIVE_BEGIN 50 ",
+        "RMA_OP_COMPLETE_BLOCKING 55 window, Matching: 0",
+        "RMA_OP_COMPLETE_BLOCKING 55 window, Matching: 1",
+        "RMA_COLLECTIVE_END 55 Operation: BARRIER, window, all",
+        "RMA_ATOMIC 70 window, Remote: 1 (\"Master thread\" <1>), Type: ACCUMULATE, Sent: 16, Received: 0, Matching: 2",
+        "RMA_ATOMIC 80 window, Remote: 0 (\"Master thread\" <0>), Type: FETCH_AND_ACCUMULATE, Sent: 8, Received: 8, \
+         Matching: 3",
+        "RMA_OP_COMPLETE_BLOCKING 95 window, Matching: 3",
+        "RMA_OP_COMPLETE_BLOCKING 105 window, Matching: 2",
+        "RMA_COLLECTIVE_BEGIN 110 ",
+        "RMA_COLLECTIVE_END 115 Operation: DESTROY_HANDLE, window, all",
+        "RMA_WIN_DESTROY 115 window",
+    ];
+    assert_eq!(shown, expected, "{lines:#?}");
+    // Nothing of it disturbs what is read back.
+    assert_eq!(otf2::read(&directory.path().join("run.otf2")).unwrap().ranks[0].calls.len(), 11);
+}

@@ -19,7 +19,7 @@ fn records(names: Names) -> Vec<(u8, Vec<u32>, Vec<String>)> {
     let rank = RankTrace { host: "node1".into(), ..RankTrace::default() };
     let trace = Trace { ranks: vec![rank], communicators: vec![Communicator::world(1)], ..Trace::default() };
     let locations = [LocationSummary { location: 0, rank: 0, thread: 0, events: 0 }];
-    let written = encode(&trace, &[0], &locations, names).unwrap();
+    let written = encode(&trace, &[0], &Windows::default(), &locations, names).unwrap();
     let mut records = Records::of_definitions(&written.bytes, written.chunk as u64).unwrap();
     let mut found = Vec::new();
     let mut strings = Vec::new();
