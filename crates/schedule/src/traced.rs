@@ -12,7 +12,7 @@
 //! The order within a thread:
 //! - an instruction begins when the one before it has completed if that one blocks, else when it has started;
 //! - a wait is not an operation: what follows begins when everything waited for has completed;
-//! - a nonblocking collective starts with the call, and its messages are handled when the thread does not compute, or
+//! - a nonblocking collective starts with the call, and its messages are handled while the thread waits, or
 //!   with [`Progress::Thread`] at any time.
 //!
 //! Outcomes that MPI leaves open are those of the traced run or, with [`Decisions::Redecide`],

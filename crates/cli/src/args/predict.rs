@@ -94,7 +94,7 @@ pub struct ReadingOptions {
     /// Drop messages without a counterpart in the trace, instead of rejecting the trace
     #[arg(long)]
     pub drop_unmatched: bool,
-    /// Nonblocking collectives progress only inside MPI calls, or also while the program computes, by a thread
+    /// Nonblocking collectives progress only while a rank waits in MPI calls, or also while it computes, by a thread
     /// of the library with a core of its own or by the network [default: calls]
     #[arg(long, value_enum, value_name = "HOW")]
     pub progress: Option<TypedProgress>,

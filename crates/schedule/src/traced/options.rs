@@ -29,7 +29,7 @@ pub enum Decisions {
 /// What works on nonblocking collectives while the program computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Progress {
-    /// Nothing: the library handles their messages only inside calls of MPI.
+    /// Nothing: their messages are handled only while the rank waits.
     #[default]
     Calls,
     /// A thread of the library with a core of its own, or the network.

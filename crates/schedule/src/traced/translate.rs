@@ -82,13 +82,7 @@ struct Thread {
     received: Option<usize>,
     /// Unsuccessful tests during the computation not yet covered by an instruction.
     asks: Vec<Ask>,
-    /// Whether it has started nonblocking collectives: then tests and probes handle their messages, between the
-    /// computations before and after.
-    progresses: bool,
 }
-
-/// Computation between polls that were only counted is divided into at most this many parts.
-const MOST_PARTS: u64 = 16;
 
 /// An unsuccessful test.
 #[derive(Debug)]
@@ -108,8 +102,6 @@ pub(super) struct Polls {
     end: Time,
     inside: Time,
     calls: u64,
-    /// The first call of them.
-    origin: u32,
 }
 
 /// A call of the trace, with its index and thread.
@@ -231,7 +223,6 @@ impl<'s, 'a> RankReader<'s, 'a> {
             polled_since: None,
             received: None,
             asks: Vec::new(),
-            progresses: false,
         });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
@@ -409,14 +400,7 @@ impl Thread {
     fn settle_polls(&mut self, spin: Time) {
         self.computed += self.held.take().unwrap_or_default();
         let Some(polls) = self.polls.take() else { return };
-        let between = computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
-        let parts = if self.progresses { polls.calls.saturating_sub(1).clamp(1, MOST_PARTS) } else { 1 };
-        let part = Time(between.ps() / parts);
-        for _ in 1..parts {
-            self.computed += part;
-            self.flush(polls.origin);
-        }
-        self.computed += Time(between.ps() - part.ps() * (parts - 1));
+        self.computed += computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
     }
 
     /// Turns the pending computation into instructions.

@@ -263,7 +263,6 @@ impl<'a> RankReader<'_, 'a> {
         let processes = self.shared.trace.processes();
         let call = self.shared.collectives.join(number, join, group, processes)?;
         let how = How { blocking: join.blocking, ..How::default() };
-        self.threads[usize::from(by.thread)].progresses |= !join.blocking;
         Ok(self.emit(by, Instruction::Collective { call, member: join.member, how }).into())
     }
 

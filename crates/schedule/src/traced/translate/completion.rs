@@ -157,7 +157,6 @@ impl<'a> RankReader<'_, 'a> {
             if self.decides {
                 self.ask(site, acted);
             }
-            self.progress(site);
             return;
         }
         // Computation between the tests happened before the last of them.
@@ -194,7 +193,6 @@ impl<'a> RankReader<'_, 'a> {
             if self.decides {
                 self.shared.notes.count(Reason::BoundProbe, site.call.function);
             }
-            self.progress(site);
             return Ok(());
         }
         if blocking {
@@ -235,29 +233,15 @@ impl<'a> RankReader<'_, 'a> {
         thread.polled_since.get_or_insert((site.call.enter, thread.computed));
         let Some(repeated) = site.details.repeated else { return };
         let (enter, exit) = (site.call.enter, site.call.exit);
-        let origin = u32::try_from(site.index).unwrap_or(u32::MAX);
         // Different polls of one loop are counted over the same period, so their time is merged.
         if thread.polls.as_ref().is_some_and(|polls| enter >= polls.end) {
             thread.settle_polls(spin);
         }
-        let polls = thread.polls.get_or_insert(Polls {
-            start: enter,
-            end: exit,
-            inside: Time::ZERO,
-            calls: 0,
-            origin,
-        });
+        let polls =
+            thread.polls.get_or_insert(Polls { start: enter, end: exit, inside: Time::ZERO, calls: 0 });
         polls.end = polls.end.max(exit);
         polls.inside += repeated.inside;
         polls.calls = polls.calls.saturating_add(repeated.calls);
-    }
-
-    /// Lets messages of nonblocking collectives be handled between the computation before a call and that after it.
-    fn progress(&mut self, site: &Site<'_>) {
-        let thread = &mut self.threads[usize::from(site.thread)];
-        if thread.progresses && thread.computed > Time::ZERO {
-            thread.flush(u32::try_from(site.index).unwrap_or(u32::MAX));
-        }
     }
 
     /// Waits for these instructions.
