@@ -5,6 +5,8 @@
 //! a line by the weighted median of all slopes (Theil–Sen), drops the others, and fits the rest by least squares.
 //! [`segments`] cuts points into as many lines as their errors justify.
 
+use straggler_model::stats::robust::MAD_TO_SIGMA;
+
 /// The equation `first`·x + `second`·y = `value`, and its weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Equation {
@@ -61,16 +63,13 @@ impl Line {
 /// A point this many times as far off as usual is an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// The ratio of the standard deviation to the median absolute deviation, for normal values.
-const USUAL: f64 = 1.4826;
-
 /// The line through most of the points, ignoring outliers. None if there are fewer than three values of x.
 pub fn robust_line(points: &[Point]) -> Option<Line> {
     let through = median_line(points)?;
     let mut misses: Vec<f64> = points.iter().map(|point| through.miss(point)).collect();
     misses.sort_unstable_by(f64::total_cmp);
     // If errors are given too small, half of the points must not become outliers.
-    let usual = (USUAL * misses[misses.len() / 2]).max(1.0);
+    let usual = (MAD_TO_SIGMA * misses[misses.len() / 2]).max(1.0);
     let kept = points.iter().filter(|point| through.miss(point) <= OUTLIER * usual);
     let refined = least_squares(kept.map(|point| Equation {
         weight: point.error.powi(-2),

@@ -1,40 +1,7 @@
 //! The command line as typed. Every value is parsed into its type here, and nothing is looked up: no file,
 //! no environment variable, no clock.
 
-pub mod assess;
-pub mod bench;
-pub mod checks;
-pub mod collective;
-pub mod compare;
-pub mod cores;
-pub mod count;
-pub mod device;
-pub mod diagnose;
-pub mod drawn_latency;
-pub mod generated;
-pub mod latency;
-pub mod measure;
-pub mod mpi;
-pub mod network;
-pub mod noise;
-pub mod plot;
-pub mod predict;
-pub mod ranges;
-pub mod redundancy;
-pub mod report;
-pub mod reproduce;
-pub mod resample;
-pub mod schedule;
-pub mod simulate;
-pub mod slurm_script;
-pub mod study;
-pub mod suggestion;
-pub mod trace;
-pub mod training;
-pub mod typed_text;
-pub mod whatif;
-pub mod workload;
-
+use crate::kernel::typed;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 use straggler_model::units;
@@ -101,7 +68,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// Random seed; the same seed gives the same results
-    #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = count::count::<u64>(..))]
+    #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = typed::count::<u64>(..))]
     pub seed: u64,
     /// Number of threads; results do not depend on it [default: all available cores]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
@@ -117,57 +84,57 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Estimate what this node's noise costs at scale, and which source to remove first
-    Assess(Box<assess::Assess>),
+    Assess(Box<crate::assess::plan::Assess>),
     /// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
-    Simulate(Box<simulate::Simulate>),
+    Simulate(Box<crate::simulate::args::Simulate>),
     /// Predict the run time of a traced program and compare it with the measured one
-    Predict(Box<predict::Predict>),
+    Predict(Box<crate::predict::plan::Predict>),
     /// Simulate a traced run with changes: what would it gain, and who would wait?
-    Whatif(Box<whatif::WhatIf>),
+    Whatif(Box<crate::whatif::args::WhatIf>),
     /// Measure how much of an allreduce's noise cost redundant exchanges recover
-    Redundancy(Box<redundancy::Redundancy>),
+    Redundancy(Box<crate::papers::redundancy::args::Redundancy>),
     /// Resample measured exchange times to all-to-alls on more processors
-    Resample(Box<resample::Resample>),
+    Resample(Box<crate::papers::resample::plan::Resample>),
     /// Run a parameter study: many simulations, defined in one file
-    Study(study::Study),
+    Study(crate::study::args::Study),
     /// Reproduce figures and tables of published papers and compare them with the published values
-    Reproduce(reproduce::Reproduce),
+    Reproduce(crate::papers::reproduce::plan::Reproduce),
     /// Write a job script that runs straggler on the nodes of a Slurm cluster
-    SlurmScript(slurm_script::SlurmScript),
+    SlurmScript(crate::tools::slurm_script::args::SlurmScript),
     /// Convert, inspect, check and generate schedules
-    Schedule(schedule::Schedule),
+    Schedule(crate::schedule::args::Schedule),
     /// Measure this machine
-    Measure(measure::Measure),
-    Mpi(Box<mpi::Mpi>),
+    Measure(crate::noise::measure::plan::Measure),
+    Mpi(Box<crate::mpi::args::Mpi>),
     /// Record the MPI calls of a program, and inspect, check and convert traces
-    Trace(Box<trace::Trace>),
+    Trace(Box<crate::trace::plan::Trace>),
     /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
-    Training(Box<training::Training>),
+    Training(Box<crate::training::args::Training>),
     /// Compare measured latencies: where they differ, by how much, and with what confidence
-    Compare(Box<compare::Compare>),
+    Compare(Box<crate::latency::compare::Compare>),
     /// Find likely causes in the distribution of measured latencies, with the evidence
-    Diagnose(Box<diagnose::Diagnose>),
+    Diagnose(Box<crate::latency::diagnose::Diagnose>),
     /// List and show network presets
-    Network(network::Network),
+    Network(crate::network::args::Network),
     /// Inspect, fit, compare and convert noise
-    Noise(noise::Noise),
+    Noise(crate::noise::args::Noise),
     /// Draw figures for papers as SVG, PDF or PNG
-    Plot(plot::Plot),
+    Plot(crate::tools::plot::args::Plot),
     /// Write results as one HTML page with charts, tables and timelines
-    Report(report::Report),
+    Report(crate::report::Report),
     /// Show results in a browser on this machine
-    Serve(report::Serve),
+    Serve(crate::report::Serve),
     /// Measure the speed and the memory use of the simulator on this machine
-    Bench(bench::Bench),
+    Bench(crate::tools::bench::plan::Bench),
     /// One measurement of `bench`, in a process of its own
     #[command(hide = true)]
-    BenchCase(bench::BenchCase),
+    BenchCase(crate::tools::bench::plan::BenchCase),
     /// Write the files that the examples of the help and the guide read
-    Examples(generated::Examples),
+    Examples(crate::tools::generated::Examples),
     /// Print shell completions to stdout
-    Completions(generated::Completions),
+    Completions(crate::tools::generated::Completions),
     /// Write the manual pages
-    Man(generated::Man),
+    Man(crate::tools::generated::Man),
 }
 
 /// More threads than this never help.

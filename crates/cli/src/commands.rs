@@ -1,39 +1,22 @@
-//! The commands: each takes a plan, reads the inputs it names and calls the libraries.
+//! The commands: each takes a reads the inputs it names and calls the libraries.
 
-mod assess;
-mod bench;
-mod compare;
-mod diagnose;
-mod examples;
-mod generated;
-mod measure;
-pub mod mpi;
-mod network;
-mod nodes;
-mod noise;
-mod plot;
-mod predict;
-mod redundancy;
-mod report;
-mod reproduce;
-mod resample;
-mod schedule;
-mod serve;
-mod simulate;
-mod slurm_script;
-mod study;
-mod trace;
-mod training;
-mod whatif;
-
-use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
-use crate::console::Console;
-use crate::exit::Outcome;
-use crate::memory::Demand;
-use crate::plan::valid::Valid;
-use crate::threads::use_threads;
-use crate::{devices, interrupt, plan};
+use crate::kernel::console::Console;
+use crate::kernel::devices::use_threads;
+use crate::kernel::exit::Outcome;
+use crate::kernel::memory::Demand;
+use crate::kernel::valid::Valid;
+use crate::kernel::{devices, interrupt};
+use crate::latency::{compare, diagnose};
+use crate::noise::measure;
+use crate::noise::measure::plan::MeasureCommand;
+use crate::papers::{redundancy, reproduce, resample};
+use crate::tools::slurm_script::plan::JobKind;
+use crate::tools::{bench, examples, generated, plot, slurm_script};
+use crate::{
+    assess, latency, network, noise, predict, report, schedule, serve, simulate, study, trace, training,
+    whatif,
+};
 
 /// Work that is ready to be done: its options are valid.
 type Ready = Box<dyn FnOnce(&Console) -> Outcome<()>>;
@@ -43,7 +26,10 @@ fn ready(work: impl FnOnce(&Console) -> Outcome<()> + 'static) -> Outcome<Ready>
 }
 
 /// Work that rayon's threads share.
-fn ready_with_threads(common: &Common, work: impl FnOnce(&Console) -> Outcome<()> + 'static) -> Outcome<Ready> {
+fn ready_with_threads(
+    common: &Common,
+    work: impl FnOnce(&Console) -> Outcome<()> + 'static,
+) -> Outcome<Ready> {
     let common = common.clone();
     ready(move |console| {
         use_threads(&common);
@@ -65,11 +51,11 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
     let seed = common.seed;
     match command {
         Command::Assess(typed) => {
-            let plan = plan::assess::Plan::new(*typed, &common)?;
+            let plan = assess::plan::Plan::new(*typed, &common)?;
             ready_with_threads(&common, move |console| assess::run(&plan, console))
         }
         Command::Simulate(typed) => {
-            let plan = plan::simulate::Plan::new(*typed, &common)?;
+            let plan = simulate::plan::Plan::new(*typed, &common)?;
             ready_with_threads(&common, move |console| simulate::run(&plan, console, None))
         }
         Command::Predict(typed) => {
@@ -81,11 +67,11 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             ready_with_threads(&common.clone(), move |console| whatif::run(&valid, &common, console))
         }
         Command::Redundancy(typed) => {
-            let plan = plan::redundancy::Plan::new(*typed, &common)?;
+            let plan = redundancy::plan::Plan::new(*typed, &common)?;
             ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
         }
         Command::Resample(typed) => {
-            let plan = plan::resample::Plan::new(*typed, &common)?;
+            let plan = resample::plan::Plan::new(*typed, &common)?;
             ready_with_threads(&common, move |console| resample::run(&plan, console))
         }
         Command::Study(typed) => {
@@ -97,7 +83,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
         }
         Command::SlurmScript(typed) => {
-            let plan = plan::slurm_script::Plan::new(typed.command, &common)?;
+            let plan = slurm_script::plan::Plan::new(typed.command, &common)?;
             ready(move |console| slurm_script::run(&plan, demand(&plan, console)?, console))
         }
         Command::Schedule(typed) => {
@@ -106,16 +92,16 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
         }
         Command::Measure(typed) => match typed.command {
             MeasureCommand::Noise(typed) => {
-                let plan = plan::measure::Plan::new(*typed)?;
+                let plan = measure::plan::Plan::new(*typed)?;
                 ready(move |console| measure::run(&plan, console))
             }
             MeasureCommand::Latency(typed) => {
-                let plan = plan::latency::Plan::new(*typed)?;
-                ready(move |console| measure::latency::run(&plan, console))
+                let plan = latency::plan::Plan::new(*typed)?;
+                ready(move |console| latency::measure::run(&plan, console))
             }
             MeasureCommand::Merge(typed) => {
                 let valid = Valid::new(typed)?;
-                ready(move |console| measure::merge::run(&valid, console))
+                ready(move |console| latency::merge::run(&valid, console))
             }
         },
         // Ran before this: see `main`.
@@ -158,7 +144,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
         }
         Command::Bench(typed) => ready(move |console| {
             let gpu = devices::is_there(typed.device.device)?;
-            bench::run(&plan::bench::Plan::new(&typed, &common, gpu), console)
+            bench::run(&bench::plan::Plan::new(&typed, &common, gpu), console)
         }),
         Command::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
         Command::Examples(typed) => {
@@ -171,8 +157,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
 }
 
 /// Resources that a scripted job needs. The command itself computes them, and checks every named file.
-fn demand(plan: &plan::slurm_script::Plan, console: &Console) -> Outcome<Option<Demand>> {
-    use plan::slurm_script::JobKind;
+fn demand(plan: &slurm_script::plan::Plan, console: &Console) -> Outcome<Option<Demand>> {
     match &plan.job.what {
         JobKind::Simulate(of_simulate) => {
             let threads = plan.cpus_per_task.unwrap_or(1);

@@ -1,33 +1,29 @@
 // The modules of the program and its `main`: included by `main.rs`, and by `tests/cli.rs`, so that the unit tests beside
 // the code and the tests that run the program are one test program.
 
-mod allocator;
-mod answers;
 mod args;
-mod checkpoints;
-mod cluster;
+mod assess;
 mod commands;
-mod console;
-mod devices;
-mod estimate;
-mod exit;
-mod inputs;
-mod interrupt;
-mod invocation;
-mod memory;
-mod meter;
-mod metrics;
-mod pages;
-mod places;
-mod plan;
-mod shell;
-mod stderr;
-mod threads;
-mod token;
-mod work;
+mod kernel;
+mod latency;
+mod mpi;
+mod network;
+mod noise;
+mod papers;
+mod predict;
+mod report;
+mod schedule;
+mod serve;
+mod simulate;
+mod study;
+mod tools;
+mod trace;
+mod training;
+mod whatif;
 
 use clap::Parser;
-use console::Console;
+use kernel::console::{self, Console};
+use kernel::{interrupt, typed};
 use std::process::ExitCode;
 use straggler_mpi::Launcher;
 
@@ -43,22 +39,22 @@ fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         // If every process of an MPI job says the same, the launcher ends the others before they do.
-        Err(error) if is_of_mpi && !commands::mpi::speaks(&launcher) => {
+        Err(error) if is_of_mpi && !mpi::speaks(&launcher) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             if let Some(rank) = launcher.rank.filter(|_| error.use_stderr()) {
-                stderr::tell(&format!(
+                console::tell(&format!(
                     "error: rank {rank}: {}",
                     first.strip_prefix("error: ").unwrap_or(first)
                 ));
             }
             return console::code_of(&error);
         }
-        Err(error) => return console::say_instead(&args::suggestion::with_value(error)),
+        Err(error) => return console::say_instead(&typed::with_value(error)),
     };
     // The processes of an MPI job agree on who prints.
     if let args::Command::Mpi(typed) = cli.command {
-        return commands::mpi::run(typed.command, &cli.common);
+        return mpi::run(typed.command, &cli.common);
     }
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {

@@ -49,8 +49,8 @@ INLINE u32 sender_of(const Plan &plan, u32 rank, u32 slot) {
     return partner(plan, rank, constant(from + in_cycle));
 }
 
-INLINE Tariff tariff_at(const Plan &plan, u32 kind) {
-    return plan.tariffs_differ ? ((const Tariff *)plan.tariffs)[kind] : plan.tariff;
+INLINE MessageCost tariff_at(const Plan &plan, u32 kind) {
+    return plan.tariffs_differ ? ((const MessageCost *)plan.tariffs)[kind] : plan.tariff;
 }
 
 INLINE u32 kind_of(const Plan &plan, u32 rank, u32 slot) {
@@ -239,7 +239,7 @@ INLINE u64 message_runs(const Process &p) {
 
 INLINE void run_message(Process &p, u64 t) {
     u32 slot = p.first.slot;
-    Tariff tariff = tariff_at(*p.plan, kind_of(*p.plan, p.rank, slot));
+    MessageCost tariff = tariff_at(*p.plan, kind_of(*p.plan, p.rank, slot));
     u64 noise = charge_overhead(p, t, t + tariff.recv_overhead);
     p.at.recv_free = t + tariff.nic;
     p.at.cpu_free = t + tariff.message_cpu + noise;
@@ -253,7 +253,7 @@ INLINE void run_message(Process &p, u64 t) {
 
 INLINE void run_send(Process &p, u64 t) {
     const Plan &plan = *p.plan;
-    Tariff tariff = tariff_at(plan, p.entry.packed & 255);
+    MessageCost tariff = tariff_at(plan, p.entry.packed & 255);
     u64 noise = charge_overhead(p, t, t + tariff.send_overhead);
     p.at.cpu_free = t + tariff.send_cpu + noise;
     p.at.send_free = t + tariff.nic;

@@ -30,7 +30,7 @@ const u32 SEND = 1, RECV = 2, CALC = 4;
 // ---- Passed from the host: the structures of layout.rs, field by field.
 
 // The costs of a message of one size.
-struct Tariff {
+struct MessageCost {
     u64 send_overhead, send_cpu, recv_overhead, message_cpu, nic;
 };
 
@@ -62,7 +62,7 @@ struct Plan {
     u64 stages_of;     // u32 by process, where processes differ
     u64 slot_from;     // u32 by slot: how far the sender is; or by slot and process: who it is
     u64 slot_tariff;   // u8 by slot, or by slot and process
-    u64 tariffs;       // Tariff, where they differ
+    u64 tariffs;       // MessageCost, where they differ
     u64 durations;     // u64
     u64 sources;       // Source
     u64 offsets;       // u64 by process, if they are given
@@ -91,7 +91,7 @@ struct Plan {
     u32 wallclock, computation_only;
     u32 groups;        // of 32 slots, in all cycles
     u32 plain;         // see plain_of
-    Tariff tariff;     // the first
+    MessageCost tariff;     // the first
     Source source;     // the first
 };
 

@@ -12,7 +12,7 @@ pub const END_OF_TIME: u64 = 1 << 62;
 /// The costs of a message of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Tariff {
+pub struct MessageCost {
     pub send_overhead: u64,
     pub send_cpu: u64,
     pub recv_overhead: u64,
@@ -112,7 +112,7 @@ pub struct Plan {
     pub groups: u32,
     /// Whether the plan is of the usual kind, for which the kernel has a specialised version.
     pub plain: u32,
-    pub tariff: Tariff,
+    pub tariff: MessageCost,
     pub source: Source,
 }
 

@@ -5,7 +5,7 @@
 //! so the kernel knows nothing about collectives.
 
 use crate::Unfit;
-use crate::layout::{END_OF_TIME, Entry, GOES_ON, NONE, Tariff};
+use crate::layout::{END_OF_TIME, Entry, GOES_ON, MessageCost, NONE};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub struct Tables {
     pub stages_of: Vec<u32>,
     pub slot_from: Vec<u32>,
     pub slot_tariff: Vec<u8>,
-    pub tariffs: Vec<Tariff>,
+    pub tariffs: Vec<MessageCost>,
     /// The first entry means no computation.
     pub durations: Vec<u64>,
 }
@@ -114,7 +114,7 @@ impl Kinds {
         })
     }
 
-    fn tariffs(&self, link: &Link) -> Result<Vec<Tariff>, Unfit> {
+    fn tariffs(&self, link: &Link) -> Result<Vec<MessageCost>, Unfit> {
         // If nothing is sent, the entry is never read.
         let sizes = if self.sizes.is_empty() { &[0][..] } else { &self.sizes };
         sizes.iter().map(|&bytes| tariff(link, bytes)).collect()
@@ -137,9 +137,9 @@ impl Kinds {
     }
 }
 
-fn tariff(link: &Link, bytes: u64) -> Result<Tariff, Unfit> {
-    let costs = straggler_sim::rules::Tariff::of(link, bytes);
-    let tariff = Tariff {
+fn tariff(link: &Link, bytes: u64) -> Result<MessageCost, Unfit> {
+    let costs = straggler_sim::rules::MessageCost::of(link, bytes);
+    let tariff = MessageCost {
         send_overhead: costs.send_overhead.ps(),
         send_cpu: costs.send_cpu.ps(),
         recv_overhead: costs.recv_overhead.ps(),

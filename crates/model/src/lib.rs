@@ -17,6 +17,7 @@ pub mod switches;
 pub mod time;
 pub mod toml_file;
 pub mod units;
+pub mod words;
 
 pub use network::{Link, Network, PerByte};
 pub use time::Time;

@@ -5,10 +5,13 @@
 
 mod boxes;
 mod histogram;
+mod median;
 mod ranks;
+pub mod robust;
 
 pub use boxes::BoxPlot;
 pub use histogram::{Bin, histogram};
+pub use median::{Middle, lower_median, median};
 pub use ranks::quantile_ranks;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -24,11 +27,12 @@ pub fn median_in_place<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
 
 /// Like [`median_in_place`], for floats; 0 if there are none.
 pub fn median_of(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let middle = position(values.len(), 0.5);
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    lower_median(&mut values)
+}
+
+/// The mean; 0 if there are no values.
+pub fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The smallest value with at least a share `q` of the values at or below it (the inverse of the

@@ -9,7 +9,7 @@
 use crate::communicator::Communicator;
 use crate::own_thread::OwnThread;
 use crate::session::Session;
-use crate::wire::{self, Letter, Reduction};
+use crate::wire::{self, BufferedMessage, Reduction};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use straggler_sim::cluster::{Cluster, SAID};
@@ -38,8 +38,8 @@ struct Local {
     worlds: [Communicator; 2],
     agreements: Cell<usize>,
     /// Messages under way, in the order in which they were begun.
-    sends: RefCell<VecDeque<Letter>>,
-    receives: RefCell<VecDeque<Letter>>,
+    sends: RefCell<VecDeque<BufferedMessage>>,
+    receives: RefCell<VecDeque<BufferedMessage>>,
     /// Pieces of incomplete messages, by source.
     pieces: RefCell<HashMap<u32, Vec<u8>>>,
     /// For messages outside of agreements.
@@ -85,7 +85,8 @@ impl Local {
 
     fn send(&self, to: u32, mut bytes: Vec<u8>) {
         let mut sends = self.sends.borrow_mut();
-        let mut begin = |bytes, tag| sends.push_back(self.sound(Letter::send(self.world(), bytes, to, tag)));
+        let mut begin =
+            |bytes, tag| sends.push_back(self.sound(BufferedMessage::send(self.world(), bytes, to, tag)));
         while bytes.len() > LARGEST {
             let rest = bytes.split_off(LARGEST);
             begin(std::mem::replace(&mut bytes, rest), MORE);
@@ -98,7 +99,7 @@ impl Local {
     fn progress(&self, take: &mut dyn FnMut(u32, Vec<u8>)) -> bool {
         let (mut sends, mut receives) = (self.sends.borrow_mut(), self.receives.borrow_mut());
         let mut something = false;
-        while let Some(letter) = self.sound(Letter::arriving(self.world())) {
+        while let Some(letter) = self.sound(BufferedMessage::arriving(self.world())) {
             receives.push_back(letter);
             something = true;
         }
@@ -122,7 +123,7 @@ impl Local {
     }
 
     /// Hands over a message, or stores a piece of one.
-    fn take(&self, letter: &mut Letter, take: &mut dyn FnMut(u32, Vec<u8>)) {
+    fn take(&self, letter: &mut BufferedMessage, take: &mut dyn FnMut(u32, Vec<u8>)) {
         let mut bytes = letter.take_bytes();
         let mut pieces = self.pieces.borrow_mut();
         if letter.tag == MORE || !pieces.is_empty() && pieces.contains_key(&letter.peer) {
@@ -211,7 +212,7 @@ impl Cluster for Job {
     }
 
     fn hear(&self) -> Option<(u32, Vec<u8>)> {
-        let mut letter = self.local.sound(Letter::arriving(&self.local.talk))?;
+        let mut letter = self.local.sound(BufferedMessage::arriving(&self.local.talk))?;
         while !self.local.sound(letter.test()) {}
         Some((letter.peer, letter.take_bytes()))
     }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use plan::Configuration;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use straggler_analysis::latency::diagnose::{Crowd, crowds};
+use straggler_analysis::latency::diagnose::{Oversubscribed, crowds};
 use straggler_measure::latency::begin;
 use straggler_measure::machine;
 use straggler_model::latency::{Measurement, Series};
@@ -182,7 +182,7 @@ impl<'a> Job<'a> {
             let note = format!("Not every process has an invariant timer: {doubt}. Times may be wrong.");
             total.notes.push(note);
         }
-        for Crowd { host, processes, cores } in crowds(&total) {
+        for Oversubscribed { host, processes, cores } in crowds(&total) {
             let note = format!(
                 "{host} has {processes} processes for {cores} cores: they compete for cores, and the times are dominated by the \
                  scheduler. Use fewer processes."

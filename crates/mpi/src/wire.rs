@@ -9,11 +9,11 @@
 //! - Counts are those of the buffers: [`Wire::send`] and the others pass on slices of buffers.
 #![allow(unsafe_code)]
 
+mod buffered;
 mod collective;
-mod letter;
 mod reduction;
 
-pub use letter::Letter;
+pub use buffered::BufferedMessage;
 pub use reduction::Reduction;
 
 use crate::communicator::Communicator;

@@ -10,7 +10,7 @@ use crate::message::Early;
 use crate::observer::{Observer, Ran, RanKind};
 use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
-use crate::rules::{Came, Charge, Rules, Sender, Sent};
+use crate::rules::{Arrival, Charge, Rules, Sender, Sent};
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 use straggler_schedule::Operation;
@@ -151,9 +151,9 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
     ) {
         let message = &incoming.message;
         let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
-        let came = Came { from: message.from, to: self.rank, number };
+        let came = Arrival { from: message.from, to: self.rank, number };
         let charge = self.rules.message(came, cpu, recv_free, t, message.bytes);
-        let message = Early { done: self.rules.early_done(&charge), ..*message };
+        let message = Early { done: self.rules.early_done(came, message.bytes, &charge), ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
         let stamp = self.observe_incoming(site, RanKind::Message { completes }, incoming, number, t, charge);
         if P::TAKES_ARRIVALS {

@@ -178,7 +178,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             Event::Local(release) => {
                 let local = &self.processes[rank as usize].local;
                 let operation = self.program.operation(rank, local, &self.state, release.kind, release.id);
-                let mut at = At { engine: self, rank };
+                let mut at = OnRank { engine: self, rank };
                 match release.kind {
                     OperationKind::Send => {
                         at.check_peer(&operation)?;
@@ -191,10 +191,10 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             Event::Message(incoming) => {
                 self.messages += 1;
                 // If latencies are drawn, the order of sending is the message's number.
-                execution.run_message(&mut At { engine: self, rank }, t, incoming, key.order as u32);
+                execution.run_message(&mut OnRank { engine: self, rank }, t, incoming, key.order as u32);
             }
             Event::Acknowledgement(incoming) => {
-                execution.run_acknowledgement(&mut At { engine: self, rank }, t, incoming);
+                execution.run_acknowledgement(&mut OnRank { engine: self, rank }, t, incoming);
             }
         }
         Ok(())
@@ -232,12 +232,12 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
 }
 
 /// One process of the engine.
-struct At<'e, 'a, P: Program, N, L, O: Observer> {
+struct OnRank<'e, 'a, P: Program, N, L, O: Observer> {
     engine: &'e mut Engine<'a, P, N, L, O>,
     rank: Rank,
 }
 
-impl<P: Program, N: Noise, L: Latency, O: Observer> At<'_, '_, P, N, L, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> OnRank<'_, '_, P, N, L, O> {
     fn process(&mut self) -> &mut Process<P> {
         &mut self.engine.processes[self.rank as usize]
     }
@@ -248,7 +248,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> At<'_, '_, P, N, L, O> {
     }
 }
 
-impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for At<'_, '_, P, N, L, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for OnRank<'_, '_, P, N, L, O> {
     fn host(&mut self) -> &mut P::Host {
         &mut self.process().host
     }

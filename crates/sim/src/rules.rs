@@ -69,7 +69,7 @@ pub struct Sent {
 /// The costs of a message of one size on a link: the part of the rules that does not depend on time and rank. Times
 /// saturate, so the order of additions does not matter.
 #[derive(Clone, Copy, Debug)]
-pub struct Tariff {
+pub struct MessageCost {
     /// o_s and o_r, which noise can extend.
     pub send_overhead: Time,
     pub recv_overhead: Time,
@@ -85,16 +85,14 @@ pub struct Tariff {
     /// From the start of the send to the arrival.
     pub flight: Time,
     pub rendezvous: bool,
-    /// Whether the receiver's CPU is free while the bytes arrive.
-    pub overlapped: bool,
 }
 
-impl Tariff {
+impl MessageCost {
     #[inline(always)]
-    pub fn of(link: &Link, bytes: u64) -> Tariff {
+    pub fn of(link: &Link, bytes: u64) -> MessageCost {
         let overhead = link.overhead_per_byte.of_message(bytes);
         let gap = link.gap_per_byte.of_message(bytes);
-        Tariff {
+        MessageCost {
             send_overhead: link.send_overhead,
             recv_overhead: link.recv_overhead,
             send_cpu: link.send_overhead + overhead,
@@ -104,23 +102,22 @@ impl Tariff {
             gap,
             flight: link.flight(),
             rendezvous: link.is_rendezvous(bytes),
-            overlapped: link.is_overlapped(bytes),
         }
     }
 
     /// The costs of a send with drawn parameters.
     #[inline(always)]
-    fn sending(&self, draw: &Draw) -> Tariff {
+    fn sending(&self, draw: &Draw) -> MessageCost {
         let send_overhead = draw.send_overhead;
         let (send_cpu, flight) = (send_overhead + self.overhead, send_overhead + draw.latency);
-        Tariff { send_overhead, send_cpu, flight, ..*self }
+        MessageCost { send_overhead, send_cpu, flight, ..*self }
     }
 
     /// The receiver's costs with drawn parameters.
     #[inline(always)]
-    fn receiving(&self, draw: &Draw) -> Tariff {
+    fn receiving(&self, draw: &Draw) -> MessageCost {
         let recv_overhead = draw.recv_overhead;
-        Tariff { recv_overhead, message_cpu: recv_overhead + self.overhead.max(self.gap), ..*self }
+        MessageCost { recv_overhead, message_cpu: recv_overhead + self.overhead.max(self.gap), ..*self }
     }
 }
 
@@ -136,32 +133,39 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// Runs a send at `t`.
     #[inline(always)]
     pub fn send(&self, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time, bytes: u64) -> Sent {
-        self.send_at(&Tariff::of(self.network.link(rank, to), bytes), (rank, to), sender, t)
+        self.send_at(&MessageCost::of(self.network.link(rank, to), bytes), (rank, to), sender, t)
     }
 
     /// Runs a send at `t`, of a message whose costs are known. Noise during o does not delay the message.
     #[inline(always)]
-    pub fn send_at(&self, tariff: &Tariff, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time) -> Sent {
+    pub fn send_at(&self, cost: &MessageCost, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time) -> Sent {
         let Sender { cpu, send_free, lanes } = sender;
         let Some(drawn) = self.latency.drawn() else {
-            return self.charge_send(tariff, rank, cpu, send_free, t);
+            return self.charge_send(cost, rank, cpu, send_free, t);
         };
         let number = lanes.count(rank);
         let draw = drawn.draw(self.network.class(rank, to), rank, number);
-        let sent = self.charge_send(&tariff.sending(&draw), rank, cpu, send_free, t);
+        let sent = self.charge_send(&cost.sending(&draw), rank, cpu, send_free, t);
         let arrival = lanes.arrival(rank, to, t, sent.arrival);
         Sent { arrival, created: self.sent_at(rank, to, arrival), number, ..sent }
     }
 
     #[inline(always)]
-    fn charge_send(&self, tariff: &Tariff, rank: Rank, cpu: &mut Cpu, send_free: &mut Time, t: Time) -> Sent {
-        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.send_overhead);
-        cpu.free = t + tariff.send_cpu + noise;
-        *send_free = t + tariff.nic;
+    fn charge_send(
+        &self,
+        cost: &MessageCost,
+        rank: Rank,
+        cpu: &mut Cpu,
+        send_free: &mut Time,
+        t: Time,
+    ) -> Sent {
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + cost.send_overhead);
+        cpu.free = t + cost.send_cpu + noise;
+        *send_free = t + cost.nic;
         Sent {
             charge: Charge { done: cpu.free, noise },
-            arrival: t + tariff.flight,
-            rendezvous: tariff.rendezvous,
+            arrival: t + cost.flight,
+            rendezvous: cost.rendezvous,
             created: t,
             number: 0,
         }
@@ -169,59 +173,69 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
 
     /// Runs a message on its receiver at `t`; `done` is when the matching receive completes.
     #[inline(always)]
-    pub fn message(&self, came: Came, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
-        let tariff = Tariff::of(self.network.link(came.from, came.to), bytes);
-        let overlaps = match self.overlap {
-            Overlap::Never => false,
-            Overlap::ByLink => tariff.overlapped,
-            Overlap::Always => true,
-        };
-        if !overlaps {
-            return self.message_at(&tariff, came, cpu, recv_free, t);
+    pub fn message(&self, came: Arrival, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
+        let cost = MessageCost::of(self.network.link(came.from, came.to), bytes);
+        if !self.is_overlapped(came, bytes) {
+            return self.message_at(&cost, came, cpu, recv_free, t);
         }
         let mut room = None;
-        let tariff = self.received(&tariff, came, &mut room);
-        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + tariff.recv_overhead);
-        *recv_free = t + tariff.nic;
-        cpu.free = t + tariff.recv_overhead + noise + tariff.overhead;
-        Charge { done: cpu.free.max(t + tariff.recv_overhead + tariff.gap), noise }
+        let cost = self.received(&cost, came, &mut room);
+        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + cost.recv_overhead);
+        *recv_free = t + cost.nic;
+        cpu.free = t + cost.recv_overhead + noise + cost.overhead;
+        Charge { done: cpu.free.max(t + cost.recv_overhead + cost.gap), noise }
     }
 
     /// Runs a message whose costs are known on its receiver at `t`, if receives do not overlap.
     #[inline(always)]
     pub fn message_at(
         &self,
-        tariff: &Tariff,
-        came: Came,
+        cost: &MessageCost,
+        came: Arrival,
         cpu: &mut Cpu,
         recv_free: &mut Time,
         t: Time,
     ) -> Charge {
         let mut room = None;
-        let tariff = self.received(tariff, came, &mut room);
-        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + tariff.recv_overhead);
-        *recv_free = t + tariff.nic;
-        cpu.free = t + tariff.message_cpu + noise;
+        let cost = self.received(cost, came, &mut room);
+        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + cost.recv_overhead);
+        *recv_free = t + cost.nic;
+        cpu.free = t + cost.message_cpu + noise;
         Charge { done: cpu.free, noise }
     }
 
     /// The receiver's costs of a message, with its own o_r if that is drawn; then `room` stores them.
     #[inline(always)]
-    fn received<'r>(&self, tariff: &'r Tariff, came: Came, room: &'r mut Option<Tariff>) -> &'r Tariff {
+    fn received<'r>(
+        &self,
+        cost: &'r MessageCost,
+        came: Arrival,
+        room: &'r mut Option<MessageCost>,
+    ) -> &'r MessageCost {
         match self.latency.drawn() {
             Some(drawn) if drawn.draws_overheads() => {
                 let class = self.network.class(came.from, came.to);
-                room.insert(tariff.receiving(&drawn.draw(class, came.from, came.number)))
+                room.insert(cost.receiving(&drawn.draw(class, came.from, came.number)))
             }
-            _ => tariff,
+            _ => cost,
         }
     }
 
     /// When the bytes of a message without a receive have arrived; a receive that is posted before then completes at
     /// that time. Without overlap they were paid for when the message ran.
     #[inline(always)]
-    pub fn early_done(&self, charge: &Charge) -> Time {
-        if self.overlap == Overlap::Never { Time::ZERO } else { charge.done }
+    pub fn early_done(&self, came: Arrival, bytes: u64, charge: &Charge) -> Time {
+        if self.is_overlapped(came, bytes) { charge.done } else { Time::ZERO }
+    }
+
+    /// Whether the receiver's CPU is free while the bytes of a message arrive.
+    #[inline(always)]
+    fn is_overlapped(&self, came: Arrival, bytes: u64) -> bool {
+        match self.overlap {
+            Overlap::Never => false,
+            Overlap::ByLink => self.network.link(came.from, came.to).is_overlapped(bytes),
+            Overlap::Always => true,
+        }
     }
 
     /// Runs the acknowledgement of a rendezvous send at `t`.
@@ -308,7 +322,7 @@ pub struct Sender<'a> {
 
 /// A message that has arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Came {
+pub struct Arrival {
     pub from: Rank,
     pub to: Rank,
     /// Its number on its source, if latencies are drawn.

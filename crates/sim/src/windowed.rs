@@ -14,17 +14,17 @@
 //! ```
 
 mod actors;
+mod backlog;
 mod block;
 mod calendar;
-mod crowd;
 mod domain;
 mod frame;
 mod general;
 mod graphs;
-mod hoard;
 mod keeping;
 mod layout;
 mod mail;
+mod message_count;
 mod outgoing;
 mod stepping;
 mod transport;

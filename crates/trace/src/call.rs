@@ -1,7 +1,7 @@
 //! One call of a traced program.
 
 use crate::Function;
-use crate::seldom::{Empty, Seldom};
+use crate::option_box::{Empty, OptionBox};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::fmt;
@@ -130,7 +130,7 @@ pub struct Details {
     pub requests: Requests,
     /// The requests the call found completed. A wait or test for all lists only wildcard receives
     /// and cancelled requests; if it succeeded, the others completed too.
-    pub completed: Seldom<Vec<Completed>>,
+    pub completed: OptionBox<Vec<Completed>>,
     /// Whether a test or probe succeeded; waits always do. For a receive that failed: whether it
     /// still took the message, which was longer than its buffer.
     pub found: bool,
@@ -141,7 +141,7 @@ pub struct Details {
     /// When, inside the call, its message was sent or its collective completed. Only some foreign
     /// formats record this; otherwise the beginning or end of the call stands for it.
     pub moment: Option<Moment>,
-    pub rare: Seldom<Rare>,
+    pub rare: OptionBox<Rare>,
 }
 
 // Every wait has one, and in some formats every call that communicates, so the size matters.
@@ -212,12 +212,12 @@ impl From<Rare> for Details {
 impl Details {
     pub const NOTHING: &'static Details = &Details {
         requests: Requests::new_const(),
-        completed: Seldom::NOTHING,
+        completed: OptionBox::NOTHING,
         found: false,
         matched: None,
         receive: None,
         moment: None,
-        rare: Seldom::NOTHING,
+        rare: OptionBox::NOTHING,
     };
 
     /// The details of a mark: the name of its region.
@@ -231,7 +231,7 @@ impl Details {
     }
 
     /// Whether the call failed and took no message, so that nothing was sent or received.
-    pub fn came_to_nothing(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.error.is_some() && !self.found
     }
 }

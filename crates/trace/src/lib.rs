@@ -12,20 +12,20 @@ pub mod import;
 pub mod messages;
 pub mod mpi_abi;
 pub mod operations;
+pub mod option_box;
 pub mod otf2;
 pub mod pauses;
 pub mod perfetto;
 mod place;
 pub mod private;
 pub mod profile;
-pub mod seldom;
 pub mod sites;
 pub mod timeline;
 pub mod trace;
 
 pub use call::{Call, CommId, Completed, Details, Matched, Moment, Rare, Repeated, RequestId, Requests};
 pub use function::{Class, Collective, Function, HowMany, Mode, Start};
-pub use seldom::Seldom;
+pub use option_box::OptionBox;
 pub use timeline::{Activity, Arrow, Kind, Lane, RegionSpan, Timeline};
 pub use trace::{ALONG_COPIES, Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};
 

@@ -29,7 +29,7 @@ pub struct Module {
 pub struct CallSite {
     /// Index into [`CallSites::modules`].
     pub module: u32,
-    /// The return address, relative to the module.
+    /// The return address, relative to the module; the line, in a source file.
     pub offset: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Compares the clocks of workers by the ends of their common operations. No worker has the result of an all-reduce before all
 //! have sent, so all end within a few microseconds of each other.
 
-use crate::median::median;
 use crate::words;
+use straggler_model::stats::median;
 
 /// A clock jumps if it moves by more than this and by more than ten times the residual.
 const JUMP_PS: i64 = 1_000_000_000;

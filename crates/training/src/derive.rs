@@ -7,18 +7,18 @@
 //!                     └─ different: all columns are joined into one, groups of all ranks by their key
 //! ```
 
-mod back;
 mod clocks;
 mod column;
+mod complete_steps;
+mod duplicates;
 mod lost;
 mod padding;
 mod queue;
+mod to_rows;
 mod transfers;
-mod twice;
-mod whole;
 mod workers;
 
-pub use back::rows;
+pub use to_rows::rows;
 
 use crate::graph::{Graph, Group};
 use crate::operation::Direction;
@@ -26,10 +26,10 @@ use crate::table::LONGEST_SECONDS;
 use crate::words::listed;
 use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape};
 use column::{Column, Key};
+use complete_steps::Chosen;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use straggler_model::parallel;
-use whole::Chosen;
 use workers::Workers;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -126,13 +126,13 @@ fn one_sided(rows: &[Row]) -> Option<String> {
 
 /// Derives the job from rows that have both ends of their transfers, or none.
 fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
-    let mut removed = twice::Removed::default();
+    let mut removed = duplicates::Removed::default();
     // Rows are usually sorted already, and checking is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         // Copies of a row are adjacent, whatever else has its identity.
         let times = |a: &Row, b: &Row| a.start.total_cmp(&b.start).then(a.duration.total_cmp(&b.duration));
         rows.par_sort_unstable_by(|a, b| identity(a).cmp(&identity(b)).then_with(|| times(a, b)));
-        removed = twice::remove(&mut rows)?;
+        removed = duplicates::remove(&mut rows)?;
     }
     let mut job = in_order(rows, source, known)?;
     job.steps_left_out += removed.steps;
@@ -174,7 +174,7 @@ pub fn clocks_note(rows: &[Row]) -> Option<String> {
 /// Derives the job from rows in order.
 fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
-    let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
+    let Chosen { steps, incomplete, notes } = complete_steps::chosen(rows, workers)?;
     job.incomplete = incomplete;
     let habits = Habits {
         chunks: largest_chunk(rows).saturating_add(1),

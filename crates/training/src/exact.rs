@@ -7,17 +7,17 @@
 //! ```
 //! Times are whole picoseconds: the same job gives the same answers on any number of threads.
 
-mod alone;
+mod accidents;
 mod answers;
 mod breakdown;
 mod by_kind;
 mod causes;
 mod intervals;
+mod isolated;
 mod links;
-mod mending;
-mod once;
 mod pictures;
 mod pools;
+mod repairs;
 mod replay;
 mod times;
 
@@ -25,18 +25,18 @@ pub(crate) use answers::LAUNCH;
 pub use answers::{Answers, Distrust, Intervals, Slowdowns, WorkerAnswer, analyse, is_doubtful};
 pub use breakdown::{Breakdown, Breakdowns};
 pub use causes::{Cause, CauseKind, Healthy, Split};
-pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool};
+pub use repairs::{CurvePoint, Repaired};
 pub(crate) use replay::replay_disturbed;
-pub use replay::{Meet, Room, replay};
+pub use replay::{Meet, Scratch, replay};
 pub use times::{Cut, StepTimes, times};
 
 use crate::{Job, Op};
-use alone::{Places, Ranks};
+use accidents::Once;
 use by_kind::ByKind;
+use isolated::{Places, Ranks};
 use links::Links;
-use once::Once;
 use rayon::prelude::*;
 use straggler_model::parallel;
 
@@ -75,7 +75,7 @@ pub struct Replays<'a> {
 
 /// An operation of a worker in a step, and its times.
 #[derive(Clone, Copy, Debug)]
-pub struct At<'a> {
+pub struct TimedOp<'a> {
     pub op: &'a Op,
     /// Its index in the shape of the step.
     pub place: usize,
@@ -87,7 +87,7 @@ pub struct At<'a> {
     pub ideal_delay: i64,
 }
 
-impl At<'_> {
+impl TimedOp<'_> {
     pub fn real(&self) -> (i64, i64) {
         (self.takes, self.delay)
     }
@@ -117,7 +117,7 @@ impl<'a> Replays<'a> {
         }
         let links = Links::of(job);
         let by_kind = ByKind::of(job);
-        let once = once::find(job, &mut times, &by_kind);
+        let once = accidents::find(job, &mut times, &by_kind);
         let ideal = Ideal::of(job, &times, &by_kind, Pool::Kind);
         let stage_ideal = Ideal::of(job, &times, &by_kind, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
@@ -132,7 +132,7 @@ impl<'a> Replays<'a> {
         let most = (0..means.len()).max_by(|&a, &b| means[a].total_cmp(&means[b]));
         let unexplained_before = most.filter(|&kind| means[kind] > 0.0);
         let places = Places::of(job);
-        let ranks = alone::ranks(job, &places);
+        let ranks = isolated::ranks(job, &places);
         Ok(Replays {
             job,
             times,
@@ -149,14 +149,14 @@ impl<'a> Replays<'a> {
     }
 
     /// Replays a step with the times that `choose` returns. Returns its duration.
-    pub fn step(&self, step: usize, room: &mut Room, choose: &impl Fn(&At<'_>) -> (i64, i64)) -> i64 {
+    pub fn step(&self, step: usize, room: &mut Scratch, choose: &impl Fn(&TimedOp<'_>) -> (i64, i64)) -> i64 {
         self.fill(step, room, choose);
         let columns = self.job.steps[step].columns as usize;
         replay(self.job, self.job.shape(step), columns, Meet::All, room)[0]
     }
 
     /// Writes the times that `choose` returns into the room.
-    pub(crate) fn fill(&self, step: usize, room: &mut Room, choose: &impl Fn(&At<'_>) -> (i64, i64)) {
+    pub(crate) fn fill(&self, step: usize, room: &mut Scratch, choose: &impl Fn(&TimedOp<'_>) -> (i64, i64)) {
         let (job, times) = (self.job, &self.times[step]);
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
         let per_column = job.workers.len() / columns;
@@ -173,46 +173,47 @@ impl<'a> Replays<'a> {
             let all = times.takes[range.clone()].iter().zip(&times.delays[range]);
             for (column, ((&takes, &delay), own)) in all.zip(own).enumerate() {
                 let worker = column * per_column + op.worker as usize;
-                (*own.0, *own.1) = choose(&At { op, place, worker, takes, delay, ideal_takes, ideal_delay });
+                (*own.0, *own.1) =
+                    choose(&TimedOp { op, place, worker, takes, delay, ideal_takes, ideal_delay });
             }
         }
     }
 
     /// Replays every step with the times that `choose` returns.
-    pub fn all(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
+    pub fn all(&self, choose: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
         self.all_told(choose, &|| {})
     }
 
     /// Like [`Replays::all`], but calls `done` after each step.
     pub fn all_told(
         &self,
-        choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync,
+        choose: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync,
         done: &(dyn Fn() + Sync),
     ) -> Vec<i64> {
-        let one = |room: &mut Room, step: usize| {
-            let takes = self.step(step, room, &|at: &At<'_>| choose(step, at));
+        let one = |room: &mut Scratch, step: usize| {
+            let takes = self.step(step, room, &|at: &TimedOp<'_>| choose(step, at));
             done();
             takes
         };
-        parallel::map_with(self.job.steps.len(), Room::default, one)
+        parallel::map_with(self.job.steps.len(), Scratch::default, one)
     }
 }
 
 impl Replays<'_> {
     /// Replays every `many`-th step.
-    pub fn every(&self, many: usize, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
-        let one = |room: &mut Room, number: usize| {
-            self.step(number * many, room, &|at: &At<'_>| choose(number * many, at))
+    pub fn every(&self, many: usize, choose: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
+        let one = |room: &mut Scratch, number: usize| {
+            self.step(number * many, room, &|at: &TimedOp<'_>| choose(number * many, at))
         };
-        parallel::map_with(self.job.steps.len().div_ceil(many), Room::default, one)
+        parallel::map_with(self.job.steps.len().div_ceil(many), Scratch::default, one)
     }
 
     /// The job as a recording would show it, had the operations taken the times that `choose` returns.
-    pub fn changed(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Job {
+    pub fn changed(&self, choose: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync) -> Job {
         let mut job = self.job.clone();
-        let mut room = Room::default();
+        let mut room = Scratch::default();
         for step in 0..job.steps.len() {
-            self.step(step, &mut room, &|at: &At<'_>| choose(step, at));
+            self.step(step, &mut room, &|at: &TimedOp<'_>| choose(step, at));
             record(&mut job, step, &room);
         }
         job
@@ -220,7 +221,7 @@ impl Replays<'_> {
 }
 
 /// Writes the times of a replayed step into a job of the same shape.
-pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
+pub(crate) fn record(job: &mut Job, step: usize, room: &Scratch) {
     let Job { shapes, steps, start, duration, .. } = job;
     let (shape, columns) = (&shapes[steps[step].shape as usize], steps[step].columns as usize);
     let (ops, first) = (shape.ops.len(), steps[step].first);

@@ -1,7 +1,8 @@
 //! Steps with an operation that ends long after the next one of its worker began: a duration or a start is wrong.
 
-use crate::{Job, Kind, median, words};
+use crate::{Job, Kind, words};
 use straggler_model::parallel;
+use straggler_model::stats::{lower_median, median};
 
 /// An overlap is impossible if it exceeds this share of a typical step, and is this many times as long as in a typical step. Where
 /// operations usually overlap, the program is simply different from the model.
@@ -30,9 +31,8 @@ pub fn leave_out(job: &mut Job) {
         end.unwrap_or(begin).saturating_sub(begin)
     };
     let mut steps: Vec<i64> = parallel::map(job.steps.len(), takes);
-    let typical_step = median::median(&mut steps);
-    let typical =
-        median::lower_median(&mut overlaps.iter().map(|overlap| overlap.picoseconds).collect::<Vec<i64>>());
+    let typical_step = median(&mut steps);
+    let typical = lower_median(&mut overlaps.iter().map(|overlap| overlap.picoseconds).collect::<Vec<i64>>());
     let least = (SHARE * typical_step as f64) as i64;
     let is_impossible = |overlap: &Overlap| overlap.picoseconds > least.max(typical.saturating_mul(TIMES));
     let wrong: Vec<usize> = (0..overlaps.len()).filter(|&step| is_impossible(&overlaps[step])).collect();

@@ -2,7 +2,7 @@
 
 use crate::Kind;
 use crate::graph::Graph;
-use crate::places::Places;
+use crate::locations::Places;
 
 /// A process of the job: usually one GPU, or a tensor-parallel group of GPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]

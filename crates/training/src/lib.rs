@@ -16,10 +16,9 @@ mod import;
 mod impossible;
 mod job;
 mod lines;
-mod median;
+pub mod locations;
 mod meta;
 mod operation;
-pub mod places;
 pub mod published;
 mod recording;
 pub mod synthetic;
@@ -28,6 +27,8 @@ mod times;
 mod traced;
 pub mod whatif;
 mod words;
+
+use straggler_model::stats::mean_of as mean;
 
 pub use derive::rows;
 pub use import::{ImportError, import};

@@ -7,7 +7,7 @@ mod limits;
 
 pub use limits::SyntheticError;
 
-use crate::exact::{Meet, Room, replay};
+use crate::exact::{Meet, Scratch, replay};
 use crate::whatif::{SlowLink, slowed_by};
 use crate::{Job, Kind, Row, derive};
 use straggler_model::philox::Stream;
@@ -229,7 +229,7 @@ impl Plan {
         let ops = shape.ops.len();
         let drawn = Drawn::new(of, step);
         let links = self.links(of, step);
-        let mut room = Room::default();
+        let mut room = Scratch::default();
         for op in 0..ops {
             for column in 0..columns {
                 let row = &self.rows[column * ops + op];

@@ -5,8 +5,8 @@
 //! sent without blocking. The sends are completed at the end of the step. Collectives of data-parallel ranks have a communicator
 //! for each stage, which grows with the copies of the trace. Jobs of single kernels are in [`kernels`].
 
+mod complete_members;
 mod kernels;
-mod whole;
 
 use crate::exact::times;
 use crate::{Job, Kind, Op, words};
@@ -43,7 +43,7 @@ const BYTES_A_PICOSECOND: f64 = 25e9 / 1e12;
 
 /// Guesses the size of a transfer from the durations of similar transfers.
 fn guessed(takes: &mut [i64]) -> u64 {
-    (crate::median::median(takes) as f64 * BYTES_A_PICOSECOND) as u64
+    (straggler_model::stats::median(takes) as f64 * BYTES_A_PICOSECOND) as u64
 }
 
 impl Sizes {
@@ -122,7 +122,7 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
     let mut building = Building::new(job, sizes);
     let (mut begin, mut notes) = (0, Vec::new());
     if job.is_table() {
-        whole::check(job)?;
+        complete_members::check(job)?;
         steps.iter().for_each(|&step| begin = building.step(step, begin));
     } else {
         building.communicators.truncate(1);

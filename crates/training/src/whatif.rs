@@ -9,7 +9,7 @@ mod copies;
 mod draw;
 
 pub use crate::exact::Healthy;
-use crate::exact::{At, Meet, Replays, Room, record, replay_disturbed};
+use crate::exact::{Meet, Replays, Scratch, TimedOp, record, replay_disturbed};
 use crate::{Job, Role, Row, derive};
 pub use copies::{CopyError, copied};
 use draw::Hit;
@@ -51,7 +51,7 @@ pub enum Effect {
     Lost,
     /// It computes no longer than typical workers of its stage do in the same step, or did before the whole stage became slower;
     /// its host launches as usual, and its transfers take no longer than usual.
-    Mended,
+    Repaired,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -176,7 +176,7 @@ impl Scenario {
     ) -> Result<Outcome, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, draw)?;
         let begins = begins(replays);
-        let steps = parallel::map_with(replays.job.steps.len(), Room::default, |room, step| {
+        let steps = parallel::map_with(replays.job.steps.len(), Scratch::default, |room, step| {
             let base = Base { draw, step, begin: begins[step], healthy };
             let replayed = self.step(replays, &hit, base, room);
             done();
@@ -205,7 +205,7 @@ impl Scenario {
         let hit = Hit::drawn(self, replays.job, 0)?;
         let mut job = replays.job.clone();
         job.synthetic = true;
-        let mut room = Room::default();
+        let mut room = Scratch::default();
         let healthy = self.healthy(replays);
         for (step, begin) in begins(replays).into_iter().enumerate() {
             self.step(replays, &hit, Base { draw: 0, step, begin, healthy: healthy.as_ref() }, &mut room)?;
@@ -216,7 +216,7 @@ impl Scenario {
 
     /// The times of healthy workers, if the scenario mends any.
     pub fn healthy<'a>(&self, replays: &'a Replays<'a>) -> Option<Healthy<'a>> {
-        self.faults.iter().any(|fault| fault.what == Effect::Mended).then(|| Healthy::of(replays))
+        self.faults.iter().any(|fault| fault.what == Effect::Repaired).then(|| Healthy::of(replays))
     }
 
     /// How long a step takes, and whether anything differs from the recording.
@@ -225,13 +225,13 @@ impl Scenario {
         replays: &'a Replays<'a>,
         hit: &'a Hit,
         base: Base<'a>,
-        room: &mut Room,
+        room: &mut Scratch,
     ) -> Result<(i64, bool), ScenarioError> {
         let (job, step) = (replays.job, base.step);
         let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
         let of_step = hit.in_step(replays, base.healthy, step);
         let differs = Cell::new(false);
-        replays.fill(step, room, &|at: &At<'_>| {
+        replays.fill(step, room, &|at: &TimedOp<'_>| {
             let times = of_step.times(at);
             differs.set(differs.get() || times != at.real());
             times

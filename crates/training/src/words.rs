@@ -1,26 +1,6 @@
 //! Parts of the sentences in [`crate::Job::notes`].
 
-/// The singular or the plural.
-pub fn plural<'a>(count: usize, one: &'a str, several: &'a str) -> &'a str {
-    if count == 1 { one } else { several }
-}
-
-/// `3`, `3 and 5`, `3, 5 and 7`. Long lists end with the number of omitted items.
-pub fn list<T: ToString>(items: &[T]) -> String {
-    list_up_to(8, items)
-}
-
-pub fn list_up_to<T: ToString>(most: usize, items: &[T]) -> String {
-    let mut shown: Vec<String> = items.iter().take(most).map(T::to_string).collect();
-    if items.len() > most {
-        shown.push(format!("{} more", items.len() - most));
-    }
-    match shown.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
+pub use straggler_model::words::{list, list_up_to, plural};
 
 /// Lists the first five items.
 pub fn listed(items: impl Iterator<Item = String>) -> String {

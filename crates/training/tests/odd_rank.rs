@@ -1,7 +1,7 @@
 //! Data-parallel ranks with other operations than the rest. Each rank is replayed with one ideal rank for each
 //! distinct order of operations, which gives exactly the result of replaying the whole step.
 
-use straggler_training::exact::{Answers, At, Replays, Room, analyse, mean};
+use straggler_training::exact::{Answers, Replays, Scratch, TimedOp, analyse, mean};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Row, derive};
 
@@ -25,7 +25,7 @@ fn odd(rows: &mut Vec<Row>, dp_rank: u32, times: u32) {
 fn assert_as_whole_steps(job: &Job) -> Answers {
     let replays = Replays::new(job).unwrap();
     let answers = analyse(&replays, None);
-    let mut room = Room::default();
+    let mut room = Scratch::default();
     let mut alone = |takes_part: &dyn Fn(usize, usize) -> bool, real: &dyn Fn(usize) -> bool| {
         let there: Vec<usize> = (0..job.steps.len())
             .filter(|&step| {
@@ -33,10 +33,10 @@ fn assert_as_whole_steps(job: &Job) -> Answers {
                 (0..part.len()).any(|worker| part[worker] && takes_part(step, worker))
             })
             .collect();
-        let mut spans = |is_real: &dyn Fn(&At<'_>) -> bool| -> Vec<i64> {
+        let mut spans = |is_real: &dyn Fn(&TimedOp<'_>) -> bool| -> Vec<i64> {
             there
                 .iter()
-                .map(|&step| replays.step(step, &mut room, &|at: &At<'_>| at.real_if(is_real(at))))
+                .map(|&step| replays.step(step, &mut room, &|at: &TimedOp<'_>| at.real_if(is_real(at))))
                 .collect()
         };
         mean(&spans(&|at| real(at.worker))) / mean(&spans(&|_| false))

@@ -301,7 +301,7 @@ fn mended_and_slowed_again(job: &Job, rank: u32) -> [f64; 2] {
     let replays = Replays::new(job).unwrap();
     let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
     let stage = job.workers[place].stage;
-    let mended = only(Whom::Rank(rank), Effect::Mended).changed(&replays).unwrap();
+    let mended = only(Whom::Rank(rank), Effect::Repaired).changed(&replays).unwrap();
     let slower = |kind: Kind| {
         let (mut own, mut count) = (0, 0);
         for (step, times) in replays.times.iter().enumerate() {
@@ -402,7 +402,7 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
             }
             _ => 0.0,
         };
-        let mended = outcome(&with, &only(Whom::Rank(6), Effect::Mended)).steps;
+        let mended = outcome(&with, &only(Whom::Rank(6), Effect::Repaired)).steps;
         for (step, (mended, healthy)) in mended.iter().zip(&healthy).enumerate() {
             let truth = *healthy as f64 + 1e12 * norm;
             let off = (*mended as f64 / truth - 1.0).abs();
@@ -410,7 +410,7 @@ fn a_mended_worker_is_as_if_nothing_had_happened() {
         }
         // Mending also undoes earlier faults of its links.
         let fault = |what| Fault { whom: Whom::Rank(6), what, from_step: None };
-        let faults = vec![fault(Effect::Link { times: 50.0, with: None }), fault(Effect::Mended)];
+        let faults = vec![fault(Effect::Link { times: 50.0, with: None }), fault(Effect::Repaired)];
         let both = outcome(&with, &Scenario { faults, ..Scenario::default() }).steps;
         assert_eq!(both, mended, "{what:?}");
     }
@@ -433,7 +433,7 @@ fn a_mended_stage_is_as_it_was_before() {
         let mended = with.workers.iter().filter(|worker| stages.contains(&worker.stage));
         let mended = mended.map(|worker| Fault {
             whom: Whom::Rank(worker.rank),
-            what: Effect::Mended,
+            what: Effect::Repaired,
             from_step: None,
         });
         let scenario = Scenario { faults: mended.collect(), ..Scenario::default() };
@@ -452,7 +452,7 @@ fn mending_a_healthy_worker_wins_nothing() {
     let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what };
     let job = job(&Synthetic { faults: vec![fault], ..Synthetic::default() });
     // Rank 5 is in the collectives of rank 6.
-    let found = outcome(&job, &only(Whom::Rank(5), Effect::Mended));
+    let found = outcome(&job, &only(Whom::Rank(5), Effect::Repaired));
     assert!(mean(&found.steps) > 0.99 * mean(&steps_of(&job)), "{:?}", found.steps);
 }
 
@@ -460,6 +460,6 @@ fn mending_a_healthy_worker_wins_nothing() {
 fn a_change_that_changes_nothing_is_told() {
     let job = job(&Synthetic { jitter: 0.0, ..Synthetic::default() });
     let differs = |what| outcome(&job, &only(Whom::Rank(6), what)).differs;
-    assert!(!differs(Effect::Slow(1.0)) && !differs(Effect::Mended));
+    assert!(!differs(Effect::Slow(1.0)) && !differs(Effect::Repaired));
     assert!(differs(Effect::Slow(1.01)) && differs(Effect::Stall(1)));
 }

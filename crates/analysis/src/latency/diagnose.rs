@@ -1,11 +1,11 @@
 //! What the shape of measured latencies hints at. Every hint carries its evidence.
 
-mod crowd;
+mod oversubscribed;
 mod peers;
 mod split;
 mod ticks;
 
-pub use crowd::{BusyHost, Crowd, SharedCore, find as crowds, shared_cores};
+pub use oversubscribed::{BusyHost, Oversubscribed, SharedCore, find as crowds, shared_cores};
 pub use peers::{AbovePeers, AtPeers};
 pub use split::{PairSplit, SplitKind};
 pub use ticks::Ticks;
@@ -72,7 +72,7 @@ pub enum Hint {
     /// Other programs wanted more cores than a host has when the measurement began.
     Busy(BusyHost),
     /// More processes than cores on a host: they wait for each other, whatever other causes there are.
-    Oversubscribed(Crowd),
+    Oversubscribed(Oversubscribed),
     /// Several processes on one core of a host: they wait for each other as well.
     SameCore(SharedCore),
     /// A mode that appears only with more peers: resources per peer run out.
@@ -144,9 +144,9 @@ impl Diagnosis {
             _ => false,
         };
         let of_groups = groups.iter().enumerate().flat_map(of_group).filter(|hint| !is_explained(hint));
-        let crowds = crowd::find(measurement).into_iter().map(Hint::Oversubscribed);
-        let shared = crowd::shared_cores(measurement).into_iter().map(Hint::SameCore);
-        let hints = crowd::busy(measurement)
+        let crowds = oversubscribed::find(measurement).into_iter().map(Hint::Oversubscribed);
+        let shared = oversubscribed::shared_cores(measurement).into_iter().map(Hint::SameCore);
+        let hints = oversubscribed::busy(measurement)
             .into_iter()
             .map(Hint::Busy)
             .chain(crowds)

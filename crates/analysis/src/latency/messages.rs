@@ -7,6 +7,7 @@ use std::str::FromStr;
 use straggler_model::latency::{Histogram, Kind, Measurement, Series};
 use straggler_model::network::{BASE, Class, Measured};
 use straggler_model::units::Bytes;
+use straggler_model::words::list;
 use straggler_model::{Network, Time};
 
 /// Kinds of series with messages: one-way times first, then those closest to them. Operations of a single process are
@@ -61,7 +62,7 @@ impl FromStr for ClassFile {
 /// Why a measurement has no usable message latencies.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum MessagesError {
-    #[error("it has no messages of {}, only of {}: choose one of these with {option}", Bytes(*size), listed(known))]
+    #[error("it has no messages of {}, only of {}: choose one of these with {option}", Bytes(*size), size_list(known))]
     NoSize { size: u64, known: Vec<u64>, option: SizeOption },
     #[error(
         "it mixes latencies of several kernels, {}: measure only one of them",
@@ -216,7 +217,7 @@ pub fn left_out(measurement: &Measurement, taken: Option<u64>, option: SizeOptio
     Some(format!(
         "messages of {}, the smallest, are used; {option} selects others: {}",
         Bytes(taken),
-        listed(&others)
+        size_list(&others)
     ))
 }
 
@@ -230,14 +231,8 @@ pub fn taken(
     Ok(series.first().and_then(|one| one.labels.size))
 }
 
-/// Joins sizes: "1 B, 8 B and 1 KiB".
-fn listed(sizes: &[u64]) -> String {
-    let names: Vec<String> = sizes.iter().map(|&size| Bytes(size).to_string()).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+fn size_list(sizes: &[u64]) -> String {
+    list(&sizes.iter().map(|&size| Bytes(size)).collect::<Vec<_>>())
 }
 
 /// The kernels of some series, without duplicates.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use straggler_model::Rank;
 use straggler_model::latency::{Measurement, Outside, Pair, Series};
 use straggler_model::stats::median_of;
+use straggler_model::stats::robust::{self, deviation};
 
 /// Findings on the pairs of one group.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -113,8 +114,6 @@ const ALIKE: f64 = 0.05;
 /// Gaps must also be wider than this multiple of the variation of one pair from cycle to cycle.
 const SCATTERS: f64 = 4.0;
 const MOST_CLUSTERS: usize = 8;
-/// A process or pair is reported if it is slower than similar ones by more than this share.
-const SLOWER: f64 = 0.1;
 /// With at least this agreement, a property explains the clusters.
 pub const EXPLAINS: f64 = 0.5;
 
@@ -169,12 +168,6 @@ fn found(series: &Series) -> Option<PairFound> {
     let median_ps = bound.unwrap_or_else(|| distribution.median()).max(1.0);
     let (count, min_ps) = (distribution.count(), distribution.min_ps);
     Some(PairFound { from, to, count, median_ps, outside, min_ps, cluster: 0 })
-}
-
-/// The median absolute deviation, scaled to a standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let middle = median_of(values.to_vec());
-    1.4826 * median_of(values.iter().map(|value| (value - middle).abs()).collect())
 }
 
 /// How much the medians of a pair's cycles scatter on a logarithmic axis: the median over all pairs.
@@ -306,7 +299,7 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
         return Vec::new();
     }
     let levels: Vec<f64> = scores.iter().map(|score| score.2).collect();
-    let limit = SLOWER.ln_1p().max(5.0 * deviation(&levels)).max(SCATTERS * scatter);
+    let limit = robust::PROCESS.log_margin(deviation(&levels)).max(SCATTERS * scatter);
     let slow = scores
         .into_iter()
         .filter(|&(_, count, level)| count >= 3 && level - median_of(levels.clone()) > limit);
@@ -324,7 +317,7 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
 
 /// Pairs that are slower than their processes and their kind explain. If there are many, the cause is not the pair.
 fn slow_pairs(pairs: &[PairFound], residuals: &[f64], slow: &[SlowProcess], scatter: f64) -> Vec<SlowPair> {
-    let limit = SLOWER.ln_1p().max(6.0 * deviation(residuals)).max(SCATTERS * scatter);
+    let limit = robust::PAIR.log_margin(deviation(residuals)).max(SCATTERS * scatter);
     let of_process =
         |rank: Rank| slow.iter().find(|process| process.rank == rank).map_or(0.0, |one| one.ratio.ln());
     let beyond = |(pair, residual): (&PairFound, &f64)| {

@@ -9,6 +9,7 @@ use super::{Estimate, Settings};
 use crate::regression::{LEAST, Line, Point, robust_line, segments};
 use std::ops::Range;
 use straggler_model::philox::Stream;
+use straggler_model::stats::robust::MAD_TO_SIGMA;
 use straggler_model::stats::{median_in_place, quantile_of_sorted};
 
 /// The share outside an interval, at either end.
@@ -20,7 +21,7 @@ const STRAIGHT: f64 = 0.005;
 /// For normal values: the standard error of the median relative to that of the mean, and the standard deviation
 /// relative to the median absolute deviation.
 const OF_MEDIAN: f64 = 1.2533;
-const OF_DEVIATION: f64 = 1.4826;
+const OF_DEVIATION: f64 = MAD_TO_SIGMA;
 
 /// A sender is limited by g + b·G if sends in a row take this many times as long as single ones.
 const HELD_UP: f64 = 1.1;

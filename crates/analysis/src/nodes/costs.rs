@@ -111,7 +111,7 @@ pub struct Removal {
 }
 
 /// A scale during its simulation.
-struct At<'a> {
+struct AtScale<'a> {
     workload: &'a Workload,
     quiet: Time,
     replicas: u32,
@@ -120,7 +120,7 @@ struct At<'a> {
     later: u64,
 }
 
-impl At<'_> {
+impl AtScale<'_> {
     /// Messages of this many more variants of this scale, plus all later scales.
     fn ahead(&self, variants: usize) -> u64 {
         let each = self.workload.messages().saturating_mul(self.replicas.into());
@@ -155,7 +155,7 @@ impl Question<'_> {
         let mut order: Vec<NodeId> = (0..waits_ps.len()).collect();
         order.sort_by(|&one, &other| waits_ps[other].total_cmp(&waits_ps[one]));
         let median = order.get(order.len() / 2).copied().unwrap_or(0);
-        let at = At { workload, quiet, replicas: replicas(workload), median, later };
+        let at = AtScale { workload, quiet, replicas: replicas(workload), median, later };
         self.begin("an allreduce with the noise of all", &at, VARIANTS);
         let all = self.makespans(&at, None, &[])?;
         let replaced = self.replacements(&at, &all, &order)?;
@@ -166,7 +166,7 @@ impl Question<'_> {
         Ok(Scale { processes, replicas, quiet_ps, slowdown, waits_ps, order, median, replaced, removals })
     }
 
-    fn begin(&self, what: &str, at: &At<'_>, variants: usize) {
+    fn begin(&self, what: &str, at: &AtScale<'_>, variants: usize) {
         (self.begins)(what, at.workload.processes(), at.ahead(variants));
     }
 
@@ -181,7 +181,12 @@ impl Question<'_> {
         f64::from(processes) * node.cores.len() as f64 / self.cluster.cores().max(1) as f64
     }
 
-    fn replacements(&self, at: &At<'_>, all: &[Time], order: &[NodeId]) -> Result<Vec<Gain>, AssessError> {
+    fn replacements(
+        &self,
+        at: &AtScale<'_>,
+        all: &[Time],
+        order: &[NodeId],
+    ) -> Result<Vec<Gain>, AssessError> {
         let mut gains = Vec::new();
         // Replace at most half of the nodes, so the median node stays.
         for (done, count) in REPLACED.into_iter().filter(|&count| 2 * count <= order.len()).enumerate() {
@@ -194,7 +199,12 @@ impl Question<'_> {
         Ok(gains)
     }
 
-    fn removals(&self, at: &At<'_>, all: &[Time], order: &[NodeId]) -> Result<Vec<Removal>, AssessError> {
+    fn removals(
+        &self,
+        at: &AtScale<'_>,
+        all: &[Time],
+        order: &[NodeId],
+    ) -> Result<Vec<Removal>, AssessError> {
         let mut removals = Vec::new();
         for (done, (node, cause)) in self.candidates(at, order).into_iter().enumerate() {
             self.begin("one source removed", at, REMOVALS - done);
@@ -216,7 +226,7 @@ impl Question<'_> {
     }
 
     /// Sources on the worst nodes, by descending expected wait.
-    fn candidates(&self, at: &At<'_>, order: &[NodeId]) -> Vec<(NodeId, CauseId)> {
+    fn candidates(&self, at: &AtScale<'_>, order: &[NodeId]) -> Vec<(NodeId, CauseId)> {
         let mut found = Vec::new();
         for &node in order.iter().take(SUSPECTS) {
             let one = &self.cluster.nodes[node];
@@ -235,7 +245,7 @@ impl Question<'_> {
     /// The makespan of each replica. If a run outlasts the layout's horizon, all are repeated with a longer one.
     fn makespans(
         &self,
-        at: &At<'_>,
+        at: &AtScale<'_>,
         without: Without,
         replaced: &[NodeId],
     ) -> Result<Vec<Time>, AssessError> {

@@ -4,17 +4,10 @@
 use super::{Cluster, Node, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use straggler_model::stats::median_of;
+use straggler_model::stats::{median_of, robust};
 
-/// A node is slow if it is slower than the median by this share,
-const SLOWER: f64 = 0.05;
-/// or by this share if there are too few nodes to estimate their spread,
-const SLOWER_OF_FEW: f64 = 0.15;
+/// Fewer nodes are too few to estimate their spread.
 const FEW: usize = 4;
-/// and by this many robust standard deviations of the nodes.
-const DEVIATIONS: f64 = 5.0;
-/// The ratio of the standard deviation of normal values to their median absolute deviation.
-const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// The speeds of the nodes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -61,10 +54,10 @@ impl Speeds {
         let times: Vec<f64> = nodes.iter().map(|&node| self.iteration_ps[node]).collect();
         // The lower median: of two nodes, the faster is the reference.
         let middle = median_of(times.clone());
-        let spread = MAD_TO_SIGMA * median_of(times.iter().map(|time| (time - middle).abs()).collect());
-        let slower = if nodes.len() < FEW { SLOWER_OF_FEW } else { SLOWER };
+        let spread = robust::deviation_from(middle, &times);
+        let slow = if nodes.len() < FEW { robust::ONE_OF_FEW_NODES } else { robust::NODE };
         for (&node, time) in nodes.iter().zip(times) {
-            if time - middle >= (slower * middle).max(DEVIATIONS * spread) {
+            if time - middle >= slow.margin(middle, spread) {
                 let name = cluster.name(node).to_string();
                 let (speed, iteration_ps) = (middle / time, time);
                 self.slow.push(SlowNode { name, node, speed, iteration_ps, median_iteration_ps: middle });

@@ -46,6 +46,8 @@ const USUAL_BYTE: f64 = 200.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
     pub link: Link,
+    /// Whether L, o_s and o_r are still those of a usual node with which the search began.
+    pub is_usual: bool,
     pub replays: usize,
     /// How far predictions of this program may be off, as a share of the time: twice the standard error of the sum of
     /// all parts, and what remains of the mean.
@@ -116,8 +118,9 @@ pub(super) fn calibrate(trace: &Trace, fitted: &Link) -> Option<Calibrated> {
         search.latencies();
     }
     let link = search.best.link(fitted);
+    let is_usual = [search.best.latency, search.best.send, search.best.receive] == USUAL;
     let uncertainty = beginning.uncertainty(&Network::uniform("fitted", link))?;
-    Some(Calibrated { link, replays: search.replays + 1, uncertainty })
+    Some(Calibrated { link, is_usual, replays: search.replays + 1, uncertainty })
 }
 
 impl Search<'_> {

@@ -98,15 +98,28 @@ pub(super) fn from_calls(
     }
     let mut guesses = Vec::new();
     let shown = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut guesses) };
-    let calibrated = adjust(&shown);
+    refuse_contradicted(&pairs, &shown)?;
+    let calibrated = adjust(&shown).filter(|found| refuse_contradicted(&pairs, &found.link).is_ok());
     let link = calibrated.map_or(shown, |calibrated| calibrated.link);
-    refuse_contradicted(&pairs, &link)?;
     // Replays have determined what they changed.
     guesses.retain(|(parameter, _)| parameter(&link) == parameter(&shown));
     assumed.extend(guesses.into_iter().map(|(_, guess)| guess));
+    if calibrated.is_some_and(|calibrated| calibrated.is_usual) {
+        assumed.push(
+            "L, o_s and o_r are those between the cores of a usual node: the replay comes closer to the trace with them than \
+             with those of its calls"
+                .to_owned(),
+        );
+    }
+    if received.evidence.iter().all(|one| one.size() < SMALL) {
+        assumed.push(
+            "there are no large messages, so G is unknown: do not use this network for large ones".to_owned(),
+        );
+    }
     if received.one_size {
         assumed.push(
-            "all messages have the same size, so L and G cannot be separated: do not use this network for other sizes".to_owned(),
+            "all messages that show L and G have the same size, so the two cannot be separated: do not use this network for \
+             other sizes".to_owned(),
         );
     }
     if limit.is_none() {
@@ -194,18 +207,10 @@ type Parameter = fn(&Link) -> f64;
 const LATENCY: Parameter = |link| link.latency.ps() as f64;
 const SEND: Parameter = |link| link.send_overhead.ps() as f64;
 const RECEIVE: Parameter = |link| link.recv_overhead.ps() as f64;
-const BYTE: Parameter = |link| link.gap_per_byte.picoseconds();
 
 /// Splits a flight into o_s, L and o_r, and records what had to be assumed, and about which parameter.
 fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<(Parameter, String)>) -> Link {
     let Costs { flight, byte, .. } = received.costs;
-    if received.evidence.iter().all(|one| one.size() < SMALL) {
-        assumed.push((
-            BYTE,
-            "G is assumed to be 0: there are no large messages; do not use this network for large ones"
-                .to_owned(),
-        ));
-    }
     let send = if sends.tells_flight {
         sends.costs.flight
     } else {

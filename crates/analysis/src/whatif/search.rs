@@ -15,6 +15,7 @@ use super::place::Where;
 use super::regions::{self, Presence};
 use crate::waits::CriticalPath;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use straggler_model::stats::robust::RANK;
 use straggler_model::{Rank, Time};
 use straggler_trace::{Function, RankTrace, Trace};
 
@@ -44,8 +45,6 @@ pub struct Search {
 
 /// Gains below this share of the run are not worth a simulation.
 const WORTH: f64 = 1e-3;
-/// A rank is slow if it computes this many times as long as the fastest comparable rank.
-const SLOW: f64 = 1.05;
 /// A rank that computes less than this share of the mean has another task, and is not comparable.
 const COMPARABLE: f64 = 0.5;
 /// The most slow ranks fixed together.
@@ -162,7 +161,7 @@ impl SlowRanks {
         let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
         let comparable = own.iter().copied().filter(|&time| time > 0.0 && time >= COMPARABLE * mean);
         let reference = comparable.fold(f64::INFINITY, f64::min);
-        let slow = (0..).zip(&own).filter(|&(_, &time)| time > SLOW * reference);
+        let slow = (0..).zip(&own).filter(|&(_, &time)| time > RANK.factor() * reference);
         let ranks = slow.map(|(rank, &time)| Slow { rank, factor: rounded(reference / time) }).collect();
         SlowRanks { ranks, own, reference }
     }
@@ -194,7 +193,7 @@ fn slow_hosts(trace: &Trace, slow: &SlowRanks) -> Vec<BTreeSet<Rank>> {
     let several = hosts.len() > 1;
     let is_slow = |ranks: &BTreeSet<Rank>| {
         let mean = ranks.iter().map(|&rank| slow.own[rank as usize]).sum::<f64>() / ranks.len() as f64;
-        several && ranks.len() > 1 && mean > SLOW * slow.reference
+        several && ranks.len() > 1 && mean > RANK.factor() * slow.reference
     };
     let mut slow: Vec<BTreeSet<Rank>> = hosts.into_values().filter(is_slow).collect();
     slow.truncate(MOST_RANKS);

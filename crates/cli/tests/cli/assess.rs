@@ -1,6 +1,6 @@
 //! Assessments: measured, read and described noise.
 
-use crate::program::{Folder, signal, wait_until, wait_until_worked};
+use crate::outside::program::{Folder, signal, wait_until, wait_until_worked};
 
 #[test]
 fn noise_that_is_described_is_assessed() {

@@ -1,6 +1,6 @@
 //! Limits on results (`--fail-if`) and metrics for Prometheus.
 
-use crate::program::{Folder, fixtures};
+use crate::outside::program::{Folder, fixtures};
 
 const NOISE: &str = "periodic:period=1ms,duration=100us";
 

@@ -1,6 +1,6 @@
 //! Collectives through the command line: the catalogue, the choice of algorithms, the checker.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use serde_json::Value;
 
 /// Returns every collective of the catalogue, as `--collective` takes it.

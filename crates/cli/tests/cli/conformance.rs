@@ -1,6 +1,6 @@
 //! The fixtures' finish times, through the command line.
 
-use crate::program::{Folder, fixtures};
+use crate::outside::program::{Folder, fixtures};
 use serde_json::Value;
 use straggler_model::Time;
 use straggler_report::finish_times;

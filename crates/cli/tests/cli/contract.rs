@@ -1,6 +1,6 @@
 //! The JSON output that other programs rely on: its keys and their values.
 
-use crate::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK};
 use serde_json::Value;
 
 const COLLECTIVE: &str = "simulate --collective allreduce --processes 1000 --size 8 --network chic";

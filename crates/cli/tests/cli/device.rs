@@ -1,7 +1,7 @@
 //! The choice of the device. Test machines have no GPU; on machines with one, `scripts/test-gpu` checks
 //! more.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 const STUDY: &str =
     "name = 's'\nreplicas = 3\nprocesses = 4\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'\n";

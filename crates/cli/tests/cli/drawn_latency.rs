@@ -1,6 +1,6 @@
 //! `--latency-distribution`.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 const BARRIER: &str = "simulate --collective barrier --processes 300 --json --network";
 const LEVELS: &str = "name = 'two levels'\nL = '5us'\no = '1us'\ng = '100ns'\nG = '1ns'\n\n[[level]]\nname = 'node'\n\

@@ -1,6 +1,6 @@
 //! Exit codes, and what an error says.
 
-use crate::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK};
 
 const DEADLOCK: &str = "num_ranks 2
 rank 0 {

@@ -1,6 +1,6 @@
 //! Output files.
 
-use crate::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK};
 use serde_json::Value;
 use std::io::Read;
 use straggler_model::Time;

@@ -1,6 +1,6 @@
 //! The examples of the guide and the README's first command work as pasted.
 
-use crate::program::{Folder, binary};
+use crate::outside::program::{Folder, binary};
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! Help teaches, and its examples work as pasted.
 
-use crate::program::{Folder, binary};
+use crate::outside::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! Ctrl-C ends the program with 130 and leaves no file behind.
 
-use crate::program::{Folder, signal, wait_until, wait_until_worked};
+use crate::outside::program::{Folder, signal, wait_until, wait_until_worked};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -132,7 +132,7 @@ fn a_measurement() {
 /// Writes a trace that is large enough to interrupt its conversion.
 fn long_trace(folder: &Folder) {
     use straggler_trace::format::{directory, save};
-    let (mut trace, _) = directory::open(&crate::program::fixtures().join("traces/halo")).unwrap();
+    let (mut trace, _) = directory::open(&crate::outside::program::fixtures().join("traces/halo")).unwrap();
     for rank in &mut trace.ranks {
         let once = rank.calls.clone();
         for again in 1..4000 {

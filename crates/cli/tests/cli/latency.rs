@@ -1,6 +1,6 @@
 //! `straggler compare` and `straggler diagnose`, on synthetic measurements.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use serde_json::Value;
 
 const BEFORE: &str = "fixtures/latency/before.lat";

@@ -1,6 +1,6 @@
 //! Noise measurements. The results depend on the machine; the tests check that they are consistent.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use serde_json::Value;
 
 /// The command line of a short measurement on the first allowed core.

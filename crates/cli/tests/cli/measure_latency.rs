@@ -1,7 +1,7 @@
 //! Latency measurements. The results depend on the machine; the tests check that they are
 //! consistent.
 
-use crate::program::{Folder, signal, wait_until_worked};
+use crate::outside::program::{Folder, signal, wait_until_worked};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 

@@ -1,6 +1,6 @@
 //! All commands report the same mistake in the same words.
 
-use crate::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK};
 
 /// Commands that take a file, with `FILE` in its place.
 const COMMANDS: [&str; 18] = [

@@ -1,6 +1,6 @@
 //! `straggler mpi` where there is no MPI; scripts/test-tools runs it under every installed one.
 
-use crate::program::{Folder, binary};
+use crate::outside::program::{Folder, binary};
 use std::process::{Command, Output};
 
 /// Runs `straggler mpi`, as a process that a launcher has started if it has a rank.

@@ -1,6 +1,6 @@
 //! Noise files of other programs, converted or simulated directly.
 
-use crate::program::{Folder, fixtures};
+use crate::outside::program::{Folder, fixtures};
 
 fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     std::fs::read(folder.path().join(name)).unwrap()

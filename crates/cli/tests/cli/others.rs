@@ -1,6 +1,6 @@
 //! Commands other than `simulate`.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 #[test]
 fn networks_are_listed_and_read_back() {

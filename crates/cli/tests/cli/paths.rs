@@ -1,6 +1,6 @@
 //! Names of files that are not UTF-8.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;

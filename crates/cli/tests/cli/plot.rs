@@ -1,6 +1,6 @@
 //! Pictures from the command line.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 const NOISE: &str = "fixtures/conformance/eager-noise-00.noise";
 

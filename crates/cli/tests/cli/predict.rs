@@ -1,6 +1,6 @@
 //! Replayed traces: compared with the recorded time, as GOAL, in copies, with noise.
 
-use crate::program::{Folder, fixtures};
+use crate::outside::program::{Folder, fixtures};
 use straggler_trace::format::block::HEADER;
 use straggler_trace::format::{directory, save};
 use straggler_trace::trace::Usage;
@@ -192,7 +192,8 @@ fn a_missing_stream_is_named_with_the_result() {
     let folder = Folder::new();
     for rank in [0, 1, 3] {
         let name = format!("rank-00000{rank}.trace");
-        let bytes = std::fs::read(crate::program::fixtures().join("traces/halo").join(&name)).unwrap();
+        let bytes =
+            std::fs::read(crate::outside::program::fixtures().join("traces/halo").join(&name)).unwrap();
         std::fs::create_dir_all(folder.path().join("run")).unwrap();
         std::fs::write(folder.path().join("run").join(&name), bytes).unwrap();
     }

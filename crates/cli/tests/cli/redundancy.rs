@@ -1,6 +1,6 @@
 //! `straggler redundancy`.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 const LINE: &str = "redundancy --processes 256 --cycles 10 --noise periodic:period=10ms,duration=100us \
                     --network L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535";

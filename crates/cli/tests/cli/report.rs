@@ -1,6 +1,6 @@
 //! Reports: the numbers in the page are those of the input.
 
-use crate::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK};
 use straggler_model::Time;
 use straggler_report::finish_times;
 use straggler_report::page::{Block, Cell, Chart, Distribution, Page, Plot, Scatter, Table, Timeline};

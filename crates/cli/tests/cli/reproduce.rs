@@ -1,6 +1,6 @@
 //! Figures of papers: printed output, files, and resumed runs.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use std::fs;
 use straggler_model::Time;
 

@@ -1,6 +1,6 @@
 //! `straggler resample`.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use serde_json::Value;
 
 const SAMPLE: &str = "resample fixtures/resampling/exchanges.txt --size 1KiB";

@@ -3,7 +3,7 @@
 
 use crate::args::Cli;
 use crate::commands::validate;
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use clap::Parser;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

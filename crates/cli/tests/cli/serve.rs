@@ -1,6 +1,6 @@
 //! Serves reports over loopback, only to clients that know the token.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};

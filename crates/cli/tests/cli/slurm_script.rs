@@ -1,6 +1,6 @@
 //! Job scripts: requested resources, refused jobs, and where the script is written.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use serde_json::Value;
 
 const THOUSAND_MILLION: &str = "--collective allreduce --processes 1000000000 --size 8 --network chic";

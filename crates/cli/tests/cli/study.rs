@@ -1,7 +1,7 @@
 //! Studies: the results do not depend on kills or on the number of threads, and the messages agree with
 //! them.
 
-use crate::program::{Folder, signal, wait_until_worked};
+use crate::outside::program::{Folder, signal, wait_until_worked};
 use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Output fits the terminal's width, which COLUMNS states.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 
 fn printed(folder: &Folder, line: &str, columns: Option<&str>) -> String {
     let mut command = folder.command(line);

@@ -1,6 +1,6 @@
 //! Showing, checking, merging and converting traces, and the errors for bad ones.
 
-use crate::program::{Ended, Folder, fixtures};
+use crate::outside::program::{Ended, Folder, fixtures};
 use serde_json::Value;
 use std::path::PathBuf;
 use straggler_trace::Function;

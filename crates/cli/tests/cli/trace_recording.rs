@@ -1,7 +1,7 @@
 //! `trace -o DIR -- COMMAND`: a command is run and recorded.
 
-use crate::program::{Folder, fixtures};
-use crate::trace::{copy, file};
+use crate::outside::program::{Folder, fixtures};
+use crate::outside::trace::{copy, file};
 use serde_json::Value;
 
 #[test]

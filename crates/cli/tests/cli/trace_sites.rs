@@ -1,6 +1,6 @@
 //! Call sites, message sizes and pauses in `trace show`.
 
-use crate::program::{Folder, fixtures};
+use crate::outside::program::{Folder, fixtures};
 use serde_json::Value;
 use straggler_trace::format::{directory, save};
 use straggler_trace::sites::{Module, NO_SITE, Unifier};

@@ -3,7 +3,7 @@
 #[path = "../../../training/tests/public_jobs.rs"]
 mod public_jobs;
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use straggler_report::page::{Block, Chart, Heat, Page, Plot};
 
 #[test]

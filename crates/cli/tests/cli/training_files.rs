@@ -1,6 +1,6 @@
 //! Training jobs as files: formats read and written, and the syntax of faults.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use std::fs;
 
 const SMALL: &str = "training generate --dp 2 --pp 2 --microbatches 2 --steps 6";

@@ -1,6 +1,6 @@
 //! Traced runs, changed and simulated again.
 
-use crate::program::Folder;
+use crate::outside::program::Folder;
 use straggler_trace::format::directory;
 
 #[test]

@@ -4,7 +4,7 @@ use super::Options;
 use super::rounds::Kind;
 use crate::session::Session;
 use serde::Serialize;
-use straggler_model::Time;
+use straggler_model::{Time, stats};
 use straggler_report::numbers::{percent, seconds};
 
 /// Two runs of a case, measured and predicted.
@@ -81,11 +81,9 @@ impl Compared {
     }
 }
 
-/// The median; the mean of the two middle values if their number is even.
+/// The median; none without values.
 fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let count = values.len();
-    Some((values.get(count.checked_sub(1)? / 2)? + values.get(count / 2)?) / 2.0)
+    (!values.is_empty()).then(|| stats::median(&mut values))
 }
 
 impl CaseAnswer {

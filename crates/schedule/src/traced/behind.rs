@@ -46,5 +46,5 @@ pub(super) enum Behind {
     /// These instructions; none if there is nothing to do.
     Instructions(InstructionPlaces),
     /// Something that the trace does not describe, or that cannot be modelled.
-    Untold,
+    NotReplayed,
 }

@@ -26,7 +26,7 @@ pub(super) enum Reason {
     /// Requests that the trace does not know.
     UnknownRequest,
     /// Completes only operations that the trace does not describe or that have no model.
-    Untold,
+    NotReplayed,
     /// A wildcard receive whose sender is not recorded.
     NeverMatched,
     AfterFinalize,
@@ -68,7 +68,7 @@ impl Reason {
                 "between two groups; modelled as a collective of the root and the other group, or of both groups"
             }
             Reason::NoNeighbors => "neighbours are unknown; the time of the calls counts as computation",
-            Reason::Untold => {
+            Reason::NotReplayed => {
                 "for operations without a model or description; the time of the calls counts as computation"
             }
             Reason::UnknownRequest => "for requests of no call in the trace; these are ignored",
@@ -156,7 +156,7 @@ impl Notes {
 
     pub fn texts(&self) -> Vec<String> {
         let text = |((reason, name), tally): (&(Reason, String), &Tally)| {
-            let told = matches!(reason, Reason::Untold | Reason::AsAllreduce | Reason::Threads)
+            let told = matches!(reason, Reason::NotReplayed | Reason::AsAllreduce | Reason::Threads)
                 && tally.kept > Time::ZERO;
             let kept = if told { format!(", {} in all", tally.kept) } else { String::new() };
             format!("{} × {name}: {}{kept}", tally.calls, reason.text())

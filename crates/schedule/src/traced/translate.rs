@@ -7,7 +7,7 @@ mod windows;
 use super::behind::{Behind, InstructionPlace, InstructionPlaces};
 use super::error::TraceError;
 use super::notes::Reason;
-use super::options::{Begin, Decisions};
+use super::options::{Begin, Decisions, Progress};
 use super::reading::{ReadRank, ReadThread, Shared, WildReceive, assembled, init_exit};
 use super::recording::Instruction;
 use std::collections::HashMap;
@@ -129,7 +129,7 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     );
     let together = matches!(class, Class::NewComm { collective: true } | Class::Epoch { collective: true });
     let messages = communicates || matches!(class, Class::MatchedRecv(_));
-    if messages && site.details.came_to_nothing() {
+    if messages && site.details.has_failed() {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)
@@ -210,7 +210,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
             return Ok(number);
         }
         let number = self.threads.len();
-        if number > usize::from(u8::MAX) {
+        // The library's thread is another one.
+        let more = usize::from(self.shared.options.progress == Progress::Thread);
+        if number + more > usize::from(u8::MAX) {
             return Err(TraceError::TooManyThreads { rank: self.rank, threads: number + 1 });
         }
         self.threads.push(Thread {
@@ -330,7 +332,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
     fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
         let told = site.details.text.as_deref().filter(|_| site.call.function == Function::Unknown);
         self.take_time_for(site, reason, told.unwrap_or(site.call.function.name()));
-        site.row.into_iter().for_each(|row| self.become_of(row, Behind::Untold));
+        site.row.into_iter().for_each(|row| self.become_of(row, Behind::NotReplayed));
     }
 
     /// Records what an operation was translated to.

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
 /// Sender and bytes.
-type Letter = (u32, Vec<u8>);
+type Envelope = (u32, Vec<u8>);
 
 /// State shared by the members.
 struct Room {
     barrier: Barrier,
     /// By receiver, as is `told`.
-    letters: Vec<Mutex<Vec<Letter>>>,
-    told: Vec<Mutex<VecDeque<Letter>>>,
+    letters: Vec<Mutex<Vec<Envelope>>>,
+    told: Vec<Mutex<VecDeque<Envelope>>>,
     said: Mutex<Vec<[u64; SAID]>>,
     gathered: Mutex<Vec<Vec<u8>>>,
 }

@@ -1,11 +1,11 @@
 //! A block of neighbouring processes and how it runs through a window.
 
 use super::actors::{Actors, MessageOf, Process, Turn};
+use super::backlog::Backlog;
 use super::calendar::{Bucket, Calendar, Chunks};
-use super::crowd::{self, Crowd, HOARDS, ONE};
 use super::frame::Frame;
-use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, eligible_of};
+use super::message_count::{self, HAS_BACKLOG, ONE, Oversubscribed};
 use super::outgoing::Parcel;
 use crate::checkpoint::{Unsound, ensure};
 use crate::lanes::Lanes;
@@ -17,7 +17,7 @@ use std::ops::Range;
 use straggler_model::{Rank, Time};
 
 /// Boxed, since few processes have one.
-type HoardOf<A> = Box<Hoard<<A as Actors>::Body, <A as Actors>::Stamp>>;
+type HoardOf<A> = Box<Backlog<<A as Actors>::Body, <A as Actors>::Stamp>>;
 
 /// Neighbouring processes.
 pub(super) struct Block<'a, A: Actors> {
@@ -32,7 +32,7 @@ pub(super) struct Block<'a, A: Actors> {
     /// Processes that wake in the window after the one that ran last; the calendar has those of later windows.
     soon: Vec<u32>,
     /// Waiting messages of processes with many, by the place of the process.
-    hoards: HashMap<u32, HoardOf<A>>,
+    backlogs: HashMap<u32, HoardOf<A>>,
     started: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct State<'a, A: Actors> {
     lanes: &'a Lanes,
     buckets: Vec<SavedBucket<MessageOf<A>>>,
     soon: &'a Vec<u32>,
-    hoards: &'a HashMap<u32, HoardOf<A>>,
+    backlogs: &'a HashMap<u32, HoardOf<A>>,
 }
 
 /// The state of a block, read back.
@@ -62,25 +62,25 @@ pub(super) struct Restored<A: Actors> {
     lanes: Lanes,
     buckets: Vec<SavedBucket<MessageOf<A>>>,
     soon: Vec<u32>,
-    hoards: HashMap<u32, HoardOf<A>>,
+    backlogs: HashMap<u32, HoardOf<A>>,
 }
 
 /// Windows that a calendar looks ahead; none is so close to the largest number.
 const CALENDAR: u64 = 1 << 10;
 
-/// A process with more waiting messages than this gets a hoard.
+/// A process with more waiting messages than this gets a backlog.
 const MANY: usize = 16;
 
 /// Temporary buffers of a running block.
 pub(super) struct Scratch<A: Actors> {
-    crowd: Crowd<MessageOf<A>>,
+    crowd: Oversubscribed<MessageOf<A>>,
     woken: Vec<u32>,
     inbox: Inbox<A::Body, A::Stamp>,
 }
 
 impl<A: Actors> Scratch<A> {
     pub fn new() -> Self {
-        Scratch { crowd: Crowd::default(), woken: Vec::new(), inbox: Inbox::new() }
+        Scratch { crowd: Oversubscribed::default(), woken: Vec::new(), inbox: Inbox::new() }
     }
 }
 
@@ -94,7 +94,7 @@ impl<'a, A: Actors> Block<'a, A> {
             slots,
             calendar: Calendar::new(),
             soon: Vec::new(),
-            hoards: HashMap::new(),
+            backlogs: HashMap::new(),
             started: false,
         }
     }
@@ -150,7 +150,7 @@ impl<'a, A: Actors> Block<'a, A> {
         for chunk in &bucket.chunks {
             for message in chunk {
                 let place = (message.to - self.first) as usize;
-                crowd::count(&mut self.marks[place]);
+                message_count::count(&mut self.marks[place]);
                 if sparse {
                     prefetch(&self.slots[place]);
                 }
@@ -176,7 +176,7 @@ impl<'a, A: Actors> Block<'a, A> {
         actors: &A,
         turn: &mut Turn<'_, A>,
         chunk: &[MessageOf<A>],
-        crowd: &mut Crowd<MessageOf<A>>,
+        crowd: &mut Oversubscribed<MessageOf<A>>,
         note: &mut impl FnMut(u64),
     ) {
         for message in chunk {
@@ -241,7 +241,7 @@ impl<'a, A: Actors> Block<'a, A> {
         scratch: &mut Scratch<A>,
         note: &mut impl FnMut(u64),
     ) {
-        if self.marks[place] != HOARDS {
+        if self.marks[place] != HAS_BACKLOG {
             self.run_alone(actors, turn, place, note);
         } else {
             self.run_hoarder(actors, turn, place, &mut scratch.inbox, note);
@@ -268,7 +268,7 @@ impl<'a, A: Actors> Block<'a, A> {
         bucket.wakes.push(place as u32);
     }
 
-    /// Runs the processes with several messages or a hoard, apart from those with one message.
+    /// Runs the processes with several messages or a backlog, apart from those with one message.
     #[inline(never)]
     fn run_crowd(
         &mut self,
@@ -295,10 +295,10 @@ impl<'a, A: Actors> Block<'a, A> {
     }
 
     fn has_hoard(&self, place: usize) -> bool {
-        !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32))
+        !self.backlogs.is_empty() && self.backlogs.contains_key(&(place as u32))
     }
 
-    /// Runs a process that has a hoard, with the messages that have just arrived.
+    /// Runs a process that has a backlog, with the messages that have just arrived.
     #[inline(never)]
     fn run_hoarder(
         &mut self,
@@ -308,23 +308,23 @@ impl<'a, A: Actors> Block<'a, A> {
         inbox: &mut Inbox<A::Body, A::Stamp>,
         note: &mut impl FnMut(u64),
     ) {
-        let mut hoard = self.hoards.remove(&(place as u32)).unwrap_or_default();
-        inbox.drain().for_each(|message| hoard.push(message, actors.rules()));
-        self.run_process(actors, turn, place, &mut *hoard, note);
+        let mut backlog = self.backlogs.remove(&(place as u32)).unwrap_or_default();
+        inbox.drain().for_each(|message| backlog.push(message, actors.rules()));
+        self.run_process(actors, turn, place, &mut *backlog, note);
         self.marks[place] = 0;
-        if hoard.is_empty() {
+        if backlog.is_empty() {
             return;
         }
-        let (eligible, _) = hoard.first(A::host(&self.slots[place]), actors.rules());
+        let (eligible, _) = backlog.first(A::host(&self.slots[place]), actors.rules());
         if turn.check_time(eligible) {
             let window = turn.frame.window_of(eligible);
             // A process may run twice in a window, or get the same later window twice.
-            if hoard.noted != window {
-                hoard.noted = window;
+            if backlog.noted != window {
+                backlog.noted = window;
                 self.wake(&turn.frame, place, eligible, note);
             }
-            self.hoards.insert(place as u32, hoard);
-            self.marks[place] = HOARDS;
+            self.backlogs.insert(place as u32, backlog);
+            self.marks[place] = HAS_BACKLOG;
         }
     }
 
@@ -386,7 +386,7 @@ impl<'a, A: Actors> Block<'a, A> {
             lanes: &self.lanes,
             buckets: self.calendar.buckets(next).map(bucket).collect(),
             soon: &self.soon,
-            hoards: &self.hoards,
+            backlogs: &self.backlogs,
         }
     }
 
@@ -397,22 +397,22 @@ impl<'a, A: Actors> Block<'a, A> {
         ensure(fits, "it belongs to another run")?;
         state.lanes.check(&self.lanes)?;
         let wakes = state.buckets.iter().flat_map(|(_, _, wakes)| wakes);
-        let mut places = wakes.chain(&state.soon).chain(state.hoards.keys());
+        let mut places = wakes.chain(&state.soon).chain(state.backlogs.keys());
         ensure(places.all(|&place| (place as usize) < count), "a process is in another block")?;
         let last = u64::MAX - CALENDAR;
         let mut windows = state.buckets.iter().map(|&(window, ..)| window);
         ensure(windows.all(|window| (next..last).contains(&window)), "a window is over, or never comes")?;
-        let marked = |place: usize| match state.hoards.contains_key(&(place as u32)) {
-            true => HOARDS,
+        let marked = |place: usize| match state.backlogs.contains_key(&(place as u32)) {
+            true => HAS_BACKLOG,
             false => 0,
         };
         ensure((0..count).all(|place| state.marks[place] == marked(place)), "a process is marked wrongly")?;
         let mut arriving: Vec<MessageOf<A>> = Vec::new();
-        for (&place, hoard) in &state.hoards {
-            hoard.check()?;
-            let own = hoard.messages().all(|message| message.to.checked_sub(self.first) == Some(place));
+        for (&place, backlog) in &state.backlogs {
+            backlog.check()?;
+            let own = backlog.messages().all(|message| message.to.checked_sub(self.first) == Some(place));
             ensure(own, "a message waits at another process")?;
-            arriving.extend(hoard.messages());
+            arriving.extend(backlog.messages());
         }
         state.buckets.iter().for_each(|(_, messages, _)| arriving.extend(messages));
         let ranks = self.first..self.first + count as u32;
@@ -434,7 +434,7 @@ impl<'a, A: Actors> Block<'a, A> {
         self.started = true;
         self.slots.iter_mut().zip(state.slots).for_each(|(slot, saved)| *slot = saved);
         (self.marks, self.shared, self.lanes) = (state.marks, state.shared, state.lanes);
-        (self.soon, self.hoards) = (state.soon, state.hoards);
+        (self.soon, self.backlogs) = (state.soon, state.backlogs);
         if !self.soon.is_empty() {
             note(next);
         }

@@ -19,7 +19,7 @@ use crate::outcome::Remains;
 use crate::program::Program;
 use crate::programs::{Dependencies, GraphProgram, ProcessOperations};
 use crate::release::Release;
-use crate::rules::{self, Came, Rules, Sender, Tariff};
+use crate::rules::{self, Arrival, MessageCost, Rules, Sender};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::noise::Noise;
@@ -37,7 +37,7 @@ pub(super) struct Graphs<'a, N, L> {
     alike: bool,
     /// If all links are equal, the size of the largest message, and its costs; otherwise a size that no message has.
     usual: u64,
-    tariff: Tariff,
+    cost: MessageCost,
     /// Whether any operation waits only for the start of another.
     irequires: bool,
     /// Whether receives that are ready at the start can be posted at once; see [`Graphs::start`].
@@ -71,7 +71,7 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
             rendezvous: network.may_rendezvous(largest),
             alike,
             usual: if alike { largest } else { u64::MAX },
-            tariff: Tariff::of(&network.base, largest),
+            cost: MessageCost::of(&network.base, largest),
             irequires: program.has_irequires(),
             posts_at_once: rules.sends_take_time() && !program.has_irequires(),
         }
@@ -79,13 +79,19 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
 
     /// The costs of a message. If they are not precomputed, `room` stores them.
     #[inline(always)]
-    fn tariff<'r>(&'r self, from: Rank, to: Rank, bytes: u64, room: &'r mut Option<Tariff>) -> &'r Tariff {
-        if bytes == self.usual { &self.tariff } else { room.insert(self.unusual(from, to, bytes)) }
+    fn cost<'r>(
+        &'r self,
+        from: Rank,
+        to: Rank,
+        bytes: u64,
+        room: &'r mut Option<MessageCost>,
+    ) -> &'r MessageCost {
+        if bytes == self.usual { &self.cost } else { room.insert(self.unusual(from, to, bytes)) }
     }
 
     #[inline(never)]
-    fn unusual(&self, from: Rank, to: Rank, bytes: u64) -> Tariff {
-        Tariff::of(self.rules.network.link(from, to), bytes)
+    fn unusual(&self, from: Rank, to: Rank, bytes: u64) -> MessageCost {
+        MessageCost::of(self.rules.network.link(from, to), bytes)
     }
 }
 
@@ -184,10 +190,10 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         let row = self.row(id);
         let (peer, amount) = (row.peer(), row.amount());
         let mut room = None;
-        let tariff = self.actors.tariff(self.rank, peer, amount, &mut room);
+        let cost = self.actors.cost(self.rank, peer, amount, &mut room);
         let (cpu, send_free) = self.slot.host.sending(0, 0);
         let sender = Sender { cpu, send_free, lanes: self.turn.lanes };
-        let sent = self.actors.rules.send_at(tariff, (self.rank, peer), sender, t);
+        let sent = self.actors.rules.send_at(cost, (self.rank, peer), sender, t);
         let (arrival, body) = (sent.arrival.ps(), Numbered::of(amount, row.tag(), id));
         let stamp = L::carry(sent.number);
         let message = || Message { arrival, to: peer, from: self.rank, body, stamp };
@@ -226,10 +232,10 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         let (body, from) = (message.body, message.from);
         self.turn.messages += 1;
         let mut room = None;
-        let tariff = self.actors.tariff(from, self.rank, body.bytes(), &mut room);
+        let cost = self.actors.cost(from, self.rank, body.bytes(), &mut room);
         let (cpu, recv_free) = self.slot.host.receiving(0, 0);
-        let came = Came { from, to: self.rank, number: L::number(message.stamp) };
-        self.actors.rules.message_at(tariff, came, cpu, recv_free, t);
+        let came = Arrival { from, to: self.rank, number: L::number(message.stamp) };
+        self.actors.rules.message_at(cost, came, cpu, recv_free, t);
         let Some(id) = self.slot.agenda.take_posted(&mut self.shared.pool, (from, body.tag())) else {
             self.slot.keep(self.shared, from, body);
             return Pair::EMPTY;

@@ -17,7 +17,7 @@ use crate::latency::Latency;
 use crate::message::{Body, Compact, Early};
 use crate::observer::Nothing;
 use crate::outcome::{Blocked, Leftover, Remains};
-use crate::rules::{self, Came, Rules, Sender, Sent, Tariff};
+use crate::rules::{self, Arrival, MessageCost, Rules, Sender, Sent};
 use slot::{AFTER, Slot, State};
 use std::ops::Range;
 use straggler_model::noise::Noise;
@@ -25,8 +25,8 @@ use straggler_model::{Rank, Time};
 use straggler_schedule::steps::Message as StepMessage;
 use straggler_schedule::{Operation, OperationKind, Script, Step};
 
-type Letter<S> = crate::message::Message<Compact, S>;
-type Message<L> = Letter<<L as Latency>::Number>;
+type CompactMessage<S> = crate::message::Message<Compact, S>;
+type Message<L> = CompactMessage<<L as Latency>::Number>;
 
 pub(super) struct Stepping<'a, S: ?Sized, N, L> {
     script: &'a S,
@@ -36,7 +36,7 @@ pub(super) struct Stepping<'a, S: ?Sized, N, L> {
     /// If all links are equal, the size of the largest message, which most have, and its costs; otherwise a size that
     /// no message has.
     usual: u64,
-    tariff: Tariff,
+    cost: MessageCost,
 }
 
 impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
@@ -47,7 +47,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         // u64::MAX is also the length of an acknowledgement, but none is in flight while a process only waits for a
         // message.
         let usual = if alike { largest } else { u64::MAX };
-        Stepping { script, rules, rendezvous, usual, tariff: Tariff::of(&rules.network.base, largest) }
+        Stepping { script, rules, rendezvous, usual, cost: MessageCost::of(&rules.network.base, largest) }
     }
 
     #[inline(always)]
@@ -199,7 +199,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         let (cpu, send_free) = slot.host.sending(0, 0);
         let (way, sender) = ((rank, message.peer), Sender { cpu, send_free, lanes: around.turn.lanes });
         let sent = if message.bytes == self.usual {
-            self.rules.send_at(&self.tariff, way, sender, t)
+            self.rules.send_at(&self.cost, way, sender, t)
         } else {
             self.rules.send(way, sender, t, message.bytes)
         };
@@ -236,7 +236,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         if self.rendezvous && self.rules.network.link(to, rank).is_rendezvous(bytes) {
             let arrival = self.rules.acknowledged(to, rank, around.turn.lanes, t).ps();
             let (body, stamp) = (Compact::acknowledging(message.tag), L::Number::default());
-            around.turn.post(Letter { arrival, to, from: rank, body, stamp });
+            around.turn.post(CompactMessage { arrival, to, from: rank, body, stamp });
         }
     }
 
@@ -261,9 +261,9 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
         around.turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Came { from: message.from, to: rank, number: L::number(message.stamp) };
+        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
         if body.bytes() == self.usual {
-            self.rules.message_at(&self.tariff, came, cpu, recv_free, t);
+            self.rules.message_at(&self.cost, came, cpu, recv_free, t);
         } else {
             self.rules.message(came, cpu, recv_free, t, body.bytes());
         }
@@ -371,7 +371,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     ) {
         let (cpu, send_free) = slot.host.sending(0, 0);
         let sender = Sender { cpu, send_free, lanes: turn.lanes };
-        let sent = self.rules.send_at(&self.tariff, (rank, message.peer), sender, t);
+        let sent = self.rules.send_at(&self.cost, (rank, message.peer), sender, t);
         if self.rules.latency.drawn().is_some() {
             turn.post(letter::<L>(rank, message, &sent));
         } else {
@@ -396,13 +396,13 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
 
 /// Whether the receive of a step takes a message. Most name the sender and the tag.
 #[inline(always)]
-fn takes<S: Copy>(recv: Option<StepMessage>, message: &Letter<S>) -> bool {
+fn takes<S: Copy>(recv: Option<StepMessage>, message: &CompactMessage<S>) -> bool {
     let Some(StepMessage { peer, tag, .. }) = recv else { return false };
     peer == message.from && tag == message.body.tag() || takes_any(peer, tag, message)
 }
 
 #[inline(never)]
-fn takes_any<S: Copy>(peer: Rank, tag: u32, message: &Letter<S>) -> bool {
+fn takes_any<S: Copy>(peer: Rank, tag: u32, message: &CompactMessage<S>) -> bool {
     early_of(message).matches(peer, tag)
 }
 
@@ -414,10 +414,10 @@ fn letter<L: Latency>(
     sent: &Sent,
 ) -> Message<L> {
     let (arrival, body, stamp) = (sent.arrival.ps(), Compact::of(bytes, tag), L::carry(sent.number));
-    Letter { arrival, to: peer, from, body, stamp }
+    CompactMessage { arrival, to: peer, from, body, stamp }
 }
 
-fn early_of<S: Copy>(message: &Letter<S>) -> Early {
+fn early_of<S: Copy>(message: &CompactMessage<S>) -> Early {
     let body = message.body;
     let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
     Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
@@ -533,8 +533,8 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         }
         turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Came { from: message.from, to: rank, number: L::number(message.stamp) };
-        let ready = self.rules.message_at(&self.tariff, came, cpu, recv_free, t).done;
+        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
+        let ready = self.rules.message_at(&self.cost, came, cpu, recv_free, t).done;
         if !takes(self.step(rank, slot).recv, message) {
             slot.keep(pool, message);
             return (Time::NEVER, true);

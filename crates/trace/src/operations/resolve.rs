@@ -122,7 +122,7 @@ impl<'a> Resolver<'a> {
             source: Matched { peer: special::NONE, tag: special::NONE },
             kind,
             fate: Fate::Open,
-            failed: self.found.details(call).came_to_nothing(),
+            failed: self.found.details(call).has_failed(),
             just_probed: false,
         }
     }

@@ -26,6 +26,13 @@ use straggler_model::Time;
 /// Shorter functions that the compiler instrumented are left out, unless the user says otherwise.
 pub(super) const SHORTEST_FUNCTION: Time = Time::from_ns(10_000);
 
+/// Longer names and values of parameters are cut: each occurs in the name of a region.
+const LONGEST_PARAMETER: usize = 60;
+
+fn short(text: &str) -> &str {
+    text.char_indices().nth(LONGEST_PARAMETER).map_or(text, |(end, _)| &text[..end])
+}
+
 /// A call, in ticks of the common clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct RawCall {
@@ -150,8 +157,8 @@ struct Open {
     region: u32,
     /// The number of calls up to its mark, if it has one.
     mark: Option<usize>,
-    /// Its parameters, which have marks, too.
-    parameters: SmallVec<[u32; 2]>,
+    /// Its parameters, which have marks, too, and the texts of their values.
+    parameters: SmallVec<[(u32, u32); 2]>,
 }
 
 impl Reading<'_> {
@@ -219,8 +226,8 @@ impl Reading<'_> {
                 self.out.short += 1;
             }
             None if mark.is_some() => {
-                for parameter in parameters.into_iter().rev() {
-                    self.mark(Function::RegionLeave, number, Some(parameter), time);
+                for (_, text) in parameters.into_iter().rev() {
+                    self.mark(Function::RegionLeave, number, Some(text), time);
                 }
                 self.mark(Function::RegionLeave, number, None, time);
             }
@@ -229,25 +236,32 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Marks a parameter of the innermost region.
+    /// Marks a parameter of the innermost region. A new value ends the marks of the old one and of those within it.
     fn parameter(&mut self, parameter: u32, value: Value, time: u64) {
-        let Some(open) = self.stack.last_mut().filter(|open| open.mark.is_some() && self.open.is_none())
-        else {
+        let known = self.definitions.parameters.get(&parameter);
+        let (Some(&name), Some(open), None) = (known, self.stack.last_mut(), &self.open) else { return };
+        if open.mark.is_none() {
             return;
-        };
+        }
+        let region = open.region;
+        let old = open.parameters.iter().position(|&(number, _)| number == parameter);
+        let ended: SmallVec<[u32; 2]> = old
+            .map_or_else(SmallVec::new, |old| open.parameters.drain(old..).map(|(_, text)| text).collect());
         let (definitions, texts) = (self.definitions, &mut self.out.parameters);
-        let number = *self.known.entry((parameter, value)).or_insert_with(|| {
-            let name = definitions.parameters.get(&parameter).map_or("", |&name| definitions.string(name));
+        let text = *self.known.entry((parameter, value)).or_insert_with(|| {
+            let name = short(definitions.string(name));
             texts.push(match value {
-                Value::Text(text) => format!("{name}:{}", definitions.string(text)),
+                Value::Text(text) => format!("{name}:{}", short(definitions.string(text))),
                 Value::Int(value) => format!("{name}:{value}"),
                 Value::Unsigned(value) => format!("{name}:{value}"),
             });
             texts.len() as u32 - 1
         });
-        open.parameters.push(number);
-        let region = open.region;
-        self.mark(Function::RegionEnter, region, Some(number), time);
+        open.parameters.push((parameter, text));
+        for ended in ended.into_iter().rev() {
+            self.mark(Function::RegionLeave, region, Some(ended), time);
+        }
+        self.mark(Function::RegionEnter, region, Some(text), time);
     }
 
     /// Whether a region becomes marks: it is neither of MPI, nor of another library or the recording tool.

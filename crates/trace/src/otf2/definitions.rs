@@ -21,11 +21,11 @@ pub(super) struct Region {
     pub(super) file: String,
 }
 
-/// A region entered from a place in the source.
+/// A region, entered with a certain stack of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Context {
     pub(super) region: u32,
-    /// Where the region was called.
+    /// The place in its own source that it had reached when it made the next call; undefined for wrapped functions.
     pub(super) source: u32,
     /// The context that called it.
     pub(super) parent: u32,

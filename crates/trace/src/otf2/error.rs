@@ -27,7 +27,10 @@ pub enum Otf2Error {
 pub enum WriteError {
     #[error("{}: cannot be written: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{} already exists and was not written by straggler: give another name", .0.display())]
+    #[error("{} already exists and was not written by straggler as part of an archive (the folder NAME has the events of \
+         NAME.otf2): give another name",
+        .0.display()
+    )]
     Exists(PathBuf),
     #[error("\"{0}\" cannot name an archive: give a nonempty name without slashes")]
     Name(String),

@@ -39,7 +39,7 @@ fn source(site: Site, definitions: &Definitions) -> Option<(Module, u64)> {
         Site::Context(context) => {
             let context = definitions.contexts.get(&context)?;
             let parent = definitions.contexts.get(&context.parent)?;
-            (caller(parent.region)?, definitions.sources.get(&context.source))
+            (caller(parent.region)?, definitions.sources.get(&parent.source))
         }
     };
     let (path, line) = match place {

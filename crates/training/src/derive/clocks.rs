@@ -10,10 +10,10 @@
 
 use super::workers::Workers;
 use crate::clocks::{Ends, Offsets};
-use crate::median::median;
 use crate::{Job, Row, words};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::parallel;
+use straggler_model::stats::median;
 
 /// Contradictions up to this occur with good clocks, in picoseconds.
 const GOOD: i64 = 1_000_000_000;

@@ -1,11 +1,11 @@
-//! The results of the replays: slowdowns by step, stage, data-parallel rank, class and worker, and the gain from mending workers.
+//! The results of the replays: slowdowns by step, stage, data-parallel rank, class and worker, and the gain from repairing workers.
 
-use super::alone::Alone;
 use super::breakdown::{Breakdowns, breakdowns};
 use super::causes::{Cause, Split, causes};
 use super::intervals::Draws;
-use super::mending::{CurvePoint, Mended, Mending};
-use super::{At, Cut, Replays, Room, mean};
+use super::isolated::Alone;
+use super::repairs::{CurvePoint, Repaired, Repairs};
+use super::{Cut, Replays, Scratch, TimedOp, mean};
 use crate::{Job, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub type Slowdowns = BTreeMap<String, f64>;
 
 /// Launch delays are a class of their own.
 pub const LAUNCH: &str = "launch-delay";
-/// Percentage of the workers whose mending is evaluated, as in the published analysis.
+/// Percentage of the workers whose repairing is evaluated, as in the published analysis.
 const SLOWEST_PERCENT: u64 = 3;
 /// No verdict is given if negative transfer times show that clocks differ by more than this share of a step.
 const CLOCKS_DIFFER: f64 = 0.1;
@@ -61,11 +61,11 @@ pub struct Answers {
     pub intervals: Intervals,
     /// The slowest first.
     pub workers: Vec<WorkerAnswer>,
-    /// The part of the lost time saved by mending the slowest 3 % of the workers, or the last stage.
+    /// The part of the lost time saved by repairing the slowest 3 % of the workers, or the last stage.
     pub m_w: Option<f64>,
     pub m_s: Option<f64>,
-    pub mended_workers: Mended,
-    pub mended_last_stage: Mended,
+    pub mended_workers: Repaired,
+    pub mended_last_stage: Repaired,
     /// How much of the lost time the slowest 1, 2, 3, … workers account for.
     pub curve: Vec<CurvePoint>,
     /// What workers do during a step.
@@ -176,8 +176,8 @@ pub fn is_doubtful(replays: &Replays<'_>, replayed: &[i64]) -> bool {
 /// Does the whole analysis. `layers` has the number of layers of each stage, if known.
 pub fn analyse(replays: &Replays<'_>, layers: Option<&[u32]>) -> Answers {
     let job = replays.job;
-    let replayed = |room: &mut Room, step: usize| OfStep::replayed(replays, step, room);
-    let steps = parallel::map_with(job.steps.len(), Room::default, replayed);
+    let replayed = |room: &mut Scratch, step: usize| OfStep::replayed(replays, step, room);
+    let steps = parallel::map_with(job.steps.len(), Scratch::default, replayed);
     answers(replays, &steps, layers)
 }
 
@@ -194,22 +194,22 @@ struct OfStep {
 }
 
 impl OfStep {
-    fn replayed(replays: &Replays<'_>, step: usize, room: &mut Room) -> OfStep {
+    fn replayed(replays: &Replays<'_>, step: usize, room: &mut Scratch) -> OfStep {
         let job = replays.job;
         let stages = job.stages();
-        let stage_ideal = |at: &At<'_>| {
+        let stage_ideal = |at: &TimedOp<'_>| {
             let stage = job.workers[at.worker].stage;
             let ideal = &replays.stage_ideal;
             (ideal.takes(stage, at.op), ideal.delay(at.op))
         };
-        let stage = |stage: usize, room: &mut Room| {
-            let choose = |at: &At<'_>| at.real_if(job.workers[at.worker].stage as usize == stage);
+        let stage = |stage: usize, room: &mut Scratch| {
+            let choose = |at: &TimedOp<'_>| at.real_if(job.workers[at.worker].stage as usize == stage);
             replays.step(step, room, &choose)
         };
-        let class = |name: &str, room: &mut Room| {
+        let class = |name: &str, room: &mut Scratch| {
             let launches = name == LAUNCH;
             let is_it: Vec<bool> = job.kinds.iter().map(|kind| kind.class == name).collect();
-            let choose = |at: &At<'_>| {
+            let choose = |at: &TimedOp<'_>| {
                 let takes = if is_it[at.op.kind as usize] { at.takes } else { at.ideal_takes };
                 (takes, if launches { at.delay } else { at.ideal_delay })
             };
@@ -222,8 +222,8 @@ impl OfStep {
         let by_dp_rank = by_part.next().unwrap_or_default();
         let by_worker = by_worker(replays, step, &by_part.collect::<Vec<_>>());
         OfStep {
-            real: replays.step(step, room, &|at: &At<'_>| at.real()),
-            ideal: replays.step(step, room, &|at: &At<'_>| at.ideal()),
+            real: replays.step(step, room, &|at: &TimedOp<'_>| at.real()),
+            ideal: replays.step(step, room, &|at: &TimedOp<'_>| at.ideal()),
             stage_ideal: replays.step(step, room, &stage_ideal),
             by_stage: (0..stages).map(|number| stage(number, room)).collect(),
             by_class: classes(job).iter().map(|name| class(name, room)).collect(),
@@ -288,13 +288,13 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     );
     let of_dp_rank = |rank: usize| Some((rank.to_string(), alone(&|step| step.by_dp_rank[rank])?));
     let order: Vec<usize> = workers.iter().map(|(place, _)| *place).collect();
-    let mending = Mending { replays, real, ideal, recorded: order.len() };
+    let repairing = Repairs { replays, real, ideal, recorded: order.len() };
     let slowest = (order.len() as u64 * SLOWEST_PERCENT).div_ceil(100) as usize;
     let stages = job.stages();
     let last: Vec<usize> =
         order.iter().copied().filter(|&place| job.workers[place].stage as usize + 1 == stages).collect();
-    let mended_workers = mending.of(&order[..slowest.min(order.len())], true);
-    let mended_last_stage = mending.of(&last, false);
+    let mended_workers = repairing.of(&order[..slowest.min(order.len())], true);
+    let mended_last_stage = repairing.of(&last, false);
     let cut = replays.times.iter().map(|times| times.cut).fold(Cut::default(), Cut::and);
     let overlap = replays.times.iter().map(|times| times.overlap).fold(Cut::default(), Cut::and);
     let s = ratio(real, ideal);
@@ -331,7 +331,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
             .collect(),
             by_type: named_intervals(classes(job), &|step| &step.by_class),
         },
-        curve: mending.curve(&order),
+        curve: repairing.curve(&order),
         workers: workers.into_iter().map(|(_, worker)| worker).collect(),
         m_w: mended_workers.rem,
         m_s: mended_last_stage.rem,

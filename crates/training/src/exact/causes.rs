@@ -14,7 +14,7 @@ mod slower;
 mod start_up;
 mod workers;
 
-use super::{At, Replays, mean};
+use super::{Replays, TimedOp, mean};
 use crate::Job;
 use facts::Facts;
 use lengths::Spread;
@@ -31,11 +31,11 @@ const WORTH_TELLING: f64 = 0.01;
 const TOGETHER: usize = 3;
 /// The maximum number of steps that are replayed to choose the next of them.
 const COMPARED: usize = 32;
-/// A cause hides behind others if removing them multiplies its gain by this factor, and adds this share of a step to it: `BROKEN`
-/// for faults, `UNEQUAL` for unequal work, some of which becomes visible whenever a slow worker is removed.
-const WINS_MORE: f64 = 1.25;
-const BROKEN: f64 = 0.01;
-const UNEQUAL: f64 = 0.03;
+/// A cause hides behind others if removing them multiplies its gain by this factor, and adds this share of a step to it: `HIDDEN_FAULT`
+/// for faults, `HIDDEN_WORK` for unequal work, some of which becomes visible whenever a slow worker is removed.
+const HIDDEN_FACTOR: f64 = 1.25;
+const HIDDEN_FAULT: f64 = 0.01;
+const HIDDEN_WORK: f64 = 0.03;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,18 +98,18 @@ pub struct Cause {
 }
 
 /// Returns the times of an operation without the cause.
-type Mend<'a> = Box<dyn Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a>;
+type Repair<'a> = Box<dyn Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a>;
 
 /// A cause, reported or not, and how to remove it.
 struct Candidate<'a> {
     cause: Cause,
-    mend: Mend<'a>,
+    repair: Repair<'a>,
     /// The durations of steps without it; empty if they were not replayed.
     steps: Vec<i64>,
 }
 
 /// The state of the search for causes.
-struct Looking<'a> {
+struct CauseSearch<'a> {
     replays: &'a Replays<'a>,
     facts: Facts,
     /// How microbatches differ.
@@ -125,65 +125,65 @@ struct Looking<'a> {
     usual_step: f64,
 }
 
-impl<'a> Looking<'a> {
+impl<'a> CauseSearch<'a> {
     /// `real` is the mean step, in picoseconds.
-    fn at(replays: &'a Replays<'a>, real: f64) -> Looking<'a> {
+    fn at(replays: &'a Replays<'a>, real: f64) -> CauseSearch<'a> {
         let spread = Spread::of(replays);
         let facts = Facts::of(replays, &spread);
         let rises = facts.rises();
         let usual = communication::usual(replays);
         let usual_step = if replays.once.is_empty() { real } else { mean(&replays.all(steady(replays))) };
         let slow_in = vec![None; replays.job.workers.len()];
-        Looking { replays, facts, spread, rises, slow_in, usual, real, usual_step }
+        CauseSearch { replays, facts, spread, rises, slow_in, usual, real, usual_step }
     }
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// The gain per step with the chosen times, in picoseconds.
-    fn won(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> f64 {
+    fn gain_ps(&self, choose: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync) -> f64 {
         self.real - mean(&self.replays.all(choose))
     }
 
-    /// A cause that `mend` removes.
-    fn mended<'a>(
+    /// A cause that `repair` removes.
+    fn repaired<'a>(
         &'a self,
         kind: CauseKind,
         says: String,
-        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
+        repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
-        let mend = self.without_accidents(kind, mend);
-        let steps = self.replays.all(&mend);
-        let won = self.real - mean(&steps);
-        Candidate { steps, ..self.winning(kind, won, says, mend) }
+        let repair = self.without_accidents(kind, repair);
+        let steps = self.replays.all(&repair);
+        let gain_ps = self.real - mean(&steps);
+        Candidate { steps, ..self.winning(kind, gain_ps, says, repair) }
     }
 
-    /// Accidents are a cause of their own, so other causes gain nothing from mending them.
+    /// Accidents are a cause of their own, so other causes gain nothing from repairing them.
     fn without_accidents<'a>(
         &'a self,
         kind: CauseKind,
-        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
-    ) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a {
+        repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
+    ) -> impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a {
         move |step, at| match kind != CauseKind::OneOff && self.replays.once_usual(step, at).is_some() {
             true => at.real(),
-            false => mend(step, at),
+            false => repair(step, at),
         }
     }
 
-    /// Like `mended`, with a known gain.
+    /// Like `repaired`, with a known gain.
     fn winning<'a>(
         &self,
         kind: CauseKind,
-        won: f64,
+        gain_ps: f64,
         says: String,
-        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
+        repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
         let cause = Cause {
             kind,
             says,
             evidence: Vec::new(),
             fix: String::new(),
-            gain: self.share(won),
-            seconds: won / 1e12,
+            gain: self.share(gain_ps),
+            seconds: gain_ps / 1e12,
             ranks: Vec::new(),
             since_step: None,
             until_step: None,
@@ -192,7 +192,7 @@ impl Looking<'_> {
             with_others: None,
             hidden_behind: Vec::new(),
         };
-        Candidate { cause, mend: Box::new(mend), steps: Vec::new() }
+        Candidate { cause, repair: Box::new(repair), steps: Vec::new() }
     }
 
     /// A time as a share of the mean step.
@@ -212,7 +212,7 @@ impl Looking<'_> {
             causes.iter().partition(|candidate| candidate.cause.kind.is_of_lengths());
         self.replays.every(every, |step, at| {
             let mut at = *at;
-            lengths.iter().chain(&others).for_each(|cause| (at.takes, at.delay) = (cause.mend)(step, &at));
+            lengths.iter().chain(&others).for_each(|cause| (at.takes, at.delay) = (cause.repair)(step, &at));
             at.real()
         })
     }
@@ -228,7 +228,7 @@ fn slow_in(replays: &Replays<'_>, slow: &[Slow]) -> Vec<Option<Vec<bool>>> {
 }
 
 /// Times without accidents.
-fn steady<'a>(replays: &'a Replays<'a>) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a {
+fn steady<'a>(replays: &'a Replays<'a>) -> impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a {
     |step, at| match replays.once_usual(step, at) {
         Some(usual) => (usual, at.delay),
         None => at.real(),
@@ -244,7 +244,7 @@ pub struct Found {
 /// All causes, the largest gain first, including those hidden behind others. `order` has the workers in order of slowdown.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
-    let mut looking = Looking::at(replays, mean(&steps));
+    let mut looking = CauseSearch::at(replays, mean(&steps));
     let slow = looking.slow_ones(order);
     looking.slow_in = slow_in(replays, &slow);
     let looking = looking;
@@ -273,7 +273,7 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     Found { causes: found.into_iter().map(|found| found.cause).filter(is_told).collect(), split }
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// Removes the largest cause, then of the others the one with the largest gain, and so on. A cause that gains much more this
     /// way than alone was hidden.
     fn find_hidden(&self, found: &mut [Candidate<'_>]) {
@@ -291,7 +291,7 @@ impl Looking<'_> {
                 mean(&self.without(&all, every))
             };
             let others = (0..found.len()).filter(|place| !removed.contains(place) && !passed.contains(place));
-            let least = |place: &usize| found[*place].cause.kind.hides_from();
+            let least = |place: &usize| found[*place].cause.kind.least_hidden_gain();
             // A sample of the steps selects the cause; all steps determine its gain.
             let every = self.replays.job.steps.len().div_ceil(COMPARED);
             let left =
@@ -299,9 +299,9 @@ impl Looking<'_> {
             let Some((some, next)) = left.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else {
                 break;
             };
-            let won = self.real - if every == 1 { some } else { without(next, 1) };
+            let gain_ps = self.real - if every == 1 { some } else { without(next, 1) };
             let alone = self.worth(1e12 * found[next].cause.seconds).max(0.0);
-            let more = self.worth(won - so_far);
+            let more = self.worth(gain_ps - so_far);
             if more < WORTH_TELLING {
                 // A cause in few of the steps may look larger in the sample than it is, and another be hidden.
                 let base: Vec<&Candidate<'_>> = removed.iter().map(|&place| &found[place]).collect();
@@ -311,7 +311,8 @@ impl Looking<'_> {
                 passed.push(next);
                 continue;
             }
-            let hides = more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least);
+            let hides =
+                more >= HIDDEN_FACTOR * alone && least(&next).is_some_and(|least| more - alone >= least);
             if !hides && alone < WORTH_TELLING {
                 passed.push(next);
                 continue;
@@ -319,21 +320,22 @@ impl Looking<'_> {
             if hides {
                 let behind = removed.iter().map(|&place| found[place].cause.says.clone()).collect();
                 found[next].cause.hidden_behind = behind;
-                found[next].cause.with_others = Some((self.share(won), won / 1e12));
+                found[next].cause.with_others = Some((self.share(gain_ps), gain_ps / 1e12));
             }
             removed.push(next);
-            so_far = won;
+            so_far = gain_ps;
         }
         self.find_joint(found, &removed);
     }
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// Finds faults that hide each other once the `removed` are gone: removing one saves next to nothing, because the
     /// others take as long. Removes all of them, then drops those that add nothing to the gain.
     fn find_joint(&self, found: &mut [Candidate<'_>], removed: &[usize]) {
-        let is_fault =
-            |place: &usize| found[*place].cause.kind.hides_from() == Some(BROKEN) && !removed.contains(place);
+        let is_fault = |place: &usize| {
+            found[*place].cause.kind.least_hidden_gain() == Some(HIDDEN_FAULT) && !removed.contains(place)
+        };
         let mut together: Vec<usize> = (0..found.len()).filter(is_fault).collect();
         // A sample of the steps selects the causes; all steps determine their gain.
         let every = self.replays.job.steps.len().div_ceil(COMPARED);
@@ -343,15 +345,15 @@ impl Looking<'_> {
         };
         let alone = |place: usize| 1e12 * found[place].cause.seconds.max(0.0);
         let real = left(&[], every);
-        let won = |places: &[usize]| real - left(places, every);
-        let mut all = won(&together);
+        let gain_ps = |places: &[usize]| real - left(places, every);
+        let mut all = gain_ps(&together);
         if together.len() < 2 || self.worth(all) < WORTH_TELLING {
             return;
         }
         for place in together.clone().into_iter().rev() {
             let others: Vec<usize> = together.iter().copied().filter(|&other| other != place).collect();
-            let without = won(&others);
-            if self.worth(all - without) < BROKEN.max(WINS_MORE * self.worth(alone(place))) {
+            let without = gain_ps(&others);
+            if self.worth(all - without) < HIDDEN_FAULT.max(HIDDEN_FACTOR * self.worth(alone(place))) {
                 (together, all) = (others, without);
             }
         }
@@ -359,7 +361,7 @@ impl Looking<'_> {
         let all = left(&together, 1);
         let more = left(&[], 1) - all;
         let alone: f64 = together.iter().map(|&place| alone(place)).sum();
-        if together.len() < 2 || self.worth(more) < WORTH_TELLING || self.worth(more - alone) < BROKEN {
+        if together.len() < 2 || self.worth(more) < WORTH_TELLING || self.worth(more - alone) < HIDDEN_FAULT {
             return;
         }
         let all = self.real - all;
@@ -401,11 +403,11 @@ impl Candidate<'_> {
 
 impl CauseKind {
     /// The minimum additional gain of a hidden cause once the others are removed. `None` for causes that never hide.
-    fn hides_from(self) -> Option<f64> {
+    fn least_hidden_gain(self) -> Option<f64> {
         match self {
             CauseKind::StartUp => None,
-            CauseKind::Partition | CauseKind::SequenceLengths | CauseKind::Variation => Some(UNEQUAL),
-            _ => Some(BROKEN),
+            CauseKind::Partition | CauseKind::SequenceLengths | CauseKind::Variation => Some(HIDDEN_WORK),
+            _ => Some(HIDDEN_FAULT),
         }
     }
 

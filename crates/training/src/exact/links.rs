@@ -3,9 +3,9 @@
 
 use super::Replays;
 use crate::graph::Graph;
-use crate::median::median;
 use crate::{Job, Kind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use straggler_model::stats::median;
 
 /// A link is slow if its transfers take this many times the usual time.
 pub const STANDS_OUT: f64 = 1.3;

@@ -1,8 +1,8 @@
 //! Data for pictures of a job: computing time by worker and step, and a step next to its ideal version.
 
-use super::{Replays, Room};
+use super::{Replays, Scratch};
 use crate::Role;
-use crate::median::median;
+use straggler_model::stats::median;
 
 /// An operation as it was replayed, in picoseconds since the step began. Waiting is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub struct Bar {
 
 /// The operations of a step, with recorded or with ideal times, sorted by worker and start.
 pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
-    let (job, mut room) = (replays.job, Room::default());
+    let (job, mut room) = (replays.job, Scratch::default());
     replays.step(step, &mut room, &|at| if ideal { at.ideal() } else { at.real() });
     let columns = job.steps[step].columns as usize;
     let ops = job.shape(step).ops.iter().enumerate();

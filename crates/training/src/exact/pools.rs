@@ -2,9 +2,9 @@
 
 use super::by_kind::ByKind;
 use super::times::StepTimes;
-use crate::median::{lower_median, median};
 use crate::{Job, Op, Role};
 use straggler_model::parallel;
+use straggler_model::stats::{lower_median, median};
 
 /// What operations are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

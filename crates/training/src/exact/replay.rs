@@ -5,7 +5,7 @@ use crate::{Job, Shape};
 
 /// The input and output of a replay: takes and delays by operation and column, as in [`super::times::StepTimes`], and the ends.
 #[derive(Debug, Default)]
-pub struct Room {
+pub struct Scratch {
     pub takes: Vec<i64>,
     pub delays: Vec<i64>,
     /// When operations end.
@@ -30,7 +30,7 @@ pub enum Meet {
 /// Replays the times in the room. Returns the time from the first start to the last end: of the step, or of every column. If
 /// workers begin late because they ended the previous step late, that step already includes the wait: this one counts from when
 /// all have ended it.
-pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Room) -> Vec<i64> {
+pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Scratch) -> Vec<i64> {
     replay_disturbed(job, shape, columns, meet, room, &mut |_, _, _, _| 0)
 }
 
@@ -41,7 +41,7 @@ pub fn replay_disturbed(
     shape: &Shape,
     columns: usize,
     meet: Meet,
-    room: &mut Room,
+    room: &mut Scratch,
     disturb: &mut impl FnMut(usize, usize, i64, i64) -> i64,
 ) -> Vec<i64> {
     // Old values do no harm: every end is written before it is read.
@@ -123,7 +123,7 @@ struct Spans {
 
 impl Spans {
     /// Notes the starts of an operation, which are in the room.
-    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, room: &Room) {
+    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, room: &Scratch) {
         if !shape.begins(&job.kinds, op) {
             return;
         }

@@ -6,7 +6,7 @@ use super::recorded::Recorded;
 use super::steps::Assembly;
 use super::{ImportError, one_job, rows, words};
 use crate::files::are_copies;
-use crate::places::Places;
+use crate::locations::Places;
 use crate::{Job, KindInfo, Worker, derive};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;

@@ -4,7 +4,7 @@ use super::Dense;
 use super::graph::{GraphError, graph};
 use super::replay::{Mix, StepTimes, Times};
 use crate::graph::Graph;
-use crate::median::mean;
+use crate::mean;
 use crate::{Kind, Meta};
 use serde::Serialize;
 use std::collections::BTreeMap;

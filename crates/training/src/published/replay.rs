@@ -3,7 +3,8 @@
 use super::Dense;
 use crate::Kind;
 use crate::graph::{Graph, Node};
-use crate::median::{mean, median};
+use crate::mean;
+use straggler_model::stats::median;
 
 /// Times below this, in seconds, are too negative for a clock error. They are set to 0.
 const LARGEST_ERROR: f64 = -10e-3;
@@ -121,7 +122,7 @@ impl<'a> Times<'a> {
 
     /// Replays every step.
     pub fn replay(&self, mix: &Mix) -> Vec<StepTimes> {
-        let mut room = Room::new(self.job);
+        let mut room = Scratch::new(self.job);
         let ranks: Vec<usize> = (0..self.job.dp as usize).collect();
         (0..self.job.steps.len()).map(|step| self.replay_step(step, &ranks, mix, &mut room)).collect()
     }
@@ -129,7 +130,7 @@ impl<'a> Times<'a> {
     /// Replays every step with ideal durations for all data-parallel ranks but one. Ideal ranks do everything at the same moment,
     /// so one represents them all.
     pub fn replay_alone(&self, rank: usize) -> Vec<StepTimes> {
-        let mut room = Room::new(self.job);
+        let mut room = Scratch::new(self.job);
         let other = if rank == 0 { 1 } else { 0 };
         let ranks = if self.job.dp > 1 { vec![rank, other] } else { vec![rank] };
         let ops = self.job.ops.len();
@@ -142,11 +143,11 @@ impl<'a> Times<'a> {
     pub fn ideal_step(&self) -> StepTimes {
         // All ranks do everything at the same moment.
         let none = vec![false; self.job.ops.len()];
-        self.replay_step(0, &[0], &Mix { real: none, delayed: None }, &mut Room::new(self.job))
+        self.replay_step(0, &[0], &Mix { real: none, delayed: None }, &mut Scratch::new(self.job))
     }
 
     /// Replays one step with only these data-parallel ranks. The mix is by index in `ranks` and operation.
-    fn replay_step(&self, step: usize, ranks: &[usize], mix: &Mix, room: &mut Room) -> StepTimes {
+    fn replay_step(&self, step: usize, ranks: &[usize], mix: &Mix, room: &mut Scratch) -> StepTimes {
         let (job, ops, dp) = (self.job, self.job.ops.len(), ranks.len());
         room.begin(dp * ops);
         let instance = |place: usize| job.instance(step, ranks[place / ops], place % ops);
@@ -196,7 +197,7 @@ impl<'a> Times<'a> {
     }
 
     #[inline]
-    fn start(&self, instance: usize, place: usize, mix: &Mix, room: &Room) -> f64 {
+    fn start(&self, instance: usize, place: usize, mix: &Mix, room: &Scratch) -> f64 {
         let ops = self.job.ops.len();
         let rank = place / ops * ops;
         let before = self.graph.before.of(place % ops).iter();
@@ -210,15 +211,15 @@ impl<'a> Times<'a> {
 }
 
 /// The times of one step, by data-parallel rank and operation.
-struct Room {
+struct Scratch {
     start: Vec<f64>,
     end: Vec<f64>,
 }
 
-impl Room {
-    fn new(job: &Dense) -> Room {
+impl Scratch {
+    fn new(job: &Dense) -> Scratch {
         let size = job.dp as usize * job.ops.len();
-        Room { start: vec![0.0; size], end: vec![0.0; size] }
+        Scratch { start: vec![0.0; size], end: vec![0.0; size] }
     }
 
     /// Makes room for `size` operations. Each is written before it is read.

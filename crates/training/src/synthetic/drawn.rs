@@ -24,7 +24,7 @@ impl Synthetic {
             whatif::Effect::Link { times, with } => {
                 Defect::Link { times, with: with.map(place).transpose()? }
             }
-            whatif::Effect::Lost | whatif::Effect::Mended => return Err(SyntheticError::NoFault),
+            whatif::Effect::Lost | whatif::Effect::Repaired => return Err(SyntheticError::NoFault),
         };
         let step = fault.from_step.unwrap_or(0);
         let from_step = u32::try_from(step).ok().filter(|&step| step < self.steps);

@@ -1,8 +1,8 @@
 //! Times that are too long to be in seconds.
 
 use super::Row;
-use crate::median::median;
 use straggler_model::parallel;
+use straggler_model::stats::median;
 
 /// No microbatch computes this long on a stage, in seconds. `UNITS` has the limits above which times are usually in
 /// another unit.

@@ -1,7 +1,7 @@
 //! Determines which workers the faults of a draw hit, and the resulting times.
 
 use super::{Effect, Fault, Scenario, ScenarioError, Whom};
-use crate::exact::{At, Healthy, Replays};
+use crate::exact::{Healthy, Replays, TimedOp};
 use crate::{Job, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -120,7 +120,7 @@ impl Hit {
         let mut mended = BTreeSet::new();
         for (&place, faults) in &self.by_worker {
             for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
-                if fault.what == Effect::Mended {
+                if fault.what == Effect::Repaired {
                     // This also undoes earlier faults of its links.
                     links.retain(|link| link.worker != place);
                     let is_blamed =
@@ -202,7 +202,7 @@ impl InStep<'_> {
     }
 
     /// How long an operation takes, and how late it starts. A lost worker delays no others.
-    pub fn times(&self, at: &At<'_>) -> (i64, i64) {
+    pub fn times(&self, at: &TimedOp<'_>) -> (i64, i64) {
         if self.is_lost(at.worker) {
             return (0, 0);
         }
@@ -221,7 +221,7 @@ impl InStep<'_> {
                 Effect::Stall(late) if self.first[at.worker] == Some(at.place as u32) => {
                     delay = delay.saturating_add(late);
                 }
-                Effect::Mended => {
+                Effect::Repaired => {
                     let Some(healthy) = self.healthy else { continue };
                     match role {
                         Role::Communication => delay = healthy.times(self.step, at).1,

@@ -1,5 +1,6 @@
 //! The beginning of a trace, ready to be replayed, and how far a replay is from the recorded run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
@@ -8,10 +9,12 @@ use straggler_sim::programs::Replayed;
 use straggler_sim::{Control, Simulation};
 use straggler_trace::{RankTrace, Trace};
 
-/// At most this many calls are replayed.
+/// At most this many calls and messages are replayed, so that the search takes seconds to a minute.
 const MOST_CALLS: usize = 200_000;
+const MOST_MESSAGES: u64 = 1_000_000;
 
-/// The run of each rank is divided into this many parts of equal length.
+/// The run is divided into this many parts of equal length. The even ones select the parameters, and the odd ones tell how
+/// good they are.
 const PARTS: u64 = 64;
 
 /// The end of a call: the instruction that ends it, and when it did in the trace.
@@ -19,48 +22,77 @@ const PARTS: u64 = 64;
 struct Mark {
     instruction: usize,
     traced: Time,
+    /// The part of the run that it is the first to end in.
+    part: u64,
 }
 
 pub(super) struct Beginning {
     playback: Playback,
-    /// For each rank, the ends of its parts; ranks with several threads have none.
+    /// For each rank, the first end of a call in each part; ranks with several threads have none.
     marks: Vec<Vec<Mark>>,
-    /// The recorded length of all parts of all ranks, in picoseconds.
-    length: f64,
+}
+
+/// How much longer a part of a rank's run takes in a replay.
+#[derive(Clone, Copy, Debug)]
+struct Deviation {
+    /// The part in which it ends.
+    part: u64,
+    /// In picoseconds.
+    by: f64,
+    recorded: f64,
 }
 
 impl Beginning {
     /// None if the trace cannot be replayed or nothing can be compared.
     pub fn new(trace: &Trace) -> Option<Beginning> {
-        let trace = beginning(trace);
-        let options = Options { drop_unmatched: true, ..Options::default() };
-        let run = Arc::new(TracedRun::from_trace(&trace, &options).ok()?);
+        let mut calls = MOST_CALLS;
+        let (trace, run, playback) = loop {
+            let trace = beginning(trace, calls);
+            let options = Options { drop_unmatched: true, ..Options::default() };
+            let run = Arc::new(TracedRun::from_trace(&trace, &options).ok()?);
+            let playback = Playback::new(run.clone(), 1, &Building::default()).ok()?;
+            if playback.messages() <= MOST_MESSAGES {
+                break (trace, run, playback);
+            }
+            // A collective of many ranks is many messages.
+            calls = (calls as u64 * MOST_MESSAGES / (2 * playback.messages())) as usize;
+        };
+        let first = trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.exit).min()?;
+        let last = trace.ranks.iter().filter_map(|rank| rank.calls.last()).map(|call| call.exit).max()?;
+        let part = Time((last.since(first).ps() / PARTS).max(1));
         let both = run.ranks().iter().zip(&trace.ranks);
-        let marks: Vec<Vec<Mark>> = both.map(|(recorded, traced)| marks(recorded, traced)).collect();
-        let spans = marks.iter().filter_map(|marks| Some((marks.first()?.traced, marks.last()?.traced)));
-        let length = spans.map(|(first, last)| last.since(first).ps() as f64).sum();
-        let playback = Playback::new(run, 1, &Building::default()).ok()?;
-        (length > 0.0 && playback.messages() > 0).then_some(Beginning { playback, marks, length })
+        let marks: Vec<Vec<Mark>> =
+            both.map(|(recorded, traced)| marks(recorded, traced, first, part)).collect();
+        let is_comparable = playback.messages() > 0 && marks.iter().any(|marks| marks.len() > 2);
+        is_comparable.then_some(Beginning { playback, marks })
     }
 
-    /// The mean difference between the replayed and the recorded length of a part, as a share of its length.
+    /// The mean difference between the replayed and the recorded length of an even part, as a share of its length.
     pub fn loss(&self, network: &Network) -> Option<f64> {
-        let replayed = self.replay(network)?;
-        let off: f64 = self.deviations(&replayed).iter().flatten().map(|part| part.abs()).sum();
-        Some(off / self.length)
+        let deviations = self.deviations(&self.replay(network)?);
+        let even = || deviations.iter().filter(|deviation| deviation.part.is_multiple_of(2));
+        let length: f64 = even().map(|deviation| deviation.recorded).sum();
+        (length > 0.0).then(|| even().map(|deviation| deviation.by.abs()).sum::<f64>() / length)
     }
 
-    /// Twice the standard error of the sum of all parts, and its deviation, as a share of the time.
+    /// Twice the standard error of the sum of all parts, and its deviation, as a share of the time. From the odd parts.
     pub fn uncertainty(&self, network: &Network) -> Option<f64> {
+        // Ranks wait for each other, so their parts at the same time are no independent observations.
+        let mut together: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
         let deviations = self.deviations(&self.replay(network)?);
-        let parts = deviations.iter().map(Vec::len).max()?;
-        // Ranks wait for each other, so their parts at about the same time are no independent observations.
-        let together = |part: usize| deviations.iter().filter_map(|rank| rank.get(part)).sum::<f64>();
-        let sums: Vec<f64> = (0..parts).map(together).collect();
-        let all: f64 = sums.iter().sum();
-        let mean = all / parts as f64;
-        let variance = sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / (parts.max(2) - 1) as f64;
-        Some((all.abs() + 2.0 * (variance * parts as f64).sqrt()) / self.length)
+        for deviation in deviations.iter().filter(|deviation| !deviation.part.is_multiple_of(2)) {
+            let (by, recorded) = together.entry(deviation.part).or_default();
+            *by += deviation.by;
+            *recorded += deviation.recorded;
+        }
+        let parts = together.len() as f64;
+        let length: f64 = together.values().map(|(_, recorded)| recorded).sum();
+        let mean = together.values().map(|(by, _)| by).sum::<f64>() / parts;
+        let squares: f64 = together.values().map(|(by, _)| (by - mean).powi(2)).sum();
+        let deviation = (squares / (parts - 1.0)).sqrt();
+        // The other half of the parts adds as much to the sum, and half as much to the square of its error.
+        let error = 2.0 * deviation / parts.sqrt() / std::f64::consts::SQRT_2;
+        (parts >= 2.0 && length > 0.0).then(|| parts * (mean.abs() + error) / length)
     }
 
     fn replay(&self, network: &Network) -> Option<Vec<Replayed>> {
@@ -71,22 +103,22 @@ impl Beginning {
         run.outcome.stuck.is_none().then_some(replayed)
     }
 
-    /// How much longer each part takes in a replay, in picoseconds, by rank.
-    fn deviations(&self, replayed: &[Replayed]) -> Vec<Vec<f64>> {
+    fn deviations(&self, replayed: &[Replayed]) -> Vec<Deviation> {
         let of_rank = |(marks, replayed): (&Vec<Mark>, &Replayed)| {
             let length = |pair: &[Mark]| {
                 let [first, last] = [pair[0], pair[1]];
                 let simulated = replayed.left[last.instruction].since(replayed.left[first.instruction]);
-                simulated.ps() as f64 - last.traced.since(first.traced).ps() as f64
+                let recorded = last.traced.since(first.traced).ps() as f64;
+                Deviation { part: last.part, by: simulated.ps() as f64 - recorded, recorded }
             };
-            marks.windows(2).map(length).collect()
+            marks.windows(2).map(length).collect::<Vec<_>>()
         };
-        self.marks.iter().zip(replayed).map(of_rank).collect()
+        self.marks.iter().zip(replayed).flat_map(of_rank).collect()
     }
 }
 
-/// The calls that end the parts of a rank.
-fn marks(recorded: &TracedRank, traced: &RankTrace) -> Vec<Mark> {
+/// The first call that ends in each part.
+fn marks(recorded: &TracedRank, traced: &RankTrace, start: Time, part: Time) -> Vec<Mark> {
     if recorded.threads() > 1 {
         return Vec::new();
     }
@@ -97,39 +129,33 @@ fn marks(recorded: &TracedRank, traced: &RankTrace) -> Vec<Mark> {
         let call = recorded.origin(number as u32);
         let is_call = !matches!(instruction, Instruction::Calc(_) | Instruction::Poll { .. });
         let Some(traced) = traced.calls.get(call as usize).filter(|_| is_call) else { continue };
-        let mark = Mark { instruction: number, traced: traced.exit };
+        let place = traced.exit.since(start).ps() / part.ps();
+        let mark = Mark { instruction: number, traced: traced.exit, part: place };
         match ends.last_mut().filter(|_| previous == Some(call)) {
             Some(last) => *last = mark,
             None => ends.push(mark),
         }
         previous = Some(call);
     }
-    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return Vec::new() };
-    let part = (last.traced.since(first.traced).ps() / PARTS).max(1);
-    let mut marks = vec![first];
-    for end in ends.into_iter().skip(1) {
-        if end.traced.since(first.traced).ps() >= part * marks.len() as u64 {
-            marks.push(end);
-        }
-    }
-    marks
+    ends.dedup_by_key(|end| end.part);
+    ends
 }
 
-/// The calls of all ranks before some time, at most [`MOST_CALLS`]. The end of a trace cannot be cut off elsewhere:
+/// The calls of all ranks before some time, at most this many. The end of a trace cannot be cut off elsewhere:
 /// messages are matched in order from the start.
-fn beginning(trace: &Trace) -> Trace {
+fn beginning(trace: &Trace, most: usize) -> Trace {
     let before = |time: u64| -> Vec<usize> {
         let count = |rank: &RankTrace| rank.calls.partition_point(|call| call.enter.ps() < time);
         trace.ranks.iter().map(count).collect()
     };
     let last = trace.ranks.iter().filter_map(|rank| rank.calls.last()).map(|call| call.enter.ps()).max();
     let (mut low, mut high) = (0, last.unwrap_or(0).saturating_add(1));
-    if before(high).iter().sum::<usize>() <= MOST_CALLS {
+    if before(high).iter().sum::<usize>() <= most {
         low = high;
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match before(middle).iter().sum::<usize>() <= MOST_CALLS {
+        match before(middle).iter().sum::<usize>() <= most {
             true => low = middle,
             false => high = middle,
         }

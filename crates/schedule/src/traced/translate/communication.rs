@@ -68,7 +68,7 @@ impl<'a> RankReader<'_, 'a> {
             (false, Class::Collective(..) | Class::Neighbor(..))
                 if places.is_empty() && site.call.peer != special::NOBODY =>
             {
-                self.become_of(row, Behind::Untold);
+                self.become_of(row, Behind::NotReplayed);
             }
             (false, _) => self.become_of(row, Behind::Instructions(places)),
         }

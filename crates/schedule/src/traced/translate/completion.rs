@@ -20,7 +20,7 @@ impl<'a> RankReader<'_, 'a> {
             let prepared = Some(operation.described).filter(|&call| call != acted.number);
             let Some((index, call)) = prepared.and_then(|index| Some((index, self.operations.call(index)?)))
             else {
-                self.become_of(row, Behind::Untold);
+                self.become_of(row, Behind::NotReplayed);
                 continue;
             };
             let (index, details) = (index as usize, self.operations.details(call));
@@ -28,7 +28,7 @@ impl<'a> RankReader<'_, 'a> {
             if operation.kind == Kind::Other || super::unusable(&self.shared.reaches_out, &prepared).is_some()
             {
                 self.shared.notes.count(Reason::UnknownRequest, site.call.function);
-                self.become_of(row, Behind::Untold);
+                self.become_of(row, Behind::NotReplayed);
                 continue;
             }
             self.operate(site, &prepared, Start::Nonblocking, row)?;
@@ -48,7 +48,7 @@ impl<'a> RankReader<'_, 'a> {
             };
             match behind {
                 Some(Behind::Instructions(instructions)) => places.extend(instructions.iter()),
-                Some(Behind::Untold) => untold = true,
+                Some(Behind::NotReplayed) => untold = true,
                 None => {
                     self.shared.notes.count(Reason::UnknownRequest, site.call.function);
                     untold = true;
@@ -57,7 +57,7 @@ impl<'a> RankReader<'_, 'a> {
         }
         // If a replayed operation is waited for too, the time spent on the other requests is unknown.
         if untold && places.is_empty() {
-            self.wait_untold(site);
+            self.wait_not_replayed(site);
         }
         let asked = self.asked(site);
         match self.candidates(site, acted) {
@@ -139,14 +139,14 @@ impl<'a> RankReader<'_, 'a> {
 
     /// Counts waiting that cannot be replayed as computation, including unsuccessful tests before
     /// it. Very short waits are not noted.
-    fn wait_untold(&mut self, site: &Site<'_>) {
+    fn wait_not_replayed(&mut self, site: &Site<'_>) {
         let thread = &mut self.threads[usize::from(site.thread)];
         let (since, computed) = thread.polled_since.take().unwrap_or((site.call.enter, thread.computed));
         let waited = site.call.exit.since(since);
         thread.computed = computed + waited;
         if waited >= self.shared.options.spin {
             let name = site.call.function.name();
-            self.shared.notes.count_unmodelled(Reason::Untold, name, waited, self.rank);
+            self.shared.notes.count_unmodelled(Reason::NotReplayed, name, waited, self.rank);
         }
     }
 

@@ -6,7 +6,7 @@ use super::super::write::Last;
 use super::super::{attribute, field, local_comm, sites};
 use super::{Made, Stream};
 use crate::call::{Call, CommId, Completed, Details, Matched, Repeated, RequestId, Requests};
-use crate::seldom::Seldom;
+use crate::option_box::OptionBox;
 use crate::trace::{Communicator, Neighbors};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, HashMap};
@@ -240,7 +240,7 @@ fn matched(cursor: &mut Cursor<'_>) -> Result<Matched, Cut> {
     Ok(Matched { peer: cursor.fitting_signed()?, tag: cursor.fitting_signed()? })
 }
 
-fn completed(cursor: &mut Cursor<'_>, requests: &[RequestId]) -> Result<Seldom<Vec<Completed>>, Cut> {
+fn completed(cursor: &mut Cursor<'_>, requests: &[RequestId]) -> Result<OptionBox<Vec<Completed>>, Cut> {
     let count = cursor.number()?;
     let mut found = Vec::new();
     for _ in 0..count {

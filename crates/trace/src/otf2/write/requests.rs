@@ -69,7 +69,7 @@ pub(super) fn failed(class: Class, details: &Details) -> bool {
         class,
         Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::MatchedRecv(_) | Class::Probe { .. }
     );
-    is_message && details.came_to_nothing()
+    is_message && details.has_failed()
 }
 
 /// The lengths of messages that were shorter than their buffers, by the rows of their receives, for

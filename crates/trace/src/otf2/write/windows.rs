@@ -2,13 +2,14 @@
 //!
 //! A transfer ends, like in Score-P, in the call that completes it: a fence, the end of an epoch, an unlock or a flush.
 //! A trace does not record the kind of a lock, so locks are only functions that are entered and left, and so are calls
-//! that synchronise groups.
+//! that synchronise groups. Transfers belong to the thread that started them, and those with a request end with their
+//! epoch, too.
 
 use super::encoder::Encoder;
 use crate::call::CommId;
 use crate::otf2::ids::{event, root};
 use crate::{Call, Class, Details, Function, Trace};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::Rank;
 
 /// Synchronises processes (OTF2_RMA_SYNC_LEVEL_PROCESS).
@@ -98,8 +99,8 @@ fn collective(function: Function) -> Option<u8> {
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     next: u64,
-    /// Window, peer, number.
-    open: Vec<(u32, i32, u64)>,
+    /// By window and peer.
+    open: BTreeMap<(u32, i32), Vec<u64>>,
 }
 
 impl Transfers {
@@ -139,7 +140,7 @@ impl Transfers {
         }
         body.u64(self.next);
         out.record(id, body);
-        self.open.push((window, call.peer, self.next));
+        self.open.entry((window, call.peer)).or_default().push(self.next);
         self.next += 1;
     }
 
@@ -159,19 +160,18 @@ impl Transfers {
             fill(&mut body);
             out.record(id, body);
         };
-        let completes = completes(call.function);
-        self.open.retain(|&(of, peer, number)| {
-            let is_over = of == window
-                && match completes {
-                    Completes::Nothing => false,
-                    Completes::All => true,
-                    Completes::OfPeer => peer == call.peer,
-                };
-            if is_over {
-                record(out, event::RMA_OP_COMPLETE_BLOCKING, &|body| body.u64(number));
+        let over: Vec<(u32, i32)> = match completes(call.function) {
+            Completes::Nothing => Vec::new(),
+            Completes::All => {
+                self.open.range((window, i32::MIN)..=(window, i32::MAX)).map(|(key, _)| *key).collect()
             }
-            !is_over
-        });
+            Completes::OfPeer => vec![(window, call.peer)],
+        };
+        let mut numbers: Vec<u64> = over.iter().filter_map(|key| self.open.remove(key)).flatten().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            record(out, event::RMA_OP_COMPLETE_BLOCKING, &|body| body.u64(number));
+        }
         if makes(call.function) {
             record(out, event::RMA_WIN_CREATE, &|_| {});
         }

@@ -29,7 +29,7 @@ fn shown(trace: &Trace, rank: &RankTrace) -> Vec<String> {
     rank.calls.iter().enumerate().map(call).collect()
 }
 
-const EXPECTED: [&str; 16] = [
+const EXPECTED: [&str; 20] = [
     "0 enter main",
     "10 enter solve",
     "10 enter solve:level:-7",
@@ -42,8 +42,12 @@ const EXPECTED: [&str; 16] = [
     "50 leave solve",
     "60 enter assemble",
     "60 enter assemble:level:12",
+    "60 enter assemble:size:1",
+    "65 leave assemble:size:1",
+    "65 leave assemble:level:12",
+    "65 enter assemble:level:13",
     "70 MPI_Barrier from assemble src/solver.c:0",
-    "295 leave assemble:level:12",
+    "295 leave assemble:level:13",
     "295 leave assemble",
     "305 leave main",
 ];

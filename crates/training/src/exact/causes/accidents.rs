@@ -1,12 +1,12 @@
 //! Operations that took absurdly long once.
 
-use super::{Candidate, CauseKind, Looking, steady, time};
+use super::{Candidate, CauseKind, CauseSearch, steady, time};
 use crate::words;
 
 /// The number of operations listed as evidence.
 const TOLD: usize = 5;
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     pub fn accidents(&self) -> Option<Candidate<'_>> {
         let (job, once) = (self.replays.job, &self.replays.once);
         let worst = once.iter().max_by_key(|once| once.takes)?;
@@ -26,7 +26,7 @@ impl Looking<'_> {
         };
         let mut sorted: Vec<_> = once.iter().collect();
         sorted.sort_by_key(|once| (std::cmp::Reverse(once.takes), once.step, once.place, once.column));
-        let line = |once: &&super::super::once::Once| {
+        let line = |once: &&super::super::accidents::Once| {
             format!(
                 "{}{} of rank {} takes {} in step {}; usually it takes {}.",
                 kind(once.step, once.place),
@@ -42,7 +42,7 @@ impl Looking<'_> {
                 time(once.usual as f64)
             )
         };
-        let mut candidate = self.mended(CauseKind::OneOff, says, steady(self.replays));
+        let mut candidate = self.repaired(CauseKind::OneOff, says, steady(self.replays));
         let cause = &mut candidate.cause;
         cause.evidence = sorted.iter().map(line).take(TOLD).collect();
         if sorted.len() > TOLD {

@@ -1,9 +1,9 @@
 //! GPUs that are idle in every step because their hosts launch kernels later than the GPU could run them.
 
-use super::super::At;
-use super::{Candidate, CauseKind, Looking, percent, time};
-use crate::median::median;
+use super::super::TimedOp;
+use super::{Candidate, CauseKind, CauseSearch, percent, time};
 use crate::{Host, Job, words};
+use straggler_model::stats::median;
 
 /// Idle time below this share of a step is normal.
 const NORMAL_IDLE: f64 = 0.05;
@@ -13,7 +13,7 @@ const MAINLY: f64 = 0.3;
 const NAMED: usize = 4;
 const LEAST: f64 = 0.03;
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// Removes the idle time that is usual before each operation. What exceeds it is a launch delay.
     pub fn host_bound(&self) -> Option<Candidate<'_>> {
         let job = self.replays.job;
@@ -25,11 +25,11 @@ impl Looking<'_> {
         if job.idle_ps.iter().all(|&idle| idle == 0) {
             return None;
         }
-        let mend = move |step: usize, at: &At<'_>| {
+        let repair = move |step: usize, at: &TimedOp<'_>| {
             let usual = idle(step, at.place, at.worker).min(at.ideal_delay).min(at.delay);
             (at.takes, at.delay - usual)
         };
-        let mut candidate = self.mended(CauseKind::HostBound, String::new(), mend);
+        let mut candidate = self.repaired(CauseKind::HostBound, String::new(), repair);
         let cause = &mut candidate.cause;
         if self.worth(1e12 * cause.seconds) < NORMAL_IDLE {
             return None;

@@ -2,13 +2,13 @@
 //! a link: two ranks, or a whole group. A single rank is named only if all slow links share it.
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
-use super::super::{At, Replays};
+use super::super::{Replays, TimedOp};
 use super::since::{Rise, last_end, when};
-use super::{Candidate, CauseKind, Looking, time};
-use crate::median::median;
+use super::{Candidate, CauseKind, CauseSearch, time};
 use crate::{Role, words};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::parallel;
+use straggler_model::stats::median;
 
 /// If more than this share of the links is slow, slow links are the norm.
 const EXCEPTION: f64 = 2.0 / 3.0;
@@ -73,7 +73,7 @@ fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
     Rise::of(&levels).filter(|rise| rise.factor() >= STANDS_OUT)
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     pub fn communication(&self) -> Vec<Candidate<'_>> {
         let (mut classes, slow) = (self.classes(), self.all_slow_links());
         let of_slow: BTreeSet<&str> = slow.iter().map(|slow| slow.class).collect();
@@ -243,7 +243,7 @@ impl Looking<'_> {
             (is_it[kind], usual[kind]) = (true, self.usual[kind].takes);
         }
         let (job, links) = (self.replays.job, &self.replays.links);
-        let mend = move |step: usize, at: &At<'_>| {
+        let repair = move |step: usize, at: &TimedOp<'_>| {
             let kind = at.op.kind as usize;
             let column = at.worker / (job.workers.len() / job.steps[step].columns as usize);
             let is_it = is_it[kind] && at.takes > usual[kind];
@@ -252,7 +252,7 @@ impl Looking<'_> {
                 false => at.real(),
             }
         };
-        let mut candidate = self.mended(CauseKind::Communication, says, mend);
+        let mut candidate = self.repaired(CauseKind::Communication, says, repair);
         candidate.cause.fix = "Check what else uses the network.".into();
         candidate
     }

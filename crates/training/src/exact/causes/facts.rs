@@ -3,9 +3,10 @@
 use super::super::Replays;
 use super::lengths::Spread;
 use super::since::Rise;
-use crate::median::{Value, lower_median, mean, median};
+use crate::mean;
 use crate::{Job, Role};
 use straggler_model::parallel;
+use straggler_model::stats::{Middle, lower_median, median};
 
 /// The workers of a stage fall into a fast and a slow group if the slow ones take this many times as long.
 const APART: f64 = 1.1;

@@ -1,13 +1,13 @@
 //! The times of workers and links as they would be without faults.
 
-use super::super::{At, Replays, mean};
-use super::Looking;
+use super::super::{Replays, TimedOp, mean};
+use super::CauseSearch;
 use crate::Role;
 
 /// The times of healthy workers and links.
 #[allow(missing_debug_implementations, reason = "it is built and asked, never shown")]
 pub struct Healthy<'a> {
-    looking: Looking<'a>,
+    looking: CauseSearch<'a>,
     /// By step, then by stage and kind: the computing time of typical workers.
     typical: Vec<Vec<f64>>,
     slow_with_all: Vec<bool>,
@@ -15,14 +15,14 @@ pub struct Healthy<'a> {
 
 impl<'a> Healthy<'a> {
     pub fn of(replays: &'a Replays<'a>) -> Healthy<'a> {
-        let looking = Looking::at(replays, mean(&replays.all(|_, at| at.real())));
+        let looking = CauseSearch::at(replays, mean(&replays.all(|_, at| at.real())));
         let (typical, slow_with_all) = (looking.facts.typical_by_step(replays.job), looking.slow_with_all());
         Healthy { looking, typical, slow_with_all }
     }
 
     /// The times of an operation that is not a transfer, if its worker is as fast as the typical ones of its stage: in the same
     /// step, or before the whole stage became slower.
-    pub fn times(&self, step: usize, at: &At<'_>) -> (i64, i64) {
+    pub fn times(&self, step: usize, at: &TimedOp<'_>) -> (i64, i64) {
         let Replays { job, stage_ideal, .. } = self.looking.replays;
         let kind = at.op.kind as usize;
         let own = self.looking.replays.once_usual(step, at).unwrap_or(at.takes);
@@ -39,7 +39,7 @@ impl<'a> Healthy<'a> {
     }
 
     /// The duration of a transfer if its link is healthy. Unchanged if not all members were recorded.
-    pub fn transfer(&self, step: usize, at: &At<'_>) -> i64 {
+    pub fn transfer(&self, step: usize, at: &TimedOp<'_>) -> i64 {
         let Replays { job, links, .. } = self.looking.replays;
         let column = at.worker / (job.workers.len() / job.steps[step].columns as usize);
         match links.link(job, step, at.place, column) {

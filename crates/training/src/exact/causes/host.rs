@@ -1,10 +1,10 @@
 //! Causes on the host: late launches, slow data loading, garbage collection.
 
-use super::super::At;
+use super::super::TimedOp;
 use super::since::Rise;
-use super::{Candidate, CauseKind, Looking, percent, time};
-use crate::median::lower_median;
+use super::{Candidate, CauseKind, CauseSearch, percent, time};
 use crate::{KindInfo, Op, Role, words};
+use straggler_model::stats::lower_median;
 
 /// Data loading that is the same on all workers in all steps is not a cause if its gain is below this share of a step.
 const NORMAL_LOADING: f64 = 0.05;
@@ -26,18 +26,18 @@ struct Late<'a> {
     by: i64,
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     pub fn launches(&self) -> Candidate<'_> {
         let blamed = self.blamed_delays();
-        let mend = {
+        let repair = {
             let blamed = blamed.clone();
-            move |_: usize, at: &At<'_>| {
+            move |_: usize, at: &TimedOp<'_>| {
                 let delay = if blamed[at.op.kind as usize] { at.ideal_delay.min(at.delay) } else { at.delay };
                 (at.takes, delay)
             }
         };
         let says = "Operations start later than they could".into();
-        let mut candidate = self.mended(CauseKind::LaunchDelay, says, mend);
+        let mut candidate = self.repaired(CauseKind::LaunchDelay, says, repair);
         let cause = &mut candidate.cause;
         let job = self.replays.job;
         let (mut by_worker, mut by_kind) = (vec![0i64; job.workers.len()], vec![0i64; job.kinds.len()]);
@@ -215,7 +215,7 @@ impl Looking<'_> {
         let risen = rise.clone().filter(|_| kind == CauseKind::DataLoading);
         let of_some: Option<Vec<bool>> = (alone && kind == CauseKind::DataLoading)
             .then(|| (0..job.workers.len()).map(|worker| some.contains(&worker)).collect());
-        let mend = move |step: usize, at: &At<'_>| match at.op.kind as usize == number {
+        let repair = move |step: usize, at: &TimedOp<'_>| match at.op.kind as usize == number {
             false => at.real(),
             true if of_some.as_ref().is_some_and(|some| !some[at.worker]) => at.real(),
             true => match &risen {
@@ -224,7 +224,7 @@ impl Looking<'_> {
                 None => (0, at.delay),
             },
         };
-        let mut candidate = self.mended(kind, says, mend);
+        let mut candidate = self.repaired(kind, says, repair);
         let cause = &mut candidate.cause;
         if kind == CauseKind::DataLoading
             && !alone

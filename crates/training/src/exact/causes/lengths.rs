@@ -3,19 +3,20 @@
 //! Lengths differ among the microbatches of a step, while a slow worker takes longer for all of them. So each microbatch is
 //! compared only with the others of its worker and step.
 
-use super::super::{At, Replays};
+use super::super::{Replays, TimedOp};
 use super::workers::MANY;
-use super::{Candidate, CauseKind, Looking, percent};
-use crate::median::median;
+use super::{Candidate, CauseKind, CauseSearch, percent};
 use crate::{Job, Role};
 use std::collections::BTreeMap;
 use straggler_model::parallel;
+use straggler_model::stats::median;
+use straggler_model::stats::robust::WORKER;
 
 /// Forward and backward times are correlated if the coefficient is at least this.
 const TOGETHER: f64 = 0.7;
 /// If all microbatches of a worker in a step take longer by more than this many standard deviations of lengths, the worker is
 /// slow.
-const BEYOND_CHANCE: f64 = 5.0;
+const BEYOND_CHANCE: f64 = WORKER.deviations;
 /// If two steps of a worker differ by more than this many times the usual difference, lengths do not explain it.
 const FAR_APART: f64 = 5.0;
 
@@ -187,7 +188,7 @@ fn pairs(job: &Job, step: usize, forward: usize, backward: usize) -> BTreeMap<u3
     pairs
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     pub fn lengths(&self) -> Candidate<'_> {
         let job = self.replays.job;
         let is_compute: Vec<bool> = job.kinds.iter().map(|kind| kind.role == Role::Compute).collect();
@@ -212,7 +213,7 @@ impl Looking<'_> {
                 }
             })
             .collect();
-        let mend = move |step: usize, at: &At<'_>| {
+        let repair = move |step: usize, at: &TimedOp<'_>| {
             let kind = at.op.kind as usize;
             let mean = match means[at.worker].get(kind) {
                 Some(means) => means[usize::from(is_slow(at.worker, step))],
@@ -230,7 +231,7 @@ impl Looking<'_> {
             }
             _ => (CauseKind::Variation, "Computing time varies".to_string()),
         };
-        let mut candidate = self.mended(kind, says, mend);
+        let mut candidate = self.repaired(kind, says, repair);
         let cause = &mut candidate.cause;
         // Without annotations, the passes are taken as the halves of what a worker computes in a step.
         let knows_passes = job.kinds.iter().any(|kind| kind.class.starts_with("forward"));

@@ -1,14 +1,15 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
-use super::super::At;
-use super::{Candidate, CauseKind, Looking, time};
-use crate::median::{lower_median, mean};
+use super::super::TimedOp;
+use super::{Candidate, CauseKind, CauseSearch, time};
+use crate::mean;
 use crate::{Role, words};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use straggler_model::parallel;
+use straggler_model::stats::lower_median;
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// By stage: the typical computing time of a microbatch, all kinds together. The typical worker is chosen in each step, the
     /// faster of two: workers that are slow one after another do not have more work.
     fn stage_work(&self) -> Vec<f64> {
@@ -59,7 +60,7 @@ impl Looking<'_> {
         let says = format!("Stage {longest} of the pipeline has more work than the others");
         let wanted = |to: Vec<f64>| {
             let work = work.clone();
-            move |_: usize, at: &At<'_>| {
+            move |_: usize, at: &TimedOp<'_>| {
                 if !is_microbatch(&job.kinds[at.op.kind as usize]) {
                     return at.real();
                 }
@@ -67,7 +68,7 @@ impl Looking<'_> {
                 ((at.takes as f64 * to[stage] / work[stage]).round() as i64, at.delay)
             }
         };
-        let mut candidate = self.mended(CauseKind::Partition, says, wanted(vec![even; work.len()]));
+        let mut candidate = self.repaired(CauseKind::Partition, says, wanted(vec![even; work.len()]));
         let cause = &mut candidate.cause;
         let list: Vec<String> = work.iter().map(|work| time(*work)).collect();
         let per_rank = job.workers.len() / work.len();
@@ -85,7 +86,7 @@ impl Looking<'_> {
             Some(split) => format!(
                 "Split the layers {}: a step would take {}.",
                 words::list_up_to(usize::MAX, &split.layers),
-                time(self.real - self.won(wanted(split.work.clone())))
+                time(self.real - self.gain_ps(wanted(split.work.clone())))
             ),
             None => format!(
                 "Move {:.0} % of the work of stage {longest} to the others; --layers finds the best split.",

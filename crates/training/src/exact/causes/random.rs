@@ -2,7 +2,7 @@
 //! that they hit, and cost more the more workers there are, because every step waits for all.
 
 use super::workers::Slow;
-use super::{Candidate, CauseKind, Looking, time};
+use super::{Candidate, CauseKind, CauseSearch, time};
 use std::fmt::Write as _;
 
 /// Stalls are random if they hit at least this many workers.
@@ -12,7 +12,7 @@ const BY_CHANCE: f64 = 100.0;
 /// The numbers of workers for which the cost is told, as multiples of those recorded.
 const SCALES: [usize; 3] = [1, 8, 64];
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// Splits the slow workers into those that are slow themselves and those that random stalls hit.
     pub fn without_random(&self, order: &[usize], slow: Vec<Slow>) -> (Vec<Slow>, Vec<Slow>) {
         let sporadic = || slow.iter().filter(|slow| slow.is_sporadic());
@@ -43,7 +43,7 @@ impl Looking<'_> {
             time(sum / stalls.len() as f64),
             order.len()
         );
-        let mut candidate = self.mended(CauseKind::RandomStalls, says, self.as_typical(slow));
+        let mut candidate = self.repaired(CauseKind::RandomStalls, says, self.as_typical(slow));
         let cause = &mut candidate.cause;
         cause.evidence.push(format!(
             "A worker stalls in one of {:.0} steps, for {} at most. None stalls more often than chance explains.",

@@ -2,7 +2,8 @@
 //! and delays.
 
 use crate::Job;
-use crate::median::{lower_median, mean};
+use crate::mean;
+use straggler_model::stats::lower_median;
 
 /// The minimum change, as a share of the mean.
 const CHANGE: f64 = 0.05;

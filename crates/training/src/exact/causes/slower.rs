@@ -1,15 +1,15 @@
 //! Stages, or the whole job, that compute longer since some step, while no worker of a stage stands out.
 
 use super::since::last_end;
-use super::{Candidate, CauseKind, Looking, time};
-use crate::median::median;
+use super::{Candidate, CauseKind, CauseSearch, time};
 use crate::{Role, words};
 use std::collections::BTreeMap;
+use straggler_model::stats::median;
 
 /// Stages are alike if they differ from the mean by at most this share of it.
 const ALIKE: f64 = 0.05;
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// How many times as long a stage computes in a step as before it became slower. 1 if it did not.
     pub fn risen(&self, step: usize, stage: usize) -> f64 {
         let rise = self.rises[stage].as_ref().filter(|rise| rise.before > 0.0);
@@ -77,7 +77,7 @@ impl Looking<'_> {
         let ranks =
             ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);
         let ranks = ranks.collect();
-        let mut candidate = self.mended(kind, says, move |step, at| {
+        let mut candidate = self.repaired(kind, says, move |step, at| {
             let stage = job.workers[at.worker].stage as usize;
             let is_compute = job.kinds[at.op.kind as usize].role == Role::Compute;
             match is_compute && stages.contains(&stage) {

@@ -1,8 +1,8 @@
 //! Steps at the beginning that take longer: compilation, caches, tuning.
 
-use super::super::At;
-use super::{Candidate, CauseKind, Looking, time};
-use crate::median::median;
+use super::super::TimedOp;
+use super::{Candidate, CauseKind, CauseSearch, time};
+use straggler_model::stats::median;
 
 /// A start-up step takes at least this many times as long as usual.
 const LONG: f64 = 1.2;
@@ -11,7 +11,7 @@ const LONGER: f64 = 1.1;
 /// If more than this share of the steps is slow, it is not start-up.
 const BEGINNING: f64 = 0.2;
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// `steps` has the times of all steps.
     pub fn start_up(&self, steps: &[i64]) -> Option<Candidate<'_>> {
         let usual = median(&mut steps.to_vec()) as f64;
@@ -34,14 +34,14 @@ impl Looking<'_> {
             ),
         };
         let takes = steps[..long].to_vec();
-        let mend = move |step: usize, at: &At<'_>| match takes.get(step) {
+        let repair = move |step: usize, at: &TimedOp<'_>| match takes.get(step) {
             Some(&takes) => {
                 let usually = |time: i64| (time as f64 * usual / takes as f64).round() as i64;
                 (usually(at.takes), usually(at.delay))
             }
             None => at.real(),
         };
-        let mut candidate = self.winning(CauseKind::StartUp, lost / steps.len() as f64, says, mend);
+        let mut candidate = self.winning(CauseKind::StartUp, lost / steps.len() as f64, says, repair);
         let cause = &mut candidate.cause;
         cause.evidence = vec![format!(
             "{} {}; half of all steps take {} or less.",

@@ -1,15 +1,17 @@
 //! Workers that take longer than others of their stage, and since when.
 
-use super::super::At;
+use super::super::TimedOp;
 use super::since::Rise;
-use super::{Candidate, CauseKind, Looking, time};
-use crate::median::{mean, median};
+use super::{Candidate, CauseKind, CauseSearch, time};
+use crate::mean;
 use crate::{Role, words};
 use std::collections::BTreeMap;
 use straggler_model::parallel;
+use straggler_model::stats::median;
+use straggler_model::stats::robust::WORKER;
 
 /// A worker is slow if it computes at least this many times as long as the median of its stage.
-const SLOW: f64 = 1.05;
+const SLOW: f64 = WORKER.factor();
 /// If more than this share of the workers is slow, slow workers are the norm.
 const EXCEPTION: f64 = 0.75;
 /// A worker that is slow only in some steps computes at least this many times as long in each of them. If these are fewer than
@@ -23,7 +25,7 @@ pub const MANY: usize = 10;
 const SLIGHTLY_SLOW: f64 = 1.02;
 const TO_STAND_OUT: usize = 4;
 /// A worker is slow beyond chance if it takes longer by this many standard deviations of the usual differences between workers.
-const BEYOND_CHANCE: f64 = 5.0;
+const BEYOND_CHANCE: f64 = WORKER.deviations;
 
 pub struct Slow {
     pub worker: usize,
@@ -72,7 +74,7 @@ impl Slow {
     }
 }
 
-impl Looking<'_> {
+impl CauseSearch<'_> {
     /// The slow workers, the slowest first. Where workers are compared on the same data, a clearly slow one shifts the median of
     /// its stage, which distorts the comparison of all others. So it is excluded from the median, and all are compared again.
     pub fn slow_ones(&mut self, order: &[usize]) -> Vec<Slow> {
@@ -147,7 +149,7 @@ impl Looking<'_> {
         let ended = slow.iter().all(|slow| slow.until() < slow.last_compared);
         let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts && ended);
         let sporadic = slow.iter().all(Slow::is_sporadic);
-        let mut candidate = self.mended(CauseKind::Workers, says, self.as_typical(slow));
+        let mut candidate = self.repaired(CauseKind::Workers, says, self.as_typical(slow));
         let cause = &mut candidate.cause;
         cause.evidence = evidence;
         cause.fix = match ranks.len() {
@@ -168,12 +170,12 @@ impl Looking<'_> {
     }
 
     /// Slow workers compute as long as a typical worker of their stage in the same step.
-    pub fn as_typical(&self, slow: Vec<Slow>) -> impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + '_ {
+    pub fn as_typical(&self, slow: Vec<Slow>) -> impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + '_ {
         let job = self.replays.job;
         let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
         slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
         let typical = self.facts.typical_by_step(job);
-        move |step: usize, at: &At<'_>| {
+        move |step: usize, at: &TimedOp<'_>| {
             let own = places[at.worker].map(|place| &slow[place]).filter(|slow| slow.holds(step));
             // Its transfers, its data loading and its host are causes of their own.
             let kind = at.op.kind as usize;
@@ -329,7 +331,7 @@ impl Looking<'_> {
             let mean = |worker: usize| {
                 let known = slow.steps.iter().filter_map(|(step, _)| self.facts.mean_in(*step, worker, kind));
                 let known: Vec<f64> = known.collect();
-                (!known.is_empty()).then(|| crate::median::mean(&known))
+                (!known.is_empty()).then(|| crate::mean(&known))
             };
             let usual = median(&mut others.filter_map(mean).collect::<Vec<f64>>());
             Some((&job.kinds[kind].name, mean(slow.worker)?, usual)).filter(|_| usual > 0.0)

@@ -1,0 +1,314 @@
+//! Findings of an assessment, each listed once. The console, the page and the JSON all read this list.
+
+use crate::assess::scale::{ended_early, smaller_scale};
+use crate::assess::words::{STAR, an_operation, depends_on_when, parts_left_out, repeats};
+use crate::assess::{Report, Subject, jobs};
+use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::invocation::quoted;
+use crate::noise::words::explained;
+use straggler_analysis::assess::{Curve, Point, Ranking};
+use straggler_analysis::noise::Explained;
+use straggler_model::Time;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::recording::UNNAMED;
+use straggler_report::numbers::{NOTHING, counted, grouped, longer, percent, seconds, slowdown};
+
+/// Scales that the verdict mentions, besides the largest: a small job and a large one.
+const SCALES: [u32; 2] = [1024, 16384];
+
+pub fn findings(report: &Report) -> Vec<Finding> {
+    let of = |kind: FindingKind| move |text: String| Finding { kind, text };
+    let verdict = verdict(report).into_iter().map(of(FindingKind::Verdict));
+    verdict.chain(notes(report).into_iter().map(of(FindingKind::Note))).collect()
+}
+
+/// The subject, where noise becomes the bottleneck, what it costs, and what to remove.
+fn verdict(report: &Report) -> Vec<String> {
+    let jobs = &report.subject.jobs;
+    let mut lines: Vec<String> = jobs.is_busy().then(|| busy(report)).into_iter().collect();
+    lines.push(report.subject.sentence());
+    let Some(curve) = report.answer.curves.first() else { return lines };
+    let operation = an_operation(report);
+    lines.push(match curve.inflection {
+        Some(processes) => format!(
+            "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on the \
+             median takes more than {}.",
+            network(report),
+            grouped(processes),
+            longer(report.threshold)
+        ),
+        None => no_bottleneck(report, curve, &operation),
+    });
+    lines.push(costs(curve, report.program.is_some()));
+    lines.extend(ended_early(report));
+    lines.extend(depends_on_when(report));
+    lines.extend(lower_bound(report));
+    lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
+    lines
+}
+
+/// Says that noise is no bottleneck, or may be one: a median lies above the threshold, but its interval
+/// does not.
+fn no_bottleneck(report: &Report, curve: &Curve, operation: &str) -> String {
+    let processes = grouped(curve.points.last().map_or(0, |point| point.processes));
+    let slowdowns = curve.points.iter().map(|point| point.slowdown);
+    let largest = slowdowns.max_by(|one, other| one.median.total_cmp(&other.median));
+    match largest {
+        Some(largest) if largest.median > report.threshold => format!(
+            "On {}, it is not certain that noise is a bottleneck of {operation} up to {processes} processes: \
+             the median takes {}, but its 95 % interval ({} to {}) starts below {}. More replicas would \
+             decide.",
+            network(report),
+            longer(largest.median),
+            slowdown(largest.low),
+            slowdown(largest.high),
+            slowdown(report.threshold).trim_start_matches('+')
+        ),
+        _ => format!(
+            "On {}, noise is not a bottleneck of {operation} up to {processes} processes: {}.",
+            network(report),
+            match slowdown(largest.map_or(0.0, |largest| largest.median.max(0.0))).as_str() {
+                NOTHING => "it does not slow down the median".into(),
+                slowdown => format!("the slowdown of the median is at most {slowdown}"),
+            }
+        ),
+    }
+}
+
+/// Says that other jobs ran, and how to ignore them.
+fn busy(report: &Report) -> String {
+    let subject = &report.subject;
+    let ignored: Vec<String> =
+        subject.jobs.names.iter().map(|name| format!(" --ignore {}", quoted(name))).collect();
+    let file =
+        report.noise_file.as_ref().map_or_else(|| "FILE".into(), |path| quoted(&path.display().to_string()));
+    format!(
+        "{} These are other jobs, not the system's own noise, and the results below include them. Measure \
+         an idle node, or ignore them: straggler assess {file}{}{}",
+        subject.jobs.sentence(&subject.name),
+        ignored.concat(),
+        if report.program.is_some() { ", with the same options for the program" } else { "" }
+    )
+}
+
+/// The share of unnamed noise.
+fn unnamed_share(report: &Report) -> f64 {
+    let noise = &report.subject.noise;
+    let named = noise
+        .causes
+        .get(usize::from(UNNAMED))
+        .is_none_or(|cause| cause.name != NoiseRecording::unnamed()[0].name);
+    if named { 0.0 } else { noise.share_of(UNNAMED) / noise.share().max(f64::MIN_POSITIVE) }
+}
+
+fn unnamed(report: &Report) -> Option<String> {
+    let share = unnamed_share(report);
+    (share > 0.0).then(|| {
+        format!(
+            "{} of the noise has no named source: it is simulated, but not offered for removal",
+            percent(share)
+        )
+    })
+}
+
+/// The title of the slowdown chart.
+pub fn title(report: &Report) -> String {
+    match &report.program {
+        Some(program) => format!("Cost of this noise for {} on {}", program.describe(), network(report)),
+        None => format!("Cost of this noise on {}", report.network.name),
+    }
+}
+
+/// "chic", or the origin of the network.
+fn network(report: &Report) -> &str {
+    match &report.program {
+        Some(program) if program.fitted => "the network fitted from the trace",
+        _ => &report.network.name,
+    }
+}
+
+/// "At 1,024 processes it takes 5.0 % longer (10.1 µs instead of 9.6 µs), at …".
+fn costs(curve: &Curve, is_program: bool) -> String {
+    let largest = curve.points.last().map_or(0, |point| point.processes);
+    let smaller = SCALES.into_iter().filter(|&scale| scale < largest);
+    let mut points: Vec<&Point> = smaller.chain([largest]).filter_map(|scale| curve.at(scale)).collect();
+    if is_program {
+        // Starts with the unscaled program; no point is listed twice.
+        points.splice(..0, curve.points.first());
+        points.dedup_by_key(|point| point.processes);
+    }
+    let each = points.into_iter().map(|point| {
+        let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
+        let processes = grouped(point.processes);
+        format!("{} at {processes} processes ({noisy} instead of {quiet})", longer(point.slowdown.median))
+    });
+    format!("It takes {}.", each.collect::<Vec<_>>().join(", "))
+}
+
+pub fn advice(report: &Report, ranking: &Ranking) -> String {
+    if unnamed_share(report) > 0.5 {
+        return "Cannot tell what to remove: most of this noise has no named source. Measure with straggler as \
+            root to name the sources."
+            .into();
+    }
+    let processes = grouped(ranking.processes);
+    let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
+    match helpful.next() {
+        Some(first) if first.cause == jobs::NAME => format!(
+            "Keep the {}{} off the node first. Without them, {} processes take {} instead of {}.",
+            jobs::NAME,
+            if report.subject.jobs.is_busy() { " named above" } else { "" },
+            processes,
+            longer(first.slowdown.median),
+            longer(ranking.slowdown.median)
+        ),
+        Some(first) => format!(
+            "Remove first: {}. Without it, {} processes take {} instead of {}.",
+            first.cause,
+            processes,
+            longer(first.slowdown.median),
+            longer(ranking.slowdown.median)
+        ),
+        None if ranking.removals.is_empty() => "There is no source to remove.".into(),
+        None => format!(
+            "No single source is to blame at {processes} processes: no gain from removing any one of them \
+             is statistically significant."
+        ),
+    }
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = vec![report.subject.placement()];
+    notes.extend(report.subject.jobs.note());
+    notes.extend(repeats(report));
+    notes.extend(unnamed(report));
+    notes.extend(fitted(report));
+    notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
+    notes.extend(one_after_another(report));
+    notes.extend(parts_left_out(report));
+    notes.extend(smaller_scale(report));
+    notes.extend(report.answer.rankings.last().and_then(|ranking| {
+        let passed = ranking.passed_over.join(", ");
+        (!passed.is_empty()).then(|| {
+            format!("not simulated, because their detours are too short or too rare to matter: {passed}")
+        })
+    }));
+    if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
+        notes.push(STAR.into());
+    }
+    notes.extend(report.subject.recording.iter().flat_map(about_recording));
+    notes.extend(report.warnings.iter().cloned());
+    notes
+}
+
+/// The network fitted to the trace.
+fn fitted(report: &Report) -> Option<String> {
+    report.program.as_ref().filter(|program| program.fitted)?;
+    Some(format!("Network fitted to the trace: {}", report.network.parameters()))
+}
+
+fn one_after_another(report: &Report) -> Option<String> {
+    let ranking = report.answer.rankings.last()?;
+    if ranking.one_after_another.len() < 2 {
+        return None;
+    }
+    let names = ranking.removals.iter().map(|removal| removal.cause.as_str());
+    let steps = names.zip(&ranking.one_after_another);
+    let steps: Vec<String> =
+        steps.map(|(name, left)| format!("without {name} {}", slowdown(left.median))).collect();
+    Some(format!(
+        "removed one after another at {} processes: {} with all, {}",
+        grouped(ranking.processes),
+        slowdown(ranking.slowdown.median),
+        steps.join(", then ")
+    ))
+}
+
+/// A run at scale lasts longer, in core time, than the measurement: noise rarer than the measurement is missing.
+fn lower_bound(report: &Report) -> Option<String> {
+    let measured = report.subject.noise.measured?.seconds();
+    let points = &report.answer.curves.first()?.points;
+    let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
+    let largest = points.last()?;
+    let mend =
+        if report.subject.measured_here { "; measure longer with --time to see rarer noise" } else { "" };
+    Some(format!(
+        "From {} processes on this is a lower bound: one run at {} lasts {} of core time, but only {} were measured{mend}.",
+        grouped(first.processes),
+        grouped(largest.processes),
+        seconds(largest.exposure_core_seconds),
+        seconds(measured)
+    ))
+}
+
+fn about_recording(recording: &NoiseRecording) -> Vec<String> {
+    let mut notes = Vec::new();
+    let slow: f64 =
+        recording.cores.iter().flat_map(|core| &core.phases).map(|phase| phase.duration.seconds()).sum();
+    let (_, length) = recording.noise_and_length();
+    if slow > 0.0 {
+        notes.push(format!(
+            "for {} of the time the cores ran slower than at their best (another tenant, frequency, SMT): \
+             this is not a detour and is not simulated",
+            percent(slow / length.seconds().max(f64::MIN_POSITIVE))
+        ));
+    }
+    let lost: u64 = recording.cores.iter().map(|core| core.lost.detours).sum();
+    if lost > 0 {
+        notes.push(format!(
+            "{} were found but dropped: the buffer was full",
+            counted(lost, "detour", "detours")
+        ));
+    }
+    let sure = explained(&Explained::of(recording));
+    notes.extend((!sure.is_empty()).then(|| sure.trim_end().to_string()));
+    notes.extend(recording.attribution.hindrance.clone());
+    notes
+}
+
+impl Subject {
+    /// "This node loses 0.31 % of its time to noise: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
+    pub fn sentence(&self) -> String {
+        let Some(recording) = &self.recording else { return format!("Assessed: {}.", self.name) };
+        let (_, length) = recording.noise_and_length();
+        // Without ignored sources, like everything that follows.
+        let left = self.noise.streams.iter().flat_map(|stream| &stream.detours);
+        let (detours, longest) = (left.clone().count(), left.map(|detour| detour.duration).max());
+        let lost = self.noise.share();
+        let share = percent(lost);
+        let cores = counted(recording.cores.len() as u64, "core", "cores");
+        let each = Time(length.ps() / (recording.cores.len() as u64).max(1));
+        let longest = longest.map_or_else(String::new, |longest| format!(", the longest {longest}"));
+        let apart = match self.jobs.is_busy() {
+            true => format!(
+                " ({} to other jobs, {} to the system)",
+                percent(self.jobs.share),
+                percent(lost - self.jobs.share)
+            ),
+            false => String::new(),
+        };
+        format!(
+            "{} loses {share} of its time to noise{apart}: {} on {cores} in {each}{longest}.",
+            self.name,
+            counted(detours as u64, "detour", "detours")
+        )
+    }
+
+    /// Which process gets which trace.
+    fn placement(&self) -> String {
+        let streams = &self.noise.streams;
+        match (&self.recording, streams.as_slice()) {
+            (Some(_), [only]) => {
+                format!("every process gets the trace of {}, from its own random start", only.name)
+            }
+            (Some(_), all) => format!(
+                "process r gets the trace of the core at index r mod {} in {}, from its own random start",
+                all.len(),
+                all.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+            ),
+            (None, _) => {
+                "every process gets all sources of the description, each from its own random start".into()
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! `straggler mpi assess`, from the measurements of the processes to the report. This part does not need MPI.
+
+pub mod earlier;
+pub mod findings;
+pub mod kept;
+pub mod page;
+pub mod plan;
+pub mod tables;
+#[cfg(test)]
+pub mod tests;
+
+pub use crate::assess::nodes::kept::read;
+use crate::assess::nodes::plan::Plan;
+use crate::kernel::console::Console;
+use crate::kernel::devices::threads;
+use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::interrupt;
+use crate::kernel::invocation::{command_line, quoted};
+use crate::kernel::memory::{available_bytes, refuse_too_much, seconds_for};
+use crate::kernel::meter::Stages;
+use crate::kernel::outputs::{make_folder, refuse_unwritable};
+use crate::network::file::{NetworkAnswer, load_network};
+use crate::simulate::stuck::stuck_failure;
+use serde::Serialize;
+use straggler_analysis::assess::AssessError;
+use straggler_analysis::nodes::baseline::Compare;
+use straggler_analysis::nodes::{
+    Cluster, Costs, Measurement, Moments, Outliers, Question, Speeds, Summary, Unit,
+};
+use straggler_measure::sources::names::{OWN, SAMPLER};
+use straggler_model::{Network, Time};
+use straggler_report::numbers::{counted, grouped};
+use straggler_sim::{Replicas, Simulation};
+
+/// Names of the measurement itself in recordings: its threads, and the other processes of the job.
+const OWN_NAMES: [&str; 4] = [OWN, SAMPLER, "straggler", "straggler-mpi"];
+
+/// Bytes per simulated process of an allreduce with noise, including its start position in the noise.
+const BYTES_A_PROCESS: u64 = 300;
+
+/// Inputs read before the measurement.
+pub struct Prepared {
+    network: Network,
+    earlier: Option<earlier::Earlier>,
+}
+
+/// Finds problems before the measurement that would otherwise show only after it.
+pub fn prepare(plan: &Plan) -> Outcome<Prepared> {
+    refuse_unwritable(&plan.output)?;
+    kept::check(&plan.output)?;
+    let network = load_network(&plan.network, None)?;
+    let earlier = plan.baseline.as_deref().map(earlier::read).transpose()?;
+    // Fail before the measurement, which may take hours.
+    make_folder(&plan.output)?;
+    let largest = u64::from(plan.scales.iter().copied().max().unwrap_or(2));
+    refuse_too_much(largest, largest.saturating_mul(BYTES_A_PROCESS), available_bytes())?;
+    Ok(Prepared { network, earlier })
+}
+
+/// All results and their inputs.
+pub struct Report {
+    pub cluster: Cluster,
+    pub hosts: Vec<String>,
+    pub cores: usize,
+    pub network: NetworkAnswer,
+    pub costs: Costs,
+    pub outliers: Outliers,
+    pub speeds: Speeds,
+    pub moments: Option<Moments>,
+    pub summaries: Vec<Summary>,
+    pub compared: Option<Compare>,
+    pub baseline: Option<String>,
+    pub clock_error: Time,
+    pub notes: Vec<String>,
+    pub seed: u64,
+    pub bytes: u64,
+}
+
+impl Report {
+    /// The scale of the job itself: one process on each measured core.
+    pub fn job_scale(&self) -> u32 {
+        job_scale(self.cores)
+    }
+}
+
+fn job_scale(cores: usize) -> u32 {
+    u32::try_from(cores).unwrap_or(u32::MAX).max(2)
+}
+
+/// Saves the measurement, analyses it, simulates, and reports.
+pub fn conclude(plan: &Plan, prepared: Prepared, measured: Measurement, console: &Console) -> Outcome<()> {
+    let hosts: Vec<String> = measured.parts.iter().map(|part| part.host.clone()).collect();
+    if measured.parts.iter().all(|part| part.recording.cores.is_empty()) {
+        return Err(Failure::bad_input("no core was measured: there is no result"));
+    }
+    if plan.from.is_none() {
+        kept::keep(&measured, &plan.output)?;
+        interrupt::check().map_err(|_| kept(plan, hosts.len()))?;
+    }
+    let stopped = |failure: Failure| match (failure.exit, &plan.from) {
+        (Exit::Interrupted, None) => kept(plan, hosts.len()),
+        _ => failure,
+    };
+    let report = analyse(plan, prepared, measured, hosts.clone(), console).map_err(stopped)?;
+    let findings = findings::findings(&report);
+    let json = Json::of(&report, &findings);
+    let written = kept::write(&plan.output, &report, &findings, &json).map_err(stopped)?;
+    if console.json {
+        console.print_json(&json)?;
+    } else {
+        console.print(&tables::say(&report, &findings))?;
+        console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
+    }
+    worse(&report)
+}
+
+fn kept(plan: &Plan, nodes: usize) -> Failure {
+    let folder = quoted(&plan.output.display().to_string());
+    Failure::new(
+        Exit::Interrupted,
+        anyhow::Error::msg(format!(
+            "interrupted: the measurement of {} is in {folder}; assess it with: straggler mpi assess --from \
+             {folder}, with the same other options",
+            counted(nodes as u64, "node", "nodes")
+        )),
+    )
+}
+
+/// Fails with the exit code of a failed check if something is worse.
+fn worse(report: &Report) -> Outcome<()> {
+    let (Some(compared), Some(baseline)) = (&report.compared, &report.baseline) else { return Ok(()) };
+    if compared.worse.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = compared.worse.iter().map(|node| node.name.as_str()).collect();
+    let text = format!("worse than in {baseline}: {}", names.join(", "));
+    Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(text)))
+}
+
+fn analyse(
+    plan: &Plan,
+    prepared: Prepared,
+    measured: Measurement,
+    hosts: Vec<String>,
+    console: &Console,
+) -> Outcome<Report> {
+    let Prepared { network, earlier } = prepared;
+    let (clock_error, notes) = (measured.clock_error, kept::notes(&measured));
+    let cluster = Cluster::of_parts(&measured.parts, &OWN_NAMES);
+    drop(measured);
+    let cluster = if cluster.nodes.len() == 1 { cluster.by_core() } else { cluster };
+    let speeds = Speeds::of(&cluster);
+    let summaries: Vec<Summary> =
+        (0..cluster.nodes.len()).filter_map(|node| Summary::of(&cluster, node, &speeds)).collect();
+    let compared = match &earlier {
+        Some(earlier) => Some(earlier.compare(&summaries, cluster.unit, &hosts)?),
+        None => None,
+    };
+    Ok(Report {
+        costs: simulate(plan, &cluster, &network, console)?,
+        outliers: Outliers::of(&cluster),
+        moments: Moments::of(&cluster, clock_error, plan.seed),
+        cores: cluster.cores(),
+        network: NetworkAnswer::of(&network),
+        baseline: plan.baseline.as_ref().map(|path| path.display().to_string()),
+        seed: plan.seed,
+        bytes: plan.bytes,
+        cluster,
+        hosts,
+        speeds,
+        summaries,
+        compared,
+        clock_error,
+        notes,
+    })
+}
+
+fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console) -> Outcome<Costs> {
+    let threads = threads(plan.threads);
+    let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
+    let mut scales: Vec<u32> = plan.scales.iter().copied().chain([job_scale(cluster.cores())]).collect();
+    scales.sort_unstable();
+    scales.dedup();
+    console.note(&format!(
+        "simulating allreduces over up to {} processes with this noise; large scales take minutes",
+        grouped(scales.last().copied().unwrap_or(0))
+    ));
+    let question = Question {
+        runner: Replicas {
+            simulation: Simulation::new(network),
+            threads,
+            accelerator: None,
+            cluster: None,
+            checkpoints: None,
+            stop: interrupt::flag(),
+            advance: &|more| stages.advance(more),
+        },
+        seed: plan.seed,
+        cluster,
+        scales: &scales,
+        bytes: plan.bytes,
+        begins: &|what, processes, ahead| {
+            stages.begin(format!("{what}, {} processes", grouped(processes)), ahead);
+        },
+    };
+    match question.answer() {
+        Err(AssessError::Stuck { processes, stuck }) => {
+            Err(stuck_failure(&format!("{} processes: ", grouped(processes)), &stuck))
+        }
+        answer => Ok(answer?),
+    }
+}
+
+/// The report as JSON. A later assessment reads `nodes` as its baseline.
+#[derive(Serialize)]
+pub struct Json<'a> {
+    format: &'static str,
+    version: u32,
+    straggler: &'static str,
+    command: String,
+    verdict: Vec<String>,
+    findings: &'a [Finding],
+    unit: Unit,
+    hosts: &'a [String],
+    nodes: &'a [Summary],
+    network: &'a NetworkAnswer,
+    bytes: u64,
+    seed: u64,
+    #[serde(flatten)]
+    costs: &'a Costs,
+    outliers: &'a Outliers,
+    slow: &'a Speeds,
+    moments: Option<&'a Moments>,
+    clock_error_ps: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<&'a Compare>,
+}
+
+impl<'a> Json<'a> {
+    fn of(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
+        Json {
+            format: earlier::FORMAT,
+            version: earlier::VERSION,
+            straggler: env!("CARGO_PKG_VERSION"),
+            command: command_line(),
+            verdict: FindingKind::Verdict.of(findings),
+            findings,
+            unit: report.cluster.unit,
+            hosts: &report.hosts,
+            nodes: &report.summaries,
+            network: &report.network,
+            bytes: report.bytes,
+            seed: report.seed,
+            costs: &report.costs,
+            outliers: &report.outliers,
+            slow: &report.speeds,
+            moments: report.moments.as_ref(),
+            clock_error_ps: report.clock_error.ps(),
+            compared: report.compared.as_ref(),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The page of a cluster: map, ranking, and the gain from replacing the worst nodes.
+
+use crate::assess::nodes::findings::{unit, units};
+use crate::assess::nodes::tables::{order, remark, replaced};
+use crate::assess::nodes::{Report, tables};
+use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::invocation::command_line;
+use crate::kernel::pages;
+use straggler_analysis::nodes::Unit;
+use straggler_model::Time;
+use straggler_report::numbers::{grouped, longer, slowdown};
+use straggler_report::page::{Axis, Bar, Bars, Chart, Heat, Page, Section, Unit as Of};
+use straggler_report::{Cell, Columns};
+
+/// Most bars of a chart.
+const MOST_BARS: usize = 20;
+
+pub fn page(report: &Report, findings: &[Finding]) -> Page {
+    let command = command_line();
+    let mut sections = vec![map(report, &command), ranking(report, &command), gains(report, &command)];
+    sections.extend(moments(report, &command));
+    let nodes = units(report, report.cluster.nodes.len());
+    let mut page = pages::page(
+        format!("Which {} slows down the job: {nodes}", unit(report)),
+        FindingKind::Verdict.of(findings),
+        sections,
+    );
+    page.facts.add("Nodes", report.hosts.len().to_string());
+    page.facts.add("Measured cores", grouped(report.cores as u64));
+    page.facts.add("Clocks agree to", report.clock_error.to_string());
+    page.facts.add("Network", &report.network.name);
+    page.facts.add("Allreduce", format!("{} bytes", report.bytes));
+    page.facts.add("Seed", report.seed.to_string());
+    page.warnings = FindingKind::Note.of(findings);
+    page
+}
+
+/// Every core of every node, and every node over time.
+fn map(report: &Report, command: &str) -> Section {
+    let mut section = Section::new("Map");
+    section
+        .text
+        .push(format!("Time lost per second. Rows are {}s, numbered as in the table below.", unit(report)));
+    let rows: Vec<f64> = (0..report.cluster.nodes.len()).map(|row| row as f64).collect();
+    if report.cluster.unit == Unit::Node {
+        section.add(Chart::new("Nodes and their cores", command, by_core(report, rows.clone())));
+    }
+    let windows = report.summaries.iter().map(|node| node.lost_by_window.len()).min().unwrap_or(0);
+    if windows > 0 {
+        let length = report.cluster.nodes.iter().flat_map(|node| &node.cores).map(|core| core.length).min();
+        let step = length.unwrap_or(Time::ZERO).seconds() / windows as f64;
+        let values = order(report).iter().filter_map(|&node| report.summaries.get(node));
+        let plot = Heat {
+            x: Axis::linear("time since the start", Of::Seconds),
+            y: Axis::linear(unit(report), Of::Count),
+            value: Axis::linear("lost per second", Of::Seconds),
+            xs: (0..windows).map(|window| window as f64 * step).collect(),
+            ys: rows,
+            values: values.flat_map(|node| node.lost_by_window.iter().take(windows).copied()).collect(),
+        };
+        let note = "A vertical stripe is noise that hits all at the same moment.";
+        section.add(Chart::new("Over time", command, plot).with_note(note));
+    }
+    section
+}
+
+fn by_core(report: &Report, rows: Vec<f64>) -> Heat {
+    let nodes = || order(report).iter().filter_map(|&node| report.cluster.nodes.get(node));
+    let most = nodes().map(|node| node.cores.len()).max().unwrap_or(0);
+    let mut values = Vec::with_capacity(rows.len() * most);
+    for node in nodes() {
+        let lost = node.cores.iter().map(|core| {
+            let noise: f64 = core.detours.iter().map(|detour| detour.duration.seconds()).sum();
+            noise / core.length.seconds()
+        });
+        // A node with fewer cores has gaps.
+        values.extend(lost.chain(std::iter::repeat(f64::NAN)).take(most));
+    }
+    Heat {
+        x: Axis::linear("core", Of::Count),
+        y: Axis::linear("node", Of::Count),
+        value: Axis::linear("lost per second", Of::Seconds),
+        xs: (0..most).map(|core| core as f64).collect(),
+        ys: rows,
+        values,
+    }
+}
+
+fn ranking(report: &Report, command: &str) -> Section {
+    let mut section = Section::new("Ranking");
+    let Some(scale) = report.costs.scales.last() else { return section };
+    section.text.push(format!(
+        "How long an allreduce would wait for each {} if all others had no noise. One may hide another: \
+         the gain from replacing them is simulated below.",
+        unit(report)
+    ));
+    let bar = |&node: &usize| Bar {
+        name: report.cluster.name(node).into(),
+        value: scale.waits_ps.get(node).copied().unwrap_or(0.0) * 1e-12,
+        low: None,
+        high: None,
+        note: remark(report, node),
+    };
+    let plot = Bars {
+        x: Axis::linear("expected wait", Of::Seconds),
+        bars: scale.order.iter().take(MOST_BARS).map(bar).collect(),
+    };
+    let title = format!("Waits at {} processes", grouped(scale.processes));
+    section.add(Chart::new(title, command, plot));
+    let ranking = tables::ranking(report, usize::MAX);
+    section.add(ranking.titled(units(report, report.cluster.nodes.len()), command));
+    section
+}
+
+fn gains(report: &Report, command: &str) -> Section {
+    let mut section = Section::new("What to replace, what to remove");
+    section.text.push(format!(
+        "Simulated: the median over pairs of runs with the same random draws, and its interval. A {} is \
+         replaced by the median one of the ranking.",
+        unit(report)
+    ));
+    for scale in &report.costs.scales {
+        let bar = |name: String, gain: &straggler_analysis::nodes::Gain| Bar {
+            name,
+            value: gain.times,
+            low: Some(gain.low),
+            high: Some(gain.high),
+            note: format!("leaves a slowdown of {}", slowdown(gain.slowdown.median)),
+        };
+        let worst = scale.replaced.iter().map(|gain| bar(replaced(report, gain), gain));
+        let removals = scale.removals.iter().map(|removal| {
+            bar(format!("{} without {}", removal.gain.nodes.join(""), removal.source), &removal.gain)
+        });
+        let bars: Vec<Bar> = worst.chain(removals).collect();
+        if bars.is_empty() {
+            continue;
+        }
+        let plot = Bars { x: Axis::linear("speedup", Of::Factor), bars };
+        let all = longer(scale.slowdown.median);
+        let title = format!("An allreduce over {} processes", grouped(scale.processes));
+        let note = format!("With all noise it takes {all}, in the median of {} replicas.", scale.replicas);
+        section.add(Chart::new(title, command, plot).with_note(note));
+    }
+    section
+}
+
+fn moments(report: &Report, command: &str) -> Option<Section> {
+    let moments = report.moments.as_ref()?;
+    let mut section = Section::new("Noise at the same moment");
+    section.text.push(format!(
+        "Pairs of {}s that lose much time in the same window, and the number expected if their noise were \
+         independent. No window is shorter than twice the clock error.",
+        unit(report)
+    ));
+    let table = Columns::over(&moments.widths)
+        .number("window", |row| Cell::ps(row.window_ps))
+        .number("windows", |row| Cell::count(row.windows))
+        .number("pairs", |row| Cell::count(row.pairs))
+        .number("if independent", |row| Cell::significant(row.pairs_if_independent))
+        .number("most at once", |row| Cell::count(row.most))
+        .number("p", |row| Cell::number(row.p.to_string(), row.p))
+        .build();
+    section.add(table.titled("Coincidences", command));
+    Some(section)
+}

@@ -1,0 +1,127 @@
+//! The page of an assessment.
+
+use crate::assess::findings::title;
+use crate::assess::scale::largest_scale;
+use crate::assess::words::STAR;
+use crate::assess::{Kind, Report, findings, tables};
+use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::invocation::command_line;
+use crate::kernel::pages;
+use straggler_analysis::assess;
+use straggler_analysis::noise::Analysis;
+use straggler_model::Time;
+use straggler_report::numbers::{SLOWDOWN_LEGEND, grouped, longer, slowdown};
+use straggler_report::page::{Axis, Bar, Bars, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Unit};
+
+pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
+    let command = command_line();
+    let mut sections = vec![costs(report, findings, &command, synthetic)];
+    sections
+        .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
+    if let Some(recording) = &report.subject.recording {
+        let name = &report.subject.name;
+        let subject = crate::noise::page::Subject { recording, name, seed: report.seed };
+        sections.push(subject.section(&Analysis::of(recording, report.seed)));
+    }
+    let title = format!("Cost of noise: {}", report.subject.name);
+    let mut page = pages::page(title, FindingKind::Verdict.of(findings), sections);
+    if let Some(program) = &report.program {
+        page.facts.add(if program.kind == Kind::Trace { "Trace" } else { "Schedule" }, &program.name);
+        let copies: Vec<String> = program.copies.iter().map(|&copies| grouped(copies)).collect();
+        if !copies.is_empty() {
+            page.facts.add("Copies", copies.join(", "));
+        }
+    }
+    let fitted = report.program.as_ref().is_some_and(|program| program.fitted);
+    match fitted {
+        true => page.facts.add("Network fitted to the trace", report.network.parameters()),
+        false => page.facts.add("Network", &report.network.name),
+    }
+    page.facts.add("Largest scale", largest_scale(report));
+    page.facts.add("Seed", report.seed.to_string());
+    page.warnings = FindingKind::Note.of(findings);
+    page
+}
+
+fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) -> Section {
+    let mut section = Section::new("Slowdowns by processes");
+    section.text.push(
+        "Median of the replicas, with its interval. The chart shows the added time T/T0 − 1: +10 % is 10 % longer, +10× \
+         is 11 times as long."
+            .into(),
+    );
+    section.add(Chart { command: command.into(), synthetic, ..slowdowns(report) });
+    section.add(tables::points(report).titled("Slowdowns", command).with_note(SLOWDOWN_LEGEND));
+    if findings.iter().any(|finding| finding.text == STAR) {
+        section.text.push(STAR.into());
+    }
+    section
+}
+
+pub fn slowdowns(report: &Report) -> Chart {
+    let separate = || report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
+    let mark = |curve: &assess::Curve| {
+        curve.inflection.map(|processes| Mark {
+            x: Some(processes.into()),
+            y: None,
+            name: format!("{}: noise dominates from {} processes", curve.name, grouped(processes)),
+        })
+    };
+    let threshold = Mark { x: None, y: Some(report.threshold), name: longer(report.threshold) };
+    let plot = Lines {
+        x: Axis::processes(),
+        y: Axis::slowdown(scale(report)),
+        series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
+        marks: separate().filter_map(mark).chain([threshold]).collect(),
+    };
+    Chart::new(title(report), "", plot)
+}
+
+/// Logarithmic if slowdowns differ widely and all are positive.
+fn scale(report: &Report) -> Scale {
+    let medians = report.answer.curves.iter().flat_map(|curve| &curve.points);
+    let medians: Vec<f64> = medians.map(|point| point.slowdown.median).collect();
+    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = medians.iter().copied().fold(0.0, f64::max);
+    if least > 0.0 && most > 20.0 * least { Scale::Log10 } else { Scale::Linear }
+}
+
+/// Operations with the same schedule share a line.
+fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
+    let twins = all.iter().filter(|twin| twin.same_as.as_ref() == Some(&curve.name));
+    let names = std::iter::once(curve).chain(twins).map(|curve| curve.name.clone());
+    let of = |value: fn(&assess::Point) -> f64| -> Vec<f64> { curve.points.iter().map(value).collect() };
+    Line {
+        name: names.collect::<Vec<_>>().join(" and "),
+        role: Role::Simulated,
+        x: of(|point| point.processes.into()),
+        y: of(|point| point.slowdown.median),
+        low: Some(of(|point| point.slowdown.low)),
+        high: Some(of(|point| point.slowdown.high)),
+    }
+}
+
+fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic: bool) -> Section {
+    let mut section = Section::new("What to remove first");
+    section.text = vec![findings::advice(report, ranking)];
+    section.add(Chart { command: command.into(), synthetic, ..gains(report, ranking) });
+    section
+}
+
+/// The time that the removal of each source saves, as in the table.
+pub fn gains(report: &Report, ranking: &assess::Ranking) -> Chart {
+    let quiet = tables::quiet(report, ranking).map_or(f64::NAN, Time::seconds);
+    let bar = |removal: &assess::Removal| Bar {
+        name: removal.cause.clone(),
+        value: removal.gain * quiet,
+        low: Some(removal.gain_low * quiet),
+        high: Some(removal.gain_high * quiet),
+        note: format!("leaves {}", slowdown(removal.slowdown.median)),
+    };
+    let plot = Bars {
+        x: Axis::linear("time saved", Unit::Seconds),
+        bars: ranking.removals.iter().map(bar).collect(),
+    };
+    let processes = grouped(ranking.processes);
+    Chart::new(format!("Gain from removing each source at {processes} processes"), "", plot)
+}

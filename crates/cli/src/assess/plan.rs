@@ -1,0 +1,222 @@
+//! `straggler assess` as typed.
+
+use crate::args::Common;
+use crate::kernel::checks::ChecksOption;
+use crate::kernel::devices::{DeviceOption, TypedDevice};
+use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::gates::refuse_unknown;
+use crate::kernel::outputs::refuse_unwritable;
+use crate::kernel::typed::{CoreList, cores_list, count, text};
+use crate::kernel::{devices, gates};
+use crate::noise::measure::plan;
+use crate::noise::measure::plan::SourcesName;
+use crate::predict::plan::ReadingOptions;
+use crate::trace::traced::TraceRequest;
+use clap::Args;
+use std::path::PathBuf;
+use straggler_analysis::study::{FIT, share};
+use straggler_model::Time;
+use straggler_model::units::Bytes;
+use straggler_schedule::workloads::Only;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  What does this node's noise cost at scale? Takes about a minute; as root it
+  names all sources:
+  straggler assess
+
+  A quick look in a few seconds, up to 4,096 processes:
+  straggler assess --time 500ms --processes 4096
+
+  Noise measured elsewhere, or a built-in signature, on another network:
+  straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
+  straggler assess altix --network altix --processes 1024
+
+  What would it cost my program? Replay a trace of a few processes in many
+  copies:
+  straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
+  straggler assess altix \\
+      --goal fixtures/conformance/eager-00.goal
+
+  A gate for the health check of a node, with metrics for Prometheus:
+  straggler assess fixtures/noise/selfish.0 --network chic --processes 1024 \\
+      --fail-if 'slowdown@1024>2' --prometheus noise.prom
+
+METRICS  for --fail-if and --prometheus
+  slowdown@P    T/T0 - 1 of the median on P processes, per operation:
+                'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
+  inflection    processes from which noise costs more than the threshold:
+                'inflection<4096'
+  noise_share   share of time lost to noise: 'noise_share>0.1%'
+  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
+  then 5. If only the value is beyond it, a warning says so.
+
+WHAT IT DOES
+  1. Measures noise on all cores that the process may use, and records what the
+     kernel does meanwhile. It measures five batches with pauses between them,
+     to sample more than one moment.
+  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, …
+     processes, or your program. Every process has this noise from a random
+     offset on. The number of replicas depends on the precision of the median.
+  3. Finds the inflection point: the smallest number of processes at which
+     noise makes the median more than 10 % slower, with 95 % confidence.
+  4. Removes the sources with the largest effect one at a time, at the
+     inflection point and at the largest scale, and ranks them by the gain.
+  It writes figures, the recording and all numbers to a folder.
+  On a busy machine the simulations do not take longer: they stop at a smaller
+  scale, and the result says which one and how to simulate the rest.";
+
+/// Estimate what this node's noise costs at scale, and which source to remove first
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Assess {
+    /// Assess this noise instead of measuring: a recording, a trace, or a noise spec
+    #[arg(value_name = "FILE|SPEC", value_parser = text())]
+    pub noise: Option<String>,
+    /// How long to measure; a second or more is split into five batches with pauses of up to 5 s
+    #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with = "noise")]
+    pub time: Time,
+    /// Cores to measure, for example 0-3,8 [default: all that this process may use]
+    #[arg(long, value_name = "LIST", value_parser = cores_list, conflicts_with = "noise")]
+    pub cores: Option<CoreList>,
+    /// How to identify what took the CPU
+    #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
+    pub sources: SourcesName,
+    /// Ignore the source with this name in the tables; for the row `other jobs`, name its programs; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub ignore: Vec<String>,
+    /// The network: LogGOPS parameters, a preset or a .toml file [default: slingshot-11; with --trace `fit`, the network
+    /// fitted to the trace]
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
+    pub network: Option<String>,
+    /// Assess this traced program instead of collectives: the folder of a trace, or a file in it
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["goal", "processes", "size"])]
+    pub trace: Option<PathBuf>,
+    /// Numbers of copies of the traced processes to simulate [default: 1,4,16,64,256]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "trace", value_parser = count::<u32>(1..))]
+    pub copies: Vec<u32>,
+    /// Assess this GOAL schedule instead of collectives; repeat it for schedules of several numbers of processes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["processes", "size"])]
+    pub goal: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingOptions,
+    /// Table that selects the algorithms of the collectives in the trace: paper, mpich, open-mpi or a file [default: paper]
+    #[arg(long, value_name = "PRESET|FILE.toml", requires = "trace", value_parser = text())]
+    pub algorithms: Option<String>,
+    /// Largest number of processes; simulates the powers of two up to it, and above 65,536 every other one
+    #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = count::<u32>(2..=1 << 26))]
+    pub processes: u32,
+    /// Size of the allreduce and the broadcast
+    #[arg(long, value_name = "BYTES", default_value = "1")]
+    pub size: Bytes,
+    /// Slowdown of the median above which noise counts as the bottleneck
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub threshold: f64,
+    /// Folder for the results: JSON, figures and the recording
+    #[arg(short, long, value_name = "DIR", default_value = "straggler-assessment")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub checks: ChecksOption,
+    #[command(flatten)]
+    pub device: DeviceOption,
+}
+
+/// Default numbers of copies of a trace.
+const COPIES: [u32; 5] = [1, 4, 16, 64, 256];
+const NETWORK: &str = "slingshot-11";
+
+#[derive(Debug)]
+pub struct Plan {
+    pub noise: Origin,
+    pub what: Assessed,
+    /// None: fitted to the trace.
+    pub network: Option<String>,
+    pub threshold: f64,
+    pub seed: u64,
+    pub threads: Option<usize>,
+    /// Where replicas run.
+    pub device: TypedDevice,
+    pub output: PathBuf,
+    /// Noise sources to ignore.
+    pub ignore: Vec<String>,
+    pub checks: ChecksOption,
+}
+
+/// Where the noise comes from.
+#[derive(Debug)]
+pub enum Origin {
+    Measured(Box<plan::Plan>),
+    /// A file or a noise spec.
+    Given(String),
+}
+
+/// The workload whose slowdown is assessed.
+#[derive(Debug)]
+pub enum Assessed {
+    /// Collectives of this size on up to this number of processes.
+    Collectives { processes: u32, bytes: u64 },
+    /// A traced program in these numbers of copies, ascending.
+    Trace(TraceRequest, Vec<u32>),
+    /// A schedule for each number of processes.
+    Goal(Vec<PathBuf>),
+}
+
+impl Plan {
+    pub fn new(typed: Assess, common: &Common) -> Outcome<Plan> {
+        devices::refuse_missing(typed.device.device)?;
+        refuse_unknown(&typed.checks, gates::OF_ASSESS)?;
+        refuse_unwritable(&typed.output)?;
+        let what = Assessed::new(&typed)?;
+        let noise = match typed.noise {
+            Some(text) => Origin::Given(text),
+            None => {
+                let cores = typed.cores.map(|list| list.0);
+                Origin::Measured(Box::new(plan::Plan::of_detours(typed.time, cores, typed.sources)?))
+            }
+        };
+        let fits = matches!(what, Assessed::Trace(..));
+        Ok(Plan {
+            noise,
+            what,
+            network: match typed.network {
+                Some(name) if fits && name == FIT => None,
+                given => given.or_else(|| (!fits).then(|| NETWORK.into())),
+            },
+            threshold: typed.threshold,
+            seed: common.seed,
+            threads: common.threads.map(Into::into),
+            device: typed.device.device,
+            output: typed.output,
+            ignore: typed.ignore,
+            checks: typed.checks,
+        })
+    }
+}
+
+impl Assessed {
+    fn new(typed: &Assess) -> Outcome<Assessed> {
+        if typed.trace.is_none() && typed.reading.is_given() {
+            return Err(Failure::usage("--begin and --drop-unmatched need --trace: remove them"));
+        }
+        // clap does not check this if --goal is given too.
+        if typed.trace.is_none() && !typed.copies.is_empty() {
+            return Err(Failure::usage(
+                "--copies needs --trace: a schedule has a fixed number of processes; give one --goal per number",
+            ));
+        }
+        let Bytes(bytes) = typed.size;
+        Ok(match &typed.trace {
+            Some(path) => {
+                let options = typed.reading.options(Only::All);
+                let mut request = TraceRequest::plain(path.clone(), options);
+                request.algorithms = typed.algorithms.clone();
+                let mut copies = if typed.copies.is_empty() { COPIES.to_vec() } else { typed.copies.clone() };
+                copies.sort_unstable();
+                copies.dedup();
+                Assessed::Trace(request, copies)
+            }
+            None if typed.goal.is_empty() => Assessed::Collectives { processes: typed.processes, bytes },
+            None => Assessed::Goal(typed.goal.clone()),
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! An assessment on the console: the verdict, tables, then notes.
+
+use crate::assess::{Report, jobs, tables};
+use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::gates;
+use crate::kernel::gates::Metric;
+use straggler_analysis::assess::Variation;
+use straggler_measure::sources::names::BELOW_THE_KERNEL;
+use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer_range};
+
+pub fn say(report: &Report, findings: &[Finding]) -> String {
+    let mut text = FindingKind::Verdict.of(findings).join("\n");
+    text += &format!(
+        "\n\nSlowdowns by processes, median of the replicas. {SLOWDOWN_LEGEND}\n\n{}",
+        tables::curves(report)
+    );
+    let mut notes = FindingKind::Note.of(findings);
+    // The star is explained below the table that contains it.
+    if let Some(star) = notes.iter().position(|note| note == STAR) {
+        text += &format!("  {}\n", notes.remove(star));
+    }
+    if let Some(table) = tables::removals(report) {
+        text += &format!("\nGain from removing a source, for {}\n\n{table}", an_operation(report));
+    }
+    if !notes.is_empty() {
+        text += "\nNotes\n";
+        notes.iter().for_each(|note| text += &format!("  - {note}\n"));
+    }
+    text
+}
+
+/// Explains the star in the table of slowdowns.
+pub const STAR: &str = "* interval wider than a fifth of the slowdown; more replicas narrow it";
+
+/// "an allreduce", "the traced program run".
+pub fn an_operation(report: &Report) -> String {
+    if let Some(program) = &report.program {
+        return program.describe();
+    }
+    let first = report.answer.curves.first().map_or("", |curve| curve.name.as_str());
+    match first {
+        "allreduce" => "an allreduce".into(),
+        "barrier" => "a barrier".into(),
+        _ => "a broadcast".into(),
+    }
+}
+
+/// If the parts of a measurement differ by more than this factor, the verdict depends on the time of measurement.
+const REPEATS: f64 = 1.5;
+
+/// A mean with a smaller relative error has converged.
+const SETTLED: f64 = 0.2;
+
+/// The additional measuring time to propose, in seconds.
+const LONGER: f64 = 60.0;
+
+/// "This depends on when it was measured: …", if the parts of the measurement differ.
+pub fn depends_on_when(report: &Report) -> Option<String> {
+    let variation = report.answer.variation.as_ref()?;
+    let (least, most) = variation.range();
+    if 1.0 + most <= REPEATS * (1.0 + least) {
+        return None;
+    }
+    let parts = counted(variation.parts.len() as u64, "part", "parts");
+    Some(format!(
+        "This depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} \
+         processes takes {}{}. {}",
+        an_operation(report),
+        grouped(variation.processes),
+        longer_range(least, most),
+        cause_of(report, variation),
+        settling(variation, report.subject.measured_here)
+    ))
+}
+
+fn cause_of(report: &Report, variation: &Variation) -> String {
+    let machine = report.subject.recording.as_ref().map(|recording| &recording.machine);
+    let is_virtual = machine.is_some_and(|machine| machine.hypervisor.is_some());
+    match variation.varies_most.as_deref() {
+        Some(BELOW_THE_KERNEL) if is_virtual => "; the host below this virtual machine is the cause".into(),
+        Some(jobs::NAME) => format!("; the {} vary most", jobs::NAME),
+        Some(name) if name != "unnamed" => format!("; {name} varies most"),
+        _ => String::new(),
+    }
+}
+
+/// Whether a longer measurement would help, and the option for it if this program measured.
+fn settling(variation: &Variation, measured_here: bool) -> String {
+    let now = variation.parts.len() as f64;
+    let then = now + LONGER / variation.part_seconds.max(1e-9);
+    let longer = (now * variation.part_seconds + LONGER).round();
+    match () {
+        () if variation.relative_error(now) <= SETTLED => "Their mean has converged.".into(),
+        () if variation.relative_error(then) <= SETTLED => {
+            let how = if measured_here { format!(": --time {longer}s") } else { String::new() };
+            format!("One more minute of measurement would make it converge{how}.")
+        }
+        () => "One more minute of measurement would not make it converge: measure at the times that matter \
+            to you."
+            .into(),
+    }
+}
+
+/// Says that the parts of the measurement agree.
+pub fn repeats(report: &Report) -> Option<String> {
+    let variation = report.answer.variation.as_ref().filter(|_| depends_on_when(report).is_none())?;
+    let (least, most) = variation.range();
+    Some(format!(
+        "the measurement is repeatable: with each of its {} parts alone, {} on {} processes takes {}",
+        variation.parts.len(),
+        an_operation(report),
+        grouped(variation.processes),
+        longer_range(least, most)
+    ))
+}
+
+/// Says that there was no time to compare the parts.
+pub fn parts_left_out(report: &Report) -> Option<String> {
+    let is_missing = report.subject.noise.measured.is_some() && report.answer.variation.is_none();
+    is_missing.then(|| {
+        "unknown how much this depends on when it was measured: simulating the parts of the measurement \
+         would take too long"
+            .into()
+    })
+}
+
+pub fn of(report: &Report) -> Vec<Metric> {
+    let mut metrics = vec![Metric::new(&gates::NOISE_SHARE, report.subject.noise.share())];
+    for curve in &report.answer.curves {
+        metrics.extend(curve.points.iter().map(|point| {
+            let found = point.slowdown;
+            gates::metric(&curve.name, point.processes, found.median).within(found.low, found.high)
+        }));
+        let searched = curve.points.last().map_or(0, |point| point.processes);
+        metrics.push(gates::inflection(&curve.name, curve.inflection, searched));
+    }
+    metrics
+}

@@ -1,0 +1,129 @@
+//! `straggler noise compare`: whether two recordings or descriptions are the same noise.
+
+pub mod page;
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::pages;
+use crate::noise::args::Compare;
+use crate::noise::file;
+use crate::noise::file::Input;
+use serde::Serialize;
+use straggler_analysis::noise::Comparison;
+use straggler_analysis::noise::compare::{Difference, SourceDifference};
+use straggler_model::noise::NoiseSpec;
+use straggler_model::{Time, words};
+use straggler_report::numbers::{percent, significant};
+use straggler_report::{Cell, Columns, Table};
+
+/// Length drawn from each of two descriptions.
+const LENGTH: Time = Time::from_ns(60_000_000_000);
+/// Most sources in the list.
+const MOST_SOURCES: usize = 20;
+
+pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
+    let read = [file::files(&typed.first)?, file::files(&typed.second)?];
+    let measured =
+        read.iter().flatten().flat_map(|input| &input.recording.cores).map(|core| core.length).max();
+    let length = typed.length.or(measured).unwrap_or(LENGTH);
+    let [first, second] = read;
+    // Two draws from one description need different seeds.
+    let first = or_drawn(first, &typed.first, seed, length)?;
+    let second = or_drawn(second, &typed.second, seed.wrapping_add(1), length)?;
+    let comparison = Comparison::of(&first.recording, &second.recording, seed);
+    let warnings = [first.warnings, second.warnings].concat();
+    let answer = CompareNoiseAnswer {
+        equal: comparison.is_equal(),
+        verdict: verdict(&comparison),
+        comparison,
+        warnings,
+    };
+    let names = [file::name(&typed.first, seed)?, file::name(&typed.second, seed)?];
+    pages::write_asked(typed.report.report.as_ref(), console, || {
+        page::page(&answer, [&first.recording, &second.recording], names)
+    })?;
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        answer.warnings.iter().for_each(|warning| console.warn(warning));
+        console.print(&say(&answer))?;
+    }
+    if typed.fail_if_different && !answer.equal {
+        return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(answer.verdict)));
+    }
+    Ok(())
+}
+
+fn or_drawn(read: Option<Input>, spec: &NoiseSpec, seed: u64, length: Time) -> Outcome<Input> {
+    read.map_or_else(|| file::drawn(spec, seed, length), Ok)
+}
+
+#[derive(Serialize)]
+pub struct CompareNoiseAnswer {
+    equal: bool,
+    verdict: String,
+    #[serde(flatten)]
+    comparison: Comparison,
+    warnings: Vec<String>,
+}
+
+fn verdict(comparison: &Comparison) -> String {
+    if comparison.overheads.iter().all(|overhead| overhead.detours == 0) {
+        return "Neither has noise.".into();
+    }
+    let [first, second] = [0, 1].map(|side| percent(comparison.overheads[side].share));
+    let what: Vec<&str> = comparison
+        .differences
+        .iter()
+        .map(|difference| match difference {
+            Difference::Overhead => "their overhead",
+            Difference::Durations => "the durations of detours",
+            Difference::Gaps => "the gaps between detours",
+        })
+        .collect();
+    match what.as_slice() {
+        [] if comparison.too_few => {
+            format!("There are too few detours for a verdict: A takes {first} of the time, B {second}.")
+        }
+        [] => format!("They are statistically indistinguishable: A takes {first} of the time, B {second}."),
+        list => format!("They differ in {}: A takes {first} of the time, B {second}.", words::list(list)),
+    }
+}
+
+fn say(answer: &CompareNoiseAnswer) -> String {
+    let comparison = &answer.comparison;
+    let mut table = Table::new("", &["", "#A", "#B", "#difference", "#critical value"]);
+    let [first, second] = &comparison.overheads;
+    let by = comparison.overhead_difference;
+    let by = by
+        .map_or_else(|| "no interval".into(), |[low, high]| format!("{} to {}", percent(low), percent(high)));
+    table.row(["overhead".into(), percent(first.share), percent(second.share), by]);
+    let [first, second] = comparison.rates_hz.map(significant);
+    table.row(["detours per second".into(), first, second]);
+    for (name, distance) in [("duration", comparison.durations), ("gap", comparison.gaps)] {
+        let medians =
+            distance.medians_ps.map(|ps| ps.map_or_else(|| "none".into(), |ps| Time(ps).to_string()));
+        let [first, second] = medians;
+        let numbers = [distance.distance, distance.limit].map(|number| format!("{number:.3}"));
+        table.row([format!("median {name}"), first, second].into_iter().chain(numbers));
+    }
+    format!("{}\n\n{table}{}", answer.verdict, say_sources(comparison))
+}
+
+fn say_sources(comparison: &Comparison) -> String {
+    let sources = &comparison.sources;
+    if sources.len() < 2 {
+        return String::new();
+    }
+    format!("\n{}", table_of_sources(&sources[..sources.len().min(MOST_SOURCES)]))
+}
+
+fn table_of_sources(sources: &[SourceDifference]) -> Table {
+    Columns::over(sources)
+        .text("source", |row| &row.name)
+        .number("detours of A", |row| Cell::count(row.events[0]))
+        .number("of B", |row| Cell::count(row.events[1]))
+        .number("overhead of A", |row| Cell::share(row.overheads[0]))
+        .number("of B", |row| Cell::share(row.overheads[1]))
+        .build()
+}

@@ -1,0 +1,163 @@
+//! `straggler noise convert`: converts noise files from one format to another.
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::Outcome;
+use crate::noise::args::convert::Convert;
+use crate::noise::file;
+use crate::noise::file::NoiseFile;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use straggler_model::noise::format;
+use straggler_model::noise::format::{Format, FormatOptions, Repairs, Written};
+use straggler_report::numbers::counted;
+use straggler_report::{Cell, Columns, replace_file};
+
+pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
+    let read: Vec<Read> = (0..)
+        .zip(&typed.inputs)
+        .map(|(position, path)| read(path, position, typed))
+        .collect::<Outcome<_>>()?;
+    let mut warnings: Vec<String> = read.iter().flat_map(|read| read.file.warnings.clone()).collect();
+    let inputs = read.iter().map(InputAnswer::of).collect();
+    let recording = format::join(read.into_iter().map(|read| read.file.recording).collect())?;
+    let written = format::write(&recording, typed.to)?;
+    warnings.extend(written.dropped.iter().map(|what| format!("{} cannot store {what}", typed.to)));
+    let answer = ConvertNoiseAnswer {
+        format: typed.to.name(),
+        cores: recording.cores.len(),
+        detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
+        quanta: recording.cores.iter().map(|core| core.quanta.len() as u64).sum(),
+        inputs,
+        outputs: write(&typed.output, &written)?,
+        warnings,
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&say(&answer))
+}
+
+/// An input file.
+struct Read {
+    path: PathBuf,
+    file: NoiseFile,
+}
+
+fn read(path: &Path, position: u32, typed: &Convert) -> Outcome<Read> {
+    let options = FormatOptions {
+        core: number_in(path).unwrap_or(position),
+        length: typed.length,
+        ghz: typed.ghz,
+        interval: typed.interval,
+        threshold: typed.threshold,
+        ..FormatOptions::default()
+    };
+    Ok(Read { path: path.into(), file: file::read(path, typed.from, &options)? })
+}
+
+/// The core in a name like `trace.7` or `ftq_7.dat`.
+fn number_in(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".dat").unwrap_or(name);
+    stem.rsplit(['.', '_']).next()?.parse().ok()
+}
+
+/// A single file gets the given name; several get the core number appended.
+fn write(output: &Path, written: &Written) -> Outcome<Vec<OutputAnswer>> {
+    let several = written.files.len() > 1;
+    let mut outputs = Vec::new();
+    for file in &written.files {
+        let path = match file.core {
+            Some(core) if several => {
+                let mut name = output.as_os_str().to_owned();
+                name.push(format!(".{core}"));
+                PathBuf::from(name)
+            }
+            _ => output.to_path_buf(),
+        };
+        replace_file(&path, |out| out.write_all(&file.bytes))?;
+        let bytes = file.bytes.len() as u64;
+        outputs.push(OutputAnswer { file: path.display().to_string(), core: file.core, bytes });
+    }
+    Ok(outputs)
+}
+
+#[derive(Serialize)]
+struct ConvertNoiseAnswer {
+    format: &'static str,
+    cores: usize,
+    detours: u64,
+    quanta: u64,
+    inputs: Vec<InputAnswer>,
+    outputs: Vec<OutputAnswer>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct InputAnswer {
+    file: String,
+    format: &'static str,
+    repairs: RepairsAnswer,
+}
+
+#[derive(Serialize)]
+struct RepairsAnswer {
+    sorted: u64,
+    overlaps_merged: u64,
+    negative_dropped: u64,
+    length_extended: bool,
+}
+
+impl InputAnswer {
+    fn of(read: &Read) -> InputAnswer {
+        let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.file.repairs;
+        InputAnswer {
+            file: read.path.display().to_string(),
+            format: read.file.format.map_or("rtla", Format::name),
+            repairs: RepairsAnswer { sorted, overlaps_merged, negative_dropped, length_extended },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct OutputAnswer {
+    file: String,
+    /// None for a file of the whole node.
+    core: Option<u32>,
+    bytes: u64,
+}
+
+fn say(answer: &ConvertNoiseAnswer) -> String {
+    let samples = match answer.quanta {
+        0 => String::new(),
+        quanta => format!(" and {}", counted(quanta, "sample", "samples")),
+    };
+    let (detours, cores) =
+        (counted(answer.detours, "detour", "detours"), counted(answer.cores as u64, "core", "cores"));
+    let table = Columns::over(&answer.outputs)
+        .text("file", |row| &row.file)
+        .number("core", |row| row.core.map_or_else(|| "all".into(), Cell::count))
+        .number("size", |row| Cell::bytes(row.bytes))
+        .build();
+    format!("{detours}{samples} of {cores}, written as {}.\n\n{table}", answer.format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_core() {
+        let cases = [
+            ("a/P.12", Some(12)),
+            ("ftq_3.dat", Some(3)),
+            ("trace.txt", None),
+            ("x.4294967296", None),
+            ("7", Some(7)),
+        ];
+        for (name, core) in cases {
+            assert_eq!(number_in(Path::new(name)), core, "{name}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! `straggler measure` as typed.
+
+use crate::kernel::checks::ChecksOption;
+use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::gates::refuse_unknown;
+use crate::kernel::outputs::refuse_missing_folder;
+use crate::kernel::typed::{CoreList, cores_list, count};
+use crate::latency::plan::Latency;
+use crate::noise::args::noise_metrics_help;
+use crate::noise::gates::KINDS;
+use crate::report::ReportOption;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use straggler_measure::kernels::{Threshold, detour};
+use straggler_measure::noise::Kernel;
+use straggler_measure::sources::Wish;
+use straggler_model::Time;
+use straggler_model::units::TimeUnit;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  Measure half a second of noise on every core and keep the recording:
+  straggler measure noise --time 0.5s -o node.noise
+
+  One core alone, then all of them, as in Table I of the paper:
+  straggler measure noise --time 0.2s --one-and-all
+
+  Distribution of round trips over TCP:
+  straggler measure latency --kernel tcp --trials 1000 -o tcp.lat
+
+  Test the measurement itself, best on an idle machine (exit code 5 if it
+  fails):
+  straggler measure noise --self-test --time 0.2s --json || true";
+
+/// Measure this machine
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Measure {
+    #[command(subcommand)]
+    pub command: MeasureCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum MeasureCommand {
+    /// Measure noise: interruptions of a program that only computes
+    Noise(Box<Noise>),
+    /// Measure the latency distribution of communication, system calls or a command
+    Latency(Box<Latency>),
+    /// Merge several measurements of the same latencies into one file
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(Merge),
+}
+
+const MERGE_EXAMPLES: &str = "\
+EXAMPLES
+  Merge two synthetic measurements of the same kernel:
+  straggler measure merge fixtures/latency/before.lat \\
+      fixtures/latency/after.lat -o both.lat
+
+All files must have the same kernel, bins and placement. For others use
+`straggler compare`. Every file is a run, and the merged file keeps its runs
+apart: `straggler compare` sees how much they vary.";
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// Measured latencies, two or more: .lat files, or text with one time per line
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub files: Vec<PathBuf>,
+    /// Unit of plain numbers in text files: ns, us, ms, …
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
+    /// Write the merged measurement to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+const NOISE_EXAMPLES: &str = concat!(
+    "\
+EXAMPLES
+  straggler measure noise --time 0.5s -o node.noise
+  straggler measure noise --time 0.2s --runs 3 --choose quietest
+  straggler measure noise --time 0.2s --events 1000 --json
+  straggler measure noise --time 0.2s --method ftq --quantum 1ms
+
+  Metrics for the textfile collector of Prometheus:
+  straggler measure noise --time 0.2s --prometheus noise.prom
+
+",
+    noise_metrics_help!(),
+    "
+
+METHODS
+  detour  reads the clock in a tight loop and records start and length of every
+          iteration that is longer than the threshold
+  fwq     fixed work quantum: times the same piece of work over and over
+  ftq     fixed time quantum: counts the work done in every quantum of time
+
+HOW TO READ IT
+  An undisturbed iteration takes t_min; noise faster than 1 / (2 t_min) is
+  invisible. Overhead is the share of time lost in detours. Slow phases are
+  periods in which everything takes longer, as on machines that share their
+  cores; they are reported apart from detours."
+);
+
+/// Measure noise: interruptions of a program that only computes
+#[derive(Debug, Args)]
+#[command(after_help = NOISE_EXAMPLES)]
+pub struct Noise {
+    /// How long to measure [default: 10s; with --events at most 10min]
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<Time>,
+    /// Stop when every core has found this many detours
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1..))]
+    pub events: Option<u64>,
+    /// Cores to measure, for example 0-3,8 [default: all that this process may use]
+    #[arg(long, value_name = "LIST", value_parser = cores_list)]
+    pub cores: Option<CoreList>,
+    /// Measurement method
+    #[arg(long, value_enum, default_value_t)]
+    pub method: MethodName,
+    /// Threshold of a detour: a number of undisturbed iterations, or a time [default: 9 for detour, 1.02 for
+    /// fwq and ftq, where a time is the loss of a quantum]
+    #[arg(long, value_name = "FACTOR|TIME", value_parser = threshold)]
+    pub threshold: Option<Threshold>,
+    /// Length of a fixed-work quantum
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub work: Time,
+    /// Length of a fixed-time quantum
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub quantum: Time,
+    /// Number of runs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=1000))]
+    pub runs: u32,
+    /// Which of several runs to report and write
+    #[arg(long, value_enum, default_value_t)]
+    pub choose: Choose,
+    /// Measure the first core alone, then all of them
+    #[arg(long, conflicts_with_all = ["runs", "self_test"])]
+    pub one_and_all: bool,
+    /// How to identify what took the CPU
+    #[arg(long, value_enum, default_value_t)]
+    pub sources: SourcesName,
+    /// Detours to record per core; of further ones, only number and total time are kept
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=1 << 28))]
+    pub buffer: Option<u32>,
+    /// Inject known detours and report how many are found, and how precisely
+    #[arg(long, conflicts_with_all = ["events", "runs", "output", "report", "fail_if", "prometheus"])]
+    pub self_test: bool,
+    /// Write the recording to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub checks: ChecksOption,
+    #[command(flatten)]
+    pub report: ReportOption,
+}
+
+/// The kernels by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MethodName {
+    #[default]
+    Detour,
+    Fwq,
+    Ftq,
+}
+
+/// Which of several runs is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Choose {
+    /// The run with the least time lost
+    #[default]
+    Quietest,
+    First,
+    Last,
+}
+
+/// How the operating system kernel is observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SourcesName {
+    /// The best one that is permitted
+    #[default]
+    Auto,
+    /// Kernel tracepoints; needs root
+    Tracepoints,
+    /// The osnoise tracer of the kernel; needs root
+    Osnoise,
+    /// Counters in /proc
+    Counters,
+    None,
+}
+
+/// A plain number is a factor, `9` or `9x`; a number with a unit is a time.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let number = text.strip_suffix('x').unwrap_or(text);
+    match number.parse::<f64>() {
+        Ok(factor) if factor.is_finite() => Ok(Threshold::Factor(factor)),
+        Ok(_) => Err(format!("`{text}` is not a number of iterations; write one like 9")),
+        Err(_) => text
+            .parse()
+            .map(Threshold::Time)
+            .map_err(|fault| format!("{fault}; or write a number of undisturbed iterations, like 9")),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub kernel: Kernel,
+    pub length: Time,
+    pub events: Option<u64>,
+    pub cores: Option<Vec<u32>>,
+    pub capacity: Option<usize>,
+    pub sources: Wish,
+    pub job: Job,
+    pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
+    pub checks: ChecksOption,
+}
+
+/// What to do with the measurement kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    Runs { count: u32, choose: Choose },
+    OneAndAll,
+    SelfTest,
+}
+
+/// The default of --time.
+const LENGTH: Time = Time::from_ns(10_000_000_000);
+/// The limit with --events: on a machine without noise the measurement would never end.
+const LENGTH_WITH_EVENTS: Time = Time::from_ns(600_000_000_000);
+const SELF_TEST_LENGTH: Time = Time::from_ns(3_000_000_000);
+const SHORTEST: Time = Time::from_ns(1_000_000);
+const LONGEST: Time = Time::from_ns(86_400_000_000_000);
+
+/// Threshold for quanta: a loss of two percent counts as disturbed.
+const QUANTUM_FACTOR: f64 = 1.02;
+
+impl Plan {
+    /// One run with the detour kernel, for other commands.
+    pub fn of_detours(time: Time, cores: Option<Vec<u32>>, sources: SourcesName) -> Outcome<Plan> {
+        Ok(Plan {
+            kernel: Kernel::Detour { threshold: Threshold::Factor(detour::FACTOR) },
+            length: measurable(time)?,
+            events: None,
+            cores,
+            capacity: None,
+            sources: wish(sources),
+            job: Job::Runs { count: 1, choose: Choose::First },
+            output: None,
+            report: None,
+            checks: ChecksOption::default(),
+        })
+    }
+
+    pub fn new(typed: Noise) -> Outcome<Plan> {
+        refuse_unknown(&typed.checks, KINDS)?;
+        typed.output.iter().chain(&typed.report.report).try_for_each(|path| refuse_missing_folder(path))?;
+        let job = match typed {
+            Noise { self_test: true, .. } => Job::SelfTest,
+            Noise { one_and_all: true, .. } => Job::OneAndAll,
+            _ => Job::Runs { count: typed.runs, choose: typed.choose },
+        };
+        if job == Job::SelfTest && typed.method != MethodName::Detour {
+            return Err(Failure::usage("--self-test tests the detour kernel: remove --method"));
+        }
+        Ok(Plan {
+            kernel: kernel(&typed),
+            length: length(&typed)?,
+            events: typed.events,
+            cores: typed.cores.map(|list| list.0),
+            capacity: typed.buffer.map(|count| count as usize),
+            sources: wish(typed.sources),
+            job,
+            output: typed.output,
+            report: typed.report.report,
+            checks: typed.checks,
+        })
+    }
+}
+
+fn kernel(typed: &Noise) -> Kernel {
+    let threshold = |default| typed.threshold.unwrap_or(Threshold::Factor(default));
+    match typed.method {
+        MethodName::Detour => Kernel::Detour { threshold: threshold(detour::FACTOR) },
+        MethodName::Fwq => Kernel::FixedWork { work: typed.work, threshold: threshold(QUANTUM_FACTOR) },
+        MethodName::Ftq => Kernel::FixedTime { quantum: typed.quantum, threshold: threshold(QUANTUM_FACTOR) },
+    }
+}
+
+fn length(typed: &Noise) -> Outcome<Time> {
+    let length = typed.time.unwrap_or(match typed.events {
+        _ if typed.self_test => SELF_TEST_LENGTH,
+        Some(_) => LENGTH_WITH_EVENTS,
+        None => LENGTH,
+    });
+    let length = measurable(length)?;
+    if typed.method == MethodName::Ftq && typed.quantum > length {
+        return Err(Failure::usage(format!("--quantum {} is longer than the measurement", typed.quantum)));
+    }
+    Ok(length)
+}
+
+fn measurable(length: Time) -> Outcome<Time> {
+    if !(SHORTEST..=LONGEST).contains(&length) {
+        return Err(Failure::usage(format!("--time {length} is out of range: give {SHORTEST} to one day")));
+    }
+    Ok(length)
+}
+
+fn wish(name: SourcesName) -> Wish {
+    match name {
+        SourcesName::Auto => Wish::Auto,
+        SourcesName::Tracepoints => Wish::Tracepoints,
+        SourcesName::Osnoise => Wish::Osnoise,
+        SourcesName::Counters => Wish::Counters,
+        SourcesName::None => Wish::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_factors_or_times() {
+        assert_eq!(threshold("9"), Ok(Threshold::Factor(9.0)));
+        assert_eq!(threshold("1.5x"), Ok(Threshold::Factor(1.5)));
+        assert_eq!(threshold("2us"), Ok(Threshold::Time(Time::from_ns(2000))));
+        for wrong in ["", "x", "inf", "nanx", "9y", "2 us s"] {
+            assert!(threshold(wrong).is_err(), "{wrong}");
+        }
+    }
+}

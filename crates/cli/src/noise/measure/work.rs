@@ -1,0 +1,228 @@
+//! Measures the noise of this machine.
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::interrupt;
+use crate::kernel::invocation::command_line;
+use crate::kernel::memory::available_bytes;
+use crate::kernel::meter::Meter;
+use crate::noise::measure::plan::Plan;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use straggler_measure::noise::{MeasureError, Measured, Options};
+use straggler_measure::sources::Observation;
+use straggler_measure::timer::{Clock, Native};
+use straggler_measure::{cores, machine, noise, timer};
+use straggler_model::Time;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::recording::{Machine, Origin, Timer};
+use straggler_report::numbers::{counted, memory, significant};
+
+/// Number of batches of a long measurement.
+const BATCHES: u64 = 5;
+/// A shorter measurement is not split into batches.
+const LONG_ENOUGH: Time = Time::from_ns(1_000_000_000);
+/// The longest pause between batches.
+const LONGEST_PAUSE: Time = Time::from_ns(5_000_000_000);
+
+/// The progress of a measurement in batches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batches {
+    pub done: u64,
+    pub asked: u64,
+    /// Length of one batch.
+    pub length: Time,
+}
+
+impl Batches {
+    /// "after 6 s of 10 s: 3 of 5 batches", for an interrupted measurement.
+    pub fn stopped(&self) -> Option<String> {
+        let of = |batches: u64| Time(batches * self.length.ps());
+        let Batches { done, asked, .. } = *self;
+        (done < asked).then(|| format!("after {} of {}: {done} of {asked} batches", of(done), of(asked)))
+    }
+}
+
+/// Records noise for further use. What a node does at one time says little about another, so a long measurement is
+/// split into batches, with a pause of two batches after each. The batches are joined, without the pauses between
+/// them. An interrupted measurement keeps its complete batches.
+pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<(NoiseRecording, Batches)> {
+    let asked = if plan.length < LONG_ENOUGH { 1 } else { BATCHES };
+    let batch = Plan { length: Time(plan.length.ps() / asked), ..plan.clone() };
+    let session = Session::prepare(&batch, console)?;
+    let meter = session.meter(asked);
+    let first = session.attempt(&session.cores, &meter)?;
+    let mut recording = first.map_err(|passed| nothing_kept(passed, plan.length, asked))?.recording;
+    let mut done = 1;
+    while done < asked && rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE)).is_ok() {
+        let Ok(more) = session.attempt(&session.cores, &meter)? else { break };
+        recording.append(&more.recording);
+        done += 1;
+    }
+    Ok((recording, Batches { done, asked, length: batch.length }))
+}
+
+/// The error for an interruption before the first batch was complete.
+fn nothing_kept(passed: Time, asked: Time, batches: u64) -> Failure {
+    let part = if batches > 1 { format!(", in the first of {batches} batches") } else { String::new() };
+    Failure::new(
+        Exit::Interrupted,
+        anyhow::Error::msg(format!(
+            "interrupted after {passed} of {asked}{part}: nothing was written; start again, or use a \
+             shorter --time"
+        )),
+    )
+}
+
+/// Sleeps, unless a signal arrives.
+fn rest(pause: Time) -> Outcome<()> {
+    let end = Instant::now() + Duration::from_nanos(pause.ps() / 1000);
+    loop {
+        interrupt::check()?;
+        match end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return Ok(()),
+            left => std::thread::sleep(left.min(Duration::from_millis(100))),
+        }
+    }
+}
+
+/// Reports a doubt about the timer if the counters of two cores contradict each other.
+fn examine_cores(mut timer: Timer, cores: &[u32]) -> Timer {
+    if let Some((core, ticks)) = timer::invariance::contradiction(cores) {
+        let doubt =
+            format!("core {core} is {ticks} ticks apart from core {}", cores.first().unwrap_or(&core));
+        timer.not_invariant =
+            Some(timer.not_invariant.map_or(doubt.clone(), |old| format!("{old}; {doubt}")));
+    }
+    timer
+}
+
+/// A prepared measurement, with timer and cores checked.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub plan: &'a Plan,
+    pub console: &'a Console,
+    pub timer: Timer,
+    pub cores: Vec<u32>,
+}
+
+/// Default limit on the detours kept per core, and for all cores together.
+const CAPACITY: u64 = 1 << 20;
+const CAPACITY_OF_ALL: usize = 1 << 25;
+const BYTES_A_DETOUR: u64 = 16;
+
+impl<'a> Session<'a> {
+    /// Does everything that can fail before the first measurement.
+    pub fn prepare(plan: &'a Plan, console: &'a Console) -> Outcome<Session<'a>> {
+        let allowed = cores::allowed().map_err(MeasureError::from)?;
+        let mut cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
+        cores.sort_unstable();
+        let timer = timer::examine().map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let session = Session { plan, console, timer: examine_cores(timer, &cores), cores };
+        noise::check(&session.options(&session.cores), &session.timer)?;
+        session.refuse_large_buffers()?;
+        session.warn_of_the_machine();
+        Ok(session)
+    }
+
+    pub fn options(&self, cores: &[u32]) -> Options {
+        let share = (CAPACITY_OF_ALL / cores.len().max(1)) as u64;
+        let wanted = self.plan.events.unwrap_or(0).max(CAPACITY);
+        let capacity = self.plan.capacity.unwrap_or(wanted.min(share) as usize);
+        Options {
+            cores: cores.to_vec(),
+            kernel: self.plan.kernel,
+            length: self.plan.length,
+            events: self.plan.events,
+            capacity,
+            begin_ticks: None,
+        }
+    }
+
+    fn refuse_large_buffers(&self) -> Outcome<()> {
+        let Options { cores, capacity, .. } = self.options(&self.cores);
+        let needed = (cores.len() as u64).saturating_mul(capacity as u64).saturating_mul(BYTES_A_DETOUR);
+        match available_bytes() {
+            Some(available) if needed > available => Err(Failure::usage(format!(
+                "buffers for {} on each core take {}, but {} are available: use a smaller --buffer",
+                counted(capacity as u64, "detour", "detours"),
+                memory(needed),
+                memory(available)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn warn_of_the_machine(&self) {
+        if let Some(doubt) = &self.timer.not_invariant {
+            self.console.warn(&format!("{} may not run at a constant rate: {doubt}", self.timer.name));
+        }
+        match machine::this().cgroup_quota_cores {
+            Some(quota) if quota < self.cores.len() as f64 => self.console.warn(&format!(
+                "the cgroup quota is {} cores, but {} are measured: throttling will look like noise; use \
+                 fewer --cores",
+                significant(quota),
+                self.cores.len()
+            )),
+            _ => {}
+        }
+    }
+
+    /// Makes one measurement; an interruption is an error.
+    pub fn measure(&self, cores: &[u32], meter: &Meter) -> Outcome<Measured> {
+        self.attempt(cores, meter)?.map_err(|passed| nothing_kept(passed, self.plan.length, 1))
+    }
+
+    /// Makes one measurement while observing the kernel. If interrupted, returns the time until then.
+    fn attempt(&self, cores: &[u32], meter: &Meter) -> Outcome<Result<Measured, Time>> {
+        let shown = self.console.may_show_progress();
+        let watched = std::cell::Cell::new(0);
+        let watch = |passed: Time| {
+            let milliseconds = passed.min(self.plan.length).ps() / 1_000_000_000;
+            meter.advance(milliseconds.saturating_sub(watched.replace(milliseconds)));
+        };
+        let watch: Option<&dyn Fn(Time)> = if shown { Some(&watch) } else { None };
+        let machine = machine::this();
+        let stolen = || machine::stolen(Path::new("/"), cores);
+        let stolen_before = stolen();
+        let observation = Observation::begin(self.plan.sources, cores, || Native::default().now())?;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut measured = noise::measure(&self.options(cores), &self.timer, interrupt::flag(), watch)?;
+        let steal_ps = stolen_before.zip(stolen()).map(|(before, after)| after.since(before).ps());
+        // A measurement without source names is better than none.
+        let named = observation.end(&mut measured.recording, &measured.timebase, &measured.workers);
+        if let Err(fault) = named {
+            measured.recording.attribution.hindrance = Some(fault.to_string());
+        }
+        if interrupt::check().is_err() {
+            let passed = measured.recording.cores.iter().map(|core| core.length).max();
+            return Ok(Err(passed.unwrap_or(Time::ZERO)));
+        }
+        measured.recording.origin =
+            Origin::Measured { version: env!("CARGO_PKG_VERSION").into(), command: command_line(), started };
+        measured.recording.machine = Machine { steal_ps, ..machine };
+        Ok(Ok(measured))
+    }
+
+    pub fn meter(&self, runs: u64) -> Meter {
+        Meter::of(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000), "milliseconds")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_stopped_says_how_much_there_is() {
+        let batches = |done| Batches { done, asked: 5, length: Time::from_ns(2_000_000_000) };
+        assert_eq!(batches(3).stopped().as_deref(), Some("after 6 s of 10 s: 3 of 5 batches"));
+        assert_eq!(batches(5).stopped(), None);
+        let second = Time::from_ns(1_000_000_000);
+        let text = nothing_kept(second, Time(10 * second.ps()), 5).error.to_string();
+        assert!(
+            text.starts_with("interrupted after 1 s of 10 s, in the first of 5 batches: nothing was written"),
+            "{text}"
+        );
+    }
+}

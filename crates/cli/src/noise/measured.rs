@@ -1,0 +1,111 @@
+//! Measured noise as text and tables.
+
+use crate::noise::words;
+use crate::noise::words::opening;
+use straggler_analysis::noise::cores::Verdict;
+use straggler_analysis::noise::{Analysis, Together};
+use straggler_model::noise::NoiseRecording;
+use straggler_report::numbers::{percent, significant};
+use straggler_report::{Cell, Columns, Table};
+
+/// Most rows of a table.
+const MOST_ROWS: usize = 16;
+/// The longest bar of the histogram.
+const BAR: f64 = 40.0;
+/// Lines of the spectrum below this share of the noise are not shown.
+const LEAST_LINE: f64 = 1e-3;
+
+pub fn say(recording: &NoiseRecording, analysis: &Analysis) -> String {
+    let mut parts = vec![opening(recording, analysis)];
+    if analysis.overhead.detours > 0 {
+        parts.push(with_rest(words::cores(analysis, MOST_ROWS), analysis.cores.len()));
+        let sources = &analysis.sources;
+        parts.push(with_rest(words::sources(&sources[..sources.len().min(MOST_ROWS)]), sources.len()));
+        parts.push(spectrum(analysis));
+        parts.extend(analysis.together.as_ref().map(together));
+        parts.push(histogram(analysis));
+    }
+    parts.join("\n")
+}
+
+fn with_rest(table: Table, rows: usize) -> String {
+    match rows.checked_sub(MOST_ROWS) {
+        Some(rest @ 1..) => format!("{table}  and {rest} more; --json has all\n"),
+        _ => table.to_string(),
+    }
+}
+
+fn spectrum(analysis: &Analysis) -> String {
+    let spectrum = &analysis.spectrum;
+    let (resolution, nyquist) = (significant(spectrum.resolution_hz), significant(spectrum.nyquist_hz));
+    let lines: Vec<_> = spectrum.lines.iter().filter(|line| line.share >= LEAST_LINE).collect();
+    if spectrum.nyquist_hz == 0.0 {
+        return "Too few detours for a spectrum.\n".into();
+    }
+    if lines.is_empty() {
+        return format!("No frequency stands out up to {nyquist} Hz (resolution {resolution} Hz).\n");
+    }
+    let table = Columns::over(lines.iter().take(MOST_ROWS))
+        .number("frequency", |row| format!("{} Hz", exact(row.frequency_hz)))
+        .number("period", |row| Cell::ps(row.period_ps))
+        .number("of the noise", |row| Cell::share(row.share))
+        .number("detours", |row| Cell::count(row.events))
+        .number("each", |row| row.noise_per_event_ps.map(|ps| Cell::ps(ps as u64)))
+        .number("harmonics", |row| Cell::count(row.harmonics))
+        .text("", |row| if row.steady { "" } else { "drifts" })
+        .build();
+    let table = with_rest(table, lines.len());
+    format!("{table}  up to {nyquist} Hz, resolution {resolution} Hz\n")
+}
+
+/// Frequencies have more digits than other numbers.
+fn exact(hz: f64) -> String {
+    if hz >= 100.0 { format!("{hz:.2}") } else { format!("{hz:.4}") }
+}
+
+fn together(together: &Together) -> String {
+    let [any, independent, at_once, coincides, expected] = [
+        together.any_core,
+        together.any_core_if_independent,
+        together.any_core_if_together,
+        together.coincides,
+        together.coincides_if_independent,
+    ]
+    .map(percent);
+    let verdict = match together.verdict {
+        Verdict::Independent => "Noise on the cores is uncorrelated",
+        Verdict::Common => "Noise on the cores is correlated",
+        Verdict::Staggered => "Noise on the cores is staggered",
+    };
+    let mut text = format!(
+        "{verdict}: {coincides} of it coincides with that of another core; {expected} is expected by \
+         chance.\nAt least one core is disturbed in {any} of the time (independent: {independent}). If \
+         all were disturbed at once, it would be {at_once}: co-scheduling gains {}.\n",
+        percent(together.gain())
+    );
+    let table = Columns::over(&together.widths)
+        .number("slot length", |row| Cell::ps(row.slot_ps))
+        .number("correlation", |row| format!("{:.3}", row.mean))
+        .number("critical value", |row| format!("{:.3}", row.by_chance))
+        .number("strongest", |row| row.pairs.first().map(|pair| format!("{:.3}", pair.correlation)))
+        .text("cores", |row| row.pairs.first().map(|pair| format!("{} and {}", pair.cores[0], pair.cores[1])))
+        .build();
+    if !table.is_empty() {
+        text.push_str(&table.to_string());
+    }
+    text
+}
+
+fn histogram(analysis: &Analysis) -> String {
+    let most = analysis.histogram.iter().map(|bin| bin.count).max().unwrap_or(1).max(1) as f64;
+    // A logarithmic scale: one detour among a hundred thousand must be visible.
+    let length = |count: u64| ((count as f64 + 1.0).ln() / (most + 1.0).ln() * BAR).round() as usize;
+    let all_ps = analysis.overhead.noise_ps.max(1) as f64;
+    let table = Columns::over(&analysis.histogram)
+        .number("duration from", |row| Cell::ps(row.from_ps))
+        .number("detours", |row| Cell::count(row.count))
+        .number("of the noise", |row| Cell::share(row.noise_ps as f64 / all_ps))
+        .text("", |row| "█".repeat(length(row.count)))
+        .build();
+    table.to_string()
+}

@@ -1,0 +1,178 @@
+//! `straggler noise show`: describes noise after reading its files and drawing its traces, and analyses measured noise.
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::Outcome;
+use crate::kernel::gates::{Checked, LimitAnswer};
+use crate::kernel::pages;
+use crate::noise::args::Show;
+use crate::noise::file::Input;
+use crate::noise::gates::NoiseNumbers;
+use crate::noise::spec::what_was_noticed;
+use crate::noise::{file, measured};
+use serde::Serialize;
+use straggler_analysis::noise::Analysis;
+use straggler_model::Time;
+use straggler_model::noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
+use straggler_model::stats::quantile_in_place;
+use straggler_report::numbers::percent;
+use straggler_report::{Cell, Columns};
+
+/// The length drawn from a description for a report.
+const DRAWN: Time = Time::from_ns(10_000_000_000);
+
+pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
+    let sources = typed.noise.iter().flat_map(|spec| spec.sources.clone()).collect();
+    let whole = NoiseSpec { sources };
+    let loaded = whole.load(seed)?;
+    let warnings = loaded.files.iter().flat_map(|(path, noticed)| what_was_noticed(path, noticed)).collect();
+    let mut answer = NoiseAnswer::new(loaded, seed, warnings)?;
+    let mut text = String::new();
+    let read = file::files(&whole)?;
+    if typed.report.report.is_some() {
+        write_report(typed, read.as_ref(), &whole, seed, console)?;
+    }
+    if let Some(input) = read {
+        let analysis = Analysis::of(&input.recording, seed);
+        text = measured::say(&input.recording, &analysis);
+        answer.analysis = Some(analysis);
+        answer.warnings = input.warnings;
+    }
+    let checked = Checked::of(&typed.checks, answer.numbers().metrics())?;
+    answer.limits.clone_from(&checked.limits);
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        answer.warnings.iter().for_each(|warning| console.warn(warning));
+        console.print(&if answer.analysis.is_some() { text } else { say(&answer) })?;
+    }
+    checked.finish(console)
+}
+
+/// The report of a recording, or of the detours of rank 0 under a description.
+fn write_report(
+    typed: &Show,
+    read: Option<&Input>,
+    spec: &NoiseSpec,
+    seed: u64,
+    console: &Console,
+) -> Outcome<()> {
+    let drawn = if read.is_some() { None } else { Some(file::drawn(spec, seed, DRAWN)?) };
+    let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
+    let name = file::name(spec, seed)?;
+    let subject = crate::noise::page::Subject { recording: &input.recording, name: &name, seed };
+    pages::write_asked(typed.report.report.as_ref(), console, || subject.page())
+}
+
+#[derive(Serialize)]
+struct NoiseAnswer {
+    description: String,
+    /// Share of time lost to noise on rank 0.
+    share: f64,
+    seed: u64,
+    sources: Vec<SourceAnswer>,
+    /// The analysis of a recording; none for a description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analysis: Option<Analysis>,
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<LimitAnswer>,
+}
+
+#[derive(Serialize)]
+struct SourceAnswer {
+    name: String,
+    description: String,
+    ranks: String,
+    detours: u64,
+    /// Period after which the source repeats; none if it never does.
+    length_ps: Option<u64>,
+    share: f64,
+    duration_ps: Durations,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Durations {
+    min: u64,
+    median: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl NoiseAnswer {
+    fn new(loaded: Loaded, seed: u64, warnings: Vec<String>) -> Outcome<NoiseAnswer> {
+        let injection = Injection::new(loaded.sources, Phases::Drawn { seed, replica: 0 }, false)?;
+        Ok(NoiseAnswer {
+            description: injection.to_string(),
+            share: injection.share(0),
+            seed,
+            sources: injection.sources.iter().map(SourceAnswer::of).collect(),
+            analysis: None,
+            warnings,
+            limits: Vec::new(),
+        })
+    }
+
+    /// The numbers of a recording, or of rank 0 under a description.
+    fn numbers(&self) -> NoiseNumbers {
+        if let Some(analysis) = &self.analysis {
+            return NoiseNumbers::of(analysis);
+        }
+        let rate =
+            |source: &SourceAnswer| source.length_ps.map(|ps| source.detours as f64 / Time(ps).seconds());
+        NoiseNumbers {
+            overhead: self.share,
+            interval: None,
+            rate_hz: Some(self.sources.iter().filter_map(rate).sum()),
+            longest: Time(self.sources.iter().map(|source| source.duration_ps.max).max().unwrap_or(0)),
+            sources: self.sources.iter().map(|source| (source.name.clone(), source.share)).collect(),
+        }
+    }
+}
+
+impl SourceAnswer {
+    fn of(source: &Source) -> SourceAnswer {
+        let (detours, length_ps, duration_ps) = match &source.waveform {
+            Waveform::Trace(trace) => (trace.len() as u64, Some(trace.length().ps()), Durations::of(trace)),
+            Waveform::Once { duration, .. } => {
+                let ps = duration.ps();
+                (1, None, Durations { min: ps, median: ps, p99: ps, max: ps })
+            }
+        };
+        SourceAnswer {
+            name: source.name.clone(),
+            description: source.to_string(),
+            ranks: source.who.to_string(),
+            detours,
+            length_ps,
+            share: source.share(),
+            duration_ps,
+        }
+    }
+}
+
+impl Durations {
+    fn of(trace: &Detours) -> Durations {
+        let mut durations: Vec<u64> = trace.iter().map(|(_, duration)| duration.ps()).collect();
+        let mut at = |share| quantile_in_place(&mut durations, share).unwrap_or(0);
+        Durations { min: at(0.0), median: at(0.5), p99: at(0.99), max: at(1.0) }
+    }
+}
+
+fn say(answer: &NoiseAnswer) -> String {
+    if answer.sources.is_empty() {
+        return "No noise.\n".into();
+    }
+    let table = Columns::over(&answer.sources)
+        .text("source", |row| &row.name)
+        .number("detours", |row| Cell::count(row.detours))
+        .number("repeats after", |row| row.length_ps.map_or_else(|| "never".into(), Cell::ps))
+        .number("share", |row| Cell::share(row.share))
+        .number("shortest", |row| Cell::ps(row.duration_ps.min))
+        .number("median", |row| Cell::ps(row.duration_ps.median))
+        .number("99 %", |row| Cell::ps(row.duration_ps.p99))
+        .number("longest", |row| Cell::ps(row.duration_ps.max))
+        .text("ranks", |row| &row.ranks)
+        .build();
+    let share = percent(answer.share);
+    format!("{}.\nIt takes {share} of rank 0's time.\n\n{table}", answer.description)
+}

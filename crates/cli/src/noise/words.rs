@@ -1,0 +1,132 @@
+//! Noise as text: its overhead, and the evidence for its sources.
+
+use straggler_analysis::noise::overhead::Interval;
+use straggler_analysis::noise::{Analysis, Explained, Overhead, Rhythm, SourceNoise, Times};
+use straggler_model::Time;
+use straggler_model::noise::NoiseRecording;
+use straggler_model::noise::recording::Evidence;
+use straggler_report::numbers::{counted, percent, significant};
+use straggler_report::{Cell, Columns, Table};
+
+/// "Sources of the noise: 61 % traced, 39 % below the kernel."
+pub fn explained(explained: &Explained) -> String {
+    let kinds = [
+        (explained.traced, "traced"),
+        (explained.correlated, "by correlation"),
+        (explained.stated, "stated"),
+        (explained.remainder, "below the kernel"),
+        (explained.unnamed, "unnamed"),
+    ];
+    if explained.named() == 0.0 {
+        return String::new();
+    }
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .filter(|(share, _)| *share > 0.0)
+        .map(|(share, kind)| format!("{} {kind}", percent(share)))
+        .collect();
+    format!("Sources of the noise: {}.\n", parts.join(", "))
+}
+
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::None => "none",
+        Evidence::Traced => "traced",
+        Evidence::Remainder => "remainder",
+        Evidence::Correlated => "correlated",
+        Evidence::Stated => "stated",
+    }
+}
+
+/// Overhead of noise, durations of detours and gaps between them.
+pub fn opening(recording: &NoiseRecording, analysis: &Analysis) -> String {
+    let overhead = &analysis.overhead;
+    let count = recording.cores.len() as u64;
+    let longest = recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO);
+    let (detours, cores) = (counted(overhead.detours, "detour", "detours"), counted(count, "core", "cores"));
+    let mut text = format!(
+        "Noise takes {} of the time{}: {detours} in {longest} on {cores}.\n",
+        percent(overhead.share),
+        between(overhead)
+    );
+    if let Some(why) = overhead.no_interval {
+        text.push_str(&format!("The recording is {why}.\n"));
+    }
+    if overhead.detours > 50 && overhead.five_longest > 0.5 {
+        text.push_str(&format!(
+            "Five detours make up {} of it: a longer measurement may find a different overhead.\n",
+            percent(overhead.five_longest)
+        ));
+    }
+    if analysis.lost_detours > 0 {
+        let lost = counted(analysis.lost_detours, "detour", "detours");
+        text.push_str(&format!("{lost} of {} did not fit into the buffer.\n", Time(analysis.lost_ps)));
+    }
+    text.push_str(&explained(&analysis.explained));
+    for (what, times) in [("Durations", &analysis.durations), ("Gaps", &analysis.gaps)] {
+        text.push_str(&times.as_ref().map_or_else(String::new, |times| in_words(what, times)));
+    }
+    text
+}
+
+fn between(overhead: &Overhead) -> String {
+    overhead.interval.map_or_else(String::new, |interval| {
+        let confidence = percent(interval.confidence);
+        format!(" ({} to {} with {confidence} confidence)", percent(interval.low), percent(interval.high))
+    })
+}
+
+fn in_words(what: &str, times: &Times) -> String {
+    let summary = &times.summary;
+    let [min, median, p95, p99, max] =
+        [summary.min, summary.median, times.p95, summary.p99, summary.max].map(Time);
+    let variation = significant(times.variation);
+    format!(
+        "{what}: {min} to {max}, median {median}, 95 % up to {p95}, 99 % up to {p99}; variation {variation}.\n"
+    )
+}
+
+pub fn sources(sources: &[SourceNoise]) -> Table {
+    Columns::over(sources)
+        .text("source", |row| &row.name)
+        .number("detours", |row| Cell::count(row.events))
+        .number("of the noise", |row| Cell::share(row.share))
+        .number("of the time", |row| Cell::share(row.overhead))
+        .number("per second", |row| Cell::significant(row.rate_hz))
+        .number("median", |row| Cell::ps(row.median_ps))
+        .number("99 %", |row| Cell::ps(row.p99_ps))
+        .number("longest", |row| Cell::ps(row.max_ps))
+        .text("pattern", |row| row.rhythm.as_ref().map_or_else(|| "at random".into(), rhythm))
+        .text("evidence", |row| evidence(row.evidence))
+        .build()
+}
+
+fn rhythm(rhythm: &Rhythm) -> String {
+    let (period, jitter) = (Time(rhythm.period_ps as u64), Time(rhythm.jitter_ps as u64));
+    match rhythm {
+        Rhythm { steady: false, .. } => format!("every {period} approximately ± {jitter}"),
+        Rhythm { in_step, .. } if *in_step > 0.95 => format!("every {period} ± {jitter}"),
+        Rhythm { in_step, .. } => format!("{} every {period} ± {jitter}", percent(*in_step)),
+    }
+}
+
+pub fn cores(analysis: &Analysis, most: usize) -> Table {
+    let rows = analysis.cores.iter().zip(&analysis.phases).take(most);
+    let has_interval = rows.clone().any(|(core, _)| core.overhead.interval.is_some());
+    let is_slow = rows.clone().any(|(_, slow)| slow.phases > 0);
+    let interval = |interval: Interval| format!("{} to {}", percent(interval.low), percent(interval.high));
+    Columns::over(rows)
+        .number("core", |(core, _)| Cell::id(core.core))
+        .number("detours", |(core, _)| Cell::count(core.overhead.detours))
+        .number("noise", |(core, _)| Cell::ps(core.overhead.noise_ps))
+        .number("overhead", |(core, _)| Cell::share(core.overhead.share))
+        .each(has_interval.then_some("95 % interval"), |columns, name| {
+            columns.number(name, |(core, _)| core.overhead.interval.map(interval))
+        })
+        .each(is_slow.then_some(["time slow", "slowdown then"]), |columns, [share, slowdown]| {
+            columns.number(share, |(_, slow)| Cell::share(slow.share)).number(slowdown, |(_, slow)| {
+                (slow.phases > 0).then(|| Cell::slowdown(slow.mean_slowdown - 1.0))
+            })
+        })
+        .build()
+}

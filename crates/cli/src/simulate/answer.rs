@@ -1,0 +1,174 @@
+//! The result of `simulate` as one JSON object, which other programs rely on.
+
+use crate::kernel::devices::GpuAnswer;
+use crate::kernel::gates::{LimitAnswer, MAKESPAN, Metric, SLOWDOWN};
+use crate::kernel::memory::peak_rss_bytes;
+use crate::latency::drawn::LatencyAnswer;
+use crate::mpi::cluster::Exchange;
+use crate::network::file::NetworkAnswer;
+use crate::simulate::Findings;
+use crate::simulate::inputs::Inputs;
+use crate::simulate::plan::Plan;
+use crate::simulate::replicas::Replicas;
+use crate::simulate::stuck::StuckAnswer;
+use serde::Serialize;
+use straggler_analysis::CriticalPath;
+use straggler_model::Time;
+use straggler_model::stats::{CONFIDENCE, median_in_place, quantile_interval_of_sorted, slowdown};
+
+#[derive(Debug, Serialize)]
+pub struct SimulateAnswer {
+    pub processes: u32,
+    /// Messages in one run.
+    pub messages: u64,
+    pub makespan_ps: u64,
+    pub finish_ps: Spread,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_makespan_ps: Option<u64>,
+    /// T / T0 - 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    pub engine: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_reason: Option<&'static str>,
+    pub no_lookahead: bool,
+    /// The replicas that ran on GPUs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuAnswer>,
+    pub threads: usize,
+    pub seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica_makespan_ps: Option<Spread>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<ReplicaAnswer>,
+    /// Simulation time of all replicas, without loading and the run without noise.
+    pub wall_seconds: f64,
+    pub load_seconds: f64,
+    pub messages_per_second: f64,
+    pub peak_rss_bytes: Option<u64>,
+    /// Data exchanged by the ranks of an MPI job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Exchange>,
+    pub workload: String,
+    /// In the syntax of `--collective`, with the chosen algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective: Option<String>,
+    pub network: NetworkAnswer,
+    /// The distribution that message latencies are drawn from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyAnswer>,
+    pub noise: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
+    pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitAnswer>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    pub min: u64,
+    pub median: u64,
+    pub max: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ReplicaAnswer {
+    pub seed: u64,
+    pub replica: u32,
+    pub makespan_ps: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+}
+
+const NO_LOOKAHEAD: &str = "the lookahead is 0 (o_s + L, and the acknowledgement where messages exceed S), \
+                            so only the sequential engine is exact";
+
+impl SimulateAnswer {
+    pub fn new(plan: &Plan, inputs: &Inputs, findings: &Findings) -> SimulateAnswer {
+        let replicas = &findings.replicas;
+        let shown = replicas.shown();
+        let several = replicas.runs.len() > 1;
+        let quiet = findings.quiet_makespan;
+        SimulateAnswer {
+            processes: inputs.workload.processes(),
+            messages: shown.messages,
+            makespan_ps: shown.makespan.ps(),
+            finish_ps: Spread {
+                min: shown.earliest.ps(),
+                median: shown.median.ps(),
+                max: shown.makespan.ps(),
+            },
+            quiet_makespan_ps: quiet.map(Time::ps),
+            slowdown: quiet.map(|quiet| slowdown(shown.makespan, quiet)),
+            engine: shown.engine.name(),
+            engine_reason: shown.no_lookahead.then_some(NO_LOOKAHEAD),
+            no_lookahead: shown.no_lookahead,
+            gpus: findings.gpus.clone(),
+            threads: replicas.threads,
+            seed: plan.seed,
+            replica_makespan_ps: several.then(|| makespans(replicas)),
+            replicas: if several || plan.replicas.start > 0 {
+                each(plan, replicas, quiet)
+            } else {
+                Vec::new()
+            },
+            wall_seconds: findings.wall_seconds,
+            load_seconds: findings.load_seconds,
+            messages_per_second: replicas.messages() as f64 / findings.wall_seconds.max(1e-9),
+            peak_rss_bytes: match &findings.exchange {
+                Some(exchange) => exchange.peak_rss_bytes,
+                None => peak_rss_bytes(),
+            },
+            cluster: findings.exchange.clone(),
+            workload: inputs.workload.description.clone(),
+            collective: inputs.workload.collective.clone(),
+            network: NetworkAnswer::of(&inputs.network),
+            latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
+            noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
+            stuck: replicas.stuck().map(StuckAnswer::of),
+            critical_path: findings.details.critical_path.clone(),
+            warnings: inputs.warnings.clone(),
+            limits: Vec::new(),
+        }
+    }
+
+    /// Makespan and slowdown, with their intervals if there are enough replicas.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut times: Vec<Time> = self.replicas.iter().map(|run| Time(run.makespan_ps)).collect();
+        times.sort_unstable();
+        let interval = quantile_interval_of_sorted(&times, 0.5, CONFIDENCE);
+        let metric = |kind, value: &dyn Fn(Time) -> f64| {
+            let metric = Metric::new(kind, value(Time(self.makespan_ps)));
+            let metric = metric.label("workload", &self.workload).on(self.processes);
+            match interval {
+                Some((low, high)) => metric.within(value(low), value(high)),
+                None => metric,
+            }
+        };
+        let mut metrics = vec![metric(&MAKESPAN, &Time::seconds)];
+        if let Some(quiet) = self.quiet_makespan_ps {
+            metrics.push(metric(&SLOWDOWN, &|time| slowdown(time, Time(quiet))));
+        }
+        metrics
+    }
+}
+
+fn each(plan: &Plan, replicas: &Replicas, quiet: Option<Time>) -> Vec<ReplicaAnswer> {
+    let answer = |run: &crate::simulate::replicas::Replica| ReplicaAnswer {
+        seed: plan.seed,
+        replica: run.replica,
+        makespan_ps: run.makespan.ps(),
+        slowdown: quiet.map(|quiet| slowdown(run.makespan, quiet)),
+    };
+    replicas.runs.iter().map(answer).collect()
+}
+
+fn makespans(replicas: &Replicas) -> Spread {
+    let mut times: Vec<u64> = replicas.runs.iter().map(|run| run.makespan.ps()).collect();
+    let min = times.iter().copied().min().unwrap_or(0);
+    let max = times.iter().copied().max().unwrap_or(0);
+    Spread { min, median: median_in_place(&mut times).unwrap_or(0), max }
+}

@@ -1,0 +1,130 @@
+//! The inputs of a plan: reads files and draws traces. Later stages do not see command-line text.
+
+use crate::kernel::console::Console;
+use crate::kernel::devices::threads;
+use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::latency::drawn;
+use crate::latency::drawn::LoadedLatency;
+use crate::mpi::cluster::fingerprint;
+use crate::network::file::{NetworkAnswer, fitted, load_network, network_file};
+use crate::noise::spec::LoadedNoise;
+use crate::simulate::checkpoints::Identity;
+use crate::simulate::plan::{Plan, WorkloadPlan};
+use crate::simulate::workload::build::Named;
+use crate::simulate::{collective, workload};
+use crate::trace::traced;
+use serde::Serialize;
+use std::path::PathBuf;
+use straggler_model::Network;
+use straggler_schedule::{Graph, goal};
+use straggler_sim::Simulation;
+use straggler_trace::Trace;
+
+#[derive(Debug)]
+pub struct Inputs {
+    pub workload: Named,
+    pub network: Network,
+    pub latency: Option<LoadedLatency>,
+    pub noise: Option<LoadedNoise>,
+    pub threads: usize,
+    pub warnings: Vec<String>,
+}
+
+impl Inputs {
+    /// Reads the inputs of the plan. `graph` is the schedule if it has already been read.
+    pub fn load(plan: &Plan, console: &Console, graph: Option<Graph>) -> Outcome<Inputs> {
+        let given = plan.network.as_deref().map(|text| load_network(text, plan.network_scale)).transpose()?;
+        let mut warnings = plan.warnings.clone();
+        let (workload, trace) = load_workload(&plan.workload, graph, &mut warnings, console)?;
+        let network = match (given, trace) {
+            (Some(network), _) => network,
+            (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
+        };
+        let latency = drawn::load(&plan.latency, &network, plan.seed, !plan.noise.spec.is_none())?;
+        latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
+        let noise = if plan.noise.spec.is_none() {
+            None
+        } else {
+            Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
+        };
+        Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
+    }
+
+    /// All inputs that affect the result: a checkpoint is valid only for the same ones.
+    pub fn identity(&self, plan: &Plan) -> Outcome<Identity> {
+        let files: Vec<String> =
+            files(plan).iter().map(|path| format!("{:016x}", fingerprint(path).unwrap_or(0))).collect();
+        let latency = self.latency.as_ref().map(|latency| in_one_line(&latency.answer)).transpose()?;
+        let all = [
+            ("the version of straggler", env!("CARGO_PKG_VERSION").to_string()),
+            ("the workload", format!("{:?}", plan.workload)),
+            ("the number of processes", self.workload.processes().to_string()),
+            ("the network", in_one_line(&NetworkAnswer::of(&self.network))?),
+            ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
+            ("the noise", format!("{:?}", plan.noise)),
+            ("the random seed", plan.seed.to_string()),
+            ("the replica", plan.replicas.start.to_string()),
+            ("--acknowledgement", format!("{:?}", plan.acknowledgement)),
+            ("--receive-overlap", plan.receive_overlap.to_string()),
+            ("what is in the input files", files.join(" ")),
+        ];
+        Ok(all.map(|(name, value)| (name.to_string(), value)).into())
+    }
+
+    /// The library's options for a run, with the noise of replica 0.
+    pub fn simulation(&self, plan: &Plan) -> Simulation<'_> {
+        let mut simulation = Simulation::new(&self.network);
+        simulation.noise = self.noise.as_ref().map(LoadedNoise::injection);
+        simulation.latency = self.latency.as_ref().map(|latency| &latency.drawn);
+        simulation.acknowledgement = plan.acknowledgement;
+        simulation.receive_overlap = plan.receive_overlap;
+        simulation.engine = plan.engine;
+        simulation
+    }
+}
+
+fn in_one_line(value: &impl Serialize) -> Outcome<String> {
+    serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))
+}
+
+/// The files named by a plan that exist.
+pub fn files(plan: &Plan) -> Vec<PathBuf> {
+    let workload = match &plan.workload {
+        WorkloadPlan::File(path) => Some(path.clone()),
+        WorkloadPlan::Trace(request) => Some(request.path.clone()),
+        WorkloadPlan::Collective(_) | WorkloadPlan::Application(_) => None,
+    };
+    let network = plan.network.as_deref().map(network_file);
+    let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
+    let mut files: Vec<PathBuf> = workload.into_iter().chain(network).chain(plan.noise.files()).collect();
+    files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
+    files.retain(|path| path.exists());
+    files
+}
+
+/// The workload, and the trace if it is one.
+fn load_workload(
+    plan: &WorkloadPlan,
+    graph: Option<Graph>,
+    warnings: &mut Vec<String>,
+    console: &Console,
+) -> Outcome<(Named, Option<Trace>)> {
+    let named = match plan {
+        WorkloadPlan::Collective(request) => {
+            let chosen = collective::load(request)?;
+            warnings.extend(chosen.warnings);
+            Named::collective(&chosen.plan)
+        }
+        WorkloadPlan::Application(request) => Named::application(workload::load(request)?),
+        WorkloadPlan::Trace(request) => {
+            let replayed = traced::load(request, console)?;
+            replayed.tell(console);
+            return Ok((Named::traced(replayed.playback, &request.path), Some(replayed.trace)));
+        }
+        WorkloadPlan::File(path) => {
+            let graph = graph.map_or_else(|| goal::read_path(path).map(|loaded| loaded.graph), Ok)?;
+            Named::graph(graph, path)
+        }
+    };
+    Ok((named, None))
+}

@@ -1,0 +1,35 @@
+//! `straggler trace`: traces of MPI programs.
+
+pub mod check;
+pub mod convert;
+pub mod file;
+pub mod info;
+pub mod merge;
+pub mod page;
+pub mod plan;
+pub mod record;
+pub mod regions;
+pub mod show;
+pub mod sites;
+pub mod tables;
+pub mod traced;
+pub mod waits;
+pub mod words;
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::Outcome;
+use crate::kernel::valid::Valid;
+use crate::trace::plan::{Trace as Typed, TraceCommand};
+
+pub fn run(typed: &Valid<Typed>, console: &Console) -> Outcome<()> {
+    let Typed { command, record } = &**typed;
+    let Some(command) = command else { return record::run(record, console) };
+    match command {
+        TraceCommand::Info(typed) => info::run(&typed.trace, console),
+        TraceCommand::Show(typed) => show::run(typed, console),
+        TraceCommand::Waits(typed) => waits::run(typed, console),
+        TraceCommand::Check(typed) => check::run(&typed.trace, console),
+        TraceCommand::Merge(typed) => merge::run(typed, console),
+        TraceCommand::Convert(typed) => convert::run(typed, console),
+    }
+}

@@ -1,0 +1,184 @@
+//! `straggler trace info`: the contents of a trace.
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::Outcome;
+use crate::trace::file::{Opened, further_runs, open_trace};
+use crate::trace::sites::CodePlace;
+use crate::trace::tables::CallTotals;
+use crate::trace::{sites, words};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use straggler_model::Time;
+use straggler_trace::CommId;
+use straggler_trace::profile::{Profile, RankProfile};
+use straggler_trace::trace::{Communicator, RankTrace, Usage};
+
+/// A trace in numbers, as JSON.
+#[derive(Serialize)]
+pub struct InfoAnswer {
+    pub trace: String,
+    pub format: String,
+    pub program: String,
+    pub library: String,
+    pub more: BTreeMap<String, String>,
+    pub notes: Vec<String>,
+    pub synthetic: bool,
+    pub processes: u32,
+    pub hosts: Vec<String>,
+    pub length_seconds: f64,
+    /// Calls of the program; unsuccessful tests may share a record.
+    pub calls: u64,
+    pub records: u64,
+    pub bytes: Option<u64>,
+    pub bytes_per_call: Option<f64>,
+    /// The largest over all ranks; none if it is unknown for one of them.
+    pub clock_error_seconds: Option<f64>,
+    pub unknown: BTreeMap<String, u64>,
+    pub errors: usize,
+    pub ranks: Vec<RankAnswer>,
+    pub communicators: Vec<CommAnswer>,
+    /// Call sites of the program; empty if they were not recorded.
+    pub call_sites: Vec<CodePlace>,
+    /// Folders of further runs of the same command, in order.
+    pub further_runs: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub struct RankAnswer {
+    pub rank: u32,
+    pub host: String,
+    pub cores: Vec<u32>,
+    pub threads: u32,
+    pub calls: u64,
+    pub records: usize,
+    pub application_seconds: f64,
+    pub mpi_seconds: f64,
+    pub clock_error_seconds: Option<f64>,
+    pub clock_offset_seconds: f64,
+    pub clock_drift_ppm: f64,
+    /// Processor time of the process; none if it was not recorded.
+    pub usage: Option<UsageAnswer>,
+    pub functions: BTreeMap<&'static str, CallTotals>,
+    pub unknown: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+pub struct UsageAnswer {
+    pub wall_seconds: f64,
+    pub cpu_seconds: f64,
+    pub preemptions: u64,
+    pub waiting_seconds: Option<f64>,
+    /// The share of the time in which other work had the core.
+    pub lost: f64,
+}
+
+impl UsageAnswer {
+    fn of(usage: &Usage) -> UsageAnswer {
+        UsageAnswer {
+            wall_seconds: usage.wall.seconds(),
+            cpu_seconds: usage.cpu.seconds(),
+            preemptions: usage.preemptions,
+            waiting_seconds: usage.waiting.map(Time::seconds),
+            lost: usage.lost(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct CommAnswer {
+    pub number: usize,
+    pub name: String,
+    pub parent: Option<CommId>,
+    pub size: usize,
+    /// World ranks.
+    pub members: Vec<u32>,
+    pub remote: Vec<u32>,
+}
+
+pub fn run(path: &Path, console: &Console) -> Outcome<()> {
+    let opened = open_trace(path)?;
+    let mut answer = InfoAnswer::of(path, &opened, &Profile::of(&opened.trace));
+    answer.call_sites = sites::places(&opened.trace.call_sites);
+    if console.json {
+        return console.print_json(&answer);
+    }
+    opened.warn_of_errors(path, console);
+    console.print(&words::info(&answer))
+}
+
+impl InfoAnswer {
+    pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> InfoAnswer {
+        let trace = &opened.trace;
+        let calls = profile.ranks.iter().fold(0, |sum: u64, rank| sum.saturating_add(rank.calls));
+        let errors: Option<Vec<Time>> =
+            trace.ranks.iter().filter(|rank| !rank.calls.is_empty()).map(|rank| rank.clock.error).collect();
+        let hosts: BTreeSet<&String> =
+            trace.ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
+        let ranks = (0..).zip(trace.ranks.iter().zip(&profile.ranks));
+        InfoAnswer {
+            trace: path.display().to_string(),
+            format: trace.meta.format.clone(),
+            program: trace.meta.program.clone(),
+            library: trace.meta.library.clone(),
+            more: trace.meta.more.clone(),
+            notes: trace.notes.clone(),
+            synthetic: opened.is_synthetic(),
+            processes: trace.processes(),
+            hosts: hosts.into_iter().cloned().collect(),
+            length_seconds: trace.length().seconds(),
+            calls,
+            records: trace.calls(),
+            bytes: opened.bytes,
+            bytes_per_call: opened.bytes.filter(|_| calls > 0).map(|bytes| bytes as f64 / calls as f64),
+            clock_error_seconds: errors.map(|errors| errors.into_iter().max().unwrap_or_default().seconds()),
+            unknown: unknown(&trace.ranks),
+            errors: opened.errors(),
+            ranks: ranks.map(|(rank, (of_rank, profile))| rank_answer(rank, of_rank, profile)).collect(),
+            communicators: trace.communicators.iter().enumerate().map(comm_answer).collect(),
+            call_sites: Vec::new(),
+            further_runs: further_runs(path),
+        }
+    }
+}
+
+/// Calls of unknown functions, on all ranks.
+fn unknown(ranks: &[RankTrace]) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (name, count) in ranks.iter().flat_map(|rank| &rank.unknown) {
+        let sum: &mut u64 = all.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    all
+}
+
+fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAnswer {
+    let functions = profile.functions.iter();
+    RankAnswer {
+        rank,
+        host: of_rank.host.clone(),
+        cores: of_rank.cores.clone(),
+        threads: profile.threads,
+        calls: profile.calls,
+        records: of_rank.calls.len(),
+        application_seconds: profile.application().seconds(),
+        mpi_seconds: profile.mpi.seconds(),
+        clock_error_seconds: of_rank.clock.error.map(Time::seconds),
+        clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
+        clock_drift_ppm: of_rank.clock.drift_ppm,
+        usage: of_rank.usage.as_ref().map(UsageAnswer::of),
+        functions: functions.map(|(function, counts)| (function.name(), CallTotals::of(counts))).collect(),
+        unknown: of_rank.unknown.clone(),
+    }
+}
+
+fn comm_answer((number, comm): (usize, &Communicator)) -> CommAnswer {
+    CommAnswer {
+        number,
+        name: comm.name.clone(),
+        parent: comm.parent,
+        size: comm.members.len(),
+        members: comm.members.clone(),
+        remote: comm.remote.clone(),
+    }
+}

@@ -1,0 +1,186 @@
+//! `straggler trace show`: where a traced run spends its time.
+
+use crate::kernel::console::Console;
+use crate::kernel::exit::Outcome;
+use crate::kernel::pages;
+use crate::trace::file::{Opened, Work, open_trace_for};
+use crate::trace::plan::{Picture, Show};
+use crate::trace::regions::RegionAnswer;
+use crate::trace::sites::SiteAnswer;
+use crate::trace::tables::{CallTotals, FunctionTotals, SizeAnswer};
+use crate::trace::{page, regions, sites, tables, words};
+use serde::Serialize;
+use straggler_report::charts::save;
+use straggler_trace::profile::{Counts, Pair, Profile, share};
+use straggler_trace::{CommId, Function};
+
+/// A profile as JSON.
+#[derive(Serialize)]
+pub struct ShowAnswer {
+    pub trace: String,
+    pub sentence: String,
+    pub synthetic: bool,
+    pub mpi_share: f64,
+    pub mpi_seconds: f64,
+    /// Time of the program without pauses of the recording.
+    pub application_seconds: f64,
+    /// How long the program paused the recording, summed over all ranks.
+    pub paused_seconds: f64,
+    pub ranks: Vec<RankAnswer>,
+    /// The function with the most time first.
+    pub functions: Vec<FunctionTotals>,
+    pub communicators: Vec<CommAnswer>,
+    /// The regions that the program marks, most time first.
+    pub regions: Vec<RegionAnswer>,
+    /// Call sites, most time first; empty if they were not recorded.
+    pub call_sites: Vec<SiteAnswer>,
+    /// Message sizes by powers of two.
+    pub message_sizes: Vec<SizeAnswer>,
+    /// Messages between pairs of ranks.
+    pub matrix: Vec<PairAnswer>,
+    /// The matrix as CSV.
+    pub matrix_csv: String,
+    pub pattern: PatternAnswer,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub struct RankAnswer {
+    pub rank: u32,
+    pub application_seconds: f64,
+    pub mpi_seconds: f64,
+    pub mpi_share: f64,
+    pub calls: u64,
+}
+
+#[derive(Serialize)]
+pub struct CommAnswer {
+    pub communicator: CommId,
+    pub name: String,
+    pub size: usize,
+    #[serde(flatten)]
+    pub counts: CallTotals,
+}
+
+#[derive(Serialize)]
+pub struct PairAnswer {
+    pub from: u32,
+    pub to: u32,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+/// When collectives and messages occurred, over the normalised time of the run.
+#[derive(Serialize)]
+pub struct PatternAnswer {
+    pub collectives: Vec<DotAnswer>,
+    /// Message counts in equal parts of the run.
+    pub messages: Vec<u64>,
+}
+
+#[derive(Serialize)]
+pub struct DotAnswer {
+    pub at: f64,
+    pub function: &'static str,
+    pub communicator: CommId,
+    pub ranks: u32,
+}
+
+pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
+    let opened = open_trace_for(&typed.trace, Work::Show)?;
+    let profile = Profile::of(&opened.trace);
+    let answer = answer(typed, &opened, &profile);
+    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;
+    if let Some(output) = &typed.output {
+        let chart = match typed.what {
+            Picture::Pattern => page::pattern(&opened, &profile),
+            Picture::Messages => page::density(&opened, &profile),
+            Picture::Matrix => page::matrix(&opened, &profile),
+            Picture::Timeline => page::timeline(&opened),
+        };
+        save(output, &chart.draw(&chart.heading()))?;
+        console.note(&format!("The figure is in {}", output.display()));
+    }
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&words::show(&answer))
+}
+
+fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {
+    let (mpi, application) = profile.totals();
+    let (call_sites, unnamed) = sites::answers(&opened.trace.call_sites, profile);
+    let warnings = opened.warnings(&typed.trace).into_iter().chain(regions::warnings(profile)).chain(unnamed);
+    ShowAnswer {
+        trace: typed.trace.display().to_string(),
+        sentence: words::sentence(profile),
+        synthetic: opened.is_synthetic(),
+        mpi_share: share(mpi, application),
+        mpi_seconds: mpi.seconds(),
+        application_seconds: application.seconds(),
+        paused_seconds: profile.ranks.iter().map(|rank| rank.paused.seconds()).sum(),
+        ranks: ranks(profile),
+        functions: functions(profile),
+        communicators: communicators(opened, profile),
+        regions: regions::answers(profile),
+        call_sites,
+        message_sizes: tables::answers(profile),
+        matrix: profile.matrix.iter().map(pair).collect(),
+        matrix_csv: csv(&profile.matrix),
+        pattern: pattern(profile),
+        warnings: warnings.collect(),
+    }
+}
+
+fn ranks(profile: &Profile) -> Vec<RankAnswer> {
+    let rank = |(rank, of_rank): (u32, &straggler_trace::profile::RankProfile)| RankAnswer {
+        rank,
+        application_seconds: of_rank.application().seconds(),
+        mpi_seconds: of_rank.mpi.seconds(),
+        mpi_share: of_rank.mpi_share(),
+        calls: of_rank.calls,
+    };
+    (0..).zip(&profile.ranks).map(rank).collect()
+}
+
+fn functions(profile: &Profile) -> Vec<FunctionTotals> {
+    let totals = profile.totals();
+    let of = |(function, counts): &(Function, Counts)| FunctionTotals::of(*function, counts, totals);
+    profile.functions.iter().map(of).collect()
+}
+
+fn communicators(opened: &Opened, profile: &Profile) -> Vec<CommAnswer> {
+    let communicators = profile.communicators.iter().filter_map(|&(communicator, ref counts)| {
+        let comm = opened.trace.communicators.get(communicator.index())?;
+        Some(CommAnswer {
+            communicator,
+            name: comm.name.clone(),
+            size: comm.members.len() + comm.remote.len(),
+            counts: CallTotals::of(counts),
+        })
+    });
+    communicators.collect()
+}
+
+fn pair(pair: &Pair) -> PairAnswer {
+    PairAnswer { from: pair.from, to: pair.to, messages: pair.messages, bytes: pair.bytes }
+}
+
+fn csv(matrix: &[Pair]) -> String {
+    let line = |pair: &Pair| format!("{},{},{},{}\n", pair.from, pair.to, pair.messages, pair.bytes);
+    std::iter::once("from,to,messages,bytes\n".to_owned()).chain(matrix.iter().map(line)).collect()
+}
+
+fn pattern(profile: &Profile) -> PatternAnswer {
+    let dot = |dot: &straggler_trace::profile::Dot| DotAnswer {
+        at: dot.at,
+        function: dot.function.name(),
+        communicator: dot.comm,
+        ranks: dot.ranks,
+    };
+    PatternAnswer {
+        collectives: profile.pattern.dots.iter().map(dot).collect(),
+        messages: profile.pattern.messages.clone(),
+    }
+}

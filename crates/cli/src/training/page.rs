@@ -1,0 +1,200 @@
+//! The page of a training job.
+
+use crate::kernel::invocation::command_line;
+use crate::kernel::pages;
+use crate::training::{tables, words};
+use straggler_report::numbers::{longer_than, percent, seconds};
+use straggler_report::page::{
+    Activity, ActivityRole, Axis, Chart, Heat, Kind, NOBODY, Page, Section, Timeline, Unit,
+};
+use straggler_report::{Cell, Columns, Table};
+use straggler_training::exact::{Answers, Bar, Cause, Replays, bars, slowness};
+use straggler_training::{Job, Role};
+
+/// The colour scale covers at least this range, so that small differences in computing time hardly show.
+const CALM: std::ops::Range<f64> = 0.9..1.2;
+/// Most workers in the timeline of a step.
+const MOST_ROWS: usize = 12;
+/// Most workers in the table.
+const MOST_WORKERS: usize = 200;
+
+pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[String]) -> Page {
+    let command = command_line();
+    let mut sections = vec![causes(answers, &command)];
+    let mut who = Section::new("Workers over time");
+    who.add(heat(job, replays, &command));
+    who.add(tables::workers(answers, MOST_WORKERS).titled("Workers, the slowest first", &command));
+    who.add(tables::breakdown(answers, MOST_WORKERS).titled("What workers do during a step", &command));
+    let title = "Lost time saved by fixing the slowest workers";
+    who.add(tables::curve(&answers.curve).titled(title, &command));
+    sections.push(who);
+    sections.push(worst(job, replays, answers, &command));
+    let mut page =
+        pages::page(format!("The training job {}", job.source), vec![words::verdict(answers)], sections);
+    page.warnings = warnings.to_vec();
+    page
+}
+
+fn causes(answers: &Answers, command: &str) -> Section {
+    let mut section = Section::new("Causes of slowdown");
+    for (number, cause) in (1..).zip(&answers.causes) {
+        section.text.push(format!("{number}. {}.", words::costs(cause)));
+        section.text.extend(cause.evidence.iter().cloned());
+        section.text.push(format!("Fix: {}", cause.fix));
+    }
+    if answers.causes.len() > 1 {
+        section.text.push(words::DO_NOT_ADD_UP.into());
+    }
+    if !answers.causes.is_empty() {
+        section.add(gains(answers, command));
+    }
+    section.text.extend(answers.split.as_ref().map(words::split));
+    let title = "Slowdown of the steps with everything ideal except this";
+    section.add(tables::parts(answers, false).titled(title, command));
+    section
+}
+
+fn gains(answers: &Answers, command: &str) -> Table {
+    let together = |cause: &Cause| cause.with_others.map_or("", |_| ", removed together with others");
+    let saves = |cause: &Cause| cause.with_others.unwrap_or((cause.gain, cause.seconds));
+    Columns::over(&answers.causes)
+        .text("cause", |cause| cause.says.as_str())
+        .number("gain", |cause| Cell::number(percent(saves(cause).0) + together(cause), cause.gain))
+        .number("time per step", |cause| {
+            Cell::number(seconds(saves(cause).1) + together(cause), cause.seconds)
+        })
+        .build()
+        .titled("Causes, by the time a step would save without them", command)
+}
+
+/// Computing time of every worker in every step, relative to the usual.
+fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
+    let slow = slowness(replays);
+    let mut order: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
+    order.sort_by_key(|&place| job.workers[place].rank);
+    let columns = columns(&job.steps.iter().map(|step| step.number).collect::<Vec<_>>());
+    let of_worker = |place: usize| {
+        let slow = &slow[place];
+        columns.iter().map(move |step| step.map_or(f64::NAN, |step| slow[step]))
+    };
+    let name = |step: &Option<usize>| step.map(|step| job.steps[step].number.to_string()).unwrap_or_default();
+    let usual = match job.stages() {
+        1 => "computing time / median",
+        _ => "computing time / median of the stage",
+    };
+    let heat = Heat {
+        x: Axis::named("step", columns.iter().map(name).collect()),
+        y: Axis::named("rank", order.iter().map(|&place| job.workers[place].rank.to_string()).collect()),
+        value: Axis::linear(usual, Unit::Factor).covering(CALM.start, CALM.end),
+        xs: (0..columns.len()).map(|column| column as f64).collect(),
+        ys: (0..order.len()).map(|row| row as f64).collect(),
+        values: order.iter().flat_map(|&place| of_worker(place)).collect(),
+    };
+    let mut chart =
+        Chart::new("Computing time of every worker in every step", command, heat).synthetic(job.synthetic);
+    if columns.len() > job.steps.len() {
+        chart.note = "Empty columns are steps that were not analysed.".into();
+    }
+    chart
+}
+
+/// The columns of the heat map: one per step, with an empty one where steps are missing.
+fn columns(steps: &[i64]) -> Vec<Option<usize>> {
+    let mut columns = Vec::with_capacity(steps.len());
+    for (place, &number) in steps.iter().enumerate() {
+        let follows = |before: usize| steps[before].checked_add(1) == Some(number);
+        if place.checked_sub(1).is_some_and(|before| !follows(before)) {
+            columns.push(None);
+        }
+        columns.push(Some(place));
+    }
+    columns
+}
+
+/// The worst step, next to the same step with ideal times.
+fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> Section {
+    let slowdowns: Vec<f64> = answers.by_step.values().copied().collect();
+    let worst = (0..slowdowns.len()).max_by(|&a, &b| slowdowns[a].total_cmp(&slowdowns[b])).unwrap_or(0);
+    let number = job.steps[worst].number;
+    let mut section = Section::new(format!("Step {number}, the worst, beside its ideal twin"));
+    section.text.push(format!(
+        "It takes {} with ideal times. Bars are operations; in the gaps a worker waits.",
+        longer_than(tables::excess(slowdowns.get(worst).copied().unwrap_or(1.0)))
+    ));
+    let shown = shown(job, answers);
+    let timeline = timeline(
+        job,
+        &shown,
+        &[("recorded", bars(replays, worst, false)), ("ideal", bars(replays, worst, true))],
+    );
+    section.add(Chart::new(format!("Step {number}"), command, timeline).synthetic(job.synthetic));
+    section
+}
+
+/// The workers to draw, by index in the job: the slowest, its pipeline, then the next slowest.
+fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
+    let place = |rank: u32| job.workers.iter().position(|worker| worker.rank == rank && worker.recorded);
+    let Some(first) = answers.workers.first() else { return Vec::new() };
+    let own = (0..job.workers.len())
+        .filter(|&place| job.workers[place].recorded)
+        .filter(|&place| job.workers[place].dp_rank == first.dp_rank && job.stages() > 1);
+    let mut list: Vec<usize> = place(first.rank).into_iter().chain(own).collect();
+    list.extend(answers.workers.iter().filter_map(|worker| place(worker.rank)));
+    let mut seen = vec![false; job.workers.len()];
+    list.retain(|&place| !std::mem::replace(&mut seen[place], true));
+    list.truncate(MOST_ROWS);
+    list
+}
+
+fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
+    // The page has few colours, so kinds of the same role share one.
+    let role = |name: &str, role: Role| match role {
+        Role::Compute if name.contains("backward") => 1,
+        Role::Compute => 0,
+        Role::Communication => 2,
+        Role::Other => 3,
+    };
+    let kinds = [
+        ("forward, or other computing", ActivityRole::Computation),
+        ("backward", ActivityRole::Send),
+        ("communication", ActivityRole::Receive),
+        ("host", ActivityRole::Noise),
+    ];
+    let kinds = kinds.map(|(name, role)| Kind { name: name.into(), role }).into();
+    let mut timeline = Timeline { kinds, ..Timeline::default() };
+    for &place in shown {
+        for (name, bars) in runs {
+            let row = timeline.rows.len() as u32;
+            timeline.rows.push(format!("rank {} {name}", job.workers[place].rank));
+            let own = bars.iter().filter(|bar| bar.worker == place && bar.start < bar.end);
+            for bar in
+                own.filter(|bar| bar.stream == 0 || job.kinds[bar.kind as usize].role != Role::Communication)
+            {
+                let kind = &job.kinds[bar.kind as usize];
+                timeline.push(Activity {
+                    row,
+                    start_ps: bar.start as f64,
+                    end_ps: bar.end as f64,
+                    kind: role(&kind.name, kind.role),
+                    peer: NOBODY,
+                    bytes: -1.0,
+                    tag: 0,
+                });
+            }
+        }
+    }
+    timeline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_column_stands_for_missing_steps() {
+        assert_eq!(columns(&[3, 4, 5]), [Some(0), Some(1), Some(2)]);
+        assert_eq!(columns(&[3, 5]), [Some(0), None, Some(1)]);
+        assert_eq!(columns(&[3, 4, 900]), [Some(0), Some(1), None, Some(2)]);
+        assert_eq!(columns(&[]), []);
+    }
+}

@@ -1,0 +1,80 @@
+//! `straggler training`, validated.
+
+use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::outputs::{refuse_missing_folder, refuse_unwritable};
+use crate::kernel::valid::Check;
+use crate::training::args::{Convert, Generate, JobFormat, Method, Show, TrainingCommand, WhatIf};
+use std::path::Path;
+
+impl Check for TrainingCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            TrainingCommand::Show(typed) => show(typed),
+            TrainingCommand::WhatIf(typed) => what_if(typed),
+            TrainingCommand::Convert(typed) => convert(typed),
+            TrainingCommand::Generate(typed) => generate(typed),
+        }
+    }
+}
+
+fn show(typed: &Show) -> Outcome<()> {
+    let exact = typed.report.report.is_some() || typed.nodes.is_some() || typed.cost.is_some();
+    if typed.method == Method::Published && (exact || !typed.layers.is_empty()) {
+        return Err(Failure::usage("--report, --layers, --nodes and --cost need --method exact"));
+    }
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))
+}
+
+fn what_if(typed: &WhatIf) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
+    typed.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))?;
+    refuse_empty(typed)
+}
+
+fn convert(typed: &Convert) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    if typed.output.exists() {
+        let name = typed.output.display();
+        return Err(Failure::bad_input(format!("{name} already exists: use another -o")));
+    }
+    Ok(())
+}
+
+fn generate(typed: &Generate) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    match typed.to {
+        JobFormat::Table => TableFormat::of(&typed.output).map(drop),
+        JobFormat::Kineto | JobFormat::KinetoGz => Ok(()),
+    }
+}
+
+fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
+    if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
+        return Err(Failure::usage(
+            "nothing is changed: give --slow, --link, --stall, --lose, --fix, --noise or --copies",
+        ));
+    }
+    Ok(())
+}
+
+/// Format of a written table, by file extension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableFormat {
+    Csv,
+    Parquet,
+}
+
+impl TableFormat {
+    pub fn of(path: &Path) -> Outcome<TableFormat> {
+        let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
+        match (ends("csv"), ends("parquet")) {
+            (true, _) => Ok(TableFormat::Csv),
+            (_, true) => Ok(TableFormat::Parquet),
+            _ => Err(Failure::usage(format!(
+                "{}: tables are written as .csv or .parquet: use one of these extensions",
+                path.display()
+            ))),
+        }
+    }
+}

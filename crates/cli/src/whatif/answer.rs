@@ -1,0 +1,337 @@
+//! The JSON answer of `straggler whatif`.
+
+use crate::network::file::NetworkAnswer;
+use crate::trace::file::Opened;
+use crate::whatif::args::WhatIf;
+use crate::whatif::reenact::Replayed;
+use crate::whatif::waits::RunWaits;
+use crate::whatif::{Results, Session};
+use serde::Serialize;
+use straggler_analysis::waits::Efficiency;
+use straggler_analysis::whatif::search::Skipped;
+use straggler_analysis::whatif::{Bound, Decided, Scenario};
+use straggler_model::{Network, Time};
+use straggler_report::numbers::{counted, percent};
+
+/// A simulated hypothesis.
+pub struct Simulated {
+    pub text: String,
+    pub network: Network,
+    pub scenario: Scenario,
+    pub waits: RunWaits,
+    pub notes: Vec<String>,
+}
+
+/// The JSON object.
+#[derive(Debug, Serialize)]
+pub struct WhatIfAnswer {
+    pub trace: String,
+    pub program: String,
+    pub synthetic: bool,
+    pub processes: u32,
+    pub mode: &'static str,
+    /// The traced run.
+    pub measured_ps: u64,
+    /// The baseline: the same run, simulated.
+    pub identity_ps: u64,
+    /// The first hypothesis.
+    pub hypothesis_ps: u64,
+    /// Decisions of the first hypothesis that differ from those of the trace.
+    pub decisions_changed: u64,
+    /// (identity − measured) / measured.
+    pub identity_error: Option<f64>,
+    /// Calls whose time counts as computation, because they have no model; part of it may be waiting.
+    pub unmodelled: Option<UnmodelledAnswer>,
+    /// Network of the baseline; `fitted` to the trace unless it was given.
+    pub network: NetworkAnswer,
+    pub fitted: bool,
+    pub waits: Waits,
+    /// The unchanged run, simulated on an ideal network.
+    pub ideal_network_ps: u64,
+    /// Efficiency of the baseline; None if no rank computed.
+    pub efficiency: Option<EfficiencyAnswer>,
+    /// Given hypotheses in their order, then those of a search by gain.
+    pub hypotheses: Vec<HypothesisAnswer>,
+    /// Hypotheses that a search skipped, because the critical path bounds their gain near zero.
+    pub skipped: Vec<SkippedAnswer>,
+    /// Slow ranks that a search fixed one after another, each the next that the critical path visits longest.
+    pub fixed_together: Vec<u32>,
+    pub identity_decisions: Vec<DecisionAnswer>,
+    /// The first hypothesis, or the unchanged run, with real messages.
+    pub replayed: Option<Replayed>,
+    pub warnings: Vec<String>,
+    /// The warnings about the simulations.
+    #[serde(skip)]
+    pub doubts: Vec<String>,
+    /// Simplifications and omissions.
+    pub notes: Vec<String>,
+}
+
+/// Calls without a model.
+#[derive(Debug, Serialize)]
+pub struct UnmodelledAnswer {
+    /// The rank that spends most time in them, and the share of the run.
+    pub rank: u32,
+    pub share: f64,
+    /// Over all ranks, the longest first.
+    pub functions: Vec<UnmodelledFunction>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct UnmodelledFunction {
+    pub function: String,
+    pub calls: u64,
+    pub seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SkippedAnswer {
+    pub hypothesis: String,
+    /// Upper bound of the gain, as a share of the run.
+    pub gain_at_most: f64,
+}
+
+/// The factors of the POP project: parallel = load balance × communication, communication = serialisation × transfer.
+#[derive(Debug, Serialize)]
+pub struct EfficiencyAnswer {
+    pub parallel: f64,
+    pub load_balance: f64,
+    pub communication: f64,
+    pub serialisation: Option<f64>,
+    pub transfer: Option<f64>,
+}
+
+/// Wait states of the three runs.
+#[derive(Debug, Serialize)]
+pub struct Waits {
+    pub measured: RunWaits,
+    pub identity: RunWaits,
+    pub hypothesis: RunWaits,
+}
+
+#[derive(Debug, Serialize)]
+pub struct HypothesisAnswer {
+    pub hypothesis: String,
+    pub hypothesis_ps: u64,
+    /// (identity − hypothesis) / identity: positive if it is faster.
+    pub gain: f64,
+    /// The run time is expected between these: it may differ by the error of the baseline, and time without a model
+    /// may be waiting that is no longer there.
+    pub at_least_ps: u64,
+    pub at_most_ps: u64,
+    pub network: NetworkAnswer,
+    pub decisions_changed: u64,
+    pub decisions: Vec<DecisionAnswer>,
+    /// Tests that the program would no longer call.
+    pub superfluous_tests: u64,
+    /// Decisions are taken from the trace, because the program would hang otherwise.
+    pub bound: bool,
+    pub waits: RunWaits,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DecisionAnswer {
+    pub rank: u32,
+    pub function: &'static str,
+    pub kind: &'static str,
+    pub count: u64,
+}
+
+/// With a larger error of the baseline, small gains mean little.
+const WELL: f64 = 0.05;
+/// Calls without a model are worth a warning if they hold more than this share of the run.
+const MUCH: f64 = 0.02;
+
+impl WhatIfAnswer {
+    pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> WhatIfAnswer {
+        let Results {
+            measured,
+            waits,
+            identity,
+            identity_waits,
+            ideal,
+            hypotheses,
+            skipped,
+            fixed,
+            hanging,
+            replayed,
+        } = results;
+        let error = (*measured > Time::ZERO)
+            .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
+        let mut doubts: Vec<String> = session.base.doubt.iter().cloned().collect();
+        if let Some(error) = error.filter(|error| error.abs() > WELL) {
+            doubts.push(format!(
+                "the baseline differs from the measured run by {:.1} %: smaller gains are not reliable",
+                error * 100.0
+            ));
+        }
+        let unmodelled = UnmodelledAnswer::of(identity);
+        doubts.extend(unmodelled.as_ref().filter(|found| found.is_much()).map(UnmodelledAnswer::doubt));
+        for (bound, what) in DECIDED_BY_TRACE {
+            let mut names = names_of(hypotheses, |run| run.bound == bound);
+            names.extend((identity.bound == bound).then_some("baseline"));
+            doubts.extend(said_once(&names, what));
+        }
+        doubts.extend(hanging.iter().cloned());
+        let continuing = names_of(hypotheses, |run| run.goes_on_as_recorded);
+        doubts.extend(said_once(&continuing, CONTINUES_AS_RECORDED));
+        let first = hypotheses.first();
+        WhatIfAnswer {
+            trace: typed.trace.display().to_string(),
+            program: session.trace.meta.program.clone(),
+            synthetic: opened.is_synthetic(),
+            processes: session.trace.processes(),
+            mode: typed.mode.name(),
+            measured_ps: measured.ps(),
+            identity_ps: identity.end.ps(),
+            hypothesis_ps: first.map_or(identity.end, |first| first.scenario.end).ps(),
+            decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
+            identity_error: error,
+            unmodelled,
+            ideal_network_ps: ideal.end.ps(),
+            efficiency: identity.waits.efficiency(Some(ideal.longest)).map(EfficiencyAnswer::of),
+            network: NetworkAnswer::of(&session.base.network),
+            fitted: session.base.fitted,
+            waits: Waits {
+                measured: waits.clone(),
+                identity: identity_waits.clone(),
+                hypothesis: first.map_or(identity_waits, |first| &first.waits).clone(),
+            },
+            hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end, error)).collect(),
+            skipped: skipped.iter().map(SkippedAnswer::of).collect(),
+            fixed_together: fixed.clone(),
+            identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
+            replayed: replayed.clone(),
+            warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
+            doubts,
+            notes: identity.notes.clone(),
+        }
+    }
+
+    /// The largest gain first.
+    pub fn sorted(&self) -> Vec<&HypothesisAnswer> {
+        let mut sorted: Vec<&HypothesisAnswer> = self.hypotheses.iter().collect();
+        sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        sorted
+    }
+}
+
+impl UnmodelledAnswer {
+    fn of(identity: &Scenario) -> Option<UnmodelledAnswer> {
+        let (rank, time) = identity.unmodelled.most()?;
+        let functions = identity.unmodelled.functions.iter().cloned();
+        let functions = functions.map(|(function, calls, time)| {
+            let seconds = time.seconds();
+            UnmodelledFunction { function, calls, seconds }
+        });
+        let share = time.seconds() / identity.end.seconds().max(f64::MIN_POSITIVE);
+        Some(UnmodelledAnswer { rank, share, functions: functions.collect() })
+    }
+
+    pub fn is_much(&self) -> bool {
+        self.share > MUCH
+    }
+
+    /// "MPI_Win_wait, MPI_Win_start and 3 others".
+    pub fn names(&self) -> String {
+        let names = self.functions.iter().take(MOST_NAMES).map(|one| one.function.as_str());
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        let rest = self.functions.len().saturating_sub(MOST_NAMES);
+        if rest > 0 {
+            names += &format!(" and {}", counted(rest as u64, "other", "others"));
+        }
+        names
+    }
+
+    fn doubt(&self) -> String {
+        format!(
+            "{} of the run of rank {} is in calls without a model ({}): this time counts as computation, though part \
+             of it may be waiting. So gains may be larger, and waits are missing",
+            percent(self.share),
+            self.rank,
+            self.names()
+        )
+    }
+}
+
+impl SkippedAnswer {
+    fn of(skipped: &Skipped) -> SkippedAnswer {
+        SkippedAnswer { hypothesis: skipped.difference.text(), gain_at_most: skipped.bound }
+    }
+}
+
+impl EfficiencyAnswer {
+    fn of(efficiency: Efficiency) -> EfficiencyAnswer {
+        EfficiencyAnswer {
+            parallel: efficiency.parallel,
+            load_balance: efficiency.load_balance,
+            communication: efficiency.communication,
+            serialisation: efficiency.factors.map(|factors| factors.serialisation),
+            transfer: efficiency.factors.map(|factors| factors.transfer),
+        }
+    }
+}
+
+/// Which decisions are taken from the trace, because the program would hang if the simulation made them.
+const DECIDED_BY_TRACE: [(Bound, &str); 2] = [
+    (
+        Bound::Wildcards,
+        "wildcard receives take the messages they took in the trace, because the program would hang otherwise",
+    ),
+    (
+        Bound::Everything,
+        "every decision is taken from the trace, because the program would hang otherwise: compare with \
+         --mode recorded",
+    ),
+];
+
+const CONTINUES_AS_RECORDED: &str = "after a decision that differs, ranks continue as in the trace: what they \
+                                     send and to whom is not decided again";
+
+/// Runs that a warning names; the rest are counted.
+const MOST_NAMES: usize = 3;
+
+fn names_of(hypotheses: &[Simulated], concerns: impl Fn(&Scenario) -> bool) -> Vec<&str> {
+    hypotheses.iter().filter(|one| concerns(&one.scenario)).map(|one| one.text.as_str()).collect()
+}
+
+/// One warning for all runs it concerns; None if it concerns no run.
+fn said_once(names: &[&str], what: &str) -> Option<String> {
+    let mut named = names[..names.len().min(MOST_NAMES)].join("; ");
+    let rest = names.len().saturating_sub(MOST_NAMES);
+    if rest > 0 {
+        named += &format!("; and {}", counted(rest as u64, "other", "others"));
+    }
+    (!names.is_empty()).then(|| format!("{named}: {what}"))
+}
+
+impl HypothesisAnswer {
+    fn of(one: &Simulated, identity: Time, error: Option<f64>) -> HypothesisAnswer {
+        let Simulated { text, network, scenario, waits, notes } = one;
+        let whole = identity.ps().max(1) as f64;
+        let off = Time((scenario.end.ps() as f64 * error.unwrap_or(0.0).abs()) as u64);
+        let unmodelled = scenario.unmodelled.most().map_or(Time::ZERO, |(_, time)| time);
+        HypothesisAnswer {
+            hypothesis: text.clone(),
+            hypothesis_ps: scenario.end.ps(),
+            gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
+            at_least_ps: scenario.end.since(off + unmodelled).ps(),
+            at_most_ps: (scenario.end + off).ps(),
+            network: NetworkAnswer::of(network),
+            decisions_changed: scenario.decisions_changed(),
+            decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
+            superfluous_tests: scenario.superfluous_tests,
+            bound: scenario.bound != Bound::Nothing,
+            waits: waits.clone(),
+            notes: notes.clone(),
+        }
+    }
+}
+
+impl DecisionAnswer {
+    fn of(decided: &Decided) -> DecisionAnswer {
+        let Decided { rank, function, kind, count } = *decided;
+        DecisionAnswer { rank, function: function.name(), kind: kind.name(), count }
+    }
+}

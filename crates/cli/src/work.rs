@@ -1,4 +1,0 @@
-//! Work that several commands share.
-
-pub mod measure;
-pub mod study;

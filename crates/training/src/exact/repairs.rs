@@ -1,0 +1,107 @@
+//! How much of the lost time is saved if some workers are repaired.
+
+use super::{Replays, mean};
+use serde::Serialize;
+
+/// There is no curve if less than this share of a step is lost.
+const WORTH_A_CURVE: f64 = 0.01;
+/// The curve ends when this share of the lost time is saved.
+const MOST_OF_IT: f64 = 0.98;
+
+/// The lost time that some operations account for.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Repaired {
+    /// The part of the lost time saved if they are ideal.
+    pub rem: Option<f64>,
+    /// The part of the lost time that remains if only they are as recorded.
+    pub add: Option<f64>,
+    /// add − rem: time that other operations would have cost as well.
+    pub interaction: Option<f64>,
+    pub seconds_without: f64,
+    pub seconds_with_only: f64,
+    pub workers: usize,
+    /// The share of all recorded workers.
+    pub share: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CurvePoint {
+    pub workers: usize,
+    pub share: f64,
+    pub rem: Option<f64>,
+    pub seconds: f64,
+}
+
+pub struct Repairs<'a> {
+    pub replays: &'a Replays<'a>,
+    /// The mean step in picoseconds: as recorded, and ideal.
+    pub real: f64,
+    pub ideal: f64,
+    /// How many workers were recorded.
+    pub recorded: usize,
+}
+
+impl Repairs<'_> {
+    /// `count` as a share of the recorded workers.
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.recorded.max(1) as f64
+    }
+
+    fn rem(&self, without: f64) -> Option<f64> {
+        let lost = self.real - self.ideal;
+        (lost > 0.0).then(|| (self.real - without) / lost)
+    }
+
+    /// The mean step with only the chosen workers as recorded if `real`, else with only them ideal.
+    fn with(&self, chosen: &[usize], real: bool) -> f64 {
+        let mut is_chosen = vec![false; self.replays.job.workers.len()];
+        chosen.iter().for_each(|&place| is_chosen[place] = true);
+        mean(&self.replays.all(|_, at| at.real_if(is_chosen[at.worker] == real)))
+    }
+
+    pub fn of(&self, chosen: &[usize], named: bool) -> Repaired {
+        let workers = &self.replays.job.workers;
+        let (without, with_only) = (self.with(chosen, false), self.with(chosen, true));
+        let (rem, lost) = (self.rem(without), self.real - self.ideal);
+        let add = (lost > 0.0).then(|| (with_only - self.ideal) / lost);
+        let ranks = chosen.iter().map(|&place| workers[place].rank);
+        Repaired {
+            rem,
+            add,
+            interaction: add.zip(rem).map(|(add, rem)| add - rem),
+            seconds_without: without / 1e12,
+            seconds_with_only: with_only / 1e12,
+            workers: chosen.len(),
+            share: self.share(chosen.len()),
+            ranks: if named { ranks.collect() } else { Vec::new() },
+        }
+    }
+
+    /// Mends the slowest 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
+    pub fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
+        let mut points = Vec::new();
+        let mut count = 1;
+        while count <= order.len() && self.real - self.ideal >= WORTH_A_CURVE * self.real {
+            let without = self.with(&order[..count], false);
+            let rem = self.rem(without);
+            points.push(CurvePoint {
+                workers: count,
+                share: self.share(count),
+                rem,
+                seconds: without / 1e12,
+            });
+            if rem.is_some_and(|rem| rem >= MOST_OF_IT) || count == order.len() {
+                break;
+            }
+            let next = if count.is_power_of_two() {
+                count + count.div_ceil(2)
+            } else {
+                (count + 1).next_power_of_two()
+            };
+            count = next.min(order.len());
+        }
+        points
+    }
+}
