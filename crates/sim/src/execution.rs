@@ -152,8 +152,8 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let message = &incoming.message;
         let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
         let came = Arrival { from: message.from, to: self.rank, number };
-        let charge = self.rules.message(came, cpu, recv_free, t, message.bytes);
-        let message = Early { done: self.rules.early_done(came, message.bytes, &charge), ..*message };
+        let (charge, arrived) = self.rules.message(came, cpu, recv_free, t, message.bytes);
+        let message = Early { done: arrived, ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
         let stamp = self.observe_incoming(site, RanKind::Message { completes }, incoming, number, t, charge);
         if P::TAKES_ARRIVALS {

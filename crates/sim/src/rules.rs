@@ -171,19 +171,29 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// Runs a message on its receiver at `t`; `done` is when the matching receive completes.
+    /// Runs a message on its receiver at `t`; `done` is when the matching receive completes. Also returns when its bytes have
+    /// arrived: a receive that is posted before then completes at that time. Without overlap it is zero, because the bytes
+    /// were paid for when the message ran.
     #[inline(always)]
-    pub fn message(&self, came: Arrival, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
+    pub fn message(
+        &self,
+        came: Arrival,
+        cpu: &mut Cpu,
+        recv_free: &mut Time,
+        t: Time,
+        bytes: u64,
+    ) -> (Charge, Time) {
         let cost = MessageCost::of(self.network.link(came.from, came.to), bytes);
-        if !self.is_overlapped(came, bytes) {
-            return self.message_at(&cost, came, cpu, recv_free, t);
+        if self.overlap == Overlap::Never || !self.overlaps_by_link(came, bytes) {
+            return (self.message_at(&cost, came, cpu, recv_free, t), Time::ZERO);
         }
         let mut room = None;
         let cost = self.received(&cost, came, &mut room);
         let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + cost.recv_overhead);
         *recv_free = t + cost.nic;
         cpu.free = t + cost.recv_overhead + noise + cost.overhead;
-        Charge { done: cpu.free.max(t + cost.recv_overhead + cost.gap), noise }
+        let done = cpu.free.max(t + cost.recv_overhead + cost.gap);
+        (Charge { done, noise }, done)
     }
 
     /// Runs a message whose costs are known on its receiver at `t`, if receives do not overlap.
@@ -221,21 +231,10 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// When the bytes of a message without a receive have arrived; a receive that is posted before then completes at
-    /// that time. Without overlap they were paid for when the message ran.
-    #[inline(always)]
-    pub fn early_done(&self, came: Arrival, bytes: u64, charge: &Charge) -> Time {
-        if self.is_overlapped(came, bytes) { charge.done } else { Time::ZERO }
-    }
-
-    /// Whether the receiver's CPU is free while the bytes of a message arrive.
-    #[inline(always)]
-    fn is_overlapped(&self, came: Arrival, bytes: u64) -> bool {
-        match self.overlap {
-            Overlap::Never => false,
-            Overlap::ByLink => self.network.link(came.from, came.to).is_overlapped(bytes),
-            Overlap::Always => true,
-        }
+    /// Whether the receiver's CPU is free while the bytes of a message arrive, if that may be.
+    #[cold]
+    fn overlaps_by_link(&self, came: Arrival, bytes: u64) -> bool {
+        self.overlap == Overlap::Always || self.network.link(came.from, came.to).is_overlapped(bytes)
     }
 
     /// Runs the acknowledgement of a rendezvous send at `t`.

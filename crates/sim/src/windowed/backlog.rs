@@ -172,10 +172,10 @@ mod tests {
             }
             while !list.is_empty() {
                 let (expected, place) = list.first(&host, &rules);
-                let (found, in_hoard) = backlog.first(&host, &rules);
+                let (found, in_backlog) = backlog.first(&host, &rules);
                 prop_assert_eq!(found, expected);
-                prop_assert_eq!(backlog.key(in_hoard, &host, &rules), list.key(place, &host, &rules));
-                let (a, b) = (list.take(place).unwrap(), backlog.take(in_hoard).unwrap());
+                prop_assert_eq!(backlog.key(in_backlog, &host, &rules), list.key(place, &host, &rules));
+                let (a, b) = (list.take(place).unwrap(), backlog.take(in_backlog).unwrap());
                 prop_assert_eq!(a.body.send(), b.body.send());
                 let (cpu, recv_free) = host.receiving(a.body.cpu(), a.body.nic());
                 rules.message(Arrival { from: a.from, to: 9, number: 0 }, cpu, recv_free, found, 1);
