@@ -51,7 +51,7 @@ pub(super) struct Calibrated {
     pub replays: usize,
     /// How far predictions of this program may be off, as a share of the time: twice the standard error of the sum of
     /// all parts, and what remains of the mean.
-    pub uncertainty: f64,
+    pub uncertainty: Option<f64>,
 }
 
 /// Parameters under test, in picoseconds.
@@ -119,7 +119,7 @@ pub(super) fn calibrate(trace: &Trace, fitted: &Link) -> Option<Calibrated> {
     }
     let link = search.best.link(fitted);
     let is_usual = [search.best.latency, search.best.send, search.best.receive] == USUAL;
-    let uncertainty = beginning.uncertainty(&Network::uniform("fitted", link))?;
+    let uncertainty = beginning.uncertainty(&Network::uniform("fitted", link));
     Some(Calibrated { link, is_usual, replays: search.replays + 1, uncertainty })
 }
 

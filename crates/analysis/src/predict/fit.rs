@@ -44,7 +44,8 @@ pub struct Fit {
     pub collectives: usize,
     /// Replays that adjusted the parameters.
     pub replays: usize,
-    /// How far predictions for this program may be off, as a share of the time; none if the trace cannot be replayed.
+    /// How far predictions for this program may be off, as a share of the time; none if too little of the trace can be
+    /// replayed to tell.
     pub uncertainty: Option<f64>,
     /// What could not be determined and was assumed.
     pub assumed: Vec<String>,
@@ -137,7 +138,7 @@ pub(super) fn from_calls(
         flights,
         collectives,
         replays: calibrated.map_or(0, |calibrated| calibrated.replays),
-        uncertainty: calibrated.map(|calibrated| calibrated.uncertainty),
+        uncertainty: calibrated.and_then(|calibrated| calibrated.uncertainty),
         assumed,
     })
 }

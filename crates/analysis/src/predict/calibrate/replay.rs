@@ -57,12 +57,16 @@ impl Beginning {
             // A collective of many ranks is many messages.
             calls = (calls as u64 * MOST_MESSAGES / (2 * playback.messages())) as usize;
         };
-        let first = trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.exit).min()?;
-        let last = trace.ranks.iter().filter_map(|rank| rank.calls.last()).map(|call| call.exit).max()?;
-        let part = Time((last.since(first).ps() / PARTS).max(1));
         let both = run.ranks().iter().zip(&trace.ranks);
-        let marks: Vec<Vec<Mark>> =
-            both.map(|(recorded, traced)| marks(recorded, traced, first, part)).collect();
+        let mut marks: Vec<Vec<Mark>> = both.map(|(recorded, traced)| ends(recorded, traced)).collect();
+        // MPI_Init and MPI_Finalize are no part of the run: without them, it lasts from the first of these ends to the last.
+        let first = marks.iter().filter_map(|ends| ends.first()).map(|end| end.traced).min()?;
+        let last = marks.iter().filter_map(|ends| ends.last()).map(|end| end.traced).max()?;
+        let part = (last.since(first).ps() / PARTS).max(1);
+        for marks in &mut marks {
+            marks.iter_mut().for_each(|mark| mark.part = mark.traced.since(first).ps() / part);
+            marks.dedup_by_key(|mark| mark.part);
+        }
         let is_comparable = playback.messages() > 0 && marks.iter().any(|marks| marks.len() > 2);
         is_comparable.then_some(Beginning { playback, marks })
     }
@@ -117,8 +121,8 @@ impl Beginning {
     }
 }
 
-/// The first call that ends in each part.
-fn marks(recorded: &TracedRank, traced: &RankTrace, start: Time, part: Time) -> Vec<Mark> {
+/// The ends of all calls that have instructions; none if the rank has several threads.
+fn ends(recorded: &TracedRank, traced: &RankTrace) -> Vec<Mark> {
     if recorded.threads() > 1 {
         return Vec::new();
     }
@@ -129,15 +133,13 @@ fn marks(recorded: &TracedRank, traced: &RankTrace, start: Time, part: Time) -> 
         let call = recorded.origin(number as u32);
         let is_call = !matches!(instruction, Instruction::Calc(_) | Instruction::Poll { .. });
         let Some(traced) = traced.calls.get(call as usize).filter(|_| is_call) else { continue };
-        let place = traced.exit.since(start).ps() / part.ps();
-        let mark = Mark { instruction: number, traced: traced.exit, part: place };
+        let mark = Mark { instruction: number, traced: traced.exit, part: 0 };
         match ends.last_mut().filter(|_| previous == Some(call)) {
             Some(last) => *last = mark,
             None => ends.push(mark),
         }
         previous = Some(call);
     }
-    ends.dedup_by_key(|end| end.part);
     ends
 }
 

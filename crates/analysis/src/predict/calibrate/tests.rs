@@ -29,12 +29,14 @@ fn link() -> Link {
 }
 
 /// Each rank sends to both neighbours and computes before it waits for their messages. The times inside calls do not
-/// matter.
-fn exchanges() -> Trace {
+/// matter, but for that of MPI_Init.
+fn exchanges(init: Time) -> Trace {
     let mut ranks = Vec::new();
     for rank in 0..RANKS {
         let mut own = RankTrace::default();
         let mut now = Time::from_ns(1_000);
+        own.push(Call::new(Function::Init, now, now + init));
+        now += init;
         for round in 0..ROUNDS {
             let bytes = SIZES[round as usize % SIZES.len()];
             let requests = [0, 1].map(|place| RequestId(2 * round + place));
@@ -67,8 +69,8 @@ fn replay(run: &Arc<TracedRun>, link: Link) -> (Outcome, Vec<Replayed>) {
 }
 
 /// The recorded run of the program on this network.
-fn run_on(link: Link) -> Trace {
-    let trace = exchanges();
+fn run_on(link: Link, init: Time) -> Trace {
+    let trace = exchanges(init);
     let run = Arc::new(TracedRun::from_trace(&trace, &Options::default()).unwrap());
     let (_, replayed) = replay(&run, link);
     simulated(trace, &run, &replayed, true)
@@ -76,7 +78,11 @@ fn run_on(link: Link) -> Trace {
 
 /// What the fit finds, and the error of its prediction.
 fn fitted(link: Link) -> (Link, f64) {
-    let trace = run_on(link);
+    fitted_after(link, Time::ZERO)
+}
+
+fn fitted_after(link: Link, init: Time) -> (Link, f64) {
+    let trace = run_on(link, init);
     let fit = fit(&trace).unwrap();
     let run = Arc::new(TracedRun::from_trace(&trace, &Options::default()).unwrap());
     let (outcome, _) = replay(&run, fit.network.base);
@@ -101,4 +107,13 @@ fn bytes_that_also_occupy_the_sender_are_noticed() {
     let (both, error) = fitted(Link { overhead_per_byte: PerByte::from_ps(300), ..link() });
     assert!(error.abs() < 0.005, "{error} {both:?}");
     assert!(both.overhead_per_byte.picoseconds() > 0.4 * both.gap_per_byte.picoseconds(), "{both:?}");
+}
+
+#[test]
+fn a_long_initialisation_is_no_part_of_the_run() {
+    let (receiver, error) = fitted_after(link(), Time::from_ns(2_000_000_000));
+    assert!(error.abs() < 0.001, "{error} {receiver:?}");
+    assert_eq!(receiver.overlap_limit, u64::MAX, "{receiver:?}");
+    let (nobody, _) = fitted_after(Link { overlap_limit: 0, ..link() }, Time::from_ns(2_000_000_000));
+    assert_eq!(nobody.overlap_limit, 0, "{nobody:?}");
 }
