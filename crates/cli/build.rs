@@ -1,4 +1,4 @@
-//! Lists the files that `straggler examples` writes, so that the program contains them.
+//! Lists the files that `straggler tools examples` writes, so that the program contains them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

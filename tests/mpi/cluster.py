@@ -1,8 +1,8 @@
 """Runs simulations and studies with `straggler mpi` and compares them with those of one process, number by number.
 
-    cluster.py [--quick] STRAGGLER LAUNCHER...
+    cluster.py [--quick | --full] STRAGGLER LAUNCHER...
 
---quick only runs simulations, on two ranks.
+--quick only runs simulations, on two ranks; --full runs them on 1, 2, 3 and 5 ranks instead of 2 and 3.
 Prints a line for each check that fails, and ends with 1 if there is one.
 """
 
@@ -40,8 +40,8 @@ def told_once(stderr, words):
 
 
 class Job:
-    def __init__(self, straggler, launcher, quick):
-        self.straggler, self.launcher, self.quick = str(Path(straggler).resolve()), launcher, quick
+    def __init__(self, straggler, launcher, sizes):
+        self.straggler, self.launcher, self.sizes = str(Path(straggler).resolve()), launcher, sizes
         self.faults = 0
         self.folder = Path(tempfile.mkdtemp(prefix="cluster-"))
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -79,7 +79,7 @@ def simulations(job):
         answer, finish = job.simulate(name, 0, line)
         if answer is None:
             continue
-        for ranks in (2,) if job.quick else (1, 2, 3, 5):
+        for ranks in job.sizes:
             threads = ("--threads", 2 if ranks == 3 else 1)
             shared, times = job.simulate(name, ranks, line, *threads)
             if shared is not None:
@@ -224,9 +224,10 @@ def mistakes(job):
 
 
 def main():
-    quick = sys.argv[1] == "--quick"
-    straggler, *launcher = sys.argv[1 + quick:]
-    job = Job(straggler, launcher, quick)
+    option = sys.argv[1] if sys.argv[1].startswith("--") else None
+    quick = option == "--quick"
+    straggler, *launcher = sys.argv[1 + (option is not None):]
+    job = Job(straggler, launcher, (1, 2, 3, 5) if option == "--full" else (2,) if quick else (2, 3))
     for part in (simulations,) if quick else (simulations, divided, observed, studies, checkpoints, mistakes):
         part(job)
     print("clusters agree" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")

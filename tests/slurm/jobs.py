@@ -1,4 +1,4 @@
-"""Submits the scripts of `straggler slurm-script` to a Slurm cluster on this machine and looks at what the jobs leave.
+"""Submits the scripts of `straggler tools slurm-script` to a Slurm cluster on this machine and looks at what the jobs leave.
 
     jobs.py STRAGGLER [LIBRARY...]
 
@@ -58,7 +58,7 @@ class Test:
     def submit(self, name, kind, *arguments, path=""):
         """Writes a script, submits it and waits: what is known of the job, and its output."""
         script = self.folder / f"{name}.sh"
-        written = self.here("slurm-script", kind, "-o", script, "--json", *arguments)
+        written = self.here("tools", "slurm-script", kind, "-o", script, "--json", *arguments)
         self.check(name, written.returncode == 0 and os.access(script, os.X_OK), f"no script: {written.stderr}")
         if written.returncode != 0:
             return None, ""

@@ -2,7 +2,7 @@
 //! no environment variable, no clock.
 
 use crate::kernel::typed;
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use std::num::NonZeroUsize;
 use straggler_model::units;
 
@@ -27,7 +27,10 @@ EXAMPLES
   machine:
   straggler network list
   straggler noise show 'poisson:rate=1kHz,duration=exponential(mean=5us)'
-  straggler bench --quick
+  straggler tools bench --quick
+
+  What is in a file?
+  straggler show fixtures/noise/selfish.0
 
 EXIT CODES
   0    success
@@ -40,8 +43,8 @@ EXIT CODES
 Write values with their units: 5.33us, 1MiB, 10Hz, 25GB/s.
 Tables and sentences fit the terminal, or the width in COLUMNS if that is set.
 In files and pipes nothing is wrapped.
-Examples read files in fixtures/ and examples/; `straggler examples DIR` writes
-them.";
+Examples read files in fixtures/ and examples/; `straggler tools examples DIR`
+writes them.";
 
 /// straggler measures the small delays of a machine, simulates what they do to a message-passing
 /// program, and finds their causes
@@ -81,60 +84,66 @@ pub struct Common {
     pub verbose: u8,
 }
 
+/// One line each, in the order of `GROUPS`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Estimate what this node's noise costs at scale, and which source to remove first
+    /// What this node's noise costs at scale, and which source costs most
     Assess(Box<crate::assess::plan::Assess>),
-    /// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
-    Simulate(Box<crate::simulate::args::Simulate>),
-    /// Predict the run time of a traced program and compare it with the measured one
-    Predict(Box<crate::predict::plan::Predict>),
-    /// Simulate a traced run with changes: what would it gain, and who would wait?
-    Whatif(Box<crate::whatif::args::WhatIf>),
-    /// Measure how much of an allreduce's noise cost redundant exchanges recover
-    Redundancy(Box<crate::papers::redundancy::args::Redundancy>),
-    /// Resample measured exchange times to all-to-alls on more processors
-    Resample(Box<crate::papers::resample::plan::Resample>),
-    /// Run a parameter study: many simulations, defined in one file
-    Study(crate::study::args::Study),
-    /// Reproduce figures and tables of published papers and compare them with the published values
-    Reproduce(crate::papers::reproduce::plan::Reproduce),
-    /// Write a job script that runs straggler on the nodes of a Slurm cluster
-    SlurmScript(crate::tools::slurm_script::args::SlurmScript),
-    /// Convert, inspect, check and generate schedules
-    Schedule(crate::schedule::args::Schedule),
-    /// Measure this machine
-    Measure(crate::noise::measure::plan::Measure),
-    Mpi(Box<crate::mpi::args::Mpi>),
-    /// Record the MPI calls of a program, and inspect, check and convert traces
-    Trace(Box<crate::trace::plan::Trace>),
-    /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
-    Training(Box<crate::training::args::Training>),
-    /// Compare measured latencies: where they differ, by how much, and with what confidence
-    Compare(Box<crate::latency::compare::Compare>),
-    /// Find likely causes in the distribution of measured latencies, with the evidence
-    Diagnose(Box<crate::latency::diagnose::Diagnose>),
+    /// Measure, show, fit, compare and convert noise
+    Noise(crate::noise::args::Noise),
+    /// Measure, show, compare and diagnose latencies
+    Latency(crate::latency::args::Latency),
     /// List and show network presets
     Network(crate::network::args::Network),
-    /// Inspect, fit, compare and convert noise
-    Noise(crate::noise::args::Noise),
-    /// Draw figures for papers as SVG, PDF or PNG
-    Plot(crate::tools::plot::args::Plot),
-    /// Write results as one HTML page with charts, tables and timelines
+    /// Measure, simulate and replay with the processes of an MPI job
+    Mpi(Box<crate::mpi::args::Mpi>),
+    /// Record the MPI calls of a program; show, check and convert traces
+    Trace(Box<crate::trace::plan::Trace>),
+    /// A traced run with changes: what would it gain, and who would wait?
+    Whatif(Box<crate::whatif::args::WhatIf>),
+    /// The stragglers of a training job, their causes, and what fixes gain
+    Training(Box<crate::training::args::Training>),
+    /// Simulate a collective, a workload, a schedule or a trace
+    #[command(visible_alias = "predict")]
+    Simulate(Box<crate::simulate::args::Simulate>),
+    /// Run many simulations, defined in one file
+    Study(crate::study::args::Study),
+    /// Convert, inspect, check and generate schedules
+    Schedule(crate::schedule::args::Schedule),
+    /// Repeat the experiments of published papers
+    Papers(crate::papers::Papers),
+    /// Show what is in files: noise, latencies, traces, jobs, schedules
+    Show(crate::show::Show),
+    /// Write results as one HTML page
     Report(crate::report::Report),
     /// Show results in a browser on this machine
     Serve(crate::report::Serve),
-    /// Measure the speed and the memory use of the simulator on this machine
-    Bench(crate::tools::bench::plan::Bench),
-    /// One measurement of `bench`, in a process of its own
-    #[command(hide = true)]
-    BenchCase(crate::tools::bench::plan::BenchCase),
-    /// Write the files that the examples of the help and the guide read
-    Examples(crate::tools::generated::Examples),
-    /// Print shell completions to stdout
-    Completions(crate::tools::generated::Completions),
-    /// Write the manual pages
-    Man(crate::tools::generated::Man),
+    /// Benchmarks, figures, job scripts, examples, completions, man pages
+    Tools(crate::tools::Tools),
+}
+
+/// The commands by what a user has.
+pub const GROUPS: [(&str, &[&str]); 4] = [
+    ("For a machine and its network", &["assess", "noise", "latency", "network", "mpi"]),
+    ("For a program, its trace or a training job", &["trace", "whatif", "training"]),
+    ("For a question about scale", &["simulate", "study", "schedule", "papers"]),
+    ("For files and results", &["show", "report", "serve", "tools"]),
+];
+
+/// The definition of the command line, with the commands in groups.
+pub fn definition() -> clap::Command {
+    let plain = Cli::command();
+    let line = |name: &&str| {
+        let about = plain.find_subcommand(name).and_then(clap::Command::get_about);
+        format!("    {name:<10}{}\n", about.map_or_else(String::new, ToString::to_string))
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        format!("  {title}\n{}\n", names.iter().map(line).collect::<String>())
+    };
+    let commands: String = GROUPS.iter().map(group).collect();
+    plain.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nCommands:\n{commands}Options:\n{{options}}{{after-help}}"
+    ))
 }
 
 /// More threads than this never help.
@@ -149,11 +158,25 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_on_one_line() {
+        let all = Cli::command();
+        let names: BTreeSet<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
+        assert_eq!(grouped.len(), names.len());
+        let help = definition().render_help().to_string();
+        let lines =
+            help.lines().skip_while(|line| *line != "Commands:").take_while(|line| *line != "Options:");
+        assert!(lines.clone().count() > names.len());
+        assert!(lines.clone().all(|line| !line.starts_with("    ") || line.chars().count() <= 80), "{help}");
     }
 
     /// The parser wraps descriptions, but not usage lines.

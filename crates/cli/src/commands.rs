@@ -1,4 +1,4 @@
-//! The commands: each takes a reads the inputs it names and calls the libraries.
+//! From typed options to the work that each command does.
 
 use crate::args::{Cli, Command, Common};
 use crate::kernel::console::Console;
@@ -7,19 +7,18 @@ use crate::kernel::exit::Outcome;
 use crate::kernel::memory::Demand;
 use crate::kernel::valid::Valid;
 use crate::kernel::{devices, interrupt};
-use crate::latency::{compare, diagnose};
-use crate::noise::measure;
-use crate::noise::measure::plan::MeasureCommand;
-use crate::papers::{redundancy, reproduce, resample};
+use crate::latency::args::LatencyCommand;
+use crate::noise::args::NoiseCommand;
+use crate::papers::{PapersCommand, redundancy, reproduce, resample};
 use crate::tools::slurm_script::plan::JobKind;
-use crate::tools::{bench, examples, generated, plot, slurm_script};
+use crate::tools::{ToolsCommand, bench, examples, generated, plot, slurm_script};
+use crate::trace::plan::TraceCommand;
 use crate::{
-    assess, latency, network, noise, predict, report, schedule, serve, simulate, study, trace, training,
-    whatif,
+    assess, latency, network, noise, report, schedule, serve, show, simulate, study, trace, training, whatif,
 };
 
 /// Work that is ready to be done: its options are valid.
-type Ready = Box<dyn FnOnce(&Console) -> Outcome<()>>;
+pub type Ready = Box<dyn FnOnce(&Console) -> Outcome<()>>;
 
 fn ready(work: impl FnOnce(&Console) -> Outcome<()> + 'static) -> Outcome<Ready> {
     Ok(Box::new(work))
@@ -39,7 +38,7 @@ fn ready_with_threads(
 
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     // While recording, signals go to the recorded command.
-    if !matches!(&cli.command, Command::Trace(typed) if typed.command.is_none()) {
+    if !matches!(&cli.command, Command::Trace(typed) if matches!(typed.command, TraceCommand::Record(_))) {
         interrupt::listen();
     }
     validate(cli)?(console)
@@ -58,82 +57,68 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let plan = simulate::plan::Plan::new(*typed, &common)?;
             ready_with_threads(&common, move |console| simulate::run(&plan, console, None))
         }
-        Command::Predict(typed) => {
-            let valid = Valid::new(*typed)?;
-            ready_with_threads(&common.clone(), move |console| predict::run(&valid, &common, console))
-        }
         Command::Whatif(typed) => {
             let valid = Valid::new(*typed)?;
             ready_with_threads(&common.clone(), move |console| whatif::run(&valid, &common, console))
-        }
-        Command::Redundancy(typed) => {
-            let plan = redundancy::plan::Plan::new(*typed, &common)?;
-            ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
-        }
-        Command::Resample(typed) => {
-            let plan = resample::plan::Plan::new(*typed, &common)?;
-            ready_with_threads(&common, move |console| resample::run(&plan, console))
         }
         Command::Study(typed) => {
             let valid = Valid::new(typed.command)?;
             ready(move |console| study::run(&valid, &common, console))
         }
-        Command::Reproduce(typed) => {
-            let valid = Valid::new(typed)?;
-            ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
-        }
-        Command::SlurmScript(typed) => {
-            let plan = slurm_script::plan::Plan::new(typed.command, &common)?;
-            ready(move |console| slurm_script::run(&plan, demand(&plan, console)?, console))
-        }
         Command::Schedule(typed) => {
             let valid = Valid::new(typed.command)?;
             ready_with_threads(&common, move |console| schedule::run(&valid, console))
         }
-        Command::Measure(typed) => match typed.command {
-            MeasureCommand::Noise(typed) => {
-                let plan = measure::plan::Plan::new(*typed)?;
-                ready(move |console| measure::run(&plan, console))
-            }
-            MeasureCommand::Latency(typed) => {
-                let plan = latency::plan::Plan::new(*typed)?;
-                ready(move |console| latency::measure::run(&plan, console))
-            }
-            MeasureCommand::Merge(typed) => {
-                let valid = Valid::new(typed)?;
-                ready(move |console| latency::merge::run(&valid, console))
-            }
-        },
         // Ran before this: see `main`.
         Command::Mpi(_) => ready(|_| Ok(())),
         Command::Trace(typed) => {
-            let valid = Valid::new(*typed)?;
+            let valid = Valid::new(typed.command)?;
             ready(move |console| trace::run(&valid, console))
         }
         Command::Training(typed) => {
             let valid = Valid::new(typed.command)?;
             ready_with_threads(&common, move |console| training::run(&valid, seed, console))
         }
-        Command::Compare(typed) => {
-            let valid = Valid::new(*typed)?;
-            ready(move |console| compare::run(&valid, seed, console))
-        }
-        Command::Diagnose(typed) => {
-            let valid = Valid::new(*typed)?;
-            ready(move |console| diagnose::run(&valid, console))
-        }
         Command::Network(typed) => {
             let valid = Valid::new(typed.command)?;
             ready(move |console| network::run(&valid, console))
         }
-        Command::Noise(typed) => {
-            let valid = Valid::new(typed.command)?;
-            ready(move |console| noise::run(&valid, seed, console))
-        }
-        Command::Plot(typed) => {
-            let valid = Valid::new(typed.command)?;
-            ready(move |console| plot::run(&valid, seed, console))
-        }
+        Command::Noise(typed) => match typed.command {
+            NoiseCommand::Measure(typed) => {
+                let plan = noise::measure::plan::Plan::new(*typed)?;
+                ready(move |console| noise::measure::run(&plan, console))
+            }
+            other => {
+                let valid = Valid::new(other)?;
+                ready(move |console| noise::run(&valid, seed, console))
+            }
+        },
+        Command::Latency(typed) => match typed.command {
+            LatencyCommand::Measure(typed) => {
+                let plan = latency::plan::Plan::new(*typed)?;
+                ready(move |console| latency::measure::run(&plan, console))
+            }
+            LatencyCommand::Resample(typed) => {
+                let plan = resample::plan::Plan::new(*typed, &common)?;
+                ready_with_threads(&common, move |console| resample::run(&plan, console))
+            }
+            other => {
+                let valid = Valid::new(other)?;
+                ready(move |console| latency::run(&valid, seed, console))
+            }
+        },
+        Command::Papers(typed) => match typed.command {
+            PapersCommand::List => ready(reproduce::list),
+            PapersCommand::Run(typed) => {
+                let valid = Valid::new(typed)?;
+                ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
+            }
+            PapersCommand::Redundancy(typed) => {
+                let plan = redundancy::plan::Plan::new(*typed, &common)?;
+                ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
+            }
+        },
+        Command::Show(typed) => show::ready(typed, common),
         Command::Report(typed) => {
             let valid = Valid::new(typed)?;
             ready(move |console| report::run(&valid, seed, console))
@@ -142,17 +127,36 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let valid = Valid::new(typed)?;
             ready(move |console| serve::run(&valid, seed, console))
         }
-        Command::Bench(typed) => ready(move |console| {
-            let gpu = devices::is_there(typed.device.device)?;
-            bench::run(&bench::plan::Plan::new(&typed, &common, gpu), console)
-        }),
-        Command::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
-        Command::Examples(typed) => {
+        Command::Tools(typed) => tools(typed.command, &common),
+    }
+}
+
+fn tools(command: ToolsCommand, common: &Common) -> Outcome<Ready> {
+    match command {
+        ToolsCommand::Bench(typed) => {
+            let common = common.clone();
+            ready(move |console| {
+                let gpu = devices::is_there(typed.device.device)?;
+                bench::run(&bench::plan::Plan::new(&typed, &common, gpu), console)
+            })
+        }
+        ToolsCommand::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
+        ToolsCommand::Plot(typed) => {
+            let (valid, seed) = (Valid::new(typed.command)?, common.seed);
+            ready(move |console| plot::run(&valid, seed, console))
+        }
+        ToolsCommand::SlurmScript(typed) => {
+            let plan = slurm_script::plan::Plan::new(typed.command, common)?;
+            ready(move |console| slurm_script::run(&plan, demand(&plan, console)?, console))
+        }
+        ToolsCommand::Examples(typed) => {
             let valid = Valid::new(typed)?;
             ready(move |console| examples::run(&valid, console))
         }
-        Command::Completions(typed) => ready(move |console| generated::completions(typed.shell, console)),
-        Command::Man(typed) => ready(move |console| generated::man(&typed.directory, console)),
+        ToolsCommand::Completions(typed) => {
+            ready(move |console| generated::completions(typed.shell, console))
+        }
+        ToolsCommand::Man(typed) => ready(move |console| generated::man(&typed.directory, console)),
     }
 }
 

@@ -163,7 +163,7 @@ fn simulate(typed: Simulate, common: &Common, cluster: &dyn Cluster, console: &C
     simulate::run(&plan, console, Some(cluster))
 }
 
-/// `straggler redundancy`, with the processes divided over the members of a cluster.
+/// `straggler papers redundancy`, with the processes divided over the members of a cluster.
 fn redundancy(typed: Redundancy, common: &Common, cluster: &dyn Cluster, console: &Console) -> Outcome<()> {
     use_threads(common);
     let plan = agreed(cluster, papers::redundancy::plan::Plan::new(typed, common), &[])?;

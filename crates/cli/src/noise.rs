@@ -21,6 +21,8 @@ use crate::noise::args::NoiseCommand;
 
 pub fn run(command: &Valid<NoiseCommand>, seed: u64, console: &Console) -> Outcome<()> {
     match &**command {
+        // Has a plan of its own.
+        NoiseCommand::Measure(_) => Ok(()),
         NoiseCommand::Show(typed) => show::run(typed, seed, console),
         NoiseCommand::Fit(typed) => fit::run(typed, seed, console),
         NoiseCommand::Compare(typed) => compare::run(typed, seed, console),

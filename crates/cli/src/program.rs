@@ -6,14 +6,15 @@ mod assess;
 mod commands;
 mod kernel;
 mod latency;
+mod moved;
 mod mpi;
 mod network;
 mod noise;
 mod papers;
-mod predict;
 mod report;
 mod schedule;
 mod serve;
+mod show;
 mod simulate;
 mod study;
 mod tools;
@@ -21,7 +22,7 @@ mod trace;
 mod training;
 mod whatif;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use kernel::console::{self, Console};
 use kernel::{interrupt, typed};
 use std::process::ExitCode;
@@ -31,12 +32,15 @@ use straggler_mpi::Launcher;
 fn main() -> ExitCode {
     // As early as possible: before this, a signal ends the program in the system's default way, not with 130. A
     // recorded command handles its signals itself.
-    if !std::env::args_os().any(|word| word == "trace") {
+    let (words, note) = moved::arguments();
+    let has = |name: &str| words.iter().any(|word| word == name);
+    if !has("record") {
         interrupt::listen();
     }
-    let is_of_mpi = std::env::args_os().any(|word| word == "mpi");
+    let is_of_mpi = has("mpi");
     let launcher = Launcher::of_this_process();
-    let cli = match args::Cli::try_parse() {
+    let parsed = args::definition().try_get_matches_from(words);
+    let cli = match parsed.and_then(|matches| args::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // If every process of an MPI job says the same, the launcher ends the others before they do.
         Err(error) if is_of_mpi && !mpi::speaks(&launcher) => {
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         return mpi::run(typed.command, &cli.common);
     }
     let console = Console::new(&cli.common);
+    note.iter().for_each(|note| console.note(note));
     match commands::run(cli, &console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => console.fail(&failure),

@@ -59,7 +59,7 @@ fn page_name(path: PathBuf) -> Result<PathBuf, String> {
         None | Some("html" | "htm" | "page") => Ok(path),
         Some(other) => Err(format!(
             "a report is written as .html or .page, not as .{other}; to draw a chart of a .page file as .svg, .png or .pdf, \
-             use `straggler plot page`"
+             use `straggler tools plot page`"
         )),
     }
 }

@@ -2,9 +2,9 @@
 
 pub mod algorithms;
 pub mod args;
-pub mod check;
 pub mod generate;
 pub mod plan;
+pub mod prove;
 pub mod selector;
 pub mod workloads;
 
@@ -12,7 +12,7 @@ use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::invocation::quoted;
 use crate::kernel::valid::Valid;
-use crate::schedule::args::{Convert, Generate, ScheduleCommand, Validate};
+use crate::schedule::args::{Check, Convert, Generate, ScheduleCommand};
 use crate::simulate::collective::CollectiveRequest;
 use crate::simulate::workload::ApplicationRequest;
 use crate::simulate::{collective, workload};
@@ -31,12 +31,12 @@ pub fn run(command: &Valid<ScheduleCommand>, console: &Console) -> Outcome<()> {
     match &**command {
         ScheduleCommand::Convert(typed) => convert(typed, console),
         ScheduleCommand::Info(typed) => info(&typed.file, console),
-        ScheduleCommand::Validate(typed) => findings(typed, console),
+        ScheduleCommand::Check(typed) => findings(typed, console),
         ScheduleCommand::Generate(typed) => generate(typed, console),
         ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
         ScheduleCommand::Workloads(typed) => workloads::run(typed.name.as_deref(), console),
         ScheduleCommand::Selector(typed) => selector::run(typed, console),
-        ScheduleCommand::Check(typed) => check::run(typed, console),
+        ScheduleCommand::Prove(typed) => prove::run(typed, console),
     }
 }
 
@@ -235,7 +235,7 @@ struct FindingAnswer {
     text: String,
 }
 
-fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
+fn findings(typed: &Check, console: &Console) -> Outcome<()> {
     let loaded = read_path(&typed.file)?;
     let findings = validate(&loaded.graph);
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
@@ -280,7 +280,7 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
     FindingAnswer { severity: severity(finding), rank: finding.rank(), text: finding.to_string() }
 }
 
-fn say_findings(typed: &Validate, findings: &[Finding]) -> String {
+fn say_findings(typed: &Check, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!(
             "{}: no errors found. The schedule was not simulated: `straggler simulate {} --network chic` also finds deadlocks.\n",

@@ -10,6 +10,7 @@ pub mod finish_times;
 pub mod inputs;
 pub mod page;
 pub mod plan;
+pub mod recorded;
 pub mod replicas;
 pub mod stuck;
 pub mod timeline;
@@ -76,7 +77,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     let load = || {
         let inputs = Inputs::load(plan, console, graph)?;
         details::check(plan, &inputs, cluster)?;
-        let written = [&plan.report, &plan.finish_times, &plan.output];
+        let written = [&plan.report, &plan.finish_times, &plan.output, &plan.save_network];
         written.into_iter().flatten().try_for_each(|path| refuse_missing_folder(path))?;
         Ok(inputs)
     };
@@ -114,7 +115,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     };
     answer.limits = checked.as_ref().map_or_else(Vec::new, |checked| checked.limits.clone());
     if stuck.is_none() && speaks(cluster) {
-        write_files(plan, &findings, &answer, console)?;
+        write_files(plan, &inputs, &findings, &answer, console)?;
         pages::write_asked(plan.report.as_ref(), console, || {
             page::page(&answer, &inputs, &findings, is_synthetic(plan, &answer))
         })?;
@@ -212,7 +213,7 @@ fn simulate(
     let mut runner = ReplicaRunner::new(plan, inputs, timed, accelerator, &advance);
     runner.replicas.checkpoints = checkpoints.as_ref().map(|folder| folder as _);
     let began = Instant::now();
-    let replicas = runner.all(plan.finish_times.is_some())?;
+    let replicas = runner.all(plan.finish_times.is_some() || inputs.recorded.is_some())?;
     let took = began.elapsed();
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
@@ -272,7 +273,13 @@ fn warn_of_size(timeline: &Timeline, console: &Console) {
     }
 }
 
-fn write_files(plan: &Plan, findings: &Findings, answer: &SimulateAnswer, console: &Console) -> Outcome<()> {
+fn write_files(
+    plan: &Plan,
+    inputs: &Inputs,
+    findings: &Findings,
+    answer: &SimulateAnswer,
+    console: &Console,
+) -> Outcome<()> {
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({
             "workload": answer.workload, "network": answer.network, "latency": answer.latency,
@@ -289,6 +296,10 @@ fn write_files(plan: &Plan, findings: &Findings, answer: &SimulateAnswer, consol
             straggler_trace::chrome::write(timeline, &about, &mut packed)?;
             packed.finish().map(|_| ())
         })?;
+    }
+    if let Some(path) = &plan.save_network {
+        let text = inputs.network.to_toml()?;
+        replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &plan.output {
         let text = to_json(answer)?;

@@ -7,6 +7,7 @@ pub mod info;
 pub mod merge;
 pub mod page;
 pub mod plan;
+pub mod reading;
 pub mod record;
 pub mod regions;
 pub mod show;
@@ -19,12 +20,11 @@ pub mod words;
 use crate::kernel::console::Console;
 use crate::kernel::exit::Outcome;
 use crate::kernel::valid::Valid;
-use crate::trace::plan::{Trace as Typed, TraceCommand};
+use crate::trace::plan::TraceCommand;
 
-pub fn run(typed: &Valid<Typed>, console: &Console) -> Outcome<()> {
-    let Typed { command, record } = &**typed;
-    let Some(command) = command else { return record::run(record, console) };
-    match command {
+pub fn run(command: &Valid<TraceCommand>, console: &Console) -> Outcome<()> {
+    match &**command {
+        TraceCommand::Record(typed) => record::run(typed, console),
         TraceCommand::Info(typed) => info::run(&typed.trace, console),
         TraceCommand::Show(typed) => show::run(typed, console),
         TraceCommand::Waits(typed) => waits::run(typed, console),

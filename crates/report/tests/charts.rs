@@ -8,7 +8,7 @@ use straggler_report::page::{Axis, Chart, Plot, PointSeries, Scale, Scatter, Uni
 
 fn heading() -> Heading {
     let title = "Noise of <node & co>".into();
-    let footer = "straggler plot noise \"x\"".into();
+    let footer = "straggler tools plot noise \"x\"".into();
     Heading { title, subtitle: "10 s".into(), footer, synthetic: true }
 }
 
@@ -54,7 +54,7 @@ fn names_are_escaped_and_everything_said_is_there() {
         ">10 µs<",
         ">1 µs<",
         ">10 s<",
-        "straggler plot noise &quot;x&quot;",
+        "straggler tools plot noise &quot;x&quot;",
     ] {
         assert!(svg.contains(text), "{text}\n{svg}");
     }

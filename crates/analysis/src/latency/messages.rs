@@ -75,7 +75,7 @@ pub enum MessagesError {
     )]
     BeyondBins { percent: f64 },
     #[error(
-        "it has no message latencies{}: measure some with `straggler mpi latency`, or `straggler measure latency \
+        "it has no message latencies{}: measure some with `straggler mpi latency`, or `straggler latency measure \
          --kernel tcp`",
         only_times_of(kernels)
     )]

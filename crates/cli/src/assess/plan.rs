@@ -10,7 +10,7 @@ use crate::kernel::typed::{CoreList, cores_list, count, text};
 use crate::kernel::{devices, gates};
 use crate::noise::measure::plan;
 use crate::noise::measure::plan::SourcesName;
-use crate::predict::plan::ReadingOptions;
+use crate::trace::reading::ReadingOptions;
 use crate::trace::traced::TraceRequest;
 use clap::Args;
 use std::path::PathBuf;

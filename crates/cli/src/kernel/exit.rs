@@ -2,7 +2,7 @@
 
 pub mod wrong_file;
 
-pub use crate::kernel::exit::wrong_file::{Wanted, mistaken, unknown, unreadable};
+pub use crate::kernel::exit::wrong_file::{Kind, Wanted, mistaken, unknown, unreadable};
 use crate::kernel::exit::wrong_file::{misnamed_network, unreadable_or};
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::latency::gate::Unjudged;

@@ -89,7 +89,7 @@ fn parse_kibibytes(text: &str, key: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Messages that a core delivers per second, roughly; `straggler bench` measures it.
+/// Messages that a core delivers per second, roughly; `straggler tools bench` measures it.
 pub const MESSAGES_A_SECOND: f64 = 1e7;
 
 /// Rough time that this many messages take.

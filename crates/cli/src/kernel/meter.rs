@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use straggler_report::numbers::rounded;
-use straggler_sim::Progress;
 
 /// Shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -43,15 +42,6 @@ impl Meter {
             done: AtomicU64::new(0),
             bar: OnceLock::new(),
             next_line: console.may_write_lines().then(|| AtomicU64::new(LINES_EVERY.as_millis() as u64)),
-        }
-    }
-
-    /// A counter for one run, which reports its total number of messages so far.
-    pub fn run(&self) -> impl FnMut(Progress) + '_ {
-        let mut seen = 0;
-        move |progress| {
-            self.advance(progress.messages.saturating_sub(seen));
-            seen = progress.messages;
         }
     }
 

@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn swapped_letters_are_found() {
         for (line, meant) in [
-            ("straggler measure noise --method fqw", Some("fwq")),
-            ("straggler measure latency --kernel tpc", Some("tcp")),
-            ("straggler measure noise --method something", None),
+            ("straggler noise measure --method fqw", Some("fwq")),
+            ("straggler latency measure --kernel tpc", Some("tcp")),
+            ("straggler noise measure --method something", None),
         ] {
             let error = with_value(Cli::try_parse_from(line.split(' ')).unwrap_err());
             let text = error.to_string();

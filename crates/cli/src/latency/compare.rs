@@ -1,4 +1,4 @@
-//! `straggler compare` as typed.
+//! `straggler latency compare` as typed.
 
 pub mod tables;
 pub mod words;
@@ -6,7 +6,6 @@ pub mod words;
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::pages;
-use crate::kernel::valid::Valid;
 use crate::latency::file;
 use crate::latency::file::LatencyFile;
 use crate::report::ReportOption;
@@ -21,18 +20,20 @@ use straggler_model::units::TimeUnit;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler compare fixtures/latency/before.lat fixtures/latency/after.lat
+  straggler latency compare fixtures/latency/before.lat \\
+      fixtures/latency/after.lat
 
   Three measurements, with a page of charts:
-  straggler compare fixtures/latency/before.lat fixtures/latency/after.lat \\
-      fixtures/latency/tail.lat --report compared.html
+  straggler latency compare fixtures/latency/before.lat \\
+      fixtures/latency/after.lat fixtures/latency/tail.lat \\
+      --report compared.html
 
   Times of any benchmark, one per line; exit code 5 if the median is more than
   50 % slower:
-  straggler compare fixtures/resampling/exchanges.txt \\
+  straggler latency compare fixtures/resampling/exchanges.txt \\
       fixtures/resampling/uninterrupted.txt --fail-if 'median>+50%'
 
-FILES  .lat files of `straggler measure latency` and straggler mpi, or text
+FILES  .lat files of `straggler latency measure` and straggler mpi, or text
        with one time per line
 GATES  median, mean, min, max or pNN, then > or <, then the limit:
          p99>+5%      the 99th percentile is more than 5 % above that of the
@@ -77,7 +78,7 @@ pub struct Compare {
     pub report: ReportOption,
 }
 
-pub fn run(typed: &Valid<Compare>, seed: u64, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     let files: Vec<LatencyFile> =
         typed.files.iter().map(|path| file::read(path, typed.unit)).collect::<Outcome<_>>()?;
     let (sets, mut warnings) = matched(&files, &typed.series, !typed.fail_if.is_empty())?;

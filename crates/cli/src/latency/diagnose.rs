@@ -1,4 +1,4 @@
-//! `straggler diagnose` as typed.
+//! `straggler latency diagnose` as typed.
 
 pub mod answer;
 pub mod hints;
@@ -8,7 +8,6 @@ pub mod words;
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome, unreadable};
 use crate::kernel::pages;
-use crate::kernel::valid::Valid;
 use crate::latency::diagnose::answer::DiagnosisAnswer;
 use crate::latency::file;
 use crate::latency::file::LatencyFile;
@@ -28,11 +27,11 @@ use straggler_model::units::TimeUnit;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler diagnose fixtures/latency/pairs.lat
-  straggler diagnose fixtures/latency/peers.lat --report peers.html
-  straggler diagnose fixtures/latency/tail.lat \\
+  straggler latency diagnose fixtures/latency/pairs.lat
+  straggler latency diagnose fixtures/latency/peers.lat --report peers.html
+  straggler latency diagnose fixtures/latency/tail.lat \\
       --with-noise fixtures/latency/tail.noise
-  straggler diagnose fixtures/resampling/exchanges.txt --json
+  straggler latency diagnose fixtures/resampling/exchanges.txt --json
 
 HINTS  two modes that separate pairs     topology, or a protocol that depends
                                          on the peer
@@ -69,7 +68,7 @@ pub struct Diagnose {
     pub report: ReportOption,
 }
 
-pub fn run(typed: &Valid<Diagnose>, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
     let mut file = file::read(&typed.file, typed.unit)?;
     if let Some(path) = &typed.topology {
         lay_over(path, &mut file)?;

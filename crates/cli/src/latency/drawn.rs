@@ -6,7 +6,7 @@ use crate::kernel::valid::Check;
 use crate::latency::compare::Compare;
 use crate::latency::diagnose::Diagnose;
 use crate::latency::file;
-use crate::noise::measure::plan::Merge;
+use crate::latency::merge::Merge;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Check for Compare {
         self.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
         if self.files.len() < 2 {
             return Err(Failure::usage(
-                "compare needs at least two files; `straggler diagnose FILE` looks at one alone",
+                "compare needs at least two files; `straggler latency diagnose FILE` looks at one alone",
             ));
         }
         if self.series.len() > 1 && self.series.len() != self.files.len() {

@@ -1,4 +1,4 @@
-//! `straggler measure latency`: runs the kernel, prints and writes the distributions.
+//! `straggler latency measure`: runs the kernel, prints and writes the distributions.
 
 pub mod words;
 
@@ -9,7 +9,7 @@ use crate::kernel::interrupt::Orderly;
 use crate::kernel::invocation::command_line;
 use crate::kernel::meter::Meter;
 use crate::kernel::outputs::refuse_missing_folder;
-use crate::latency::plan::{Measure, Plan};
+use crate::latency::plan::{MeasurePlan, Plan};
 use crate::serve;
 use serde::Serialize;
 use straggler_measure::latency::{Kernel, Options, Server, Watch, measure};
@@ -39,7 +39,7 @@ fn pin_to_first(list: &[u32]) -> Outcome<()> {
     Ok(())
 }
 
-fn measure_and_tell(plan: &Measure, console: &Console) -> Outcome<()> {
+fn measure_and_tell(plan: &MeasurePlan, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     plan.output.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let allowed = cores::allowed().map_err(MeasureError::from)?;
@@ -74,7 +74,7 @@ fn without_token(kernel: &Kernel, command: String) -> String {
 }
 
 /// Writes and prints the measurement, even if it is incomplete.
-fn finish(plan: &Measure, measurement: &Measurement, console: &Console) -> Outcome<()> {
+fn finish(plan: &MeasurePlan, measurement: &Measurement, console: &Console) -> Outcome<()> {
     let is_empty = measurement.series.is_empty();
     if let Some(path) = plan.output.as_ref().filter(|_| !is_empty) {
         write(path, measurement)?;
@@ -128,7 +128,7 @@ fn listen(address: &str, token: Option<String>, console: &Console) -> Outcome<()
         Ok((server, address.to_string()))
     });
     let (server, address) = bound.map_err(|fault| Failure::new(Exit::Usage, fault))?;
-    let command = format!("straggler measure latency --kernel tcp --connect {address} --token {token}");
+    let command = format!("straggler latency measure --kernel tcp --connect {address} --token {token}");
     match console.json {
         true => console.print_json(&ListenAnswer { address, token: &token, command: &command })?,
         false => {

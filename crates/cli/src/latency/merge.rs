@@ -1,16 +1,41 @@
-//! `straggler measure merge`: merges several files of measured latencies.
+//! `straggler latency merge`: merges several files of measured latencies.
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::valid::Valid;
 use crate::latency::file;
-use crate::noise::measure::plan::Merge;
+use clap::Args;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use straggler_model::latency::{LatencyError, Measurement, write};
+use straggler_model::units::TimeUnit;
 use straggler_report::numbers::counted;
 
-pub fn run(typed: &Valid<Merge>, console: &Console) -> Outcome<()> {
+const EXAMPLES: &str = "\
+EXAMPLES
+  Merge two synthetic measurements of the same kernel:
+  straggler latency merge fixtures/latency/before.lat \\
+      fixtures/latency/after.lat -o both.lat
+
+All files must have the same kernel, bins and placement. For others use
+`straggler latency compare`. Every file is a run, and the merged file keeps its
+runs apart: `straggler latency compare` sees how much they vary.";
+
+/// Merge several measurements of the same latencies into one file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Merge {
+    /// Measured latencies, two or more: .lat files, or text with one time per line
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub files: Vec<PathBuf>,
+    /// Unit of plain numbers in text files: ns, us, ms, …
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
+    /// Write the merged measurement to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
     let mut merged: Option<Measurement> = None;
     for path in &typed.files {
         let mut next = file::read(path, typed.unit)?.measurement.as_runs();

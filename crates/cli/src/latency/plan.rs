@@ -1,4 +1,4 @@
-//! `straggler measure latency` as typed.
+//! `straggler latency measure` as typed.
 
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::typed::{CoreList, cores_list, count};
@@ -11,18 +11,18 @@ use straggler_model::units::Bytes;
 const EXAMPLES: &str = "\
 EXAMPLES
   Round trips of 1 byte and of 4 KiB over the loopback interface:
-  straggler measure latency --kernel tcp --size 1B,4KiB --trials 200 -o tcp.lat
+  straggler latency measure --kernel tcp --size 1B,4KiB --trials 200 -o tcp.lat
 
   Wake-ups between all pairs of cores:
-  straggler measure latency --kernel futex --trials 200 -o cores.lat
+  straggler latency measure --kernel futex --trials 200 -o cores.lat
 
   Run time of a command:
-  straggler measure latency --trials 5 --cycles 2 -- true
+  straggler latency measure --trials 5 --cycles 2 -- true
 
 BETWEEN TWO HOSTS
   Run this on one host, with an address that the other can reach. It prints the
   other's command:
-    straggler measure latency --listen 10.0.0.1:7000
+    straggler latency measure --listen 10.0.0.1:7000
 
 BINS
   hdr[:BITS]           2^BITS bins per power of two [default: 7 bits]
@@ -35,10 +35,10 @@ HOW TO READ IT
   quantile is reported if at least ten trials lie beyond it. The file keeps the
   whole distribution and each cycle's minimum.";
 
-/// Measure the latency distribution of communication, system calls or a command
+/// MeasurePlan the latency distribution of communication, system calls or a command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
-pub struct Latency {
+pub struct Measure {
     /// What to measure
     #[arg(long, value_enum, value_name = "NAME")]
     pub kernel: Option<KernelName>,
@@ -64,7 +64,7 @@ pub struct Latency {
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:0",
         conflicts_with_all = ["kernel", "connect", "output", "program", "size", "trials"])]
     pub listen: Option<String>,
-    /// Measure to a host that runs --listen, with the tcp kernel
+    /// MeasurePlan to a host that runs --listen, with the tcp kernel
     #[arg(long, value_name = "HOST:PORT", requires = "token")]
     pub connect: Option<String>,
     /// The token that the listening host printed; or, with --listen, 32 letters and digits of your own
@@ -102,7 +102,7 @@ pub enum KernelName {
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    Measure(Measure),
+    Measure(MeasurePlan),
     /// Answer clients that measure.
     Listen {
         address: String,
@@ -113,7 +113,7 @@ pub enum Plan {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measure {
+pub struct MeasurePlan {
     pub kernel: Kernel,
     pub sizes: Vec<u64>,
     pub cores: Option<Vec<u32>>,
@@ -123,13 +123,13 @@ pub struct Measure {
 }
 
 impl Plan {
-    pub fn new(typed: Latency) -> Outcome<Plan> {
+    pub fn new(typed: Measure) -> Outcome<Plan> {
         if let Some(address) = typed.listen {
             let cores = typed.cores.map(|list| list.0);
             return Ok(Plan::Listen { address, token: typed.token, cores });
         }
         let kernel = kernel(&typed)?;
-        Ok(Plan::Measure(Measure {
+        Ok(Plan::Measure(MeasurePlan {
             sizes: sizes(&typed, &kernel)?,
             cores: typed.cores.map(|list| list.0),
             effort: Effort {
@@ -143,7 +143,7 @@ impl Plan {
     }
 }
 
-fn kernel(typed: &Latency) -> Outcome<Kernel> {
+fn kernel(typed: &Measure) -> Outcome<Kernel> {
     let name = match (typed.kernel, typed.program.is_empty()) {
         (None | Some(KernelName::Command), false) => KernelName::Command,
         (Some(KernelName::Command), true) => {
@@ -180,12 +180,12 @@ fn kernel(typed: &Latency) -> Outcome<Kernel> {
     })
 }
 
-fn remote(typed: &Latency) -> Option<Remote> {
+fn remote(typed: &Measure) -> Option<Remote> {
     let (address, token) = typed.connect.clone().zip(typed.token.clone())?;
     Some(Remote { address, token })
 }
 
-fn sizes(typed: &Latency, kernel: &Kernel) -> Outcome<Vec<u64>> {
+fn sizes(typed: &Measure, kernel: &Kernel) -> Outcome<Vec<u64>> {
     let Some(usual) = kernel.usual_size() else {
         if typed.size.is_empty() {
             return Ok(Vec::new());

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 const EXAMPLES: &str = "\
 EXAMPLES
   mpirun -n 4 straggler mpi latency -o four.lat
-  straggler diagnose four.lat
+  straggler latency diagnose four.lat
 
   mpirun -n 2 straggler mpi loggp
   mpirun straggler mpi assess
@@ -50,7 +50,7 @@ pub enum MpiCommand {
     /// Measure how much of the cost of noise redundant exchanges recover, with the simulated processes divided among the
     /// ranks
     ///
-    /// Takes the options of `straggler redundancy` and gives the same numbers, whatever the number of ranks.
+    /// Takes the options of `straggler papers redundancy` and gives the same numbers, whatever the number of ranks.
     #[command(after_help = REDUNDANCY_EXAMPLES)]
     Redundancy(Box<Redundancy>),
     /// Run a parameter study, with its simulations divided among the ranks

@@ -152,7 +152,7 @@ fn text(measurement: &Measurement, path: &Path) -> String {
         return lines.join("\n");
     }
     lines.push(format!(
-        "All distributions are in {0}: inspect them with `straggler diagnose {0}`.",
+        "All distributions are in {0}: inspect them with `straggler latency diagnose {0}`.",
         path.display()
     ));
     lines.join("\n")

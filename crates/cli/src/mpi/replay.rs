@@ -8,8 +8,8 @@ use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::typed::text;
 use crate::kernel::valid::Valid;
 use crate::mpi::cluster::{agreed, gathered};
-use crate::predict::plan::ReadingOptions;
 use crate::report::ReportOption;
+use crate::trace::reading::ReadingOptions;
 use crate::whatif;
 use crate::whatif::args::{Changes, TypedMode, WhatIf};
 use crate::whatif::reenact::Scene;
@@ -29,7 +29,7 @@ use straggler_trace::format::save;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler trace -o run -- mpirun -n 4 ./program
+  straggler trace record -o run -- mpirun -n 4 ./program
   mpirun -n 4 straggler mpi replay run -o again
 
   mpirun -n 4 straggler mpi replay run --balance solve -o balanced

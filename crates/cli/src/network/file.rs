@@ -1,10 +1,9 @@
 //! Networks: by name, by parameters, from a file, or fitted from a trace; and their parameters as they are written.
 
-use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use straggler_analysis::predict::fit;
+use straggler_analysis::predict::{Fit, fit};
 use straggler_analysis::study::FIT;
 use straggler_model::network::{Factor, Level};
 use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
@@ -28,14 +27,11 @@ pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
 }
 
 /// Fits a network to a trace.
-pub fn fitted(trace: &Trace, scale: Option<Factor>, console: &Console) -> Outcome<Network> {
-    let fit = fit(trace)
-        .map_err(|fault| Failure::bad_input(format!("{fault}; or set the network with --network")))?;
-    fit.assumed.iter().for_each(|assumed| console.note(&format!("assumed: {assumed}")));
-    scaled(fit.network, scale)
+pub fn fitted(trace: &Trace) -> Outcome<Fit> {
+    fit(trace).map_err(|fault| Failure::bad_input(format!("{fault}; or set the network with --network")))
 }
 
-fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
+pub fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
     match scale {
         Some(factor) => Ok(network.scaled(factor)?),
         None => Ok(network),

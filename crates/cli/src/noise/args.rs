@@ -4,6 +4,7 @@ pub mod convert;
 
 use crate::kernel::checks::ChecksOption;
 use crate::kernel::typed::{noise, text};
+use crate::noise::measure::plan::Measure;
 use crate::report::ReportOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -66,7 +67,7 @@ EXAMPLES
   straggler noise list chic > mine.toml
   straggler noise list --json";
 
-/// Inspect, fit, compare and convert noise
+/// Measure, show, fit, compare and convert noise
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Noise {
@@ -76,6 +77,8 @@ pub struct Noise {
 
 #[derive(Debug, Subcommand)]
 pub enum NoiseCommand {
+    /// Measure noise: interruptions of a program that only computes
+    Measure(Box<Measure>),
     /// Show the overhead, detours, frequencies and sources of noise
     ///
     /// For measured noise: the overhead with its confidence interval, the lengths and distances of detours, their

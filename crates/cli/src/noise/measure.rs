@@ -1,4 +1,4 @@
-//! `straggler measure noise`: checks the timer, measures the cores, prints and writes the result.
+//! `straggler noise measure`: checks the timer, measures the cores, prints and writes the result.
 
 pub mod answer;
 pub mod plan;

@@ -23,7 +23,7 @@ impl Check for NoiseCommand {
             }
             NoiseCommand::Compare(typed) => &typed.report.report,
             NoiseCommand::Fit(typed) => &typed.output,
-            NoiseCommand::Convert(_) | NoiseCommand::List(_) => &None,
+            NoiseCommand::Convert(_) | NoiseCommand::List(_) | NoiseCommand::Measure(_) => &None,
         };
         report.iter().try_for_each(|path| refuse_missing_folder(path))
     }

@@ -1,4 +1,4 @@
-//! `straggler redundancy`: simulates three cases for every draw of the noise, and summarises them.
+//! `straggler papers redundancy`: simulates three cases for every draw of the noise, and summarises them.
 
 pub mod args;
 pub mod page;

@@ -1,4 +1,4 @@
-//! `straggler reproduce`: simulates figures and tables of papers, and compares them with the published ones.
+//! `straggler papers run`: simulates figures and tables of papers, and compares them with the published ones.
 //!
 //! ```text
 //!  reproductions/*.toml ─► Definition ─► Study ─► Results ─┐
@@ -114,10 +114,11 @@ pub struct ReproduceAnswer {
     reproductions: Vec<Made>,
 }
 
+pub fn list(console: &Console) -> Outcome<()> {
+    words::run(console)
+}
+
 pub fn run(typed: &Valid<Reproduce>, common: &Common, console: &Console) -> Outcome<()> {
-    if typed.list {
-        return words::run(console);
-    }
     let entries = chosen(&typed.names)?;
     if typed.exchanges.is_some()
         && let Some(other) = entries.iter().find(|entry| !entry.name.starts_with("sp2-"))
@@ -168,7 +169,7 @@ fn chosen(names: &[String]) -> Outcome<Vec<&'static Entry>> {
             let known = catalogue::ENTRIES.iter().map(|entry| entry.name);
             let meant = nearest(name, known).map(String::from);
             return Err(Failure::usage(format!(
-                "no reproduction is called `{name}`; `straggler reproduce --list` shows all{}",
+                "no reproduction is called `{name}`; `straggler papers list` shows all{}",
                 hint(meant.as_deref())
             )));
         }
@@ -195,7 +196,7 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         fresh: typed.fresh,
         exchanges: typed.exchanges.as_deref().map(|path| file::exchanges(path, asked)).transpose()?,
         folder: folder(&typed.output, entry.name, size),
-        command: format!("straggler reproduce {}{quick}{seed}{measured}{chosen}", entry.name),
+        command: format!("straggler papers run {}{quick}{seed}{measured}{chosen}", entry.name),
         console,
     };
     let mut description = entry.description()?;

@@ -1,4 +1,4 @@
-//! `straggler resample`: draws all-to-alls from a sample of exchange times, and computes their distributions.
+//! `straggler latency resample`: draws all-to-alls from a sample of exchange times, and computes their distributions.
 
 pub mod answer;
 pub mod page;

@@ -19,10 +19,10 @@ const EXAMPLES: &str = "\
 EXAMPLES
   straggler schedule info fixtures/conformance/eager-00.goal
   straggler schedule convert fixtures/conformance/eager-00.goal -o eager.bin
-  straggler schedule validate fixtures/conformance/wildcard-02.bin
+  straggler schedule check fixtures/conformance/wildcard-02.bin
   straggler schedule generate --collective barrier --processes 16 -o bar.goal
   straggler schedule algorithms allreduce
-  straggler schedule check --collective allreduce:ring --processes 13";
+  straggler schedule prove --collective allreduce:ring --processes 13";
 
 const CONVERT_EXAMPLES: &str = "\
 EXAMPLES
@@ -34,10 +34,10 @@ EXAMPLES
   straggler schedule info fixtures/conformance/eager-00.goal
   straggler schedule info fixtures/conformance/irequires-03.bin --json";
 
-const VALIDATE_EXAMPLES: &str = "\
+const CHECK_EXAMPLES: &str = "\
 EXAMPLES
-  straggler schedule validate fixtures/conformance/rendezvous-00.goal
-  straggler schedule validate fixtures/conformance/wildcard-02.bin --json
+  straggler schedule check fixtures/conformance/rendezvous-00.goal
+  straggler schedule check fixtures/conformance/wildcard-02.bin --json
 
 The exit code is 0 if there are at most warnings, 4 if there are errors, and 3
 if the file is no schedule, for example because its operations form a cycle.";
@@ -51,12 +51,12 @@ EXAMPLES
   straggler schedule generate --workload halo2d,iterations=10 --processes 64 \\
       -o halo.bin";
 
-const CHECK_EXAMPLES: &str = "\
+const PROVE_EXAMPLES: &str = "\
 EXAMPLES
-  straggler schedule check --collective allreduce:ring --processes 13
-  straggler schedule check --collective bcast:chain,segment=100 --processes 7 \\
+  straggler schedule prove --collective allreduce:ring --processes 13
+  straggler schedule prove --collective bcast:chain,segment=100 --processes 7 \\
       --root 3 --size 1000
-  straggler schedule check --collective allreduce:dissemination \\
+  straggler schedule prove --collective allreduce:dissemination \\
       --processes 12 --idempotent --json
 
 The check runs the collective symbolically: each byte counts the contributions
@@ -91,8 +91,8 @@ pub enum ScheduleCommand {
     #[command(after_help = INFO_EXAMPLES)]
     Info(Info),
     /// Check a schedule for dependency cycles, unmatched messages and receives that are too small
-    #[command(after_help = VALIDATE_EXAMPLES)]
-    Validate(Validate),
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
     /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     #[command(
@@ -109,11 +109,11 @@ pub enum ScheduleCommand {
     #[command(after_help = WORKLOADS_EXAMPLES)]
     Workloads(Workloads),
     /// Prove that the algorithm of a collective is correct
-    #[command(after_help = CHECK_EXAMPLES)]
+    #[command(after_help = PROVE_EXAMPLES)]
     #[command(
-        override_usage = "straggler schedule check [OPTIONS] --processes <P>\n           --collective <OPERATION[:ALGORITHM[,KEY=VALUE…]]>"
+        override_usage = "straggler schedule prove [OPTIONS] --processes <P>\n           --collective <OPERATION[:ALGORITHM[,KEY=VALUE…]]>"
     )]
-    Check(Check),
+    Prove(Prove),
 }
 
 #[derive(Debug, Args)]
@@ -132,7 +132,7 @@ pub struct Info {
 }
 
 #[derive(Debug, Args)]
-pub struct Validate {
+pub struct Check {
     /// GOAL text or binary
     pub file: PathBuf,
     /// How many findings to show
@@ -198,7 +198,7 @@ pub struct SelectorShow {
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct Prove {
     #[command(flatten)]
     pub what: CheckedCollective,
 }

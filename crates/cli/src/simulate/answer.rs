@@ -9,6 +9,7 @@ use crate::network::file::NetworkAnswer;
 use crate::simulate::Findings;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::Plan;
+use crate::simulate::recorded::RecordedAnswer;
 use crate::simulate::replicas::Replicas;
 use crate::simulate::stuck::StuckAnswer;
 use serde::Serialize;
@@ -63,6 +64,9 @@ pub struct SimulateAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
     pub warnings: Vec<String>,
+    /// The recorded run, if the workload is a trace.
+    #[serde(flatten)]
+    pub recorded: Option<RecordedAnswer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitAnswer>,
 }
@@ -92,6 +96,11 @@ impl SimulateAnswer {
         let shown = replicas.shown();
         let several = replicas.runs.len() > 1;
         let quiet = findings.quiet_makespan;
+        // A member of a cluster has only its own share of the finish times.
+        let finish = findings.details.finish.as_ref().map(|share| share.finish.as_slice());
+        let finish = finish.filter(|finish| finish.len() == inputs.workload.processes() as usize);
+        let is_repeated = inputs.noise.is_none() && !several;
+        let recorded = inputs.recorded.as_ref();
         SimulateAnswer {
             processes: inputs.workload.processes(),
             messages: shown.messages,
@@ -131,6 +140,9 @@ impl SimulateAnswer {
             stuck: replicas.stuck().map(StuckAnswer::of),
             critical_path: findings.details.critical_path.clone(),
             warnings: inputs.warnings.clone(),
+            recorded: recorded.map(|recorded| {
+                RecordedAnswer::new(recorded, shown.makespan, finish.filter(|_| is_repeated))
+            }),
             limits: Vec::new(),
         }
     }
@@ -152,6 +164,7 @@ impl SimulateAnswer {
         if let Some(quiet) = self.quiet_makespan_ps {
             metrics.push(metric(&SLOWDOWN, &|time| slowdown(time, Time(quiet))));
         }
+        metrics.extend(self.recorded.iter().flat_map(RecordedAnswer::metrics));
         metrics
     }
 }

@@ -5,10 +5,10 @@ use crate::kernel::devices::DeviceOption;
 pub use crate::kernel::typed::{RankRanges, TimeRange};
 use crate::kernel::typed::{count, noise, text};
 use crate::latency::drawn::LatencyOptions;
-use crate::predict::plan::ReplayOptions;
 use crate::report::ReportOption;
 use crate::simulate::collective::{DataOptions, Repetition};
 use crate::simulate::workload::WorkloadOptions;
+use crate::trace::reading::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;
@@ -40,10 +40,13 @@ EXAMPLES
 
   straggler simulate --workload pop --processes 128 --network chic
 
+  How long does a traced program take by the model, and in the trace?
+  straggler simulate fixtures/traces/halo --fail-if 'error>20%'
+
   straggler simulate fixtures/traces/halo --copies 64 --network chic \\
       --noise chic --compare-quiet
 
-  straggler simulate fixtures/traces/halo --fit --copies 4
+  straggler simulate fixtures/traces/halo --fit --copies 4 --only collectives
 
   straggler simulate --collective barrier --processes 4096 --network chic \\
       --latency-distribution fixtures/latency/synthetic.txt --replicas 20
@@ -59,7 +62,9 @@ EXAMPLES
       --compare-quiet --fail-if 'slowdown>1.6x'
 
 METRICS   for --fail-if and --prometheus: makespan ('makespan>1ms'), and with
-          --compare-quiet slowdown, T/T0 - 1 ('slowdown>50%', 'slowdown>1.5x').
+          --compare-quiet slowdown, T/T0 - 1 ('slowdown>50%', 'slowdown>1.5x');
+          for traces error, the relative error of the prediction as an absolute
+          value ('error>10%'), predicted and traced, the two times.
           The exit code is 5 if a limit is exceeded, with 6 replicas or more if
           the whole 95 % interval is beyond it
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
@@ -138,9 +143,12 @@ pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
     #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
-    /// Fit the parameters of the network to the trace
+    /// Fit the parameters of the network to the trace; the default for traces without --network
     #[arg(long, conflicts_with = "network")]
     pub fit: bool,
+    /// Write the fitted network to a file for --network
+    #[arg(long, value_name = "FILE.toml")]
+    pub save_network: Option<PathBuf>,
     /// Make the network faster by this factor: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,

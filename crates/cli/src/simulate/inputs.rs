@@ -6,19 +6,19 @@ use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::latency::drawn;
 use crate::latency::drawn::LoadedLatency;
 use crate::mpi::cluster::fingerprint;
-use crate::network::file::{NetworkAnswer, fitted, load_network, network_file};
+use crate::network::file::{NetworkAnswer, fitted, load_network, network_file, scaled};
 use crate::noise::spec::LoadedNoise;
 use crate::simulate::checkpoints::Identity;
 use crate::simulate::plan::{Plan, WorkloadPlan};
+use crate::simulate::recorded::Recorded;
 use crate::simulate::workload::build::Named;
 use crate::simulate::{collective, workload};
-use crate::trace::traced;
+use crate::trace::traced::{self, Replayed};
 use serde::Serialize;
 use std::path::PathBuf;
 use straggler_model::Network;
 use straggler_schedule::{Graph, goal};
 use straggler_sim::Simulation;
-use straggler_trace::Trace;
 
 #[derive(Debug)]
 pub struct Inputs {
@@ -26,6 +26,8 @@ pub struct Inputs {
     pub network: Network,
     pub latency: Option<LoadedLatency>,
     pub noise: Option<LoadedNoise>,
+    /// The recorded run, if the workload is a trace.
+    pub recorded: Option<Recorded>,
     pub threads: usize,
     pub warnings: Vec<String>,
 }
@@ -35,11 +37,16 @@ impl Inputs {
     pub fn load(plan: &Plan, console: &Console, graph: Option<Graph>) -> Outcome<Inputs> {
         let given = plan.network.as_deref().map(|text| load_network(text, plan.network_scale)).transpose()?;
         let mut warnings = plan.warnings.clone();
-        let (workload, trace) = load_workload(&plan.workload, graph, &mut warnings, console)?;
-        let network = match (given, trace) {
-            (Some(network), _) => network,
-            (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
+        let (workload, replayed) = load_workload(&plan.workload, graph, &mut warnings, console)?;
+        let (network, fit) = match (given, &replayed) {
+            (Some(network), _) => (network, None),
+            (None, Some((_, replayed))) => {
+                let fit = fitted(&replayed.trace)?;
+                (scaled(fit.network.clone(), plan.network_scale)?, Some(fit))
+            }
+            (None, None) => return Err(Failure::usage("--network is missing")),
         };
+        let recorded = replayed.map(|(path, replayed)| Recorded::new(path, &replayed, fit));
         let latency = drawn::load(&plan.latency, &network, plan.seed, !plan.noise.spec.is_none())?;
         latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
         let noise = if plan.noise.spec.is_none() {
@@ -47,7 +54,7 @@ impl Inputs {
         } else {
             Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
         };
-        Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
+        Ok(Inputs { workload, network, latency, noise, recorded, threads: threads(plan.threads), warnings })
     }
 
     /// All inputs that affect the result: a checkpoint is valid only for the same ones.
@@ -102,13 +109,13 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
     files
 }
 
-/// The workload, and the trace if it is one.
+/// The workload, and the replay of a trace if it is one.
 fn load_workload(
     plan: &WorkloadPlan,
     graph: Option<Graph>,
     warnings: &mut Vec<String>,
     console: &Console,
-) -> Outcome<(Named, Option<Trace>)> {
+) -> Outcome<(Named, Option<(PathBuf, Replayed)>)> {
     let named = match plan {
         WorkloadPlan::Collective(request) => {
             let chosen = collective::load(request)?;
@@ -119,7 +126,8 @@ fn load_workload(
         WorkloadPlan::Trace(request) => {
             let replayed = traced::load(request, console)?;
             replayed.tell(console);
-            return Ok((Named::traced(replayed.playback, &request.path), Some(replayed.trace)));
+            let named = Named::traced(replayed.playback.clone(), &request.path);
+            return Ok((named, Some((request.path.clone(), replayed))));
         }
         WorkloadPlan::File(path) => {
             let graph = graph.map_or_else(|| goal::read_path(path).map(|loaded| loaded.graph), Ok)?;

@@ -3,12 +3,13 @@
 use crate::args::Common;
 use crate::kernel::checks::ChecksOption;
 use crate::kernel::devices::TypedDevice;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::kernel::gates;
 use crate::kernel::gates::refuse_unknown;
 use crate::latency::drawn::LatencyOptions;
 use crate::simulate::args::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::simulate::collective::CollectiveRequest;
+use crate::simulate::recorded;
 use crate::simulate::workload::ApplicationRequest;
 use crate::trace::traced::TraceRequest;
 use std::ops::Range;
@@ -28,6 +29,8 @@ pub struct Plan {
     /// None: fitted to the trace.
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
+    /// Where the fitted network goes.
+    pub save_network: Option<PathBuf>,
     pub latency: LatencyOptions,
     pub noise: NoisePlan,
     pub seed: u64,
@@ -119,13 +122,20 @@ impl Plan {
                 ));
             }
         };
-        if typed.model.network.is_none() && !typed.model.fit {
+        let is_trace = matches!(workload, WorkloadPlan::Trace(_));
+        if let WorkloadPlan::File(path) = &workload
+            && typed.model.network.is_none()
+        {
+            // It may be meant as a trace.
+            path.metadata().map_err(|fault| unreadable(path, &fault))?;
+            mistaken(path, Wanted::Schedule).map_or(Ok(()), Err)?;
+        }
+        if typed.model.network.is_none() && !typed.model.fit && !is_trace {
             return Err(Failure::usage(
                 "--network is missing: give a preset such as chic, a .toml file or parameters such as \
                  L=2500ns,o=1500ns,g=1000ns,G=6ns",
             ));
         }
-        let is_trace = matches!(workload, WorkloadPlan::Trace(_));
         if !is_trace && typed.replay.is_given() {
             return Err(Failure::usage(
                 "--copies, --begin, --progress and --drop-unmatched are for traces: remove them",
@@ -133,6 +143,12 @@ impl Plan {
         }
         if !is_trace && typed.model.fit {
             return Err(Failure::usage("--fit needs a trace to fit the network to: give --network instead"));
+        }
+        let network = typed.model.network.filter(|name| !(is_trace && name == FIT));
+        if typed.model.save_network.is_some() && (!is_trace || network.is_some()) {
+            return Err(Failure::usage(
+                "--save-network keeps a network that is fitted to a trace: remove it or --network",
+            ));
         }
         if matches!(workload, WorkloadPlan::File(_))
             && (options.data.is_given() || typed.workload.only.is_some())
@@ -152,13 +168,14 @@ impl Plan {
         if compare_quiet && noise.spec.is_none() {
             return Err(Failure::usage("--compare-quiet has nothing to compare: add --noise"));
         }
-        refuse_checks(&typed.checks, compare_quiet)?;
+        refuse_checks(&typed.checks, compare_quiet, is_trace)?;
         let outputs = &typed.outputs;
         refuse_other_extensions("--finish-times", outputs.finish_times.as_deref(), &["csv", "parquet"])?;
         refuse_other_extensions("--output", outputs.output.as_deref(), &["json"])?;
         Ok(Plan {
             workload,
-            network: typed.model.network.filter(|name| !(is_trace && name == FIT)),
+            network,
+            save_network: typed.model.save_network,
             network_scale: typed.model.network_scale,
             latency: typed.model.latency,
             noise,
@@ -195,8 +212,8 @@ impl NoisePlan {
     }
 }
 
-fn refuse_checks(checks: &ChecksOption, compare_quiet: bool) -> Outcome<()> {
-    refuse_unknown(checks, gates::OF_SIMULATE)?;
+fn refuse_checks(checks: &ChecksOption, compare_quiet: bool, is_trace: bool) -> Outcome<()> {
+    refuse_unknown(checks, if is_trace { recorded::KINDS } else { gates::OF_SIMULATE })?;
     match checks.fail_if.iter().find(|limit| limit.metric == gates::SLOWDOWN.name && !compare_quiet) {
         Some(limit) => Err(Failure::usage(format!(
             "--fail-if {limit}: the slowdown is not known without a run without noise: add --compare-quiet"

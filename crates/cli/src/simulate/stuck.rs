@@ -1,6 +1,6 @@
 //! Why a schedule cannot finish, as text and as JSON.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::exit::{Exit, Failure};
 use serde::Serialize;
 use std::fmt::Write;
 use straggler_model::units::Bytes;
@@ -42,14 +42,6 @@ pub struct LeftoverAnswer {
     pub to: u32,
     pub tag: u32,
     pub bytes: u64,
-}
-
-/// Fails if a run could not finish.
-pub fn refuse_stuck(stuck: Option<&Stuck>) -> Outcome<()> {
-    match stuck.filter(|stuck| stuck.unfinished > 0) {
-        Some(stuck) => Err(stuck_failure("", stuck)),
-        None => Ok(()),
-    }
 }
 
 /// Describes which rank waits for which.
@@ -177,7 +169,7 @@ fn mend(stuck: &Stuck) -> &'static str {
     } else if !stuck.cycle.is_empty() {
         "let one of these ranks send before it receives, or relax one of their dependencies"
     } else {
-        "add the missing counterpart, or fix its source, destination or tag (straggler schedule validate \
+        "add the missing counterpart, or fix its source, destination or tag (straggler schedule check \
          FILE)"
     }
 }

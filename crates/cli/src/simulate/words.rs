@@ -5,6 +5,7 @@ use crate::mpi::cluster::Exchange;
 use crate::network::file::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
+use crate::simulate::recorded::RecordedAnswer;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
@@ -12,7 +13,12 @@ use straggler_report::numbers::{counted, grouped, longer, memory, percent, round
 use straggler_report::{Cell, Columns, Table};
 
 pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
-    let mut text = format!("{}\n\n{}", sentence(answer, inputs.noise.is_some()), table(answer, inputs));
+    let mut text = sentence(answer, inputs.noise.is_some());
+    for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
+        text += &format!("\n{doubt}");
+    }
+    text += &format!("\n\n{}", table(answer, inputs));
+    text += &answer.recorded.as_ref().map_or_else(String::new, RecordedAnswer::by_rank);
     if let Some(path) = &answer.critical_path {
         text += &explain(path);
     }
@@ -22,6 +28,14 @@ pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
 /// "1,048,576 processes finish an allreduce of 8 B in 137.4 µs; with this noise it takes 161.4 µs,
 /// 17 % longer."
 pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
+    match &answer.recorded {
+        Some(recorded) if recorded.is_compared() => recorded.sentence(),
+        Some(recorded) => format!("{} {}", simulated(answer, noisy), recorded.sentence()),
+        None => simulated(answer, noisy),
+    }
+}
+
+fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
     let makespan = Time(answer.makespan_ps);
@@ -64,6 +78,7 @@ fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
     if let Some(latency) = &answer.latency {
         table.row(["latency".to_string(), latency.in_words()]);
     }
+    answer.recorded.iter().for_each(|recorded| recorded.facts(&mut table));
     table.row(["noise", if answer.noise == "no noise" { "none" } else { answer.noise.as_str() }]);
     table.row(["engine".to_string(), engine(answer)]);
     table.row(["wall time".to_string(), wall_time(answer)]);

@@ -31,17 +31,13 @@ pub enum TypedOnly {
 }
 
 impl WorkloadOptions {
+    /// Everything, unless a kind is named.
     pub fn only(&self) -> Only {
-        only(self.only)
-    }
-}
-
-/// Everything, unless a kind is named.
-pub fn only(typed: Option<TypedOnly>) -> Only {
-    match typed {
-        None => Only::All,
-        Some(TypedOnly::P2p) => Only::P2p,
-        Some(TypedOnly::Collectives) => Only::Collectives,
+        match self.only {
+            None => Only::All,
+            Some(TypedOnly::P2p) => Only::P2p,
+            Some(TypedOnly::Collectives) => Only::Collectives,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `straggler bench`: how fast this machine simulates. Every case runs in a child process, so that its peak memory is
+//! `straggler tools bench`: how fast this machine simulates. Every case runs in a child process, so that its peak memory is
 //! its own. The parent collects the results, checks that equal cases gave equal numbers, and prints them.
 
 pub mod case;
@@ -79,7 +79,7 @@ fn measure_in_child(case: &Case) -> Outcome<Measured> {
     };
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
     let text = serde_json::to_string(case).map_err(|error| failed(error.to_string()))?;
-    let child = Command::new(program).args(["bench-case", &text]).stderr(Stdio::inherit()).output();
+    let child = Command::new(program).args(["tools", "bench-case", &text]).stderr(Stdio::inherit()).output();
     let output = child.map_err(|error| failed(error.to_string()))?;
     match output.status.code() {
         Some(0) => serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string())),

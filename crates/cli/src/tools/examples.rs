@@ -1,4 +1,4 @@
-//! `straggler examples`: writes the embedded files that the examples of the help and the guide use.
+//! `straggler tools examples`: writes the embedded files that the examples of the help and the guide use.
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};

@@ -1,16 +1,16 @@
 //! What is generated from the definition of the command line.
 
-use crate::args::Cli;
+use crate::args::definition;
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 
 /// Print shell completions to stdout
 #[derive(Debug, Args)]
 #[command(
-    after_help = "EXAMPLES\n  straggler completions bash > straggler.bash\n  straggler completions zsh > _straggler"
+    after_help = "EXAMPLES\n  straggler tools completions bash > straggler.bash\n  straggler tools completions zsh > _straggler"
 )]
 pub struct Completions {
     pub shell: Shell,
@@ -22,7 +22,7 @@ pub struct Completions {
 /// that are say so.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "EXAMPLES\n  straggler examples demo\n  straggler noise show demo/fixtures/noise/selfish.0"
+    after_help = "EXAMPLES\n  straggler tools examples demo\n  straggler noise show demo/fixtures/noise/selfish.0"
 )]
 pub struct Examples {
     /// Folder for the files; created if missing
@@ -32,7 +32,7 @@ pub struct Examples {
 
 /// Write the manual pages
 #[derive(Debug, Args)]
-#[command(after_help = "EXAMPLES\n  straggler man man1")]
+#[command(after_help = "EXAMPLES\n  straggler tools man man1")]
 pub struct Man {
     /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
@@ -41,7 +41,7 @@ pub struct Man {
 
 pub fn completions(shell: Shell, console: &Console) -> Outcome<()> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "straggler", &mut text);
+    clap_complete::generate(shell, &mut definition(), "straggler", &mut text);
     console.print_verbatim(&String::from_utf8_lossy(&text))
 }
 
@@ -50,7 +50,7 @@ pub fn man(directory: &Path, console: &Console) -> Outcome<()> {
         Failure::bad_input(format!("{}: cannot be written: {error}", directory.display()))
     };
     std::fs::create_dir_all(directory).map_err(problem)?;
-    clap_mangen::generate_to(Cli::command(), directory).map_err(problem)?;
+    clap_mangen::generate_to(definition(), directory).map_err(problem)?;
     console.note(&format!("manual pages are in {}", directory.display()));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `straggler plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
+//! `straggler tools plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
 
 pub mod args;
 pub mod page;

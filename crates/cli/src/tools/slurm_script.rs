@@ -1,4 +1,4 @@
-//! `straggler slurm-script`: writes an sbatch script from a plan and the resources of its job.
+//! `straggler tools slurm-script`: writes an sbatch script from a plan and the resources of its job.
 
 pub mod args;
 pub mod plan;

@@ -13,12 +13,18 @@ use straggler_model::spelling::nearest;
 const EXAMPLES: &str = "\
 EXAMPLES
   Run a program and record all its MPI calls, one stream per rank:
-    straggler trace -o run -- mpirun -n 8 ./app
+    straggler trace record -o run -- mpirun -n 8 ./app
 
   Inspect a recording, here a small synthetic trace:
   straggler trace show fixtures/traces/halo
   straggler trace check fixtures/traces/halo
-  straggler trace convert fixtures/traces/halo -o halo.pftrace
+  straggler trace convert fixtures/traces/halo -o halo.pftrace";
+
+const RECORD_EXAMPLES: &str = "\
+EXAMPLES
+  Two small programs, one without MPI:
+  straggler trace record -o run -- mpirun -n 8 ./app || true
+  straggler trace record -o all --call-sites -- srun -n 64 ./app || true
 
 The program needs no recompilation: the tracer is a library that is loaded
 before MPI (libstraggler_tracer.so, beside this program, in ../lib, or at the
@@ -119,14 +125,9 @@ FILE EXTENSIONS
 /// Record the MPI calls of a program, and inspect, check and convert traces
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
-#[command(
-    override_usage = "straggler trace [OPTIONS] -o DIR -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
-)]
 pub struct Trace {
     #[command(subcommand)]
-    pub command: Option<TraceCommand>,
-    #[command(flatten)]
-    pub record: Record,
+    pub command: TraceCommand,
 }
 
 #[derive(Debug, Args)]
@@ -150,6 +151,9 @@ pub struct Record {
 
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
+    /// Run a program and record its MPI calls
+    #[command(after_help = RECORD_EXAMPLES)]
+    Record(Record),
     /// Show what a trace holds: ranks, hosts, calls, clocks, communicators
     #[command(after_help = INFO_EXAMPLES)]
     Info(Input),
@@ -270,23 +274,10 @@ impl Target {
     }
 }
 
-impl Check for Trace {
+impl Check for TraceCommand {
     fn check(&self) -> Outcome<()> {
-        let Trace { command, record } = self;
-        let Some(command) = command else { return Ok(()) };
-        if record.output.is_some()
-            || record.force
-            || record.no_command_line
-            || record.call_sites
-            || !record.program.is_empty()
-        {
-            return Err(Failure::usage(
-                "give either a command to record (straggler trace -o DIR -- COMMAND) or a subcommand with its options \
-                 behind it, not both",
-            ));
-        }
-        match command {
-            TraceCommand::Info(_) | TraceCommand::Check(_) => Ok(()),
+        match self {
+            TraceCommand::Record(_) | TraceCommand::Info(_) | TraceCommand::Check(_) => Ok(()),
             TraceCommand::Show(typed) => {
                 typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable)?;
                 typed.output.as_deref().map_or(Ok(()), refuse_missing_folder)

@@ -1,4 +1,4 @@
-//! `straggler trace -o DIR -- COMMAND`: runs a command with the recording library loaded.
+//! `straggler trace record -o DIR -- COMMAND`: runs a command with the recording library loaded.
 //!
 //! The command owns the terminal: its input, output and exit code are its own, and messages of this program go to
 //! stderr after it ends. With `--json`, a summary then goes to stdout as a single line, because an object over several
@@ -38,11 +38,11 @@ static EARLY: AtomicI32 = AtomicI32::new(0);
 pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let [program, arguments @ ..] = typed.program.as_slice() else {
         return Err(Failure::usage(
-            "give the command after `--`: straggler trace -o DIR -- mpirun -n 8 ./app",
+            "give the command after `--`: straggler trace record -o DIR -- mpirun -n 8 ./app",
         ));
     };
     let output = typed.output.as_deref().ok_or_else(|| {
-        Failure::usage("give the folder for the streams: straggler trace -o DIR -- COMMAND")
+        Failure::usage("give the folder for the streams: straggler trace record -o DIR -- COMMAND")
     })?;
     let own = std::env::current_exe().unwrap_or_default();
     let library = library(std::env::var_os(LIBRARY_VARIABLE), &own)?;

@@ -3,10 +3,10 @@
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{available_bytes, refuse_too_much};
-use crate::predict::plan::{Predict, ReplayOptions};
 use crate::simulate::collective::DataOptions;
-use crate::simulate::workload::{WorkloadOptions, only};
+use crate::simulate::workload::WorkloadOptions;
 use crate::trace::file::{Work, open_trace_for, refuse_one_of_many};
+use crate::trace::reading::ReplayOptions;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,17 +62,6 @@ impl TraceRequest {
     pub fn plain(path: PathBuf, options: Options) -> TraceRequest {
         let (algorithms, idempotent, reduction) = (None, false, PerByte::ZERO);
         TraceRequest { path, options, copies: 1, algorithms, idempotent, reduction }
-    }
-
-    pub fn of_predict(typed: &Predict) -> TraceRequest {
-        TraceRequest {
-            path: typed.trace.clone(),
-            options: typed.replay.reading.options(only(typed.only)),
-            copies: typed.replay.copies(),
-            algorithms: typed.algorithms.clone(),
-            idempotent: typed.idempotent,
-            reduction: typed.reduction_cost.unwrap_or(PerByte::ZERO),
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::kernel::typed::{RankRanges, TimeRange, noise, text};
 use crate::latency::drawn::LatencyOptions;
-use crate::predict::plan::ReadingOptions;
 use crate::report::ReportOption;
+use crate::trace::reading::ReadingOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ EXAMPLES
   straggler whatif fixtures/traces/halo --ideal-network --json
   straggler whatif fixtures/training/slow-worker.csv --quieten all
 
-TRACE      a recording of `straggler trace -o DIR -- mpirun …`, or any format
+TRACE      a recording of `straggler trace record -o DIR -- mpirun …`, or any format
            that `predict` reads, such as a training job. It is never changed.
 BASELINE   the trace simulated without changes, on the network fitted from it
            or named by --base-network. Gains are relative to this simulation,

@@ -228,7 +228,7 @@ fn names_that_no_source_has_are_refused() {
 #[test]
 fn a_stopped_measurement_says_how_much_there_is() {
     let folder = Folder::new();
-    let mut command = folder.command("assess --time 2s --sources none --processes 4 -o out");
+    let mut command = folder.command("assess --time 10s --sources none --processes 4 -o out");
     let child =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     wait_until_worked(&child, 1500);
@@ -236,7 +236,7 @@ fn a_stopped_measurement_says_how_much_there_is() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("of 2 s") && said.contains("of 5 batches"), "{said}");
+    assert!(said.contains("of 10 s") && said.contains("of 5 batches"), "{said}");
     let kept = folder.path().join("out/node.noise").exists();
     assert_eq!(
         kept,

@@ -108,7 +108,7 @@ fn simulations_have_limits_too() {
 #[test]
 fn a_measurement_is_written_for_prometheus() {
     let folder = Folder::new();
-    folder.run("measure noise --time 20ms --cores 0 --sources none --prometheus n.prom").good();
+    folder.run("noise measure --time 20ms --cores 0 --sources none --prometheus n.prom").good();
     let text = std::fs::read_to_string(folder.path().join("n.prom")).unwrap();
     for family in ["straggler_overhead_ratio", "straggler_detours_per_second", "straggler_longest_seconds"] {
         assert!(text.contains(&format!("# TYPE {family} gauge")), "{text}");

@@ -38,7 +38,7 @@ fn everything_in_the_catalogue_is_proven_and_runs() {
         let idempotent = if reduces { "--idempotent" } else { "" };
         let size = if operation == "barrier" { "" } else { "--size 1000" };
         let line = format!("--collective {collective} --processes 13 {size} {idempotent} --json");
-        let proof = folder.run(&format!("schedule check {line}")).good().json();
+        let proof = folder.run(&format!("schedule prove {line}")).good().json();
         assert_eq!(proof["proven"], true, "{collective}");
         let run = folder.run(&format!("simulate {line} --network chic")).good();
         let answer = run.json();
@@ -150,11 +150,11 @@ fn sums_that_would_be_wrong() {
     assert_eq!(quiet.stderr(), "");
     folder.run(&format!("schedule generate {line} -o a.goal")).good().says("a sum would be wrong");
     let failed =
-        folder.run(&format!("schedule check {line} --json")).ends_with(5).says("a sum would be wrong");
+        folder.run(&format!("schedule prove {line} --json")).ends_with(5).says("a sum would be wrong");
     assert_eq!((&failed.json()["proven"], &failed.json()["exact"]), (&false.into(), &false.into()));
-    let text = folder.run(&format!("schedule check {line} --idempotent")).good().stdout();
+    let text = folder.run(&format!("schedule prove {line} --idempotent")).good().stdout();
     assert!(text.contains("counted at least once, some twice"), "{text}");
-    let text = folder.run("schedule check --collective scatter --processes 5 --root 2").good().stdout();
+    let text = folder.run("schedule prove --collective scatter --processes 5 --root 2").good().stdout();
     let start = "Proven for a scatter of 8 B per rank by a binomial tree over 5 processes: \
                  every rank has its block from rank 2; ";
     assert!(text.starts_with(start), "{text}");
@@ -193,11 +193,11 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     let named = "simulate --collective bcast:linear --processes 4 --network chic --algorithms mpich";
     folder.run(named).good().says("--algorithms has no effect");
     folder
-        .run("schedule check --collective allreduce:ring --processes 100000")
+        .run("schedule prove --collective allreduce:ring --processes 100000")
         .ends_with(2)
         .says("check fewer processes");
     folder
-        .run("schedule check --collective alltoall:linear --processes 1000")
+        .run("schedule prove --collective alltoall:linear --processes 1000")
         .ends_with(2)
         .says("check fewer processes");
 }

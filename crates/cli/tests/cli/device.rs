@@ -19,8 +19,8 @@ fn a_gpu_that_is_not_there_is_missed_before_anything_is_done() {
         simulate,
         "study run s.toml -o results --device gpu",
         "assess --network chic --processes 4 --time 1s -o assessed --device gpu",
-        "reproduce sc10-fig4 --quick -o made --device gpu",
-        "bench --device gpu",
+        "papers run sc10-fig4 --quick -o made --device gpu",
+        "tools bench --device gpu",
     ] {
         folder.run(command).ends_with(3).says("--device gpu: ").says("Use --device cpu");
         assert_eq!(folder.names(), before, "{command}");

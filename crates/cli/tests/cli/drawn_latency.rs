@@ -132,7 +132,7 @@ fn the_size_of_measured_messages_is_said_and_chosen() {
     folder.write("plain.txt", "173\n");
     let fault = folder.run(&line.replace("two.lat", "plain.txt")).ends_with(3).stderr();
     assert!(fault.contains("`173` has no unit") && !fault.contains("--unit"), "{fault}");
-    let resampled = folder.run("resample two.lat --processes 4 --samples 10 --json").good().json();
+    let resampled = folder.run("latency resample two.lat --processes 4 --samples 10 --json").good().json();
     assert_eq!(resampled["synthetic"], true);
     assert!(resampled["warnings"].to_string().contains("the power failed"), "{resampled}");
 }

@@ -21,7 +21,7 @@ fn usage_ends_with_2() {
     let folder = Folder::new();
     folder.run("").ends_with(2);
     folder.run("simulate").ends_with(2);
-    folder.run("simulate a.goal").ends_with(2).says("--network");
+    folder.run("simulate fixtures/conformance/eager-00.goal").ends_with(2).says("--network");
     folder.run("simulate a.goal --collective barrier --processes 4 --network chic").ends_with(2);
     folder.run("simulate a.goal --network chic --cycles 4").ends_with(2);
     folder.run("simulate --collective barrier --network chic").ends_with(2).says("--processes");
@@ -145,10 +145,10 @@ fn leftovers_end_with_4_unless_allowed() {
     folder.run(&format!("{line} --allow-leftovers")).good();
     let answer = folder.run(&format!("{line} --allow-leftovers --json")).good().json();
     assert_eq!(answer["stuck"]["leftover_count"], 1);
-    folder.run("schedule validate left.goal").ends_with(4).says("left.goal: 1 error");
+    folder.run("schedule check left.goal").ends_with(4).says("left.goal: 1 error");
     // A cycle is no schedule at all.
     folder.write("cycle.goal", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}");
-    folder.run("schedule validate cycle.goal").ends_with(3).says("dependency cycle");
+    folder.run("schedule check cycle.goal").ends_with(3).says("dependency cycle");
 }
 
 #[test]
@@ -164,8 +164,12 @@ fn warnings_go_to_stderr_and_into_the_object() {
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;
     let folder = Folder::new();
-    let mut child =
-        folder.command("completions bash").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = folder
+        .command("tools completions bash")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -215,11 +219,11 @@ fn places_that_cannot_be_written_are_told_alike() {
         ("schedule generate --collective barrier --processes 4 -o no/x.goal", missing),
         ("trace convert fixtures/traces/halo -o /proc/x.pftrace", "/proc/x.pftrace: cannot be written: "),
         ("trace convert fixtures/traces/halo -o /proc/x", "/proc/x: cannot be written: "),
-        ("measure noise --time 1ms --sources none -o no/x.noise", missing),
-        ("plot noise fixtures/noise/selfish.0 -o no/x.svg", missing),
+        ("noise measure --time 1ms --sources none -o no/x.noise", missing),
+        ("tools plot noise fixtures/noise/selfish.0 -o no/x.svg", missing),
         ("assess none --processes 4 -o taken", no_folder),
         ("study run s.toml -o taken", no_folder),
-        ("reproduce sc10-fig4 --quick -o taken", no_folder),
+        ("papers run sc10-fig4 --quick -o taken", no_folder),
     ] {
         let said = folder.run(line).ends_with(3).says(text).stderr();
         assert!(!said.contains("straggler-"), "{line}: {said}");

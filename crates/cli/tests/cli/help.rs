@@ -1,6 +1,6 @@
 //! Help teaches, and its examples work as pasted.
 
-use crate::outside::program::{Folder, binary};
+use crate::outside::program::{Folder, binary, smaller};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -17,11 +17,13 @@ fn commands(folder: &Folder) -> Vec<String> {
     all
 }
 
-/// The names under `Commands:`; continued descriptions are indented more than names.
+/// The names under `Commands:`, which the program itself lists in groups; continued descriptions are indented more.
 fn subcommands(help: &str) -> Vec<&str> {
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = listed.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| line.is_empty() || line.starts_with("  "));
+    let is_grouped = listed.clone().any(|line| line.starts_with("  For "));
+    let indent = if is_grouped { "    " } else { "  " };
+    let names = listed.filter_map(|line| line.strip_prefix(indent)).filter(|line| !line.starts_with(' '));
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
@@ -41,20 +43,6 @@ fn examples(help: &str, program: &str) -> Vec<String> {
         last.push(' ');
     }
     list
-}
-
-/// Replaces examples that would run too long in an unoptimised build.
-fn small(example: &str) -> String {
-    match example.trim() {
-        // Takes an hour at the paper's size.
-        "straggler reproduce sc10-fig5a" => "straggler reproduce sc10-fig2".into(),
-        "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
-        // Runs until it is interrupted.
-        other if other.starts_with("straggler serve") => {
-            format!("timeout --preserve-status -s INT 2 {other}")
-        }
-        other => other.into(),
-    }
 }
 
 #[test]
@@ -78,11 +66,13 @@ fn every_command_has_examples_that_run() {
         }
     }
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
-    // Studies run first, since other examples read their results.
-    let (studies, others): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|example| example.starts_with("straggler study run"));
-    for example in studies.into_iter().chain(others) {
-        let example = small(&example);
+    // Other examples read what these write.
+    let writes = |example: &String| {
+        ["straggler study run", "straggler tools examples"].iter().any(|name| example.starts_with(name))
+    };
+    let (first, others): (Vec<_>, Vec<_>) = all.into_iter().partition(writes);
+    for example in first.into_iter().chain(others) {
+        let example = smaller(&example);
         let run =
             Command::new("sh").args(["-c", &example]).current_dir(folder.path()).env("PATH", &path).output();
         let output = run.unwrap();
@@ -134,7 +124,7 @@ fn the_first_line_says_what_it_does_and_the_codes_are_told() {
 #[test]
 fn every_listed_command_is_found() {
     let found = commands(&Folder::new());
-    for name in ["", "whatif", "training whatif", "slurm-script loggp", "mpi latency", "man"] {
+    for name in ["", "whatif", "training whatif", "tools slurm-script loggp", "mpi latency", "tools man"] {
         assert!(found.iter().any(|command| command == name), "{name}: {found:?}");
     }
 }

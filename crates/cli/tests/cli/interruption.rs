@@ -114,7 +114,7 @@ fn recordings_timelines_and_archives() {
 #[test]
 fn resampling() {
     let folder = Folder::new();
-    let line = "resample fixtures/resampling/exchanges.txt --processes 4096,65536 --samples 500 \
+    let line = "latency resample fixtures/resampling/exchanges.txt --processes 4096,65536 --samples 500 \
                 --histogram out.csv -o out.json";
     let (code, text) = interrupt(&folder, line);
     assert_eq!(code, Some(130), "{text}");
@@ -124,7 +124,7 @@ fn resampling() {
 #[test]
 fn a_measurement() {
     let folder = Folder::new();
-    let (code, text) = interrupt(&folder, "measure noise --time 60s -o out.noise --json");
+    let (code, text) = interrupt(&folder, "noise measure --time 60s -o out.noise --json");
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(folder.names(), [""; 0]);
 }

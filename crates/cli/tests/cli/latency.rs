@@ -1,4 +1,4 @@
-//! `straggler compare` and `straggler diagnose`, on synthetic measurements.
+//! `straggler latency compare` and `straggler latency diagnose`, on synthetic measurements.
 
 use crate::outside::program::Folder;
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_shift_is_found_and_named() {
     let folder = Folder::new();
-    let answer = folder.run(&format!("compare {BEFORE} {AFTER} --json")).good().json();
+    let answer = folder.run(&format!("latency compare {BEFORE} {AFTER} --json")).good().json();
     let one = &answer["series"][0]["comparisons"][0];
     assert_eq!(one["change"]["shift"], "more");
     assert_eq!(one["change"]["spread"], Value::Null);
@@ -23,17 +23,17 @@ fn a_shift_is_found_and_named() {
     let median = one["quantiles"].as_array().unwrap().iter().find(|level| level["q"] == 0.5).unwrap();
     let [low, high] = [0, 1].map(|end| number(&median["interval_ps"][end]));
     assert!(low < 3e5 && 3e5 < high && (number(&median["difference_ps"]) - 3e5).abs() < 3e4, "{median}");
-    let text = folder.run(&format!("compare {BEFORE} {AFTER}")).good().stdout();
+    let text = folder.run(&format!("latency compare {BEFORE} {AFTER}")).good().stdout();
     assert!(text.starts_with("B is slower than A: its median is 6"), "{text}");
     assert!(text.contains("shifted alike") && text.contains("synthetic"), "{text}");
-    let same = folder.run(&format!("compare {BEFORE} {BEFORE}")).good().stdout();
+    let same = folder.run(&format!("latency compare {BEFORE} {BEFORE}")).good().stdout();
     assert!(same.starts_with("A and B are statistically indistinguishable"), "{same}");
 }
 
 #[test]
 fn a_longer_tail_is_told_from_a_shift() {
     let folder = Folder::new();
-    let text = folder.run(&format!("compare {BEFORE} {TAIL} {AFTER}")).good().stdout();
+    let text = folder.run(&format!("latency compare {BEFORE} {TAIL} {AFTER}")).good().stdout();
     assert!(text.contains("B differs from A only in the tail"), "{text}");
     assert!(text.contains("C is slower than A"), "{text}");
     assert!(text.contains("All files together (Anderson–Darling)"), "{text}");
@@ -42,7 +42,7 @@ fn a_longer_tail_is_told_from_a_shift() {
 #[test]
 fn gates_set_the_exit_code() {
     let folder = Folder::new();
-    let compare = |gates: &str| folder.run(&format!("compare {BEFORE} {AFTER} {gates}"));
+    let compare = |gates: &str| folder.run(&format!("latency compare {BEFORE} {AFTER} {gates}"));
     compare("--fail-if p99>+50% --fail-if median>+1us").good();
     let failed = compare("--fail-if median>+5% --fail-if max>+1s").ends_with(5);
     assert!(failed.stderr().contains("median>+5% of fixtures/latency/after.lat"), "{}", failed.stderr());
@@ -68,12 +68,13 @@ fn gates_need_every_series_in_every_file() {
     series.pop();
     folder.write("less.lat", &less.to_string());
     for files in [format!("{peers} less.lat"), format!("less.lat {peers}")] {
-        let warned = folder.run(&format!("compare {files}")).good().stderr();
+        let warned = folder.run(&format!("latency compare {files}")).good().stderr();
         assert!(
             warned.contains("32 peers") && warned.contains("not in less.lat, so it is skipped"),
             "{warned}"
         );
-        let fault = folder.run(&format!("compare {files} --fail-if p50>+1000%")).ends_with(3).stderr();
+        let fault =
+            folder.run(&format!("latency compare {files} --fail-if p50>+1000%")).ends_with(3).stderr();
         assert!(fault.contains("not in less.lat: measure the missing series"), "{fault}");
     }
 }
@@ -82,26 +83,28 @@ fn gates_need_every_series_in_every_file() {
 fn lists_of_times_are_compared_too() {
     let folder = Folder::new();
     let times = "fixtures/resampling/exchanges.txt";
-    let answer =
-        folder.run(&format!("compare {times} fixtures/resampling/uninterrupted.txt --json")).good().json();
+    let answer = folder
+        .run(&format!("latency compare {times} fixtures/resampling/uninterrupted.txt --json"))
+        .good()
+        .json();
     assert_eq!(answer["series"][0]["series"], "times");
     // Times in the same range as the other file's, but in other bins.
     folder.write("own.txt", &(0..400).map(|step| format!("{}ns\n", 4500 + 3 * step)).collect::<String>());
-    let mixed = folder.run(&format!("compare own.txt {BEFORE}")).good();
+    let mixed = folder.run(&format!("latency compare own.txt {BEFORE}")).good();
     assert!(mixed.stderr().contains("different bins") && mixed.stderr().contains("differ in kind"));
-    let found = folder.run(&format!("diagnose {times} --json")).good().json();
+    let found = folder.run(&format!("latency diagnose {times} --json")).good().json();
     assert_eq!(found["groups"][0]["stationarity"]["cycles"], 40);
 }
 
 #[test]
 fn pairs_are_explained_by_their_nodes() {
     let folder = Folder::new();
-    let answer = folder.run("diagnose fixtures/latency/pairs.lat --json").good().json();
+    let answer = folder.run("latency diagnose fixtures/latency/pairs.lat --json").good().json();
     assert_eq!(answer["hints"][0]["hint"], "modes-by-pair");
     let pairs = &answer["groups"][0]["pairs"];
     assert_eq!(pairs["explanations"][0]["property"], "node");
     assert_eq!((&pairs["clusters"][0]["pairs"], &pairs["clusters"][1]["pairs"]), (&12.into(), &16.into()));
-    let text = folder.run("diagnose fixtures/latency/pairs.lat").good().stdout();
+    let text = folder.run("latency diagnose fixtures/latency/pairs.lat").good().stdout();
     assert!(
         text.starts_with("The pairs fall into two groups, by node: the cause is the topology."),
         "{text}"
@@ -113,7 +116,7 @@ fn pairs_are_explained_by_their_nodes() {
 
 #[test]
 fn a_mode_above_sixteen_peers() {
-    let text = Folder::new().run("diagnose fixtures/latency/peers.lat").good().stdout();
+    let text = Folder::new().run("latency diagnose fixtures/latency/peers.lat").good().stdout();
     assert!(text.contains("appears above 16 peers (seen with 24)"), "{text}");
     assert!(text.contains("With 24 peers it holds 33 % of the trials: 16 peers do not show it."), "{text}");
     assert!(text.contains("About 16 peers stay fast"), "{text}");
@@ -122,28 +125,29 @@ fn a_mode_above_sixteen_peers() {
 #[test]
 fn noise_of_the_same_time_explains_the_tail() {
     let folder = Folder::new();
-    let line = format!("diagnose {TAIL} --with-noise fixtures/latency/tail.noise --json");
+    let line = format!("latency diagnose {TAIL} --with-noise fixtures/latency/tail.noise --json");
     let noise = folder.run(&line).good().json()["groups"][0]["noise"].clone();
     assert!(number(&noise["explained_time"]) > 0.8, "{noise}");
     assert!((number(&noise["predicted"]) / number(&noise["measured"]) - 1.0).abs() < 0.2, "{noise}");
-    let none = folder.run(&format!("diagnose {BEFORE} --with-noise fixtures/latency/tail.noise")).good();
+    let none =
+        folder.run(&format!("latency diagnose {BEFORE} --with-noise fixtures/latency/tail.noise")).good();
     assert!(none.stderr().contains("no tail"), "{}", none.stderr());
 }
 
 #[test]
 fn pictures_and_pages() {
     let folder = Folder::new();
-    folder.run(&format!("compare {BEFORE} {AFTER} --report compared.page")).good();
+    folder.run(&format!("latency compare {BEFORE} {AFTER} --report compared.page")).good();
     let page = std::fs::read(folder.path().join("compared.page")).unwrap();
     let page = straggler_report::page::Page::from_container(&page).unwrap();
     assert!(page.summary.iter().all(|line| !page.sections[0].text.contains(line)), "{:?}", page.summary);
-    let charts = folder.run("plot page compared.page --list").good().stdout();
+    let charts = folder.run("tools plot page compared.page --list").good().stdout();
     for title in ["Probability density", "Cumulative distribution", "Tail"] {
         assert!(charts.contains(title), "{charts}");
     }
-    let charts = folder.run("plot page fixtures/latency/pairs.lat --list").good().stdout();
+    let charts = folder.run("tools plot page fixtures/latency/pairs.lat --list").good().stdout();
     assert!(charts.contains("Pairs of processes"), "{charts}");
-    folder.run("plot page fixtures/latency/pairs.lat --chart Pairs -o pairs.svg").good();
+    folder.run("tools plot page fixtures/latency/pairs.lat --chart Pairs -o pairs.svg").good();
     folder.run("report fixtures/latency/peers.lat -o peers.html").good();
 }
 
@@ -151,30 +155,30 @@ fn pictures_and_pages() {
 fn what_cannot_be_compared() {
     let folder = Folder::new();
     let fault = |line: &str, code: i32| folder.run(line).ends_with(code).stderr();
-    assert!(fault(&format!("compare {BEFORE}"), 2).contains("at least two files"));
-    assert!(fault(&format!("compare {BEFORE} no.lat"), 3).contains("no.lat cannot be read"));
+    assert!(fault(&format!("latency compare {BEFORE}"), 2).contains("at least two files"));
+    assert!(fault(&format!("latency compare {BEFORE} no.lat"), 3).contains("no.lat cannot be read"));
     assert!(
-        fault("compare fixtures/latency/peers.lat fixtures/latency/pairs.lat", 3)
+        fault("latency compare fixtures/latency/peers.lat fixtures/latency/pairs.lat", 3)
             .contains("no series in common")
     );
     assert!(
-        fault(&format!("diagnose {BEFORE} --series 1MiB"), 3)
+        fault(&format!("latency diagnose {BEFORE} --series 1MiB"), 3)
             .contains("the series are: ping-pong, one way, 8 B")
     );
     folder.write("other.json", "{\"format\": \"other\", \"version\": 1}");
-    assert!(fault("diagnose other.json", 3).contains("not a latency file of straggler"));
+    assert!(fault("latency diagnose other.json", 3).contains("not a latency file of straggler"));
     // A run that ended early, and a file without series.
     let whole = std::fs::read_to_string(folder.path().join(BEFORE)).unwrap();
     folder.write(
         "cut.lat",
         &whole.replace("\"interruptions\":[]", "\"interruptions\":[\"the peer went away\"]"),
     );
-    let cut = folder.run("diagnose cut.lat").good();
+    let cut = folder.run("latency diagnose cut.lat").good();
     assert!(cut.stderr().contains("not complete: the peer went away"), "{}", cut.stderr());
     let start = whole.find("\"series\":[").unwrap() + 10;
     let end = whole.find("],\"notes\"").unwrap();
     folder.write("empty.lat", &format!("{}{}", &whole[..start], &whole[end..]));
-    assert!(fault("diagnose empty.lat", 3).contains("empty.lat has no trials"));
+    assert!(fault("latency diagnose empty.lat", 3).contains("empty.lat has no trials"));
 }
 
 #[test]
@@ -185,16 +189,16 @@ fn files_are_merged_exactly() {
         let file: Value = serde_json::from_str(&text).unwrap();
         file["measurement"]["series"][0]["trials"]["count"].as_u64().unwrap()
     };
-    let answer = folder.run(&format!("measure merge {BEFORE} {AFTER} -o both.lat --json")).good().json();
+    let answer = folder.run(&format!("latency merge {BEFORE} {AFTER} -o both.lat --json")).good().json();
     assert_eq!((trials("both.lat"), answer["series"].as_u64()), (trials(BEFORE) + trials(AFTER), Some(1)));
-    folder.run("diagnose both.lat").good();
+    folder.run("latency diagnose both.lat").good();
     let peers = "fixtures/latency/peers.lat";
-    let fault = folder.run(&format!("measure merge {BEFORE} {peers} -o no.lat")).ends_with(3).stderr();
+    let fault = folder.run(&format!("latency merge {BEFORE} {peers} -o no.lat")).ends_with(3).stderr();
     assert!(
         fault.contains("peers.lat: cannot be merged with the files before it: one file is of the kernel"),
         "{fault}"
     );
-    folder.run(&format!("measure merge {BEFORE} absent.lat -o no.lat")).ends_with(3).says("absent.lat");
+    folder.run(&format!("latency merge {BEFORE} absent.lat -o no.lat")).ends_with(3).says("absent.lat");
     assert!(!folder.path().join("no.lat").exists());
 }
 
@@ -209,13 +213,13 @@ fn merged_lists_are_runs() {
             folder.write(&format!("{side}{run}.txt"), &times);
         }
         let files: Vec<String> = (1..=3).map(|run| format!("{side}{run}.txt")).collect();
-        let line = format!("measure merge {} --unit ns -o {side}.lat", files.join(" "));
+        let line = format!("latency merge {} --unit ns -o {side}.lat", files.join(" "));
         assert!(folder.run(&line).good().stdout().contains("600 trials"));
     }
-    let text = folder.run("compare a.lat b.lat").good().stdout();
+    let text = folder.run("latency compare a.lat b.lat").good().stdout();
     assert!(text.starts_with("B is slower than A: its median is 30 % higher"), "{text}");
     assert!(!text.contains("variation between runs"), "{text}");
-    let gated = folder.run("compare a.lat b.lat --fail-if median>+4% --json").ends_with(5).json();
+    let gated = folder.run("latency compare a.lat b.lat --fail-if median>+4% --json").ends_with(5).json();
     let one = &gated["series"][0]["comparisons"][0];
     assert_eq!((&one["variation"][0]["runs"], &one["change"]["shift"]), (&3.into(), &"more".into()));
     let median = one["quantiles"].as_array().unwrap().iter().find(|level| level["q"] == 0.5).unwrap();
@@ -223,12 +227,12 @@ fn merged_lists_are_runs() {
         (&gated["gates"][0]["interval"], &gated["gates"][0]["between_runs"]),
         (&median["share_interval"], &true.into())
     );
-    folder.run("compare a.lat b.lat --fail-if median>+10%").good().says("undecided");
+    folder.run("latency compare a.lat b.lat --fail-if median>+10%").good().says("undecided");
     // Their cycles follow each other, and a run is known again.
-    let found = folder.run("diagnose a.lat --json").good().json();
+    let found = folder.run("latency diagnose a.lat --json").good().json();
     assert_eq!(found["groups"][0]["stationarity"]["cycles"], 60);
-    folder.run("measure merge a.lat a2.txt --unit ns -o c.lat").ends_with(3).says("has the same run");
-    folder.run("measure merge a1.txt a2.txt -o c.lat").ends_with(3).says("--unit");
+    folder.run("latency merge a.lat a2.txt --unit ns -o c.lat").ends_with(3).says("has the same run");
+    folder.run("latency merge a1.txt a2.txt -o c.lat").ends_with(3).says("--unit");
 }
 
 /// Returns a series with the given labels and times in ns, in bins of 1 µs up to 10 µs.
@@ -285,7 +289,7 @@ fn quantiles_outside_the_bins_are_bounds() {
         (0..1000).map(|trial| if trial < 200 { 50_000 + trial } else { 5000 + trial }).collect();
     file(&folder, "good.lat", &[measured(labels.clone(), &good)]);
     file(&folder, "bad.lat", &[measured(labels, &bad)]);
-    let text = folder.run("diagnose bad.lat").good().stdout();
+    let text = folder.run("latency diagnose bad.lat").good().stdout();
     let row = |text: &str, name: &str| {
         let found = text.lines().find(|line| line.trim_start().starts_with(name));
         found.unwrap_or_else(|| panic!("{name}: {text}")).to_string()
@@ -295,21 +299,21 @@ fn quantiles_outside_the_bins_are_bounds() {
         text.contains("skew and kurtosis are unknown, because 200 trials lie outside the bins"),
         "{text}"
     );
-    let answer = folder.run("diagnose bad.lat --json").good().json();
+    let answer = folder.run("latency diagnose bad.lat --json").good().json();
     let levels = answer["groups"][0]["trials"]["quantiles"].as_array().unwrap();
     let level = levels.iter().find(|level| level["q"] == 0.95).unwrap();
     assert_eq!((&level["value_ps"], &level["outside"]["above_ps"]), (&Value::Null, &10_000_000.into()));
-    let text = folder.run("compare good.lat bad.lat").good();
+    let text = folder.run("latency compare good.lat bad.lat").good();
     assert!(row(&text.stdout(), "p95").contains("> 10 µs"), "{}", text.stdout());
     assert!(text.stderr().contains("some quantiles lie outside the bins"), "{}", text.stderr());
     // p95 is only known to be above 10 µs: surely a rise of 5 %, but a rise of 200 % cannot be
     // decided.
-    let tripped = folder.run("compare good.lat bad.lat --fail-if p95>+5%").ends_with(5).stderr();
+    let tripped = folder.run("latency compare good.lat bad.lat --fail-if p95>+5%").ends_with(5).stderr();
     assert!(tripped.contains("a bound: the quantile lies outside the bins"), "{tripped}");
-    let fault = folder.run("compare good.lat bad.lat --fail-if p95>+200%").ends_with(3).stderr();
+    let fault = folder.run("latency compare good.lat bad.lat --fail-if p95>+200%").ends_with(3).stderr();
     assert!(fault.contains("cannot be decided") && fault.contains("(> 10 µs)"), "{fault}");
-    folder.run("compare good.lat bad.lat --fail-if median>+50%").good();
-    folder.run("diagnose bad.lat --report bad.html").good();
+    folder.run("latency compare good.lat bad.lat --fail-if median>+50%").good();
+    folder.run("latency diagnose bad.lat --report bad.html").good();
     // All trials lie beyond the bins.
     let labels = serde_json::json!({ "kernel": "ping-pong", "kind": "one-way", "size": 8 });
     file(
@@ -317,13 +321,13 @@ fn quantiles_outside_the_bins_are_bounds() {
         "all.lat",
         &[measured(labels, &(0..1000).map(|trial| 50_000 + trial).collect::<Vec<u64>>())],
     );
-    let text = folder.run("compare good.lat all.lat").good().stdout();
+    let text = folder.run("latency compare good.lat all.lat").good().stdout();
     assert!(text.starts_with("B is slower than A: its median is higher (> 10 µs instead of 5."), "{text}");
-    folder.run("diagnose all.lat --report all.html").good();
-    let text = folder.run("compare all.lat all.lat").good().stdout();
+    folder.run("latency diagnose all.lat --report all.html").good();
+    let text = folder.run("latency compare all.lat all.lat").good().stdout();
     let says = "Unknown whether B is faster or slower than A: the medians lie outside the bins (> 10 µs and > 10 µs).";
     assert!(text.starts_with(says), "{text}");
-    let text = folder.run("compare bad.lat bad.lat").good().stdout();
+    let text = folder.run("latency compare bad.lat bad.lat").good().stdout();
     let says = "Unknown whether their spreads and tails differ: they lie outside the bins.";
     assert!(text.starts_with("The medians of A and B do not differ") && text.contains(says), "{text}");
 }
@@ -343,18 +347,18 @@ fn ranks_of_a_collective_are_one_series() {
         "ranks.lat",
         &[of(Some(0), 3100), of(Some(1), 3100), of(Some(2), 7100), of(Some(10), 3100)],
     );
-    let text = folder.run("diagnose ranks.lat").good().stdout();
+    let text = folder.run("latency diagnose ranks.lat").good().stdout();
     assert!(text.contains("of 4 ranks, rank 2 is slowest: its median is 7."), "{text}");
     assert_eq!(text.matches("barrier, per rank").count(), 1, "{text}");
-    let answer = folder.run("diagnose ranks.lat --json").good().json();
+    let answer = folder.run("latency diagnose ranks.lat --json").good().json();
     assert_eq!(answer["groups"][0]["ranks"]["slowest"]["rank"], 2);
     assert_eq!(
         (&answer["groups"][0]["trials"]["count"], answer["groups"].as_array().unwrap().len()),
         (&400.into(), 1)
     );
     // All ranks together, then one of them.
-    folder.run("compare ranks.lat ranks.lat").good();
-    let one = folder.run("compare ranks.lat ranks.lat --series rank1 --json").good().json();
+    folder.run("latency compare ranks.lat ranks.lat").good();
+    let one = folder.run("latency compare ranks.lat ranks.lat --series rank1 --json").good().json();
     assert_eq!(one["series"][0]["series"], "barrier, per rank, rank 1");
 }
 
@@ -363,7 +367,8 @@ fn series_are_chosen_as_they_are_typed() {
     let folder = Folder::new();
     let pairs = "fixtures/latency/pairs.lat";
     for name in ["0-1", "0–1", "pair0-1", "1B,0-1"] {
-        let answer = folder.run(&format!("compare {pairs} {pairs} --series {name} --json")).good().json();
+        let answer =
+            folder.run(&format!("latency compare {pairs} {pairs} --series {name} --json")).good().json();
         assert_eq!(answer["series"][0]["series"], "sendrecv, pairwise, 1 B, pair 0–1", "{name}");
         assert_eq!(answer["series"].as_array().unwrap().len(), 1);
     }
@@ -386,7 +391,7 @@ fn bursts_and_warm_up_of_lists_are_told() {
         ("swing.txt", "alternates between levels from cycle to cycle, over 40 cycles"),
         ("calm.txt", "steady over 40 cycles"),
     ] {
-        let text = folder.run(&format!("diagnose {name}")).good().stdout();
+        let text = folder.run(&format!("latency diagnose {name}")).good().stdout();
         assert!(text.contains(says), "{name}: {text}");
     }
 }
@@ -400,7 +405,7 @@ fn one_series_of_each_file_is_compared() {
         measured(labels, &(0..1000).map(|trial| ns + trial % 100).collect::<Vec<u64>>())
     };
     file(&folder, "calls.lat", &[of("getpid", 3000), of("read", 4000)]);
-    let twice = "compare calls.lat calls.lat";
+    let twice = "latency compare calls.lat calls.lat";
     let answer = folder.run(&format!("{twice} --series getpid --series read --json")).good().json();
     assert_eq!(answer["series"][0]["series"], "getpid / read");
     assert!(answer["verdict"].as_str().unwrap().starts_with("B is slower than A"), "{answer}");
@@ -428,7 +433,7 @@ fn switches_are_compared_with_clusters() {
         "topology.conf",
         "SwitchName=a Nodes=n0[00-99]\nSwitchName=b Nodes=n1[00-99]\nSwitchName=c Switches=a,b\n",
     );
-    let line = "diagnose pairs.lat --json --topology";
+    let line = "latency diagnose pairs.lat --json --topology";
     let answer = folder.run(&format!("{line} topology.conf")).good().json();
     let best = &answer["groups"][0]["pairs"]["explanations"][0];
     assert_eq!((&best["property"], number(&best["agreement"]) > 0.99), (&"switch".into(), true), "{best}");
@@ -448,12 +453,15 @@ fn hints_that_say_the_same_are_told_once() {
     let times: Vec<u64> = (0..200).map(|trial| if trial % 2 == 0 { 2_500 } else { 7_500 }).collect();
     let labels = |size: u64| serde_json::json!({ "kernel": "tcp", "kind": "round-trip", "size": size });
     file(&folder, "two.lat", &[measured_in(labels(1), &times, 50), measured_in(labels(8), &times, 50)]);
-    let text = folder.run("diagnose two.lat").good().stdout();
+    let text = folder.run("latency diagnose two.lat").good().stdout();
     let says = text.lines().filter(|line| line.contains("The times have several modes.")).count();
     // Once in the first sentence, once as the hint.
     assert_eq!(says, 2, "{text}");
     assert!(text.contains("several modes. (2 series)\n   tcp, round trip, 1 B: Modes: "), "{text}");
-    assert_eq!(folder.run("diagnose two.lat --json").good().json()["hints"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        folder.run("latency diagnose two.lat --json").good().json()["hints"].as_array().unwrap().len(),
+        2
+    );
 }
 
 /// Writes a file of all pairs of `ranks` processes, one per node, whose trials take `median` ns.
@@ -479,7 +487,7 @@ fn of_pairs(folder: &Folder, name: &str, ranks: u64, median: impl Fn(u64, u64) -
 fn a_slow_process_explains_the_slow_mode() {
     let folder = Folder::new();
     of_pairs(&folder, "slow.lat", 6, |from, to| if from == 2 || to == 2 { 7_500 } else { 2_500 });
-    let text = folder.run("diagnose slow.lat").good().stdout();
+    let text = folder.run("latency diagnose slow.lat").good().stdout();
     assert!(text.starts_with("Process 2 is slow with every peer"), "{text}");
     assert!(text.contains("the slow pairs are those of the slow process or pair above"), "{text}");
     assert!(text.contains("is the same for all pairs: different nodes"), "{text}");
@@ -490,7 +498,7 @@ fn three_modes_of_pairs_are_counted() {
     let folder = Folder::new();
     let median = |from: u64, to: u64| [1_500, 4_500, 8_500][(from.abs_diff(to) as usize - 1) / 2];
     of_pairs(&folder, "three.lat", 6, median);
-    let text = folder.run("diagnose three.lat").good().stdout();
+    let text = folder.run("latency diagnose three.lat").good().stdout();
     assert!(text.starts_with("Three modes split by pair"), "{text}");
     // 5 + 4 pairs lie 1 or 2 apart, 3 + 2 lie 3 or 4, and 1 lies 5 apart, each in both directions.
     assert!(text.contains("18 pairs are near 1.5") && text.contains(", 10 near 4.5"), "{text}");
@@ -518,11 +526,11 @@ fn unknown_switches_are_suggested() {
         |rank: u64| serde_json::json!({ "rank": rank, "host": format!("n{}", rank / 2), "node": rank / 2 });
     whole["measurement"]["processes"] = (0..8).map(process).collect();
     folder.write("leaves.lat", &whole.to_string());
-    let told = folder.run("diagnose leaves.lat").good().stdout();
+    let told = folder.run("latency diagnose leaves.lat").good().stdout();
     assert!(told.contains("the switches of the nodes are unknown: name them with --topology."), "{told}");
     assert!(told.contains("The node explains which pairs are near 1.0"), "{told}");
     folder.write("topology.conf", "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[2-3]\n");
-    let known = folder.run("diagnose leaves.lat --topology topology.conf").good().stdout();
+    let known = folder.run("latency diagnose leaves.lat --topology topology.conf").good().stdout();
     assert!(!known.contains("--topology"), "{known}");
 }
 
@@ -530,27 +538,27 @@ fn unknown_switches_are_suggested() {
 fn merging_refuses_what_would_count_twice() {
     let folder = Folder::new();
     folder
-        .run(&format!("measure merge {BEFORE} fixtures/latency/../latency/before.lat -o a.lat"))
+        .run(&format!("latency merge {BEFORE} fixtures/latency/../latency/before.lat -o a.lat"))
         .ends_with(2)
         .says("given twice");
     std::fs::copy(folder.path().join(BEFORE), folder.path().join("b.lat")).unwrap();
-    folder.run(&format!("measure merge b.lat {AFTER} -o ./b.lat")).ends_with(2).says("written over");
+    folder.run(&format!("latency merge b.lat {AFTER} -o ./b.lat")).ends_with(2).says("written over");
     let same = std::fs::read(folder.path().join(BEFORE)).unwrap();
     assert_eq!(std::fs::read(folder.path().join("b.lat")).unwrap(), same);
-    folder.run(&format!("measure merge {BEFORE} -o a.lat")).ends_with(2).says("<FILE>");
+    folder.run(&format!("latency merge {BEFORE} -o a.lat")).ends_with(2).says("<FILE>");
     // Merging a file with one that is already part of it.
     for (kernel, file) in [("pipe", "c.lat"), ("pipe", "d.lat")] {
-        let line = format!("measure latency --kernel {kernel} --trials 20 --cycles 2 -o {file}");
+        let line = format!("latency measure --kernel {kernel} --trials 20 --cycles 2 -o {file}");
         folder.run(&line).good();
     }
-    folder.run("measure merge c.lat d.lat -o e.lat").good();
-    folder.run("measure merge e.lat d.lat -o f.lat").ends_with(3).says("would count twice");
+    folder.run("latency merge c.lat d.lat -o e.lat").good();
+    folder.run("latency merge e.lat d.lat -o f.lat").ends_with(3).says("would count twice");
     // Files with different processes cannot be merged.
     let text = std::fs::read_to_string(folder.path().join("d.lat")).unwrap();
     let mut whole: Value = serde_json::from_str(&text).unwrap();
     whole["measurement"]["processes"].as_array_mut().unwrap().pop();
     folder.write("g.lat", &whole.to_string());
-    folder.run("measure merge c.lat g.lat -o f.lat").ends_with(3).says("rank 1 is in only one of them");
+    folder.run("latency merge c.lat g.lat -o f.lat").ends_with(3).says("rank 1 is in only one of them");
 }
 
 #[test]
@@ -559,18 +567,24 @@ fn files_that_are_no_measurements() {
     folder.write("empty.lat", "");
     folder.write("text.lat", "hello\n");
     folder.write("plain.txt", "173\n");
-    folder.run("diagnose empty.lat").ends_with(3).says("empty.lat: the file is empty");
+    folder.run("latency diagnose empty.lat").ends_with(3).says("empty.lat: the file is empty");
     let empty = "--with-noise empty.lat";
-    folder.run(&format!("diagnose {BEFORE} {empty}")).ends_with(3).says("empty.lat: the file is empty");
+    folder
+        .run(&format!("latency diagnose {BEFORE} {empty}"))
+        .ends_with(3)
+        .says("empty.lat: the file is empty");
     let whole = std::fs::read_to_string(folder.path().join(BEFORE)).unwrap();
     folder.write("cut.lat", &whole[..2000]);
-    folder.run("diagnose cut.lat").ends_with(3).says("cut.lat: the file is truncated");
-    folder.run("diagnose text.lat").ends_with(3).says("text.lat: this is not a latency file of straggler");
-    folder.run("diagnose plain.txt").ends_with(3).says("or set it with --unit");
+    folder.run("latency diagnose cut.lat").ends_with(3).says("cut.lat: the file is truncated");
     folder
-        .run(&format!("diagnose {BEFORE} --with-noise {AFTER}"))
+        .run("latency diagnose text.lat")
         .ends_with(3)
-        .says("straggler measure noise -o FILE");
+        .says("text.lat: this is not a latency file of straggler");
+    folder.run("latency diagnose plain.txt").ends_with(3).says("or set it with --unit");
+    folder
+        .run(&format!("latency diagnose {BEFORE} --with-noise {AFTER}"))
+        .ends_with(3)
+        .says("straggler noise measure -o FILE");
 }
 
 /// The example in the guide is a complete file.
@@ -580,6 +594,6 @@ fn the_file_in_the_guide_can_be_read() {
     let guide = include_str!("../../../../docs/guide/latency.md");
     let example = guide.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     folder.write("guide.lat", example);
-    let answer = folder.run("diagnose guide.lat --json").good().json();
+    let answer = folder.run("latency diagnose guide.lat --json").good().json();
     assert_eq!(answer["groups"][0]["trials"]["count"], 3, "{answer}");
 }

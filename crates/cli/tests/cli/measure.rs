@@ -8,7 +8,7 @@ fn short() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     let first = allowed.trim().split([',', '-']).next().unwrap();
-    format!("measure noise --time 50ms --cores {first}")
+    format!("noise measure --time 50ms --cores {first}")
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -53,7 +53,7 @@ fn the_quietest_of_several_runs() {
 
 #[test]
 fn one_core_and_all() {
-    let answer = Folder::new().run("measure noise --time 50ms --one-and-all --json").good().json();
+    let answer = Folder::new().run("noise measure --time 50ms --one-and-all --json").good().json();
     assert_eq!(answer["one_core_alone"]["cores"].as_array().unwrap().len(), 1);
     assert!(!answer["cores"].as_array().unwrap().is_empty());
 }
@@ -87,13 +87,13 @@ fn bad_input_says_what_helps() {
         ("--self-test --method fwq", "remove --method"),
     ];
     for (options, text) in cases {
-        folder.run(&format!("measure noise {options}")).ends_with(2).says(text);
+        folder.run(&format!("noise measure {options}")).ends_with(2).says(text);
     }
 }
 
 #[test]
 fn the_self_test_reports_whatever_the_machine_does() {
-    let ended = Folder::new().run("measure noise --self-test --time 300ms --json");
+    let ended = Folder::new().run("noise measure --self-test --time 300ms --json");
     let answer = ended.json();
     let passed = answer["passed"].as_bool().unwrap();
     assert_eq!(ended.code(), Some(if passed { 0 } else { 5 }), "{answer}");

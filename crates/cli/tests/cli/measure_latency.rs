@@ -17,7 +17,7 @@ fn every_kernel_measures_and_adds_up() {
         ("copy --size 1KiB", 1),
     ];
     for (kernel, series) in kernels {
-        let line = format!("measure latency --kernel {kernel} --trials 30 --cycles 3 -o out.lat --json");
+        let line = format!("latency measure --kernel {kernel} --trials 30 --cycles 3 -o out.lat --json");
         let answer = folder.run(&line).good().json();
         let list = answer["series"].as_array().unwrap();
         assert_eq!((list.len(), &answer["finished"]), (series, &true.into()), "{answer}");
@@ -34,7 +34,7 @@ fn every_kernel_measures_and_adds_up() {
 #[test]
 fn people_get_a_sentence_a_table_and_the_timer() {
     let folder = Folder::new();
-    let text = folder.run("measure latency --kernel pipe --trials 1000 --cycles 1").good().stdout();
+    let text = folder.run("latency measure --kernel pipe --trials 1000 --cycles 1").good().stdout();
     assert!(
         text.starts_with("A round trip (pipe) took ") && text.contains("One trial in 100 took longer"),
         "{text}"
@@ -48,24 +48,24 @@ fn people_get_a_sentence_a_table_and_the_timer() {
 #[test]
 fn other_bins_and_a_command() {
     let folder = Folder::new();
-    let line = "measure latency --trials 3 --cycles 2 --bins log:50ns/1000 -o a.lat --json -- sh -c true";
+    let line = "latency measure --trials 3 --cycles 2 --bins log:50ns/1000 -o a.lat --json -- sh -c true";
     let answer = folder.run(line).good().json();
     assert_eq!((&answer["kernel"], &answer["series"][0]["kernel"]), (&"command".into(), &"sh".into()));
     let text = std::fs::read_to_string(folder.path().join("a.lat")).unwrap();
     assert!(text.starts_with(r#"{"format":"straggler latency","version":1,"#), "{text}");
     assert!(text.contains(r#"{"layout":"logarithmic","size_ps":50000,"count":1000}"#), "{text}");
-    assert!(text.contains("straggler measure latency --trials 3"), "{text}");
+    assert!(text.contains("straggler latency measure --trials 3"), "{text}");
 }
 
 #[test]
 fn what_fails_half_way_keeps_what_was_measured() {
     let folder = Folder::new();
     folder.write("twelve", "echo >> count; [ $(wc -l < count) -le 12 ]");
-    let line = "measure latency --trials 20 --cycles 2 -o a.lat -- sh twelve";
+    let line = "latency measure --trials 20 --cycles 2 -o a.lat -- sh twelve";
     let ended = folder.run(line).ends_with(3).says("failed after 10 trials").says("is in a.lat");
     assert!(ended.stdout().starts_with("sh took "), "{}", ended.stdout());
     assert_eq!(folder.names(), ["a.lat", "count", "twelve"]);
-    let nothing = folder.run("measure latency -o b.lat -- /no/such/program");
+    let nothing = folder.run("latency measure -o b.lat -- /no/such/program");
     nothing.ends_with(3).says("cannot be run").says("nothing was measured");
     assert!(!folder.names().contains(&"b.lat".to_string()));
 }
@@ -73,7 +73,7 @@ fn what_fails_half_way_keeps_what_was_measured() {
 #[test]
 fn control_c_keeps_what_was_measured() {
     let folder = Folder::new();
-    let line = "measure latency --kernel pipe --trials 1000000000 -o a.lat";
+    let line = "latency measure --kernel pipe --trials 1000000000 -o a.lat";
     let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until_worked(&child, 1000);
     signal(&child, "-INT");
@@ -88,7 +88,7 @@ fn control_c_keeps_what_was_measured() {
 fn two_hosts() {
     let folder = Folder::new();
     let mut server =
-        folder.command("measure latency --listen --cores 0").stdout(Stdio::piped()).spawn().unwrap();
+        folder.command("latency measure --listen --cores 0").stdout(Stdio::piped()).spawn().unwrap();
     let mut command = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut command).unwrap();
     let client = command.trim().strip_prefix("straggler ").unwrap();
@@ -108,7 +108,7 @@ fn two_hosts() {
         (&server_at["host"], &server_at["node"]),
         "{answer}"
     );
-    folder.run("measure latency --listen --cores 1000").ends_with(2).says("this process may not use core");
+    folder.run("latency measure --listen --cores 1000").ends_with(2).says("this process may not use core");
     for wrong in wrong.into_iter().chain([longer]) {
         wrong.ends_with(3).says("use the --token that ");
     }
@@ -138,11 +138,11 @@ fn bad_input_says_what_helps() {
         ("--listen --token short", "32 letters and digits"),
     ];
     for (options, text) in cases {
-        folder.run(&format!("measure latency {options}")).ends_with(2).says(text);
+        folder.run(&format!("latency measure {options}")).ends_with(2).says(text);
     }
-    folder.run("measure latency --kernel pipe -o no/a.lat").ends_with(3).says("make it first");
+    folder.run("latency measure --kernel pipe -o no/a.lat").ends_with(3).says("make it first");
     folder
-        .run("measure latency --kernel file --folder no --trials 1")
+        .run("latency measure --kernel file --folder no --trials 1")
         .ends_with(3)
         .says("cannot create a file");
 }

@@ -12,8 +12,8 @@ const COMMANDS: [&str; 18] = [
     "whatif FILE --network chic --scale all=0.5",
     "study run FILE",
     "study show FILE",
-    "slurm-script simulate -- FILE --network chic",
-    "slurm-script study FILE",
+    "tools slurm-script simulate -- FILE --network chic",
+    "tools slurm-script study FILE",
     "trace info FILE",
     "trace check FILE",
     "trace convert FILE -o out.json",
@@ -88,7 +88,7 @@ fn times_that_are_none() {
     std::fs::create_dir(folder.path().join("folder")).unwrap();
     let before = "fixtures/latency/before.lat";
     let simulated = "simulate --collective barrier --processes 4 --network chic --latency-distribution";
-    for command in ["resample", "diagnose", &format!("compare {before}"), simulated] {
+    for command in ["latency resample", "latency diagnose", &format!("latency compare {before}"), simulated] {
         for (file, kind) in [
             ("random", "a binary file"),
             ("job.parquet", "a table of results"),
@@ -117,7 +117,7 @@ fn times_that_are_none() {
             "chic is a built-in signature, not a recording: `straggler noise list chic`",
         ),
         ("noise convert CHiC -o x".into(), "CHiC is a built-in signature, not a recording"),
-        (format!("examples {before}/x"), "before.lat is not a folder; write to another place"),
+        (format!("tools examples {before}/x"), "before.lat is not a folder; write to another place"),
     ] {
         folder.run(&line).ends_with(3).says(text);
     }
@@ -127,10 +127,8 @@ fn times_that_are_none() {
 fn a_file_of_no_kind() {
     let folder = Folder::new();
     std::fs::write(folder.path().join("text"), "hello world\n").unwrap();
-    for command in
-        ["trace info", "trace check", "predict --network chic", "whatif --network chic --scale all=0.5"]
-    {
-        let text = "error: text is not a trace: give the folder DIR that `straggler trace -o DIR -- mpirun …` recorded";
+    for command in ["trace info", "trace check", "whatif --network chic --scale all=0.5"] {
+        let text = "error: text is not a trace: give the folder DIR that `straggler trace record -o DIR -- mpirun …` recorded";
         folder.run(&format!("{command} text")).ends_with(3).says(text);
     }
 }
@@ -158,11 +156,11 @@ fn a_folder_in_place_of_a_file_or_a_trace() {
 fn what_was_probably_meant() {
     let folder = Folder::new();
     for (line, text) in [
-        ("plot page fixtures/noise/selfish.0 --chart Evry -o x.svg", "did you mean `Every`?"),
+        ("tools plot page fixtures/noise/selfish.0 --chart Evry -o x.svg", "did you mean `Every`?"),
         ("trace convert fixtures/traces/halo -o x.pftrce", "did you mean `.pftrace`?"),
         ("simulate --collective allreduce --processes 4 --size 1mb --network chic", "did you mean `MB`?"),
         ("network show L=1us,o=1us,g=1us,GG=1ns", "did you mean `G`?"),
-        ("measure latency --kernel tpc -o x", "'tcp'"),
+        ("latency measure --kernel tpc -o x", "'tcp'"),
         ("serve fixtures/noise --port 80000", "at most 65,535"),
     ] {
         folder.run(line).ends_with(2).says(text);

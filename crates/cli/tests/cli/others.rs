@@ -102,13 +102,13 @@ fn schedules_are_counted() {
         text.starts_with("fixtures/conformance/eager-00.goal: 4 processes exchange 75 messages"),
         "{text}"
     );
-    let answer = folder.run("schedule validate fixtures/conformance/eager-00.goal --json").good().json();
+    let answer = folder.run("schedule check fixtures/conformance/eager-00.goal --json").good().json();
     assert_eq!(answer["errors"], 0);
 }
 
 #[test]
 fn a_small_benchmark_is_small_and_says_what_it_measures() {
-    let ended = Folder::new().run("bench --processes 64 --repeat 1 -v --json").good();
+    let ended = Folder::new().run("tools bench --processes 64 --repeat 1 -v --json").good();
     let report = ended.json();
     let cases = report["cases"].as_array().unwrap();
     assert!(cases.iter().all(|measured| measured["case"]["processes"].as_u64() <= Some(64)), "{cases:?}");
@@ -118,7 +118,7 @@ fn a_small_benchmark_is_small_and_says_what_it_measures() {
 #[test]
 fn a_benchmark_measures_every_case() {
     let folder = Folder::new();
-    let line = "bench --quick --processes 8192 --repeat 1 -o bench.json --json";
+    let line = "tools bench --quick --processes 8192 --repeat 1 -o bench.json --json";
     let report = folder.run(line).good().json();
     let cases = report["cases"].as_array().unwrap();
     for group in ["main", "graph", "threads", "scale", "computation"] {
@@ -148,12 +148,12 @@ fn a_benchmark_measures_every_case() {
 #[test]
 fn pages_and_completions_are_generated() {
     let folder = Folder::new();
-    folder.run("man pages").good();
+    folder.run("tools man pages").good();
     for page in ["straggler.1", "straggler-simulate.1", "straggler-schedule-generate.1"] {
         assert!(folder.path().join("pages").join(page).is_file(), "{page}");
     }
     for shell in ["bash", "zsh", "fish"] {
-        assert!(folder.run(&format!("completions {shell}")).good().stdout().contains("straggler"));
+        assert!(folder.run(&format!("tools completions {shell}")).good().stdout().contains("straggler"));
     }
 }
 
@@ -193,15 +193,15 @@ fn what_others_wrote_is_not_replaced() {
 #[test]
 fn examples_are_written_once_and_never_over_other_files() {
     let folder = Folder::new();
-    let answer = folder.run("examples demo --json").good().json();
+    let answer = folder.run("tools examples demo --json").good().json();
     assert!(answer["files"].as_u64().unwrap() > 20);
     folder.run("noise show demo/fixtures/noise/selfish.0").good();
     folder.run("study check demo/examples/studies/allreduce.toml").good();
-    let text = folder.run("examples demo").good().stdout();
+    let text = folder.run("tools examples demo").good().stdout();
     assert!(text.contains(", in `demo`: change to that folder"), "{text}");
     folder.write("demo/fixtures/noise/selfish.0", "mine");
     folder
-        .run("examples demo")
+        .run("tools examples demo")
         .ends_with(3)
         .says("demo/fixtures/noise/selfish.0 already exists with different content");
 }

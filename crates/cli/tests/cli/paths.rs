@@ -29,7 +29,7 @@ fn recordings_are_the_same_whatever_their_names_are() {
         std::fs::copy(folder.path().join("fixtures/noise/selfish.0"), folder.path().join(file)).unwrap();
     }
     for (line, parts) in [
-        ("plot noise @ -o p.svg --json", &["detours", "cores", "synthetic"][..]),
+        ("tools plot noise @ -o p.svg --json", &["detours", "cores", "synthetic"][..]),
         ("assess @ --network chic --processes 64 --json", &["curves", "rankings"]),
     ] {
         let plain = folder.run(&line.replace('@', "plain.0")).good().json();
@@ -57,17 +57,17 @@ fn files_are_read_whatever_their_names_are() {
         "noise show @.noise",
         "noise fit @.noise -o fitted.toml",
         "noise compare chic @.noise",
-        "plot noise @.noise -o noise.png",
+        "tools plot noise @.noise -o noise.png",
         "assess @.noise --network chic --processes 64",
         "simulate --collective barrier --processes 8 --network chic --noise @.noise",
         "simulate --collective barrier --processes 8 --network @.toml",
         "simulate --collective allreduce --processes 8 --network chic --algorithms @-table.toml",
         "network show @.toml",
         "schedule selector @-table.toml",
-        "schedule validate @.goal",
+        "schedule check @.goal",
         "simulate --network chic @.goal",
-        "diagnose @.lat",
-        "compare fixtures/latency/after.lat @.lat",
+        "latency diagnose @.lat",
+        "latency compare fixtures/latency/after.lat @.lat",
         "training show @.csv",
         "training whatif fixtures/training/slow-worker.csv --noise @.noise --draws 2",
         "simulate --network chic @.csv",
@@ -82,7 +82,7 @@ fn files_are_written_whatever_their_names_are() {
     let there = |ending: &str| folder.path().join(name(ending)).is_file();
     for (line, ending) in [
         ("noise convert fixtures/latency/tail.noise -o @.noise", ".noise"),
-        ("plot noise chic -o @.png", ".png"),
+        ("tools plot noise chic -o @.png", ".png"),
         ("noise show chic --report @.html", ".html"),
         ("noise show fixtures/latency/tail.noise --prometheus @.prom", ".prom"),
         ("simulate --collective barrier --processes 4 --network chic --timeline @.json", ".json"),

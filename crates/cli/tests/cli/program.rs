@@ -34,7 +34,7 @@ impl Folder {
     /// A folder with the example files that the program itself writes, as for an installed program.
     pub fn installed() -> Folder {
         let folder = Folder(tempfile::tempdir().unwrap());
-        folder.run("examples .").good();
+        folder.run("tools examples .").good();
         folder
     }
 
@@ -140,5 +140,32 @@ impl Ended {
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.output.stdout).unwrap()
+    }
+}
+
+/// The same command with less work, as the program under test is not optimised.
+pub fn smaller(command: &str) -> String {
+    const LESS: [(&str, &str); 7] = [
+        ("--copies 1,16,256", "--copies 1,16"),
+        ("--processes 1048576", "--processes 65536"),
+        ("--processes 100000", "--processes 20000"),
+        ("--processes 4096", "--processes 1024"),
+        ("--replicas 20", "--replicas 5"),
+        ("bench --quick ", "bench --quick --repeat 1 "),
+        ("exchanges.txt --size 1KiB ", "exchanges.txt --size 1KiB --samples 2000 "),
+    ];
+    match command.trim() {
+        // Takes an hour at the paper's size.
+        "straggler papers run sc10-fig5a" => "straggler papers run sc10-fig2".into(),
+        "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
+        // Runs until it is interrupted.
+        other if other.starts_with("straggler serve") => {
+            format!("timeout --preserve-status -s INT 2 {other}")
+        }
+        other if other.contains("--repeat") || other.contains("--samples") => other.into(),
+        other => {
+            let less = |line: String, (all, some): &(&str, &str)| line.replace(all, some);
+            LESS.iter().fold(format!("{other} "), less)
+        }
     }
 }

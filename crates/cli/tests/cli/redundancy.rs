@@ -1,8 +1,8 @@
-//! `straggler redundancy`.
+//! `straggler papers redundancy`.
 
 use crate::outside::program::Folder;
 
-const LINE: &str = "redundancy --processes 256 --cycles 10 --noise periodic:period=10ms,duration=100us \
+const LINE: &str = "papers redundancy --processes 256 --cycles 10 --noise periodic:period=10ms,duration=100us \
                     --network L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535";
 
 #[test]
@@ -46,17 +46,20 @@ fn says_it_in_a_sentence() {
 fn nonsense_is_refused_with_a_reason() {
     let folder = Folder::new();
     let noise = "--noise periodic:period=10ms,duration=100us --network chic";
-    folder.run(&format!("redundancy --processes 12 {noise}")).ends_with(2).says("the nearest are 8 and 16");
     folder
-        .run(&format!("redundancy --processes 16 --rounds 1 {noise}"))
+        .run(&format!("papers redundancy --processes 12 {noise}"))
+        .ends_with(2)
+        .says("the nearest are 8 and 16");
+    folder
+        .run(&format!("papers redundancy --processes 16 --rounds 1 {noise}"))
         .ends_with(2)
         .says("after rounds 2 to 4 of 4");
     folder
-        .run(&format!("redundancy --processes 16 --rounds 5 {noise}"))
+        .run(&format!("papers redundancy --processes 16 --rounds 5 {noise}"))
         .ends_with(2)
         .says("after rounds 2 to 4 of 4");
     folder
-        .run("redundancy --processes 16 --noise none --network chic")
+        .run("papers redundancy --processes 16 --noise none --network chic")
         .ends_with(2)
         .says("nothing to recover");
 }

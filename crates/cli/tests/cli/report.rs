@@ -155,13 +155,13 @@ fn other_results_write_theirs() {
         (format!("noise show {NOISE}"), &["Every detour", "Frequencies"][..]),
         ("noise show signature:name=chic".into(), &["Every detour"]),
         (format!("noise compare {NOISE} fixtures/conformance/eager-noise-01.noise"), &["How long", "How far"]),
-        ("measure noise --time 50ms --sources none".into(), &[]),
+        ("noise measure --time 50ms --sources none".into(), &[]),
         (
-            "redundancy --processes 64 --cycles 3 --replicas 4 --noise periodic:period=1ms,duration=50us --network chic".into(),
+            "papers redundancy --processes 64 --cycles 3 --replicas 4 --noise periodic:period=1ms,duration=50us --network chic".into(),
             &["Run times", "Mean run times"],
         ),
         (
-            "resample times.txt --unit us --processes 2,4 --samples 100".into(),
+            "latency resample times.txt --unit us --processes 2,4 --samples 100".into(),
             &["Duration of an all-to-all", "Idle time of a processor", "Total times"],
         ),
     ] {
@@ -232,19 +232,19 @@ fn broken_files_of_a_folder_are_left_out() {
 fn charts_of_a_page_become_pictures() {
     let folder = Folder::new();
     folder.run(&format!("simulate fixtures/conformance/eager-00.goal --network {NETWORK} --timeline t.json --report p.page")).good();
-    let listed = folder.run("plot page p.page --list --json").good().json();
+    let listed = folder.run("tools plot page p.page --list --json").good().json();
     assert_eq!(listed[0]["title"], "What happens when");
-    folder.run("plot page p.page --chart 1 -o t.svg").good();
-    folder.run("plot page p.page --chart what -o t.pdf").good();
-    folder.run("plot page t.json --chart 1 -o t.png").good();
+    folder.run("tools plot page p.page --chart 1 -o t.svg").good();
+    folder.run("tools plot page p.page --chart what -o t.pdf").good();
+    folder.run("tools plot page t.json --chart 1 -o t.png").good();
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("t.svg").starts_with(b"<svg ") && read("t.pdf").starts_with(b"%PDF-"));
     assert!(read("t.png").starts_with(b"\x89PNG"));
     assert!(String::from_utf8(read("t.svg")).unwrap().contains("straggler simulate fixtures/"));
     folder
-        .run("plot page p.page --chart 2 -o t.svg")
+        .run("tools plot page p.page --chart 2 -o t.svg")
         .ends_with(2)
         .says("the charts are: 1 What happens when");
-    folder.run("plot page p.page --chart 0 -o t.svg").ends_with(2);
-    folder.run("plot page p.page -o t.svg").ends_with(2);
+    folder.run("tools plot page p.page --chart 0 -o t.svg").ends_with(2);
+    folder.run("tools plot page p.page -o t.svg").ends_with(2);
 }

@@ -7,7 +7,7 @@ use straggler_model::Time;
 #[test]
 fn diagrams_of_the_paper() {
     let folder = Folder::new();
-    let line = "reproduce sc10-fig4 sc10-fig3 --quick -o out --markdown out.md --json";
+    let line = "papers run sc10-fig4 sc10-fig3 --quick -o out --markdown out.md --json";
     let answer = folder.run(line).good().json();
     let made = answer["reproductions"].as_array().unwrap();
     let names: Vec<_> = made.iter().map(|made| made["name"].as_str().unwrap()).collect();
@@ -18,13 +18,13 @@ fn diagrams_of_the_paper() {
     assert!(page.contains("<script id=\"data\""));
     let text = fs::read_to_string(folder.path().join("out.md")).unwrap();
     assert!(text.contains("| the process that leaves last | 3 | 3 | the same |"), "{text}");
-    assert!(text.contains("`straggler reproduce sc10-fig4 sc10-fig3 --quick"), "{text}");
+    assert!(text.contains("`straggler papers run sc10-fig4 sc10-fig3 --quick"), "{text}");
 }
 
 #[test]
 fn a_study_is_kept_and_compared() {
     let folder = Folder::new();
-    let line = "reproduce sc10-sec4b-2500us --quick -o out --json";
+    let line = "papers run sc10-sec4b-2500us --quick -o out --json";
     let first = folder.run(line).good().json();
     let comparisons = &first["reproductions"][0]["comparisons"];
     let ratio = |index: usize| comparisons[index]["simulated"].as_f64().unwrap();
@@ -42,7 +42,7 @@ fn a_study_is_kept_and_compared() {
 #[test]
 fn a_figure_without_numbers_is_told() {
     let folder = Folder::new();
-    let text = folder.run("reproduce sc10-fig10 --quick -o out").good().stdout();
+    let text = folder.run("papers run sc10-fig10 --quick -o out").good().stdout();
     let start = "1 figure or table simulated; there are no published numbers to compare with.";
     assert!(text.starts_with(start), "{text}");
     assert!(text.contains("\n  10 times as fast: noise is not shown to exceed 10 % anywhere;"), "{text}");
@@ -51,9 +51,9 @@ fn a_figure_without_numbers_is_told() {
 #[test]
 fn unknown_names_are_refused() {
     let folder = Folder::new();
-    folder.run("reproduce sc10-figs5a").ends_with(2).says("did you mean `sc10-fig5a`?");
-    folder.run("reproduce").ends_with(2);
-    folder.run("reproduce --list --quick").ends_with(2);
+    folder.run("papers run sc10-figs5a").ends_with(2).says("did you mean `sc10-fig5a`?");
+    folder.run("papers run").ends_with(2);
+    folder.run("papers list --quick").ends_with(2);
 }
 
 /// docs/measured.md agrees with the measurements in fixtures/measured.
@@ -64,8 +64,10 @@ fn what_was_measured_here_is_in_the_document() {
     let folder = Folder::new();
     for processors in [2, 4, 8, 16] {
         let file = format!("fixtures/measured/exchange-{processors}.lat");
-        let resampled =
-            folder.run(&format!("resample {file} --processes {processors} --size 1MiB --json")).good().json();
+        let resampled = folder
+            .run(&format!("latency resample {file} --processes {processors} --size 1MiB --json"))
+            .good()
+            .json();
         let case = &resampled["cases"][0];
         let median = Time(case["total_ps"]["median"].as_u64().unwrap()).to_string();
         let throughput = case["throughput_bytes_per_second"].as_f64().unwrap() / 1e6;
@@ -79,7 +81,7 @@ fn what_was_measured_here_is_in_the_document() {
 fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     let folder = Folder::new();
     let line =
-        "reproduce sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
+        "papers run sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
     let answer = folder.run(line).good().json();
     let table = &answer["reproductions"][0];
     assert!(table["input"].as_str().unwrap().contains("Exchanges of 8 B that were synthesised"), "{table}");
@@ -93,10 +95,10 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     let throughput = |index: usize| row(index)["simulated"].as_f64().unwrap();
     assert!(throughput(0) > throughput(4), "{table}");
     let refused =
-        folder.run("reproduce sc10-fig4 --exchanges fixtures/latency/before.lat -o out").ends_with(2);
+        folder.run("papers run sc10-fig4 --exchanges fixtures/latency/before.lat -o out").ends_with(2);
     refused.says("--exchanges is for sp2-table1 and sp2-fig5-6");
     folder
-        .run("reproduce sp2-table1 --exchanges fixtures/latency/synthetic.txt -o out")
+        .run("papers run sp2-table1 --exchanges fixtures/latency/synthetic.txt -o out")
         .ends_with(3)
         .says("not a measurement of exchanges");
     let line = line.replace("--quick", "--quick --size 64");

@@ -1,10 +1,10 @@
-//! `straggler resample`.
+//! `straggler latency resample`.
 
 use crate::outside::program::Folder;
 use serde_json::Value;
 
-const SAMPLE: &str = "resample fixtures/resampling/exchanges.txt --size 1KiB";
-const INTERRUPTED: &str = "resample fixtures/resampling/uninterrupted.txt \
+const SAMPLE: &str = "latency resample fixtures/resampling/exchanges.txt --size 1KiB";
+const INTERRUPTED: &str = "latency resample fixtures/resampling/uninterrupted.txt \
      --noise periodic:period=10ms,duration=60us+periodic:period=6025us,duration=45us \
      --noise poisson:rate=8Hz,duration=lognormal(median=400us,sigma=0.5)";
 
@@ -51,7 +51,7 @@ fn interrupts_reproduce_what_was_measured() {
     assert!(number(&one["distance"]) < number(&one["chance_distance"]), "{one}");
     assert!(answer["noise"].as_str().unwrap().starts_with("60 µs every 10 ms"));
     // Without the interrupts the distributions differ.
-    let line = "resample fixtures/resampling/uninterrupted.txt --processes 2 --samples 500 --json \
+    let line = "latency resample fixtures/resampling/uninterrupted.txt --processes 2 --samples 500 --json \
                 --measured fixtures/resampling/exchanges.txt";
     let one = folder.run(line).good().json()["one_to_one"].clone();
     assert!(number(&one["distance"]) > number(&one["chance_distance"]), "{one}");
@@ -122,7 +122,7 @@ fn histograms_count_everything() {
 fn equal_times_by_hand() {
     let folder = Folder::new();
     folder.write("t.txt", "10\n10\n");
-    let line = "resample t.txt --unit us --processes 6,5 --samples 10 --size 1MB --json";
+    let line = "latency resample t.txt --unit us --processes 6,5 --samples 10 --size 1MB --json";
     let answer = folder.run(line).good().json();
     let (six, five) = (&answer["cases"][0], &answer["cases"][1]);
     assert_eq!(six["total_ps"]["max"], 50_000_000);
@@ -147,7 +147,7 @@ fn usage_is_explained() {
     fails("--processes 4096 --samples 40000", "--samples 32768 or fewer");
     fails("--unit parsec", "unknown unit");
     fails("--noise perodic:rate=1Hz,duration=1us", "periodic");
-    folder.run("resample").ends_with(2);
+    folder.run("latency resample").ends_with(2);
     folder.run(&format!("{SAMPLE} --processes 2 --samples 9 --wallclock")).good().says("no effect");
 }
 
@@ -156,14 +156,14 @@ fn bad_input_says_where() {
     let folder = Folder::new();
     let fails = |content: &str, text: &str| {
         folder.write("t.txt", content);
-        folder.run("resample t.txt").ends_with(3).says(text);
+        folder.run("latency resample t.txt").ends_with(3).says(text);
     };
     fails("", "t.txt is an empty file, not a file of measured latencies");
     fails("1us\n-2us\n", "t.txt: line 2, column 1: `-2us` is negative");
     fails("1us\n12\n", "t.txt: line 2, column 1: `12` has no unit");
     fails("0us\n", "t.txt: line 1, column 1: a time of 0");
     fails("9000000s\n", "213 days");
-    folder.run("resample absent.txt").ends_with(3).says("absent.txt cannot be read");
+    folder.run("latency resample absent.txt").ends_with(3).says("absent.txt cannot be read");
     folder.run(&format!("{SAMPLE} --measured absent.txt")).ends_with(3).says("absent.txt cannot be read");
     let line = format!("{SAMPLE} --processes 2 --samples 9 --histogram no/such/h.csv");
     folder.run(&line).ends_with(3).says("no/such/h.csv: cannot be written");
@@ -191,7 +191,8 @@ fn of_two_sizes(folder: &Folder) {
 fn the_size_chooses_among_the_messages_of_a_measurement() {
     let folder = Folder::new();
     of_two_sizes(&folder);
-    let run = |options: &str| folder.run(&format!("resample {options} --processes 2 --samples 500 --json"));
+    let run =
+        |options: &str| folder.run(&format!("latency resample {options} --processes 2 --samples 500 --json"));
     let mean = |answer: &Value| number(&answer["one_to_one"]["measured_ps"]["mean"]);
     let small = run("two.lat --size 8").good().json();
     let large = run("two.lat --size 1KiB").good().json();
@@ -204,7 +205,7 @@ fn the_size_chooses_among_the_messages_of_a_measurement() {
     assert_eq!((mean(&silent), &silent["size_bytes"]), (mean(&small), &8.into()));
     let said = "two.lat: messages of 8 B, the smallest, are used; --size selects others: 1 KiB";
     assert_eq!(silent["warnings"][0], said);
-    let words = folder.run("resample two.lat --processes 2 --samples 500").good();
+    let words = folder.run("latency resample two.lat --processes 2 --samples 500").good();
     assert!(words.stderr().contains(said) && words.stdout().contains("8 B"), "{}", words.stderr());
     let fault = run("two.lat --size 64").ends_with(3).stderr();
     assert!(fault.contains("two.lat: it has no messages of 64 B, only of 8 B and 1 KiB"), "{fault}");

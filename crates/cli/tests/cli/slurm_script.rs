@@ -6,7 +6,7 @@ use serde_json::Value;
 const THOUSAND_MILLION: &str = "--collective allreduce --processes 1000000000 --size 8 --network chic";
 
 fn told(folder: &Folder, line: &str) -> Value {
-    folder.run(&format!("slurm-script {line}")).good().json()
+    folder.run(&format!("tools slurm-script {line}")).good().json()
 }
 
 /// 112 bytes for each process, 132 with noise.
@@ -40,7 +40,9 @@ fn memory_follows_from_the_problem() {
 fn what_does_not_fit_is_refused_with_what_would() {
     let folder = Folder::new();
     let line = |nodes: u64| {
-        format!("slurm-script simulate --nodes {nodes} --memory-per-node 16GiB --json -- {THOUSAND_MILLION}")
+        format!(
+            "tools slurm-script simulate --nodes {nodes} --memory-per-node 16GiB --json -- {THOUSAND_MILLION}"
+        )
     };
     folder
         .run(&line(2))
@@ -49,9 +51,9 @@ fn what_does_not_fit_is_refused_with_what_would() {
     folder.run(&line(8)).ends_with(3).says("use --nodes 9");
     folder.run(&line(9)).good();
     let study =
-        "slurm-script study examples/studies/allreduce.toml --tasks-per-node 16 --memory-per-node 1GiB";
+        "tools slurm-script study examples/studies/allreduce.toml --tasks-per-node 16 --memory-per-node 1GiB";
     folder.run(study).ends_with(3).says("more nodes do not help; use --tasks-per-node");
-    let small = "slurm-script study examples/studies/allreduce.toml --memory-per-node 64MiB";
+    let small = "tools slurm-script study examples/studies/allreduce.toml --memory-per-node 64MiB";
     folder.run(small).ends_with(3).says("no number of such nodes is enough");
 }
 
@@ -85,7 +87,7 @@ fn mistakes_of_the_job_are_told_before_it_is_submitted() {
         ("assess --nodes 0", 2, "--nodes"),
         ("assess -o no/job.sh", 3, "there is no folder no"),
     ] {
-        folder.run(&format!("slurm-script {line}")).ends_with(code).says(text);
+        folder.run(&format!("tools slurm-script {line}")).ends_with(code).says(text);
     }
     assert_eq!(folder.names(), Vec::<String>::new());
 }
@@ -94,12 +96,12 @@ fn mistakes_of_the_job_are_told_before_it_is_submitted() {
 fn a_file_or_stdout() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    let line = "slurm-script loggp --nodes 2 -o job.sh";
+    let line = "tools slurm-script loggp --nodes 2 -o job.sh";
     let run = folder.run(line).good().says("sbatch job.sh");
     assert_eq!(run.stdout(), "");
     let path = folder.path().join("job.sh");
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o100, 0o100);
-    let printed = folder.run("slurm-script loggp --nodes 2").good().stdout();
+    let printed = folder.run("tools slurm-script loggp --nodes 2").good().stdout();
     let written = std::fs::read_to_string(&path).unwrap();
     let first = |text: &str| text.lines().next().map(String::from);
     assert_eq!(first(&printed).as_deref(), Some("#!/bin/bash"));

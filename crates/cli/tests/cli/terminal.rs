@@ -32,7 +32,7 @@ fn tables_and_sentences_fit() {
         ("schedule algorithms", 80),
         ("trace waits fixtures/traces/regions", 90),
         ("noise list", 80),
-        ("reproduce --list", 100),
+        ("papers list", 100),
     ] {
         let whole = printed(&folder, line, None);
         let fitted = printed(&folder, line, Some(&width.to_string()));
@@ -56,7 +56,8 @@ fn what_fits_is_as_in_a_file() {
 #[test]
 fn files_are_never_wrapped() {
     let folder = Folder::new();
-    for line in ["network show chic", "noise list chic", "schedule selector mpich --toml", "completions bash"]
+    for line in
+        ["network show chic", "noise list chic", "schedule selector mpich --toml", "tools completions bash"]
     {
         let whole = printed(&folder, line, None);
         assert!(widest(&whole) > 40, "{line}: too narrow to tell\n{whole}");

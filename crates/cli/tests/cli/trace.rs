@@ -253,7 +253,7 @@ fn pictures_and_pages_are_written() {
     let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
     assert!(svg.contains("Collectives over time") && svg.contains("SYNTHETIC DATA"), "{svg}");
     assert!(svg.contains("16 collectives") && svg.contains("share a point"), "{svg}");
-    let list = folder.run("plot page halo.page --list").good().stdout();
+    let list = folder.run("tools plot page halo.page --list").good().stdout();
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");
     }
@@ -467,12 +467,12 @@ fn what_is_given_in_place_of_a_trace_is_named() {
     folder.write("times.csv", "rank,finish_ps\n0,12\n1,13\n");
     for (line, text) in [
         (
-            "predict fixtures/conformance/eager-00.goal",
+            "trace show fixtures/conformance/eager-00.goal",
             "is a GOAL schedule, not a trace: use it as FILE of `straggler simulate`",
         ),
         ("assess none --trace fixtures/conformance/eager-00.goal", "as --goal of `straggler assess`"),
-        ("predict times.csv", "times.csv is a CSV table, not a trace"),
-        ("predict fixtures/noise/selfish.0", "is a recording of noise, not a trace: use it with --noise"),
+        ("simulate times.csv", "times.csv is a CSV table, not a schedule"),
+        ("simulate fixtures/noise/selfish.0", "is a recording of noise, not a schedule: use it with --noise"),
         ("trace show examples/studies/allreduce.toml", "is a TOML file, not a trace"),
         (
             "predict fixtures/traces/halo/rank-000001.trace",
@@ -483,6 +483,6 @@ fn what_is_given_in_place_of_a_trace_is_named() {
     }
     // An arbitrary text file is not taken for noise.
     folder.write("passwd", "root:x:0:0:root:/root:/bin/bash\n");
-    let said = folder.run("predict passwd").ends_with(3).stderr();
+    let said = folder.run("trace show passwd").ends_with(3).stderr();
     assert!(!said.contains("noise"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `trace -o DIR -- COMMAND`: a command is run and recorded.
+//! `trace record -o DIR -- COMMAND`: a command is run and recorded.
 
 use crate::outside::program::{Folder, fixtures};
 use crate::outside::trace::{copy, file};
@@ -9,7 +9,7 @@ fn a_command_is_run_with_the_library_and_keeps_its_code() {
     let folder = Folder::new();
     folder.write("fake.so", "");
     let run = |script: &str| {
-        let mut command = folder.command("trace -o out --force -- sh -c");
+        let mut command = folder.command("trace record -o out --force -- sh -c");
         command.arg(script).env("STRAGGLER_TRACER", "fake.so").env("LD_PRELOAD", "/no/other.so");
         let output = command.output().unwrap();
         (
@@ -62,7 +62,7 @@ fn streams_of_an_earlier_run_are_kept() {
     let folder = Folder::new();
     copy(&folder);
     folder.write("fake.so", "");
-    let mut command = folder.command("trace -o run -- true");
+    let mut command = folder.command("trace record -o run -- true");
     let refused = command.env("STRAGGLER_TRACER", "fake.so").output().unwrap();
     assert_eq!(refused.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--force"));
@@ -77,14 +77,14 @@ fn what_cannot_be_recorded_is_said_with_the_mend() {
         let output = folder.command(line).env("STRAGGLER_TRACER", library).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let (code, text) = run("trace -o out -- true", "missing.so");
+    let (code, text) = run("trace record -o out -- true", "missing.so");
     assert!(code == Some(3) && text.contains("libstraggler_tracer.so"), "{text}");
-    let (code, text) = run("trace -o out -- no-such-program", "fake.so");
+    let (code, text) = run("trace record -o out -- no-such-program", "fake.so");
     assert!(code == Some(3) && text.contains("cannot start no-such-program"), "{text}");
     assert!(!folder.path().join("out").exists());
-    assert_eq!(run("trace -o out --", "fake.so").0, Some(2));
+    assert_eq!(run("trace record -o out --", "fake.so").0, Some(2));
     assert_eq!(run("trace -- true", "fake.so").0, Some(2));
-    assert_eq!(run("trace -o out info fixtures/traces/halo", "fake.so").0, Some(2));
+    assert_eq!(run("trace record -o out info fixtures/traces/halo", "fake.so").0, Some(2));
 }
 
 /// A signal sent to straggler alone is forwarded to the command, which decides how to end.
@@ -93,7 +93,7 @@ fn a_signal_is_handed_on() {
     let folder = Folder::new();
     folder.write("fake.so", "");
     let script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
-    let mut command = folder.command("trace -o out -- sh -c");
+    let mut command = folder.command("trace record -o out -- sh -c");
     command.arg(script).env("STRAGGLER_TRACER", "fake.so").stdin(std::process::Stdio::null());
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -114,7 +114,7 @@ fn a_signal_is_handed_on() {
 fn a_folder_that_is_removed_while_the_command_runs_is_named() {
     let folder = Folder::new();
     folder.write("fake.so", "");
-    let mut command = folder.command("trace -o out -- sh -c");
+    let mut command = folder.command("trace record -o out -- sh -c");
     let output = command.arg("rm -r out").env("STRAGGLER_TRACER", "fake.so").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("it was removed while the command ran"), "{said}");

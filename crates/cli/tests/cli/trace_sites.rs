@@ -83,12 +83,12 @@ fn call_sites_are_asked_for_by_a_variable() {
     let folder = Folder::new();
     folder.write("fake.so", "");
     let said = |option: &str| {
-        let mut command = folder.command(&format!("trace -o out --force {option} -- sh -c"));
+        let mut command = folder.command(&format!("trace record -o out --force {option} -- sh -c"));
         command.arg("echo [$STRAGGLER_CALL_SITES]").env("STRAGGLER_TRACER", "fake.so");
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     assert_eq!((said("--call-sites"), said("")), ("[1]\n".into(), "[]\n".into()));
-    folder.run("trace --call-sites info run").ends_with(2);
+    folder.run("trace record --call-sites info run").ends_with(2);
 }
 
 /// The last tenth of the run is a pause, which no table counts.

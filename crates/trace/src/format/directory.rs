@@ -27,7 +27,7 @@ pub enum OpenError {
     #[error("{path}: {source}", path = path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "{path}: no trace streams here (files named {example}); record a trace with `straggler trace -o DIR -- mpirun …`",
+        "{path}: no trace streams here (files named {example}); record a trace with `straggler trace record -o DIR -- mpirun …`",
         path = path.display(), example = file_name(0)
     )]
     Empty { path: PathBuf },

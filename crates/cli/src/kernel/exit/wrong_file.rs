@@ -41,12 +41,12 @@ impl Wanted {
     /// Where to get one.
     fn source(self) -> &'static str {
         match self {
-            Wanted::Trace => "give the folder DIR that `straggler trace -o DIR -- mpirun …` recorded",
+            Wanted::Trace => "give the folder DIR that `straggler trace record -o DIR -- mpirun …` recorded",
             Wanted::Schedule => "give a GOAL file, for example from `straggler schedule generate`",
             Wanted::Noise => {
-                "give a file of `straggler measure noise -o FILE`, or a noise spec like periodic:…"
+                "give a file of `straggler noise measure -o FILE`, or a noise spec like periodic:…"
             }
-            Wanted::Recording => "give a file of `straggler measure noise -o FILE`",
+            Wanted::Recording => "give a file of `straggler noise measure -o FILE`",
             Wanted::Study => "give a TOML file; see `straggler study --help` for an example",
             Wanted::Latencies => "give a .lat file, or measured times, one per line",
         }
@@ -55,7 +55,7 @@ impl Wanted {
 
 /// What a file is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub enum Kind {
     Folder,
     Empty,
     Trace,
@@ -106,7 +106,7 @@ impl Kind {
                 "use it as FILE of `straggler simulate`, as --goal of `straggler assess`, or as `goal` of a study",
             ),
             Kind::Noise => Some("use it with --noise, or as FILE of `straggler assess`"),
-            Kind::Numbers => Some("use detours with --noise, and times with `straggler diagnose`"),
+            Kind::Numbers => Some("use detours with --noise, and times with `straggler latency diagnose`"),
             Kind::Toml => Some("use a study with `straggler study run`, a network with --network"),
             Kind::Results => Some("use the results of a study with `straggler study show`"),
             Kind::CutOff => Some("copy it again, or record it again"),
@@ -128,7 +128,7 @@ impl Kind {
         }
     }
 
-    fn of(path: &Path) -> Option<Kind> {
+    pub fn of(path: &Path) -> Option<Kind> {
         if path.is_dir() {
             let is_trace = directory::is_trace(path) || import::detect(path).is_some();
             return Some(if is_trace { Kind::Trace } else { Kind::Folder });

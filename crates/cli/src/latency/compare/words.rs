@@ -105,7 +105,7 @@ fn runs_words(variation: [Variation; 2]) -> String {
     };
     format!(
         " With {runs}, this may be ordinary variation between runs: measure each at least {LEAST_BLOCKS} \
-         times and merge the runs (`straggler measure merge`)."
+         times and merge the runs (`straggler latency merge`)."
     )
 }
 

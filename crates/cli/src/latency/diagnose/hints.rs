@@ -352,7 +352,7 @@ fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
         if with_noise {
             ""
         } else {
-            " Record the noise with `straggler measure noise` and pass the file to --with-noise."
+            " Record the noise with `straggler noise measure` and pass the file to --with-noise."
         }
     );
     let evidence = format!(

@@ -1,89 +1,38 @@
-//! `straggler measure` as typed.
+//! `straggler noise measure` as typed.
 
 use crate::kernel::checks::ChecksOption;
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::gates::refuse_unknown;
 use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::typed::{CoreList, cores_list, count};
-use crate::latency::plan::Latency;
 use crate::noise::args::noise_metrics_help;
 use crate::noise::gates::KINDS;
 use crate::report::ReportOption;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_measure::kernels::{Threshold, detour};
 use straggler_measure::noise::Kernel;
 use straggler_measure::sources::Wish;
 use straggler_model::Time;
-use straggler_model::units::TimeUnit;
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
-  Measure half a second of noise on every core and keep the recording:
-  straggler measure noise --time 0.5s -o node.noise
+  straggler noise measure --time 0.5s -o node.noise
+  straggler noise measure --time 0.2s --runs 3 --choose quietest
 
   One core alone, then all of them, as in Table I of the paper:
-  straggler measure noise --time 0.2s --one-and-all
-
-  Distribution of round trips over TCP:
-  straggler measure latency --kernel tcp --trials 1000 -o tcp.lat
+  straggler noise measure --time 0.2s --one-and-all
 
   Test the measurement itself, best on an idle machine (exit code 5 if it
   fails):
-  straggler measure noise --self-test --time 0.2s --json || true";
+  straggler noise measure --self-test --time 0.2s --json || true
 
-/// Measure this machine
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, arg_required_else_help = true)]
-pub struct Measure {
-    #[command(subcommand)]
-    pub command: MeasureCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum MeasureCommand {
-    /// Measure noise: interruptions of a program that only computes
-    Noise(Box<Noise>),
-    /// Measure the latency distribution of communication, system calls or a command
-    Latency(Box<Latency>),
-    /// Merge several measurements of the same latencies into one file
-    #[command(after_help = MERGE_EXAMPLES)]
-    Merge(Merge),
-}
-
-const MERGE_EXAMPLES: &str = "\
-EXAMPLES
-  Merge two synthetic measurements of the same kernel:
-  straggler measure merge fixtures/latency/before.lat \\
-      fixtures/latency/after.lat -o both.lat
-
-All files must have the same kernel, bins and placement. For others use
-`straggler compare`. Every file is a run, and the merged file keeps its runs
-apart: `straggler compare` sees how much they vary.";
-
-#[derive(Debug, Args)]
-pub struct Merge {
-    /// Measured latencies, two or more: .lat files, or text with one time per line
-    #[arg(value_name = "FILE", required = true, num_args = 2..)]
-    pub files: Vec<PathBuf>,
-    /// Unit of plain numbers in text files: ns, us, ms, …
-    #[arg(long, value_name = "UNIT")]
-    pub unit: Option<TimeUnit>,
-    /// Write the merged measurement to a file
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-}
-
-const NOISE_EXAMPLES: &str = concat!(
-    "\
-EXAMPLES
-  straggler measure noise --time 0.5s -o node.noise
-  straggler measure noise --time 0.2s --runs 3 --choose quietest
-  straggler measure noise --time 0.2s --events 1000 --json
-  straggler measure noise --time 0.2s --method ftq --quantum 1ms
+  straggler noise measure --time 0.2s --events 1000 --json
+  straggler noise measure --time 0.2s --method ftq --quantum 1ms
 
   Metrics for the textfile collector of Prometheus:
-  straggler measure noise --time 0.2s --prometheus noise.prom
+  straggler noise measure --time 0.2s --prometheus noise.prom
 
 ",
     noise_metrics_help!(),
@@ -104,8 +53,8 @@ HOW TO READ IT
 
 /// Measure noise: interruptions of a program that only computes
 #[derive(Debug, Args)]
-#[command(after_help = NOISE_EXAMPLES)]
-pub struct Noise {
+#[command(after_help = EXAMPLES)]
+pub struct Measure {
     /// How long to measure [default: 10s; with --events at most 10min]
     #[arg(long, value_name = "TIME")]
     pub time: Option<Time>,
@@ -252,12 +201,12 @@ impl Plan {
         })
     }
 
-    pub fn new(typed: Noise) -> Outcome<Plan> {
+    pub fn new(typed: Measure) -> Outcome<Plan> {
         refuse_unknown(&typed.checks, KINDS)?;
         typed.output.iter().chain(&typed.report.report).try_for_each(|path| refuse_missing_folder(path))?;
         let job = match typed {
-            Noise { self_test: true, .. } => Job::SelfTest,
-            Noise { one_and_all: true, .. } => Job::OneAndAll,
+            Measure { self_test: true, .. } => Job::SelfTest,
+            Measure { one_and_all: true, .. } => Job::OneAndAll,
             _ => Job::Runs { count: typed.runs, choose: typed.choose },
         };
         if job == Job::SelfTest && typed.method != MethodName::Detour {
@@ -278,7 +227,7 @@ impl Plan {
     }
 }
 
-fn kernel(typed: &Noise) -> Kernel {
+fn kernel(typed: &Measure) -> Kernel {
     let threshold = |default| typed.threshold.unwrap_or(Threshold::Factor(default));
     match typed.method {
         MethodName::Detour => Kernel::Detour { threshold: threshold(detour::FACTOR) },
@@ -287,7 +236,7 @@ fn kernel(typed: &Noise) -> Kernel {
     }
 }
 
-fn length(typed: &Noise) -> Outcome<Time> {
+fn length(typed: &Measure) -> Outcome<Time> {
     let length = typed.time.unwrap_or(match typed.events {
         _ if typed.self_test => SELF_TEST_LENGTH,
         Some(_) => LENGTH_WITH_EVENTS,

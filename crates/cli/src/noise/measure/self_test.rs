@@ -1,4 +1,4 @@
-//! `straggler measure noise --self-test`: the measurement must find injected detours.
+//! `straggler noise measure --self-test`: the measurement must find injected detours.
 
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::interrupt;

@@ -1,4 +1,4 @@
-//! `straggler redundancy` as typed.
+//! `straggler papers redundancy` as typed.
 
 use crate::kernel::typed::{Rounds, count, noise, text};
 use crate::report::ReportOption;
@@ -11,14 +11,14 @@ use straggler_model::units::Bytes;
 const EXAMPLES: &str = "\
 EXAMPLES
   The second setting of figure 8 of Chen and Suda, on fewer processes:
-  straggler redundancy --processes 1024 --cycles 10 --compute 6.666667ms \\
-      --noise periodic:period=10ms,duration=100us \\
+  straggler papers redundancy --processes 1024 --cycles 10 \\
+      --compute 6.666667ms --noise periodic:period=10ms,duration=100us \\
       --network L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535
 
   Only in rounds 4 to 8, and only if nothing came from the neighbour for two
   rounds:
-  straggler redundancy --processes 1024 --cycles 10 --rounds 4-8 --patience 2 \\
-      --noise periodic:period=10ms,duration=100us --network chic
+  straggler papers redundancy --processes 1024 --cycles 10 --rounds 4-8 \\
+      --patience 2 --noise periodic:period=10ms,duration=100us --network chic
 
 HOW IT WORKS
   In each round of a butterfly, a process exchanges data with the one at
@@ -33,7 +33,7 @@ HOW IT WORKS
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(
-    override_usage = "straggler redundancy [OPTIONS] --processes <P> --network <NETWORK>\n           --noise <FILE|SPEC>"
+    override_usage = "straggler papers redundancy [OPTIONS] --processes <P> --network <NETWORK>\n           --noise <FILE|SPEC>"
 )]
 pub struct Redundancy {
     /// Number of processes, a power of two

@@ -1,4 +1,4 @@
-//! `straggler redundancy`, validated.
+//! `straggler papers redundancy`, validated.
 
 use crate::args::Common;
 use crate::kernel::exit::{Failure, Outcome};

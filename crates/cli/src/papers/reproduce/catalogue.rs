@@ -87,10 +87,10 @@ pub const PAPERS: [(&str, &str); 3] = [
 
 /// Figures and tables that no simulation can reproduce.
 pub const NOT_SIMULATED: [&str; 5] = [
-    "sc10, Figure 1 and Table I: measured noise. `straggler measure noise` measures, `straggler noise list` has the synthesised signatures",
+    "sc10, Figure 1 and Table I: measured noise. `straggler noise measure` measures, `straggler noise list` has the synthesised signatures",
     "sc10, Figure 8(a): when the traced applications called collectives; their traces are not public",
-    "sp2, Figure 4: measured interrupts, here the synthesised input of Table 1. `straggler measure noise` measures",
-    "Settlemyer et al., Diagnosing Anomalous Network Performance with Confidence: all figures are measured latencies. `straggler mpi latency --sweep` measures them, `straggler diagnose` and `straggler compare` draw them",
+    "sp2, Figure 4: measured interrupts, here the synthesised input of Table 1. `straggler noise measure` measures",
+    "Settlemyer et al., Diagnosing Anomalous Network Performance with Confidence: all figures are measured latencies. `straggler mpi latency --sweep` measures them, `straggler latency diagnose` and `straggler latency compare` draw them",
     "Böhme et al., Performance Simulation of Non-blocking Communication: both tables replay traces of applications",
 ];
 

@@ -1,4 +1,4 @@
-//! `straggler reproduce` as typed.
+//! `straggler papers run` as typed.
 
 use crate::kernel::devices;
 use crate::kernel::devices::DeviceOption;
@@ -12,15 +12,12 @@ use straggler_model::units::Bytes;
 /// Reproduce figures and tables of published papers and compare them with the published values
 #[derive(Args, Debug)]
 #[command(after_help = "EXAMPLES
-  List the figures and tables, with the work each takes:
-  straggler reproduce --list
-
   A small version of one figure, in seconds:
-  straggler reproduce sc10-fig4 --quick
+  straggler papers run sc10-fig4 --quick
 
   A figure at the size of the paper; if interrupted, the same command resumes
   it:
-  straggler reproduce sc10-fig5a
+  straggler papers run sc10-fig5a
 
 SIZES   --quick uses fewer processes and replicas than the paper and takes
         seconds per item. Without it the sizes are those of the paper, or the
@@ -31,12 +28,9 @@ INPUT   the traces of the papers are not public. Where noise or applications
         are synthetic, every table and chart says so. Slowdown is T/T0 - 1;
         where a paper means T/T0, the text says so")]
 pub struct Reproduce {
-    /// Figures and tables by their names in --list, or `all`
-    #[arg(value_name = "NAME", required_unless_present = "list")]
+    /// Figures and tables by their names in `straggler papers list`, or `all`
+    #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
-    /// List the figures and tables
-    #[arg(long, conflicts_with_all = ["names", "quick", "output", "markdown", "exchanges"])]
-    pub list: bool,
     /// Use small sizes that take seconds
     #[arg(long)]
     pub quick: bool,
@@ -61,9 +55,6 @@ pub struct Reproduce {
 
 impl Check for Reproduce {
     fn check(&self) -> Outcome<()> {
-        if self.list {
-            return Ok(());
-        }
         devices::refuse_missing(self.device.device)?;
         refuse_unwritable(&self.output)?;
         self.markdown.as_deref().map_or(Ok(()), refuse_unwritable)

@@ -140,7 +140,7 @@ pub fn text(answer: &ReproduceAnswer) -> String {
 fn section(text: &mut String, made: &Made) {
     let quick = if made.size == Size::Quick { " --quick" } else { "" };
     let _ = writeln!(text, "## {}: {}", made.figure, made.title);
-    let _ = writeln!(text, "`straggler reproduce {}{quick}`. {}\n", made.name, made.about);
+    let _ = writeln!(text, "`straggler papers run {}{quick}`. {}\n", made.name, made.about);
     let label = if made.synthesised { "**Synthesised input.** " } else { "" };
     let _ = writeln!(text, "{label}{}\n", made.input);
     if !made.comparisons.is_empty() {

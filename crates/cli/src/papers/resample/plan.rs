@@ -1,4 +1,4 @@
-//! `straggler resample` as typed.
+//! `straggler latency resample` as typed.
 
 use crate::args::Common;
 use crate::kernel::exit::{Failure, Outcome};
@@ -14,13 +14,13 @@ use straggler_sim::resampling::{MOST_IDLE_TIMES, MOST_PROCESSORS, exchanges};
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler resample fixtures/resampling/exchanges.txt --size 1KiB
+  straggler latency resample fixtures/resampling/exchanges.txt --size 1KiB
 
-  straggler resample fixtures/resampling/exchanges.txt --size 1KiB \\
+  straggler latency resample fixtures/resampling/exchanges.txt --size 1KiB \\
       --processes 4,32 --samples 10000 --histogram histogram.csv --json
 
-  straggler resample fixtures/resampling/uninterrupted.txt --size 1KiB \\
-      --noise periodic:period=10ms,duration=60us \\
+  straggler latency resample fixtures/resampling/uninterrupted.txt \\
+      --size 1KiB --noise periodic:period=10ms,duration=60us \\
       --noise periodic:period=6025us,duration=45us \\
       --noise 'poisson:rate=8Hz,duration=lognormal(median=400us,sigma=0.5)' \\
       --measured fixtures/resampling/exchanges.txt --processes 2,8,32

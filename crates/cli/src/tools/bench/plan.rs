@@ -1,4 +1,4 @@
-//! `straggler bench` as typed.
+//! `straggler tools bench` as typed.
 
 use crate::args::Common;
 use crate::kernel::devices::DeviceOption;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler bench --quick
-  straggler bench --quick --repeat 1 -o bench.json
+  straggler tools bench --quick
+  straggler tools bench --quick --repeat 1 -o bench.json
 
 Each case runs in a separate process, so that its peak memory is its own. The
 best repetition counts. Other load on the machine affects the results.";
@@ -196,14 +196,15 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
+    use crate::tools::{Tools, ToolsCommand};
     use clap::Parser;
 
     #[test]
     fn no_case_has_more_processes_than_requested() {
         for options in [["--repeat", "1"], ["--full", "--quiet"], ["--quick", "--quiet"]] {
-            let words = ["straggler", "bench", "--processes", "1e3"].into_iter().chain(options);
+            let words = ["straggler", "tools", "bench", "--processes", "1e3"].into_iter().chain(options);
             let cli = Cli::parse_from(words);
-            let Command::Bench(typed) = cli.command else { panic!() };
+            let Command::Tools(Tools { command: ToolsCommand::Bench(typed) }) = cli.command else { panic!() };
             let cases = Plan::new(&typed, &cli.common, true).cases;
             assert!(cases.iter().all(|case| case.processes <= 1000), "{cases:?}");
             // Equal cases of a group are measured once.

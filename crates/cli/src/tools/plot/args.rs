@@ -1,4 +1,4 @@
-//! `straggler plot` as typed.
+//! `straggler tools plot` as typed.
 
 use crate::kernel::typed::{path, text};
 use clap::{Args, Subcommand, ValueEnum};
@@ -9,23 +9,24 @@ use straggler_report::charts::ImageFormat;
 const EXAMPLES: &str = "\
 EXAMPLES
   Start and length of every detour in a measured trace:
-  straggler plot noise fixtures/conformance/eager-noise-00.noise -o noise.svg
+  straggler tools plot noise fixtures/conformance/eager-noise-00.noise \\
+      -o noise.svg
 
   Histogram of the detours of a published system, drawn from its signature:
-  straggler plot noise chic --what histogram -o lengths.png
+  straggler tools plot noise chic --what histogram -o lengths.png
 
   Frequency spectrum of its first two seconds:
-  straggler plot noise chic --what spectrum --length 2s \\
+  straggler tools plot noise chic --what spectrum --length 2s \\
       -o spectrum.svg";
 
 const PAGE_EXAMPLES: &str = "\
 EXAMPLES
   List the charts of a page:
-  straggler plot page fixtures/noise/selfish.0 --list
+  straggler tools plot page fixtures/noise/selfish.0 --list
 
   One of them, for a paper:
-  straggler plot page fixtures/noise/selfish.0 --chart 2 -o lengths.pdf
-  straggler plot page fixtures/noise --chart 'How long' -o first.svg";
+  straggler tools plot page fixtures/noise/selfish.0 --chart 2 -o lengths.pdf
+  straggler tools plot page fixtures/noise --chart 'How long' -o first.svg";
 
 /// Draw figures for papers as SVG, PDF or PNG
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `straggler plot page`: one chart of a report as a picture.
+//! `straggler tools plot page`: one chart of a report as a picture.
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};

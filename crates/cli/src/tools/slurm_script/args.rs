@@ -1,4 +1,4 @@
-//! `straggler slurm-script` as typed.
+//! `straggler tools slurm-script` as typed.
 
 use crate::kernel::typed::count;
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,13 +8,13 @@ use straggler_model::units::Bytes;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script simulate --nodes 16 --tasks-per-node 4 \\
+  straggler tools slurm-script simulate --nodes 16 --tasks-per-node 4 \\
       --cpus-per-task 8 --time 00:30:00 --partition compute -o simulate.sh \\
       -- --collective allreduce --processes 1000000000 --size 8 --network chic
-  straggler slurm-script assess --nodes 64 -o assess.sh
-  straggler slurm-script study examples/studies/allreduce.toml --nodes 4
-  straggler slurm-script latency --nodes 2 -- --sizes 1,64KiB -o two.lat
-  straggler slurm-script loggp --nodes 2 --mpi mpich --json
+  straggler tools slurm-script assess --nodes 64 -o assess.sh
+  straggler tools slurm-script study examples/studies/allreduce.toml --nodes 4
+  straggler tools slurm-script latency --nodes 2 -- --sizes 1,64KiB -o two.lat
+  straggler tools slurm-script loggp --nodes 2 --mpi mpich --json
 
 Then: sbatch simulate.sh
 
@@ -36,6 +36,9 @@ pub enum SlurmCommand {
     Simulate(OptionsJob),
     /// Distribute the runs of a study over the nodes
     #[command(after_help = STUDY_EXAMPLES)]
+    #[command(
+        override_usage = "straggler tools slurm-script study [OPTIONS] <FILE.toml>\n           [-- <OPTIONS>...]"
+    )]
     Study(StudyJob),
     /// Assess every core of every node
     #[command(after_help = ASSESS_EXAMPLES)]
@@ -50,10 +53,11 @@ pub enum SlurmCommand {
 
 const SIMULATE_EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script simulate --nodes 16 --tasks-per-node 4 \\
+  straggler tools slurm-script simulate --nodes 16 --tasks-per-node 4 \\
       --cpus-per-task 8 --memory-per-node 64GiB -o simulate.sh \\
       -- --collective allreduce --processes 1000000000 --size 8 --network chic
-  straggler slurm-script simulate -- fixtures/traces/halo --copies 64 --fit
+  straggler tools slurm-script simulate -- fixtures/traces/halo --copies 64 \\
+      --fit
 
 Options after -- are those of `straggler simulate` and are checked now. The
 memory is estimated from them. A job of one task runs `straggler simulate`
@@ -61,8 +65,9 @@ itself, which needs no MPI.";
 
 const STUDY_EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script study examples/studies/allreduce.toml --nodes 4 \\
-      --tasks-per-node 16 --time 12:00:00 -- -o allreduce --until-ci 5%
+  straggler tools slurm-script study examples/studies/allreduce.toml \\
+      --nodes 4 --tasks-per-node 16 --time 12:00:00 -- -o allreduce \\
+      --until-ci 5%
 
 The file is checked as by `straggler study check`. Options after -- are those
 of `study run`. If the time limit ends a study, submit the script again: the
@@ -70,22 +75,23 @@ study resumes.";
 
 const ASSESS_EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script assess --nodes 64 --partition compute -o assess.sh
+  straggler tools slurm-script assess --nodes 64 --partition compute \\
+      -o assess.sh
 
 The job gets exclusive nodes. Options after -- are those of
 `straggler mpi assess`, which checks them when the job starts.";
 
 const LATENCY_EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script latency --nodes 2 --tasks-per-node 2 -o latency.sh \\
-      -- --kernel allreduce --sizes 8,64KiB -o four.lat
+  straggler tools slurm-script latency --nodes 2 --tasks-per-node 2 \\
+      -o latency.sh -- --kernel allreduce --sizes 8,64KiB -o four.lat
 
 The job gets exclusive nodes. Options after -- are those of
 `straggler mpi latency`, which checks them when the job starts.";
 
 const LOGGP_EXAMPLES: &str = "\
 EXAMPLES
-  straggler slurm-script loggp --nodes 2 --launcher mpirun -o loggp.sh \\
+  straggler tools slurm-script loggp --nodes 2 --launcher mpirun -o loggp.sh \\
       -- --largest 1MiB -o net.toml
 
 The job gets exclusive nodes. Options after -- are those of

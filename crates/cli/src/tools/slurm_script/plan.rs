@@ -1,4 +1,4 @@
-//! `straggler slurm-script`, validated.
+//! `straggler tools slurm-script`, validated.
 
 #[cfg(test)]
 pub mod tests;

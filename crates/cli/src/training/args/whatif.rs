@@ -58,7 +58,7 @@ pub struct WhatIf {
     /// Fix a worker: give it the times of a typical worker of its stage. Applied before the other changes
     #[arg(long, alias = "mend", value_name = "WHO[@STEP]", value_parser = fix)]
     pub fix: Vec<TypedFault>,
-    /// Add noise to everything except transfers: a recording of `straggler measure noise`, or a noise spec
+    /// Add noise to everything except transfers: a recording of `straggler noise measure`, or a noise spec
     #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
     pub noise: Vec<NoiseSpec>,
     /// Put this many copies of the job side by side, along the data-parallel dimension

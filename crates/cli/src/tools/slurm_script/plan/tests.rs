@@ -1,11 +1,14 @@
 use crate::tools::slurm_script::plan::*;
+use crate::tools::{Tools, ToolsCommand};
 use std::os::unix::ffi::OsStringExt;
 
 fn plan(line: &str) -> Outcome<Plan> {
-    let words = ["straggler", "slurm-script"].into_iter().chain(line.split(' '));
+    let words = ["straggler", "tools", "slurm-script"].into_iter().chain(line.split(' '));
     let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
     match cli.command {
-        Command::SlurmScript(typed) => Plan::new(typed.command, &cli.common),
+        Command::Tools(Tools { command: ToolsCommand::SlurmScript(typed) }) => {
+            Plan::new(typed.command, &cli.common)
+        }
         other => panic!("{other:?}"),
     }
 }

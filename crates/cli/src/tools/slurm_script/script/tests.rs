@@ -1,15 +1,18 @@
 use crate::args::{Cli, Command};
 use crate::kernel::memory::Demand;
 use crate::tools::slurm_script::script::*;
+use crate::tools::{Tools, ToolsCommand};
 use clap::Parser;
 use std::process::Command as Program;
 
 const BARRIER: [&str; 6] = ["--collective", "barrier", "--processes", "64", "--network", "chic"];
 
 fn plan<'a>(head: &'a str, words: &[&'a str]) -> Plan {
-    let typed = ["straggler", "slurm-script"].into_iter().chain(head.split(' '));
+    let typed = ["straggler", "tools", "slurm-script"].into_iter().chain(head.split(' '));
     let cli = Cli::try_parse_from(typed.chain(["--"]).chain(words.iter().copied())).unwrap();
-    let Command::SlurmScript(typed) = cli.command else { panic!("{head}") };
+    let Command::Tools(Tools { command: ToolsCommand::SlurmScript(typed) }) = cli.command else {
+        panic!("{head}")
+    };
     Plan::new(typed.command, &cli.common).unwrap()
 }
 

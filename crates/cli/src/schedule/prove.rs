@@ -2,7 +2,7 @@
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::schedule::args::Check;
+use crate::schedule::args::Prove;
 use crate::simulate::collective;
 use crate::simulate::collective::{CollectivePlan, CollectiveRequest};
 use serde::Serialize;
@@ -26,7 +26,7 @@ struct ProofAnswer {
     fault: Option<String>,
 }
 
-pub fn run(typed: &Check, console: &Console) -> Outcome<()> {
+pub fn run(typed: &Prove, console: &Console) -> Outcome<()> {
     let request = CollectiveRequest::new(&typed.what)?;
     let plan = collective::load(&request)?.plan;
     refuse_too_much(&plan)?;
