@@ -101,7 +101,7 @@ pub enum Command {
     Trace(Box<crate::trace::plan::Trace>),
     /// A traced run with changes: what would it gain, and who would wait?
     Whatif(Box<crate::whatif::args::WhatIf>),
-    /// The stragglers of a training job, their causes, and what fixes gain
+    /// The stragglers of a training job, their causes, what fixes gain
     Training(Box<crate::training::args::Training>),
     /// Simulate a collective, a workload, a schedule or a trace
     #[command(visible_alias = "predict")]

@@ -28,6 +28,9 @@ use kernel::{interrupt, typed};
 use std::process::ExitCode;
 use straggler_mpi::Launcher;
 
+#[global_allocator]
+static ALLOCATOR: kernel::allocator::Refusing = kernel::allocator::Refusing;
+
 /// The program `straggler`, from its arguments to its exit code.
 fn main() -> ExitCode {
     // As early as possible: before this, a signal ends the program in the system's default way, not with 130. A

@@ -29,6 +29,8 @@ pub struct ColumnReader<'a> {
     rows_read: usize,
     /// The pages so far, and the current one.
     pages: usize,
+    /// Whether a page has no checksum.
+    unchecked: bool,
     page: Page,
     dictionary: Option<Values>,
     /// Numbers as they are decoded: levels or ids.
@@ -88,6 +90,7 @@ impl<'a> ColumnReader<'a> {
             rows,
             rows_read: 0,
             pages: 0,
+            unchecked: false,
             page: Page { bytes: Vec::new(), left: 0, levels: None, values: None },
             dictionary: None,
             scratch: Vec::new(),
@@ -166,6 +169,11 @@ impl<'a> ColumnReader<'a> {
         Ok(())
     }
 
+    /// Whether a page so far has no checksum, so that changes of its bytes may go unnoticed.
+    pub fn is_unchecked(&self) -> bool {
+        self.unchecked
+    }
+
     /// Reads the next page: a dictionary, values, or something else.
     fn next_page(&mut self) -> Result<(), PageError> {
         if self.source.is_empty() {
@@ -176,6 +184,7 @@ impl<'a> ColumnReader<'a> {
         self.pages += 1;
         let header = self.source.header()?;
         let packed = self.source.take(header.bytes)?;
+        self.unchecked |= header.checksum.is_none();
         if header.checksum.is_some_and(|checksum| checksum != crc32fast::hash(packed)) {
             return Err("its checksum is wrong".into());
         }

@@ -144,6 +144,11 @@ impl Rows<'_> {
         Ok(count)
     }
 
+    /// Whether a page so far has no checksum, so that changes of its bytes may go unnoticed.
+    pub fn are_unchecked(&self) -> bool {
+        self.columns.iter().any(ColumnReader::is_unchecked)
+    }
+
     /// The rows that were read last, of the column with this place among those that were asked for.
     pub fn column(&self, place: usize) -> &ColumnValues {
         self.columns[place].values()

@@ -54,6 +54,8 @@ pub struct Row {
 pub struct Table {
     pub rows: Vec<Row>,
     pub faults: Faults,
+    /// Whether changes of the bytes of a file may go unnoticed.
+    pub unchecked: bool,
     /// The clock files that recorders wrote next to tables, by rank.
     pub clocks: BTreeMap<u32, Clock>,
 }
@@ -91,6 +93,9 @@ const COLUMNS: &str = "dp_rank, stage, rank, step, optype, start_ts, duration, s
 pub const LONGEST_SECONDS: f64 = 864_000.0;
 /// The largest start in seconds. Starts may count from 1970 or any other moment; in milliseconds they exceed this.
 const LATEST_SECONDS: f64 = 1e11;
+
+const NO_CHECKSUMS: &str = "Parquet without checksums: damage to its bytes may go unnoticed (pyarrow writes them with \
+                            write_page_checksum=True)";
 
 const OTHER_UNIT: &str = "is not a time in seconds: are the times in milliseconds or microseconds?";
 
@@ -130,6 +135,7 @@ impl Table {
         job.steps_left_out += self.faults.left_out();
         job.unknown_operations = self.faults.has_unknown();
         job.notes.splice(0..0, magnitude.into_iter().chain(self.faults.notes()));
+        job.notes.extend(self.unchecked.then(|| NO_CHECKSUMS.to_string()));
         for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
             worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
         }

@@ -232,3 +232,18 @@ fn places_that_cannot_be_written_are_told_alike() {
         assert_eq!(error.matches(place).count(), 1, "{line}: {error}");
     }
 }
+
+/// A program that the system gives no more memory ends with a sentence.
+#[test]
+#[cfg(target_os = "linux")]
+fn too_little_memory_is_an_error() {
+    let folder = Folder::new();
+    let mut list = String::new();
+    (0..400_000).for_each(|number| list += &format!("{number}.5us\n"));
+    folder.write("times.txt", &list);
+    let line = format!("ulimit -v 120000; exec {} latency diagnose times.txt", binary().display());
+    let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("error: out of memory"), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
+}

@@ -1,7 +1,9 @@
 //! Traced runs, changed and simulated again.
 
 use crate::outside::program::Folder;
-use straggler_trace::format::directory;
+use straggler_model::Time;
+use straggler_trace::format::{directory, save};
+use straggler_trace::{Call, Communicator, Function, RankTrace, Trace, WORLD};
 
 #[test]
 fn the_contract_holds() {
@@ -162,4 +164,28 @@ fn a_run_with_real_messages_stands_beside_the_simulated_one() {
     let command = "whatif fixtures/traces/regions --scale all=1 --replayed half";
     let stderr = folder.run(command).ends_with(3).stderr();
     assert!(stderr.contains("half: 4 ranks, but the trace has 2"), "{stderr}");
+}
+
+/// Three barriers tell nothing about the network, so that of a usual cluster is assumed, and said to be.
+#[test]
+fn a_network_that_cannot_be_fitted_is_assumed() {
+    let folder = Folder::new();
+    let rank = |late: u64| {
+        let mut own = RankTrace::default();
+        own.push(Call::new(Function::Init, Time::ZERO, Time::from_ns(10)));
+        for round in 1..=3 {
+            let enter = Time::from_ns(round * 100_000 + late);
+            let leave = Time::from_ns(round * 100_000 + 50_000);
+            own.push(Call { comm: WORLD, ..Call::new(Function::Barrier, enter, leave) });
+        }
+        own.push(Call::new(Function::Finalize, Time::from_ns(400_000), Time::from_ns(400_010)));
+        own
+    };
+    let ranks = vec![rank(0), rank(40_000)];
+    let trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    let ended = folder.run("whatif run --scale all@1=0.5 --json").good();
+    let warnings = ended.json()["warnings"].to_string();
+    assert!(warnings.contains("slingshot-11 is assumed"), "{warnings}");
+    assert!(warnings.contains("--base-network"), "{warnings}");
 }

@@ -1,7 +1,7 @@
 //! Counts of what a recording leaves out or simplifies.
 
 use std::collections::BTreeMap;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, units};
 use straggler_trace::Function;
 
 /// Why calls are not replayed as they were traced.
@@ -125,9 +125,15 @@ struct Tally {
 pub(super) struct Notes {
     tallies: BTreeMap<(Reason, String), Tally>,
     unmodelled: Vec<Time>,
+    /// Ranks that compute much between unsuccessful tests: the number of gaps and their time.
+    between_polls: Vec<(Rank, u64, Time)>,
 }
 
 impl Notes {
+    pub fn compute_between_polls(&mut self, rank: Rank, gaps: u64, time: Time) {
+        self.between_polls.push((rank, gaps, time));
+    }
+
     pub fn count(&mut self, reason: Reason, function: Function) {
         self.count_time(reason, function.name(), Time::ZERO);
     }
@@ -161,7 +167,21 @@ impl Notes {
             let kept = if told { format!(", {} in all", tally.kept) } else { String::new() };
             format!("{} × {name}: {}{kept}", tally.calls, reason.text())
         };
-        self.tallies.iter().map(text).collect()
+        self.tallies.iter().map(text).chain(self.polling()).collect()
+    }
+
+    fn polling(&self) -> Option<String> {
+        let &(rank, gaps, time) = self.between_polls.iter().max_by_key(|(_, _, time)| *time)?;
+        let gap = Time(time.ps() / gaps.max(1));
+        let others = match self.between_polls.len() {
+            1 => String::new(),
+            ranks => format!(" (and so do {} other ranks)", ranks - 1),
+        };
+        Some(format!(
+            "rank {rank} spends {time} between unsuccessful tests or probes, {gap} at a time{others}: this counts as \
+             computation; if it only waits there, use `whatif --spin {}`",
+            units::write_time(Time::from_ns(2 * gap.ps().div_ceil(1000)))
+        ))
     }
 
     /// What has no model.

@@ -17,6 +17,9 @@ use straggler_trace::operations::{Acted, Operations};
 use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, Start};
 use windows::Window;
 
+/// Computation between polls is noted if it takes more than one part in this many of the run.
+const MUCH: u64 = 50;
+
 /// Reader of one rank.
 pub(super) struct RankReader<'s, 'a> {
     shared: &'s mut Shared<'a>,
@@ -82,6 +85,15 @@ struct Thread {
     received: Option<usize>,
     /// Unsuccessful tests during the computation not yet covered by an instruction.
     asks: Vec<Ask>,
+    between_polls: BetweenPolls,
+}
+
+/// Computation between unsuccessful tests or probes. A loop that sleeps between them only waits, which the trace does not
+/// show.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BetweenPolls {
+    gaps: u64,
+    time: Time,
 }
 
 /// An unsuccessful test.
@@ -193,6 +205,12 @@ impl<'s, 'a> RankReader<'s, 'a> {
             thread.settle_polls(self.shared.options.spin);
             thread.flush(last);
         }
+        let length = self.end.since(self.start);
+        for BetweenPolls { gaps, time } in self.threads.iter().map(|thread| thread.between_polls) {
+            if time.ps() > length.ps() / MUCH {
+                self.shared.notes.compute_between_polls(self.rank, gaps, time);
+            }
+        }
         let threads = self.threads.into_iter().map(|thread| thread.read).collect();
         let read = assembled(self.rank, threads, self.end.since(self.start))?;
         Ok(ReadRank { wild: self.wild, taken: taken_by_probes(self.operations), ..read })
@@ -225,6 +243,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             polled_since: None,
             received: None,
             asks: Vec::new(),
+            between_polls: BetweenPolls::default(),
         });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
@@ -264,6 +283,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
         }
         if !(thread.polling && polls && gap < spin) {
             thread.computed += gap;
+            if thread.polling && polls {
+                thread.between_polls.add(1, gap);
+            }
         }
         thread.polling = false;
         // MPI_Finalize and everything after it are not part of the run.
@@ -397,12 +419,23 @@ pub fn computed_between(length: Time, inside: Time, calls: u64, spin: Time) -> T
     if Time(between.ps() / gaps) >= spin { between } else { Time::ZERO }
 }
 
+impl BetweenPolls {
+    fn add(&mut self, gaps: u64, time: Time) {
+        self.gaps += gaps;
+        self.time += time;
+    }
+}
+
 impl Thread {
     /// Counts the time between polls as computation.
     fn settle_polls(&mut self, spin: Time) {
         self.computed += self.held.take().unwrap_or_default();
         let Some(polls) = self.polls.take() else { return };
-        self.computed += computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
+        let computed = computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
+        self.computed += computed;
+        if computed > Time::ZERO {
+            self.between_polls.add(polls.calls.saturating_sub(1), computed);
+        }
     }
 
     /// Turns the pending computation into instructions.

@@ -27,7 +27,7 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let wrong = |error: Error| unreadable(path, error);
     let length = file.metadata().map_err(|error| wrong(error.into()))?.len();
     let most = length.saturating_mul(ROWS_PER_BYTE);
-    check_seal(&file).map_err(wrong)?;
+    let is_sealed = check_seal(&file).map_err(wrong)?;
     let reader = Reader::open(&file).map_err(wrong)?;
     let columns = columns(&reader, path)?;
     // By row group: the number of rows before it; then the total.
@@ -63,6 +63,7 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
             reserve(&mut whole.rows, table.rows.len(), path)?;
             whole.rows.extend(table.rows);
             whole.faults.append(table.faults);
+            whole.unchecked |= table.unchecked && !is_sealed;
         }
     }
     Ok(whole)
@@ -113,6 +114,7 @@ impl Group<'_> {
         loop {
             let count = self.rows.next(BATCH).map_err(|error| unreadable(self.path, error))?;
             if count == 0 {
+                table.unchecked = self.rows.are_unchecked();
                 return Ok(table);
             }
             reserve(&mut table.rows, count, self.path)?;

@@ -44,6 +44,7 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
             false => whole.rows.extend(table.rows),
         }
         whole.faults.append(table.faults);
+        whole.unchecked |= table.unchecked;
     }
     whole.faults.unreadable(&unreadable);
     if !whole.rows.is_empty() || whole.faults.first().is_some() {

@@ -39,9 +39,14 @@ pub fn of(
         return format!("No wait of a known pattern was found in the run{note}.");
     }
     let share = percent(waiting / run.max(f64::MIN_POSITIVE));
+    let other: f64 = unanalysed.iter().map(|(_, total)| total.time.seconds()).sum();
+    let other = match other / run.max(f64::MIN_POSITIVE) {
+        other if other > 0.02 => format!("; another {} is in calls that are not analysed", percent(other)),
+        _ => String::new(),
+    };
     let why = why(causes, unanalysed, waiting)
         .unwrap_or_else(|| format!("{} is the largest part", largest(states)));
-    format!("Ranks wait {share} of their time{note}; {why}.")
+    format!("Ranks wait {share} of their time{note}; {why}{other}.")
 }
 
 fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Option<String> {

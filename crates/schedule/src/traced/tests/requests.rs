@@ -405,6 +405,13 @@ fn polling_loops_may_mark_regions() {
         });
         times.fold(Time::ZERO, |sum, time| sum + time)
     };
+    let notes = |spin| {
+        let options = Options { spin: Time::from_ns(spin), ..Options::default() };
+        TracedRun::from_trace(&trace, &options).unwrap().notes().join("\n")
+    };
+    assert!(notes(500).contains("rank 1 spends 1.198 µs between unsuccessful tests"), "{}", notes(500));
+    assert!(notes(500).contains("--spin"), "{}", notes(500));
+    assert!(!notes(1_000).contains("--spin"), "{}", notes(1_000));
     // 600 ns lie between two tests.
     assert!(computed(1_000) + Time::from_ns(1_100) < computed(500), "{} {}", computed(1_000), computed(500));
 }
