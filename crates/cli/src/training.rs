@@ -22,6 +22,7 @@ use crate::training::cost::Cost;
 use serde::Serialize;
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Replays, analyse};
+use straggler_training::phrases::CauseAnswer;
 
 pub fn run(command: &Valid<TrainingCommand>, seed: u64, console: &Console) -> Outcome<()> {
     match &**command {
@@ -41,6 +42,7 @@ struct TrainingAnswer<'a> {
     verdict: String,
     #[serde(flatten)]
     answers: &'a Answers,
+    causes: Vec<CauseAnswer<'a>>,
     cost: &'a Cost,
     warnings: Vec<String>,
 }
@@ -72,6 +74,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
             method: "exact",
             verdict,
             answers: &answers,
+            causes: answers.causes.iter().map(CauseAnswer::new).collect(),
             cost: &cost,
             warnings,
         });

@@ -24,7 +24,10 @@ mod times;
 pub(crate) use answers::LAUNCH;
 pub use answers::{Answers, Distrust, Intervals, Slowdowns, WorkerAnswer, analyse, is_doubtful};
 pub use breakdown::{Breakdown, Breakdowns};
-pub use causes::{Cause, CauseKind, Healthy, Split};
+pub use causes::{
+    Cause, CauseKind, Change, Evidence, Finding, Healthy, HostActivity, OperationName, OperationTime, Order,
+    Period, Split, StallCost,
+};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool};
 pub use repairs::{CurvePoint, Repaired};

@@ -5,6 +5,8 @@
 //! files of profilers ─► import ──────────────────────────────┼────────────┴─► Job ─► exact: a graph for every step ─► Answers
 //! meta.yaml ─► Meta ─────────────────────────────────────────┴─► published: one graph for all ──────────────────────► Answers
 //! ```
+//! Results are data; `phrases` makes sentences of causes.
+//!
 //! A *worker* is a data-parallel rank of a pipeline stage. Workers of a tensor-parallel group are recorded as one.
 
 mod clocks;
@@ -19,6 +21,7 @@ mod lines;
 pub mod locations;
 mod meta;
 mod operation;
+pub mod phrases;
 pub mod published;
 mod recording;
 pub mod synthetic;

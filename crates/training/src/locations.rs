@@ -102,15 +102,6 @@ impl Job {
         let all = self.all_places();
         all.iter().filter_map(of_kind).min().map(|(_, _, words)| words)
     }
-
-    /// `ranks 8 to 15 (node n17)`.
-    pub fn ranks_words(&self, ranks: &[u32]) -> String {
-        let place = self.shared_place(ranks).map(|place| format!(" ({place})")).unwrap_or_default();
-        match words::range(ranks).filter(|_| !place.is_empty()) {
-            Some(range) => format!("ranks {range}{place}"),
-            None => format!("{}{place}", words::of("rank", ranks)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -136,8 +127,6 @@ mod tests {
         assert_eq!(shared(&[3, 7, 11, 15]).as_deref(), Some("GPU 3"));
         assert_eq!(shared(&[3]), None);
         assert_eq!(shared(&(0..16).collect::<Vec<u32>>()), None);
-        assert_eq!(job.ranks_words(&[8, 9, 10, 11]), "ranks 8 to 11 (node 2)");
-        assert_eq!(job.ranks_words(&[8, 10]), "ranks 8 and 10");
     }
 
     #[test]

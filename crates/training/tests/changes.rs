@@ -1,6 +1,6 @@
 //! Causes that begin at some step, causes that hide behind others, and findings that are not certain.
 
-use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Period, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, Row, derive};
 
@@ -55,9 +55,8 @@ fn a_stage_that_becomes_slow_is_no_partition() {
         let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, Defect::Slow(factor))).collect();
         let found = answers(&Synthetic { faults, ..of });
         let cause = first(&found);
-        let told = format!("Stage 2 is slow from step {from} on (before that, as fast as the others)");
-        assert!(cause.says.starts_with(&told), "{cause:?}");
-        assert_eq!((cause.kind, cause.since_step), (CauseKind::Workers, Some(i64::from(from))));
+        assert_eq!(cause.finding, Finding::Stages { stages: vec![2], otherwise_alike: true });
+        assert_eq!((cause.since_step, cause.until_step), (Some(i64::from(from)), None));
         assert_eq!(cause.ranks, (2 * dp..3 * dp).collect::<Vec<u32>>());
         assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Partition), "{:?}", found.causes);
     }
@@ -72,10 +71,12 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let found = answers(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
-    assert!(
-        cause.says.starts_with("All workers are slower from step 10 on (a typical step takes 4.4"),
-        "{cause:?}"
-    );
+    let Finding::WholeJob { typical_step_seconds: Some([high, low]), waits_in_computing: false } =
+        cause.finding
+    else {
+        panic!("{cause:?}")
+    };
+    assert!((high / 4.4 - 1.0).abs() < 0.02 && (low / healthy - 1.0).abs() < 0.02, "{cause:?}");
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
     let links =
@@ -83,8 +84,9 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let found = answers(&links);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(8)), "{cause:?}");
-    assert!(cause.says.ends_with("take longer from step 8 on"), "{cause:?}");
-    assert!(cause.evidence.iter().any(|line| line.starts_with("grads-reduce-scatter: ")), "{cause:?}");
+    assert!(matches!(cause.finding, Finding::Transfers { .. }), "{cause:?}");
+    let is_scatter = |fact: &Evidence| matches!(fact, Evidence::SlowTransfers { operation, .. } if operation == "grads-reduce-scatter");
+    assert!(cause.evidence.iter().any(is_scatter), "{cause:?}");
     assert!((cause.seconds - (mean_step(&links) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
     assert!(found.s >= 1.0 || found.s_at_least.is_some(), "{found:?}");
 }
@@ -112,7 +114,8 @@ fn a_slightly_slow_worker_stands_out() {
         let found = answers(&Synthetic { faults: vec![fault(3, 0, 0, Defect::Slow(1.045))], ..of.clone() });
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[3][..]), "{cause:?}");
-        assert!(cause.says.contains("% longer than the others in all steps"), "{cause:?}");
+        let Finding::Worker { factor, period, stage: None, .. } = &cause.finding else { panic!("{cause:?}") };
+        assert!((1.03..1.05).contains(factor) && *period == Period::default(), "{cause:?}");
         assert!((cause.gain - 0.037).abs() < 0.01, "{cause:?}");
         let healthy = answers(&of);
         assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", healthy.causes);
@@ -133,7 +136,7 @@ fn a_cause_behind_another_is_told() {
         (hidden[0].kind, &hidden[0].ranks[..], hidden[0].since_step),
         (CauseKind::LaunchDelay, &[7][..], Some(10))
     );
-    assert_eq!(hidden[0].hidden_behind, [found.causes[0].says.clone()]);
+    assert_eq!(hidden[0].hidden_behind, [0]);
     let (_, seconds) = hidden[0].with_others.unwrap();
     assert!((seconds - (mean_step(&with) - mean_step(&of))).abs() < 0.02 * mean_step(&of), "{hidden:?}");
 }
@@ -154,7 +157,7 @@ fn unequal_work_behind_a_slow_worker_is_told() {
         assert_eq!(first(&found).kind, CauseKind::Workers, "{:?}", found.causes);
         let hidden = found.causes.iter().find(|cause| cause.kind == kind);
         let hidden = hidden.unwrap_or_else(|| panic!("{:?}", found.causes));
-        assert_eq!(hidden.hidden_behind, [first(&found).says.clone()]);
+        assert_eq!(hidden.hidden_behind, [0]);
         let (gain, seconds) = hidden.with_others.unwrap();
         assert!(gain > first(&found).gain + hidden.gain + 0.03, "{hidden:?}");
         let truth = mean_step(&of) - mean_step(&healthy);
@@ -200,7 +203,10 @@ fn loading_as_ever_is_no_cause() {
         let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
         assert_eq!(cause.is_some(), told, "{:?}", found.causes);
         if let Some(cause) = cause {
-            assert_eq!(cause.evidence, ["This takes 300 ms a step on average, on all ranks."]);
+            let [Evidence::TimePerStep { rank: None, typical_seconds, .. }] = cause.evidence[..] else {
+                panic!("{cause:?}")
+            };
+            assert!((typical_seconds - 0.3).abs() < 1e-9, "{cause:?}");
         }
     }
 }
@@ -211,7 +217,6 @@ fn hosts_are_told_with_their_step() {
         answers(&Synthetic { faults: vec![fault(3, 0, 6, Defect::Stall(0.3))], ..Synthetic::default() });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
-    assert!(cause.says.ends_with("on rank 3 from step 6 on"), "{cause:?}");
     // Loads of 20 ms, and of 400 ms on rank 2 from step 8 on.
     let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
     let load = |row: &Row| if row.rank == 2 && row.step >= 8 { 0.4 } else { 0.02 };
@@ -231,7 +236,11 @@ fn hosts_are_told_with_their_step() {
     let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
     let cause = cause.unwrap_or_else(|| panic!("{:?}", found.causes));
     assert_eq!((cause.since_step, &cause.ranks[..]), (Some(8), &[2][..]), "{cause:?}");
-    assert!(cause.says.starts_with("Rank 2 waits for data from step 8 on (400"), "{cause:?}");
+    let Finding::DataLoading { change: Some(change) } = &cause.finding else { panic!("{cause:?}") };
+    assert!(
+        (change.seconds - 0.4).abs() < 1e-9 && (change.otherwise_seconds - 0.02).abs() < 1e-9,
+        "{cause:?}"
+    );
 }
 
 /// If only some operations of a worker are slow, these are named.
@@ -244,9 +253,10 @@ fn a_slow_optimizer_is_told_from_slow_computing() {
     let found = answers_of(all);
     let cause = first(&found);
     assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[2][..]), "{cause:?}");
-    let told = &cause.evidence[1];
-    assert!(told.starts_with("Its optimizer takes ") && told.contains(" against "), "{cause:?}");
-    assert!(told.ends_with("; backward-compute and forward-compute are as usual."), "{cause:?}");
+    let Evidence::SlowOperations { slow, usual } = &cause.evidence[1] else { panic!("{cause:?}") };
+    assert_eq!((slow.len(), &slow[0].operation[..]), (1, "optimizer"), "{cause:?}");
+    assert!((slow[0].seconds / slow[0].usual_seconds / 30.0 - 1.0).abs() < 0.1, "{cause:?}");
+    assert_eq!(usual[..], ["backward-compute", "forward-compute"], "{cause:?}");
 }
 
 /// Typical times are slow if the first steps are far slower, or all workers but one.
@@ -305,8 +315,14 @@ fn an_accident_is_told_from_what_is_usual() {
         let found = answers_of(all);
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::OneOff, &[rank][..]), "{cause:?}");
-        let says = format!("forward-compute of rank {rank} took 5,000.1 s once, in step {step}");
-        assert_eq!((cause.says.as_str(), found.causes.len()), (says.as_str(), 2), "{:?}", found.causes);
+        let Finding::OneOff { operations: 1, operation, takes_seconds, .. } = &cause.finding else {
+            panic!("{cause:?}")
+        };
+        assert_eq!(
+            (&operation[..], takes_seconds.round(), found.causes.len()),
+            ("forward-compute", 5000.0, 2)
+        );
+        assert!(matches!(cause.finding, Finding::OneOff { step: own, .. } if own == step), "{cause:?}");
         assert!(cause.gain > 0.9 && cause.gain < 1.0, "{cause:?}");
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!((&slow.ranks, slow.since_step), (&first(&usual).ranks, Some(6)), "{slow:?}");
@@ -338,13 +354,14 @@ fn the_fix_of_a_partition_is_the_split() {
     let job = derive::job(rows(&of), "synthetic").unwrap();
     let replays = Replays::new(&job).unwrap();
     let found = analyse(&replays, Some(&[8, 8, 8, 8]));
-    let cause = first(&found);
-    assert_eq!(cause.kind, CauseKind::Partition);
-    assert!(
-        cause.fix.starts_with("Split the layers ") && cause.fix.contains(": a step would take "),
-        "{cause:?}"
-    );
-    assert!(first(&analyse(&replays, None)).fix.contains("--layers finds the best"), "{cause:?}");
+    let layers_of = |found: &Answers| match &first(found).finding {
+        Finding::Partition { layers, step_seconds, .. } => (layers.clone(), *step_seconds),
+        other => panic!("{other:?}"),
+    };
+    let (layers, step_seconds) = layers_of(&found);
+    assert_eq!(layers, found.split.as_ref().unwrap().layers);
+    assert!(step_seconds.is_some_and(|seconds| seconds < found.step_seconds), "{found:?}");
+    assert_eq!(layers_of(&analyse(&replays, None)), (Vec::new(), None));
 }
 
 /// The step in which a worker became slow is reported, and those in which it became even slower.
@@ -356,7 +373,8 @@ fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
     let slow = Synthetic { faults, ..of };
     let found = answers(&slow);
     let cause = first(&found);
-    assert_eq!(cause.says, "Rank 4 is slow from step 10 on, and slower still from step 40 on");
+    let period = Period { since_step: Some(10), slower_from: vec![40], ..Period::default() };
+    assert!(matches!(&cause.finding, Finding::Worker { period: own, .. } if *own == period), "{cause:?}");
     assert_eq!((&cause.ranks[..], cause.since_step), (&[4][..], Some(10)));
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
 }
@@ -369,8 +387,9 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     let found = answers(&Synthetic { faults, ..of });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(5)), "{cause:?}");
-    let told = |line: &String| line.contains("They are slower still from step 12 on.");
-    assert!(cause.evidence.iter().any(told), "{cause:?}");
+    let gets_worse =
+        |fact: &Evidence| matches!(fact, Evidence::SlowLink { period, .. } if period.slower_from == [12]);
+    assert!(cause.evidence.iter().any(gets_worse), "{cause:?}");
 }
 
 /// A small slowdown of all stages at once is not blamed on any single one.
@@ -407,24 +426,16 @@ fn what_ends_again_is_told_with_its_steps() {
     };
     let of_stage = (0..4).map(|dp_rank| fault(dp_rank, 1, 0, Defect::Slow(2.0))).collect();
     let link = vec![fault(2, 1, 0, Defect::Link { times: 100.0, with: Some((2, 2)) })];
-    for (faults, kind, says) in [
-        (
-            of_stage,
-            CauseKind::Workers,
-            "Stage 1 is slow from step 5 to step 11 (otherwise as fast as the others)",
-        ),
-        (
-            everybody(&of, 0, Defect::Slow(2.0)),
-            CauseKind::WholeJob,
-            "All workers are slower from step 5 to step 11 (",
-        ),
-        (link, CauseKind::Communication, "The link between ranks 6 and 10 is slow from step 5 to step 11"),
+    for (faults, kind, ranks) in [
+        (of_stage, CauseKind::Workers, &[4, 5, 6, 7][..]),
+        (everybody(&of, 0, Defect::Slow(2.0)), CauseKind::WholeJob, &[]),
+        (link, CauseKind::Communication, &[6, 10]),
     ] {
         let rows = between(faults);
         let found = answers_of(rows);
         let cause = first(&found);
-        assert!(cause.says.starts_with(says), "{cause:?}");
-        assert_eq!((cause.kind, cause.since_step, cause.until_step), (kind, Some(5), Some(11)), "{cause:?}");
+        assert_eq!((cause.kind, &cause.ranks[..]), (kind, ranks), "{cause:?}");
+        assert_eq!((cause.since_step, cause.until_step), (Some(5), Some(11)), "{cause:?}");
         let without = found.replayed_seconds - cause.seconds;
         assert!((without / mean_step(&of) - 1.0).abs() < 0.01, "{without} {cause:?}");
     }

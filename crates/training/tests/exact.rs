@@ -1,8 +1,8 @@
 //! The analysis on jobs whose faults are known.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, CauseKind, Evidence, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
-use straggler_training::{Job, Kind, Row, derive, read_table, write_csv};
+use straggler_training::{Job, Kind, Row, derive, phrases, read_table, write_csv};
 
 fn job(of: &Synthetic) -> Job {
     derive::job(rows(of), "synthetic").unwrap()
@@ -271,7 +271,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
         assert!((slowdown - joined.by_type[name]).abs() < 1e-9, "{name}");
     }
     let told = |answers: &Answers| -> Vec<(CauseKind, Vec<String>)> {
-        answers.causes.iter().map(|cause| (cause.kind, cause.evidence.clone())).collect()
+        answers.causes.iter().map(|cause| (cause.kind, phrases::evidence(cause))).collect()
     };
     assert_eq!(told(&apart), told(&joined));
     assert!(apart.by_type["gc"] > 1.0, "{:?}", apart.by_type);
@@ -353,7 +353,7 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
         last_stage: 0.5,
         ..Synthetic::default()
     };
-    let evidence = |chunks: i32| {
+    let work = |chunks: i32| {
         let mut all = rows(&of);
         for row in all.iter_mut().filter(|row| row.kind.is_compute()) {
             row.chunk = row.microbatch % chunks;
@@ -362,10 +362,11 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
         }
         let job = derive::job(all, "synthetic").unwrap();
         let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
-        causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap().evidence[0].clone()
+        let partition = causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap();
+        let Evidence::WorkOfStages { seconds } = &partition.evidence[0] else { panic!("{partition:?}") };
+        seconds.iter().map(|seconds| (1e6 * seconds).round()).collect::<Vec<f64>>()
     };
-    assert_eq!(evidence(1), "A microbatch takes 300 ms, 450 ms to compute on stages 0 to 1.");
-    assert_eq!(evidence(2), "A microbatch takes 600 ms, 900 ms to compute on stages 0 to 1.");
+    assert_eq!((work(1), work(2)), (vec![300e3, 450e3], vec![600e3, 900e3]));
 }
 
 /// Tables need not contain the chunk of the model if each stage has only one.

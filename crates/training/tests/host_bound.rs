@@ -1,7 +1,7 @@
 //! Profiles of hosts that are far ahead of their GPUs, or behind them.
 
 use super::import::hosts::{Hosted, write};
-use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Replays, analyse};
 use straggler_training::{Job, import};
 
 fn read(of: &Hosted) -> (Job, f64) {
@@ -60,9 +60,14 @@ fn idle_time_between_kernels_counts() {
             "{:?}",
             found.causes
         );
-        let evidence = cause.evidence.join("\n");
-        assert!(evidence.contains("A step has 201 kernels of 8 µs"), "{evidence}");
-        assert!(evidence.contains("code outside of recorded operations"), "{evidence}");
+        let [Evidence::Idle { .. }, Evidence::Kernels { per_step: 201.0, mean_seconds, .. }, host] =
+            &cause.evidence[..]
+        else {
+            panic!("{cause:?}")
+        };
+        assert_close(*mean_seconds, 8e-6, 1e-3);
+        let Evidence::HostActivities { activities } = host else { panic!("{cause:?}") };
+        assert_eq!(activities[0].name, "", "{cause:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Workers that are slow for a while, or seem slow by chance.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, CauseKind, Evidence, Finding, Order, Period, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{derive, read_table, whatif};
 
@@ -38,7 +38,8 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
         };
         assert!(others.iter().all(small), "{:?}", found.causes);
         assert_eq!(found.causes[0].ranks, (0..dp).collect::<Vec<u32>>());
-        assert!(found.causes[0].says.contains("slow, one after another"), "{}", found.causes[0].says);
+        let Finding::Workers { order, of_workers, .. } = found.causes[0].finding else { panic!("{found:?}") };
+        assert_eq!((order, of_workers), (Order::OneAfterAnother, (dp * pp) as usize));
         // Every worker is slow for a while, so the mean of each is too long, and S is too small. The gain is still
         // right.
         let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
@@ -48,21 +49,27 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
     }
 }
 
-/// A worker is slow in a few scattered steps: the sentence and the gain refer to these steps.
+/// A worker is slow in a few scattered steps: the gain refers to these steps.
 #[test]
 fn slow_steps_need_not_be_neighbours() {
     let fault =
         |from_step: u32, times: f64| Fault { dp_rank: 2, stage: 0, from_step, what: Defect::Slow(times) };
     /// Its first and its last step.
     type Stretch = (u32, u32);
-    let cases: [(u32, &[Stretch], &str); 5] = [
-        (4, &[(3, 3)], "Rank 2 is slow in step 3"),
-        (2, &[(1, 1)], "Rank 2 is slow in step 1"),
-        (20, &[(10, 10)], "Rank 2 is slow in step 10"),
-        (20, &[(4, 9)], "Rank 2 is slow from step 4 to step 9"),
-        (30, &[(0, 2), (8, 10), (16, 18), (24, 26)], "Rank 2 is slow in 12 of 30 steps"),
+    let cases: [(u32, &[Stretch]); 5] = [
+        (4, &[(3, 3)]),
+        (2, &[(1, 1)]),
+        (20, &[(10, 10)]),
+        (20, &[(4, 9)]),
+        (30, &[(0, 2), (8, 10), (16, 18), (24, 26)]),
     ];
-    for (steps, stretches, says) in cases {
+    for (steps, stretches) in cases {
+        let expected = match stretches {
+            &[(first, last)] => {
+                Period { since_step: Some(first.into()), until_step: Some(last.into()), ..Period::default() }
+            }
+            _ => Period { scattered: Some([12, 30]), ..Period::default() },
+        };
         let begins = stretches.iter().map(|&(first, _)| fault(first, 2.0));
         let ends =
             stretches.iter().filter(|(_, last)| last + 1 < steps).map(|&(_, last)| fault(last + 1, 0.5));
@@ -70,12 +77,15 @@ fn slow_steps_need_not_be_neighbours() {
             Synthetic { dp: 4, pp: 1, steps, faults: begins.chain(ends).collect(), ..Synthetic::default() };
         let found = answers(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
-        let slow = slow.unwrap_or_else(|| panic!("{says}: {:?}", found.causes));
-        assert_eq!(slow.says, says);
-        assert!(slow.evidence[0].contains("computes 2.0"), "{:?}", slow.evidence);
+        let slow = slow.unwrap_or_else(|| panic!("{stretches:?}: {:?}", found.causes));
+        let Evidence::SlowWorker { rank: 2, factor, period, .. } = &slow.evidence[0] else {
+            panic!("{slow:?}")
+        };
+        assert!((factor / 2.0 - 1.0).abs() < 0.05 && *period == expected, "{slow:?}");
+        assert!(matches!(&slow.finding, Finding::Worker { period, .. } if *period == expected), "{slow:?}");
         let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
         let truth = 1.0 - healthy / mean_step(&of);
-        assert!((slow.gain - truth).abs() < 0.02, "{says}: {truth}: {slow:?}");
+        assert!((slow.gain - truth).abs() < 0.02, "{stretches:?}: {truth}: {slow:?}");
     }
 }
 
@@ -205,7 +215,7 @@ fn one_microbatch_a_step_may_be_long() {
         Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 30, faults: vec![slow], ..Synthetic::default() };
     let found = answers(&of);
     assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
-    assert!(found.causes[0].says.starts_with("Rank 2 is slow in all steps"), "{:?}", found.causes);
+    assert_eq!((&found.causes[0].ranks[..], found.causes[0].since_step), (&[2][..], None));
 }
 
 /// In a stage of three, a slow worker makes the two others look fast. Workers that compute the same data as these two
@@ -254,12 +264,16 @@ fn random_stalls_are_no_slow_workers() {
         let found = answers(&Synthetic { faults, ..of.clone() });
         let cause = |kind: CauseKind| found.causes.iter().find(|cause| cause.kind == kind);
         let random = cause(CauseKind::RandomStalls).unwrap_or_else(|| panic!("{:?}", found.causes));
-        assert!(random.says.starts_with("Workers stall at random: 6 stalls of "), "{}", random.says);
-        assert!(random.says.ends_with("on 5 of 32 workers"), "{}", random.says);
+        let Finding::RandomStalls { stalls: 6, workers_hit: 5, of_workers: 32, .. } = random.finding else {
+            panic!("{random:?}")
+        };
         assert!(random.ranks.is_empty(), "{random:?}");
-        let evidence = random.evidence.join("\n");
-        assert!(evidence.contains("stalls in one of 213 steps"), "{evidence}");
-        assert!(evidence.contains("with 2048 workers"), "{evidence}");
+        let [Evidence::StallRate { worker_steps, .. }, Evidence::StallCosts { costs }, ..] =
+            &random.evidence[..]
+        else {
+            panic!("{random:?}")
+        };
+        assert_eq!((worker_steps.round(), costs[2].workers), (213.0, 2048), "{random:?}");
         match cause(CauseKind::Workers) {
             None => assert!(!slow, "{:?}", found.causes),
             Some(workers) => assert_eq!((slow, &workers.ranks[..]), (true, &[12][..]), "{workers:?}"),

@@ -1,6 +1,6 @@
 //! Slow links: which ranks are blamed, and the gain from mending them.
 
-use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, derive};
 
@@ -33,6 +33,12 @@ fn first_cause(of: &Synthetic) -> Cause {
     found(of).1
 }
 
+/// Whether all slow links share the ranks of a cause, how many there are, and in how many classes of operations.
+fn links_of(cause: &Cause) -> (bool, usize, usize) {
+    let Finding::Links { in_common, links, classes, .. } = &cause.finding else { panic!("{cause:?}") };
+    (*in_common, links.len(), classes.len())
+}
+
 /// All members of a slow transfer end it late.
 #[test]
 fn slow_transfers_are_slow_for_all_who_take_part() {
@@ -56,20 +62,21 @@ fn slow_transfers_are_slow_for_all_who_take_part() {
 fn a_slow_link_is_a_pair_of_ranks() {
     let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 0), ..Synthetic::default() };
     let first = first_cause(&of);
-    assert_eq!((&first.says[..], &first.ranks[..]), ("The link between ranks 5 and 9 is slow", &[5, 9][..]));
-    let told = "between ranks 5 and 9 take 100.0 ms or more; the usual time is 1.00";
-    assert!(first.evidence[0].contains(told), "{first:?}");
-    assert_eq!(first.since_step, None);
+    assert_eq!((links_of(&first), &first.ranks[..]), ((true, 1, 2), &[5, 9][..]));
+    let slow_since = |fact: &Evidence| {
+        let Evidence::SlowLink { ranks, share, seconds, usual_seconds, period, .. } = fact else {
+            panic!("{fact:?}")
+        };
+        assert_eq!((&ranks[..], *share), (&[5, 9][..], 0.5), "{fact:?}");
+        assert!((seconds - 0.1).abs() < 1e-3 && (usual_seconds - 1e-3).abs() < 1e-5, "{fact:?}");
+        period.since_step
+    };
+    assert_eq!((slow_since(&first.evidence[0]), first.since_step), (None, None));
     // Slow in half of the steps, or a little less.
     let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 12), ..Synthetic::default() };
     let first = first_cause(&of);
     assert_eq!((&first.ranks[..], first.since_step), (&[5, 9][..], Some(12)));
-    assert_eq!(first.says, "The link between ranks 5 and 9 is slow from step 12 on");
-    assert!(first.evidence[0].starts_with("From step 12 on, half of the transfers of "), "{first:?}");
-    assert!(
-        first.evidence.iter().any(|line| line.contains("take 100.0 ms or more; the usual time is 1.000 ms")),
-        "{first:?}"
-    );
+    assert_eq!((links_of(&first), slow_since(&first.evidence[0])), ((true, 1, 2), Some(12)), "{first:?}");
 }
 
 /// Links that differ are not called alike, even if none stands out.
@@ -88,12 +95,9 @@ fn links_that_differ_are_not_alike() {
         let first = causes.into_iter().find(|cause| cause.class.as_deref() == Some("forward-pp-comm"));
         first.unwrap().evidence[0].clone()
     };
-    assert!(told(1.0).starts_with("They are alike on all links: typically 10"), "{}", told(1.0));
-    let different = told(1.2);
-    assert!(
-        different.contains("on the slowest link, between ranks 5 and 9, they typically take 1"),
-        "{different}"
-    );
+    assert!(matches!(told(1.0), Evidence::LinksAlike { .. }), "{:?}", told(1.0));
+    let differ = told(1.2);
+    assert!(matches!(&differ, Evidence::LinksDiffer { slowest, .. } if slowest[..] == [5, 9]), "{differ:?}");
 }
 
 /// Slow links without a common member are one cause for both directions, which are removed together.
@@ -106,12 +110,12 @@ fn several_slow_links_are_one_cause() {
         what: Defect::Link { times: 50.0, with: Some((dp_rank, stage + 1)) },
     };
     let first = first_cause(&Synthetic { faults: vec![link(2, 1), link(0, 2)], ..Synthetic::default() });
-    assert_eq!(first.says, "Links between ranks 6 and 10 and between ranks 8 and 12 are slow");
+    assert_eq!(links_of(&first), (false, 2, 2));
     assert_eq!((&first.ranks[..], first.class), (&[6, 8, 10, 12][..], None));
     let all = (0..4).map(|dp_rank| link(dp_rank, 1)).collect();
     let first = first_cause(&Synthetic { faults: all, ..Synthetic::default() });
-    assert_eq!(first.says, "4 links are slow in backward-pp-comm and forward-pp-comm");
-    assert!(first.evidence.iter().all(|line| !line.contains("more link")), "{first:?}");
+    assert_eq!(links_of(&first), (false, 4, 2));
+    assert!(first.evidence.iter().all(|fact| !matches!(fact, Evidence::MoreLinks { .. })), "{first:?}");
 }
 
 /// All transfers become a little slower, and one link is slow from the start: the link is the cause, not the change.
@@ -126,7 +130,7 @@ fn a_small_change_does_not_hide_a_slow_link() {
     });
     let found = analyse(&Replays::new(&job).unwrap(), None);
     let first = &found.causes[0];
-    assert_eq!((&first.says[..], first.since_step), ("The link between ranks 2 and 6 is slow", None));
+    assert_eq!((links_of(first).0, &first.ranks[..], first.since_step), (true, &[2, 6][..], None));
     let truth = 1.0 - mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) / mean_step(&of);
     assert!((first.gain - truth).abs() < 0.01, "{} for {truth}", first.gain);
 }
@@ -142,8 +146,8 @@ fn a_worker_with_slow_links_is_what_they_have_in_common() {
 fn a_slow_collective_is_its_group() {
     let of = Synthetic { pp: 4, transfer: 0.0, faults: slow_link(40.0, None, 0), ..Synthetic::default() };
     let first = first_cause(&of);
-    assert_eq!(first.says, "The collectives of ranks 4, 5, 6 and 7 are slow");
-    assert!(first.evidence.iter().any(|line| line.contains("do not show whose link")), "{first:?}");
+    assert_eq!((links_of(&first).0, &first.ranks[..]), (true, &[4, 5, 6, 7][..]));
+    assert!(first.evidence.contains(&Evidence::CollectivesEndTogether), "{first:?}");
 }
 
 /// With two stages, half of all transfers are slow, and their median is no longer the usual time: S is too small, and

@@ -1,6 +1,6 @@
 //! Recordings that lack workers, steps or rows.
 
-use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse, slowness};
+use straggler_training::exact::{Answers, CauseKind, Distrust, Finding, Replays, analyse, slowness};
 use straggler_training::published::{Dense, DenseError};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
@@ -48,7 +48,9 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
         assert!((of_rank(&found) - of_rank(&whole)).abs() < 0.02, "{} {}", of_rank(&found), of_rank(&whole));
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [5], "{slow:?}");
-        assert_eq!(slow.says.contains("up to the end of its recording at step 4"), rank == 5, "{slow:?}");
+        let Finding::Worker { period, .. } = &slow.finding else { panic!("{slow:?}") };
+        let ends = (period.recording_ends, period.until_step);
+        assert_eq!(ends, if rank == 5 { (true, Some(4)) } else { (false, None) }, "{slow:?}");
         if rank == 2 {
             assert!((found.s - whole.s).abs() < 0.02, "{} {}", found.s, whole.s);
         }

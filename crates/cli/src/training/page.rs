@@ -9,7 +9,7 @@ use straggler_report::page::{
 };
 use straggler_report::{Cell, Columns, Table};
 use straggler_training::exact::{Answers, Bar, Cause, Replays, bars, slowness};
-use straggler_training::{Job, Role};
+use straggler_training::{Job, Role, phrases};
 
 /// The colour scale covers at least this range, so that small differences in computing time hardly show.
 const CALM: std::ops::Range<f64> = 0.9..1.2;
@@ -38,9 +38,9 @@ pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[Str
 fn causes(answers: &Answers, command: &str) -> Section {
     let mut section = Section::new("Causes of slowdown");
     for (number, cause) in (1..).zip(&answers.causes) {
-        section.text.push(format!("{number}. {}.", words::costs(cause)));
-        section.text.extend(cause.evidence.iter().cloned());
-        section.text.push(format!("Fix: {}", cause.fix));
+        section.text.push(format!("{number}. {}.", words::costs(cause, &answers.causes)));
+        section.text.extend(phrases::evidence(cause));
+        section.text.push(format!("Fix: {}", phrases::fix(cause)));
     }
     if answers.causes.len() > 1 {
         section.text.push(words::DO_NOT_ADD_UP.into());
@@ -58,7 +58,7 @@ fn gains(answers: &Answers, command: &str) -> Table {
     let together = |cause: &Cause| cause.with_others.map_or("", |_| ", removed together with others");
     let saves = |cause: &Cause| cause.with_others.unwrap_or((cause.gain, cause.seconds));
     Columns::over(&answers.causes)
-        .text("cause", |cause| cause.says.as_str())
+        .text("cause", phrases::summary)
         .number("gain", |cause| Cell::number(percent(saves(cause).0) + together(cause), cause.gain))
         .number("time per step", |cause| {
             Cell::number(seconds(saves(cause).1) + together(cause), cause.seconds)

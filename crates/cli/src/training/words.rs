@@ -4,8 +4,8 @@ use crate::training::cost::Cost;
 use crate::training::tables;
 use crate::training::tables::{FEW, excess};
 use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdown_interval};
-use straggler_training::Job;
 use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
+use straggler_training::{Job, phrases};
 
 /// Waits for unrecorded events and overlaps are reported if they exceed this share of a step.
 const UNEXPLAINED: f64 = 0.02;
@@ -59,7 +59,7 @@ pub fn verdict(answers: &Answers) -> String {
         // Causes that hide each other.
         Some(first) if first.with_others.is_some() => {
             let (gain, saved) = first.with_others.unwrap_or_default();
-            let all: Vec<&str> = answers.causes.iter().map(|cause| cause.says.as_str()).collect();
+            let all: Vec<String> = answers.causes.iter().map(phrases::summary).collect();
             text.push_str(&format!(
                 " Several causes hide each other: {}. Without all of them, a step would take {} instead of {}, {} \
                  less; removing one saves little.",
@@ -71,7 +71,7 @@ pub fn verdict(answers: &Answers) -> String {
         }
         Some(cause) => text.push_str(&format!(
             " {}: without that, {} would take {} instead of {}, {} less{}.",
-            cause.says,
+            phrases::summary(cause),
             if cause.kind == CauseKind::StartUp { "the mean step" } else { "a step" },
             seconds(answers.replayed_seconds - cause.seconds),
             seconds(answers.replayed_seconds),
@@ -112,14 +112,14 @@ fn hidden(answers: &Answers) -> String {
         .chunk_by(|one, other| one.1 == other.1)
         .map(|causes| {
             let (first, (gain, saved)) = causes[0];
-            let says: Vec<&str> = causes.iter().map(|(cause, _)| cause.says.as_str()).collect();
+            let named: Vec<String> = causes.iter().map(|(cause, _)| phrases::summary(cause)).collect();
             let all = match first.hidden_behind.len() {
                 1 => "both".to_string(),
                 2 => "all three".to_string(),
                 behind => format!("all {}", behind + 1),
             };
             let left = seconds(answers.replayed_seconds - saved);
-            format!("{} (without {all}, a step would take {left}, {} less)", says.join("; "), percent(gain))
+            format!("{} (without {all}, a step would take {left}, {} less)", named.join("; "), percent(gain))
         })
         .collect();
     match hidden.len() {
@@ -177,7 +177,7 @@ fn further(answers: &Answers) -> String {
     let mut named: Vec<String> = others
         .iter()
         .take(FURTHER)
-        .map(|cause| format!("{} ({})", cause.says, percent(cause.gain)))
+        .map(|cause| format!("{} ({})", phrases::summary(cause), percent(cause.gain)))
         .collect();
     if others.len() > FURTHER {
         named.push(format!("{} more below", others.len() - FURTHER));
@@ -339,8 +339,8 @@ pub fn say(job: &Job, answers: &Answers, cost: &Cost) -> String {
     if let Some(all) = cost.all().filter(|_| answers.distrust.is_none()) {
         text.push_str(&format!("{all}\n"));
     }
-    for (number, cause) in answers.causes.iter().enumerate() {
-        text.push_str(&format!("\n{}. {}", number + 1, told(cause, &cost.of_cause(number))));
+    for number in 0..answers.causes.len() {
+        text.push_str(&format!("\n{}. {}", number + 1, told(answers, number, &cost.of_cause(number))));
     }
     if answers.causes.len() > 1 {
         text.push_str(&format!("\n{DO_NOT_ADD_UP}\n"));
@@ -373,7 +373,7 @@ pub fn split(split: &Split) -> String {
 }
 
 /// A cause and its cost; for a hidden cause, the cost together with the causes that hide it.
-pub fn costs(cause: &Cause) -> String {
+pub fn costs(cause: &Cause, all: &[Cause]) -> String {
     let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
     let since = match cause.with_others {
         Some(_) if cause.gain >= WORTH_TELLING => Some(format!("this one alone {}", percent(cause.gain))),
@@ -381,18 +381,20 @@ pub fn costs(cause: &Cause) -> String {
         None => while_it_lasts(cause),
     };
     let since = since.map(|words| format!("; {words}")).unwrap_or_default();
-    let behind = cause.hidden_behind.iter().map(|says| format!("\u{201c}{says}\u{201d}"));
-    let hidden = match behind.collect::<Vec<String>>().as_slice() {
+    let quoted = |&place: &usize| format!("\u{201c}{}\u{201d}", phrases::summary(&all[place]));
+    let hidden = match cause.hidden_behind.iter().map(quoted).collect::<Vec<String>>().as_slice() {
         [] => ":".into(),
         [one] => format!(", hidden behind {one}: removing both saves"),
-        all => format!(", hidden behind {}: removing all of these saves", all.join(" and ")),
+        several => format!(", hidden behind {}: removing all of these saves", several.join(" and ")),
     };
-    format!("{}{hidden} {} of a step, {}{since}", cause.says, percent(gain), seconds(saved))
+    let summary = phrases::summary(cause);
+    format!("{summary}{hidden} {} of a step, {}{since}", percent(gain), seconds(saved))
 }
 
-fn told(cause: &Cause, cost: &str) -> String {
-    let mut text = format!("{}\n   {cost}\n", costs(cause));
-    cause.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
-    text.push_str(&format!("   Fix: {}\n", cause.fix));
+fn told(answers: &Answers, number: usize, cost: &str) -> String {
+    let cause = &answers.causes[number];
+    let mut text = format!("{}\n   {cost}\n", costs(cause, &answers.causes));
+    phrases::evidence(cause).iter().for_each(|line| text.push_str(&format!("   {line}\n")));
+    text.push_str(&format!("   Fix: {}\n", phrases::fix(cause)));
     text
 }

@@ -57,8 +57,13 @@ fn the_page_has_causes_a_heat_map_and_two_timelines() {
     let folder = Folder::new();
     let page = page(&folder, "fixtures/training/slow-worker.csv");
     let shown = folder.run("training show fixtures/training/slow-worker.csv --json").good().json();
-    let cause = shown["causes"][0]["says"].as_str().unwrap();
+    let cause = shown["causes"][0]["summary"].as_str().unwrap();
     assert!(cause.starts_with("Rank 6 is slow from step 5 on"), "{cause}");
+    let fact = &shown["causes"][0]["facts"][0];
+    assert_eq!((&fact["kind"], &fact["rank"]), (&"slow-worker".into(), &6.into()), "{fact}");
+    assert!((fact["factor"].as_f64().unwrap() - 1.6).abs() < 0.05, "{fact}");
+    let line = shown["causes"][0]["evidence"][0].as_str().unwrap();
+    assert!(line.starts_with("Rank 6 (data-parallel rank ") && page.sections[0].text[1] == line, "{line}");
     assert!(page.sections[0].text[0].starts_with(&format!("1. {cause}")), "{:?}", page.sections[0].text);
     let Some(Block::Table(gains)) = page.sections[0].blocks.first() else { panic!("no table") };
     assert_eq!(
@@ -548,8 +553,8 @@ fn slow_ranks_are_explained_by_their_node_and_priced() {
     let slow: String = (8..12).map(|rank| format!(" --slow {rank}:1.3")).collect();
     folder.run(&format!("training generate --dp 16 --pp 1{slow} -o job.csv")).good();
     let json = folder.run("training show job.csv --nodes 4 --cost 2.50 --json").good().json();
-    let says = json["causes"][0]["says"].as_str().unwrap();
-    assert_eq!(says, "The workers of node 2 (ranks 8 to 11, 4 of 16 workers) are slow");
+    let summary = json["causes"][0]["summary"].as_str().unwrap();
+    assert_eq!(summary, "The workers of node 2 (ranks 8 to 11, 4 of 16 workers) are slow");
     let hours = 24.0 * 16.0 * json["causes"][0]["gain"].as_f64().unwrap();
     let cost = &json["cost"];
     assert!((cost["causes"][0].as_f64().unwrap() - hours).abs() < 1e-9, "{cost}");

@@ -86,7 +86,8 @@ pub struct Answers {
     /// Why no causes are given, if the numbers do not support any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distrust: Option<Distrust>,
-    /// What slows the job, by gain.
+    /// What slows the job, by gain. [`crate::phrases::CauseAnswer`] serializes it.
+    #[serde(skip)]
     pub causes: Vec<Cause>,
     /// The best split of the layers, if their number is given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ mod accidents;
 mod bound;
 mod communication;
 mod facts;
+mod finding;
 mod healthy;
 mod host;
 mod lengths;
@@ -22,11 +23,14 @@ use serde::Serialize;
 use since::Rise;
 use workers::Slow;
 
+pub use finding::{
+    Change, Evidence, Finding, HostActivity, OperationName, OperationTime, Order, Period, StallCost,
+};
 pub use healthy::Healthy;
 pub use partition::Split;
 
 /// Causes with a smaller gain are not reported.
-const WORTH_TELLING: f64 = 0.01;
+const WORTH_REPORTING: f64 = 0.01;
 /// The maximum number of causes that are removed together.
 const TOGETHER: usize = 3;
 /// The maximum number of steps that are replayed to choose the next of them.
@@ -68,16 +72,18 @@ pub enum CauseKind {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Cause {
     pub kind: CauseKind,
-    /// The cause as a sentence.
-    pub says: String,
-    pub evidence: Vec<String>,
-    /// What to do about it.
-    pub fix: String,
+    #[serde(flatten)]
+    pub finding: Finding,
+    #[serde(rename = "facts")]
+    pub evidence: Vec<Evidence>,
     /// The time per step that removing it saves: as a share of a step, and in seconds.
     pub gain: f64,
     pub seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
+    /// The node, or another place, that these ranks have to themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// The step in which it began, unless that is the first. A cause of a single step always has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
@@ -92,9 +98,9 @@ pub struct Cause {
     /// The gain from removing this cause together with those it hides behind, if any: as a share of a step, and in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_others: Option<(f64, f64)>,
-    /// The sentences of the causes it hides behind.
+    /// The indices of the causes it hides behind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hidden_behind: Vec<String>,
+    pub hidden_behind: Vec<usize>,
 }
 
 /// Returns the times of an operation without the cause.
@@ -147,14 +153,13 @@ impl CauseSearch<'_> {
     /// A cause that `repair` removes.
     fn repaired<'a>(
         &'a self,
-        kind: CauseKind,
-        says: String,
+        finding: Finding,
         repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
-        let repair = self.without_accidents(kind, repair);
+        let repair = self.without_accidents(finding.kind(), repair);
         let steps = self.replays.all(&repair);
         let gain_ps = self.real - mean(&steps);
-        Candidate { steps, ..self.winning(kind, gain_ps, says, repair) }
+        Candidate { steps, ..self.winning(gain_ps, finding, repair) }
     }
 
     /// Accidents are a cause of their own, so other causes gain nothing from repairing them.
@@ -172,19 +177,18 @@ impl CauseSearch<'_> {
     /// Like `repaired`, with a known gain.
     fn winning<'a>(
         &self,
-        kind: CauseKind,
         gain_ps: f64,
-        says: String,
+        finding: Finding,
         repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
         let cause = Cause {
-            kind,
-            says,
+            kind: finding.kind(),
+            finding,
             evidence: Vec::new(),
-            fix: String::new(),
             gain: self.share(gain_ps),
             seconds: gain_ps / 1e12,
             ranks: Vec::new(),
+            place: None,
             since_step: None,
             until_step: None,
             step_since: None,
@@ -193,6 +197,11 @@ impl CauseSearch<'_> {
             hidden_behind: Vec::new(),
         };
         Candidate { cause, repair: Box::new(repair), steps: Vec::new() }
+    }
+
+    /// The numbers of steps given by index.
+    fn numbers(&self, steps: &[usize]) -> Vec<i64> {
+        steps.iter().map(|&place| self.replays.job.steps[place].number).collect()
     }
 
     /// A time as a share of the mean step.
@@ -267,10 +276,25 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     found.extend(looking.start_up(&steady_steps));
     found.sort_by(|a, b| b.cause.gain.total_cmp(&a.cause.gain).then(a.cause.kind.cmp(&b.cause.kind)));
     looking.find_hidden(&mut found);
-    found.iter_mut().for_each(|found| found.tell_steps_since(replays, &steps));
-    let is_told =
-        |cause: &Cause| looking.worth(1e12 * cause.seconds) >= WORTH_TELLING || cause.with_others.is_some();
-    Found { causes: found.into_iter().map(|found| found.cause).filter(is_told).collect(), split }
+    found.iter_mut().for_each(|found| found.add_steps_since(replays, &steps));
+    let causes: Vec<Cause> = found.into_iter().map(|found| found.cause).collect();
+    Found {
+        causes: only(causes, |cause| {
+            looking.worth(1e12 * cause.seconds) >= WORTH_REPORTING || cause.with_others.is_some()
+        }),
+        split,
+    }
+}
+
+/// Keeps some causes. What hides a cause is kept, and still found by its index.
+fn only(causes: Vec<Cause>, keep: impl Fn(&Cause) -> bool) -> Vec<Cause> {
+    let kept: Vec<usize> = (0..causes.len()).filter(|&place| keep(&causes[place])).collect();
+    let mut causes: Vec<Cause> = causes.into_iter().filter(keep).collect();
+    for cause in &mut causes {
+        cause.hidden_behind =
+            cause.hidden_behind.iter().filter_map(|place| kept.binary_search(place).ok()).collect();
+    }
+    causes
 }
 
 impl CauseSearch<'_> {
@@ -278,7 +302,7 @@ impl CauseSearch<'_> {
     /// way than alone was hidden.
     fn find_hidden(&self, found: &mut [Candidate<'_>]) {
         let mut removed = match found.first() {
-            Some(first) if self.worth(1e12 * first.cause.seconds) >= WORTH_TELLING => vec![0],
+            Some(first) if self.worth(1e12 * first.cause.seconds) >= WORTH_REPORTING => vec![0],
             _ => return self.find_joint(found, &[]),
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
@@ -302,10 +326,10 @@ impl CauseSearch<'_> {
             let gain_ps = self.real - if every == 1 { some } else { without(next, 1) };
             let alone = self.worth(1e12 * found[next].cause.seconds).max(0.0);
             let more = self.worth(gain_ps - so_far);
-            if more < WORTH_TELLING {
+            if more < WORTH_REPORTING {
                 // A cause in few of the steps may look larger in the sample than it is, and another be hidden.
                 let base: Vec<&Candidate<'_>> = removed.iter().map(|&place| &found[place]).collect();
-                if every == 1 || self.worth(mean(&self.without(&base, every)) - some) < WORTH_TELLING {
+                if every == 1 || self.worth(mean(&self.without(&base, every)) - some) < WORTH_REPORTING {
                     break;
                 }
                 passed.push(next);
@@ -313,13 +337,12 @@ impl CauseSearch<'_> {
             }
             let hides =
                 more >= HIDDEN_FACTOR * alone && least(&next).is_some_and(|least| more - alone >= least);
-            if !hides && alone < WORTH_TELLING {
+            if !hides && alone < WORTH_REPORTING {
                 passed.push(next);
                 continue;
             }
             if hides {
-                let behind = removed.iter().map(|&place| found[place].cause.says.clone()).collect();
-                found[next].cause.hidden_behind = behind;
+                found[next].cause.hidden_behind.clone_from(&removed);
                 found[next].cause.with_others = Some((self.share(gain_ps), gain_ps / 1e12));
             }
             removed.push(next);
@@ -347,7 +370,7 @@ impl CauseSearch<'_> {
         let real = left(&[], every);
         let gain_ps = |places: &[usize]| real - left(places, every);
         let mut all = gain_ps(&together);
-        if together.len() < 2 || self.worth(all) < WORTH_TELLING {
+        if together.len() < 2 || self.worth(all) < WORTH_REPORTING {
             return;
         }
         for place in together.clone().into_iter().rev() {
@@ -361,18 +384,15 @@ impl CauseSearch<'_> {
         let all = left(&together, 1);
         let more = left(&[], 1) - all;
         let alone: f64 = together.iter().map(|&place| alone(place)).sum();
-        if together.len() < 2 || self.worth(more) < WORTH_TELLING || self.worth(more - alone) < HIDDEN_FAULT {
+        if together.len() < 2 || self.worth(more) < WORTH_REPORTING || self.worth(more - alone) < HIDDEN_FAULT
+        {
             return;
         }
         let all = self.real - all;
-        let says = |place: usize| found[place].cause.says.clone();
-        let behind = |own: usize| removed.iter().chain(&together).filter(move |&&other| other != own);
-        let hidden: Vec<(usize, Vec<String>)> = (together.iter())
-            .map(|&place| (place, behind(place).map(|&other| says(other)).collect()))
-            .collect();
-        for (place, behind) in hidden {
+        for &place in &together {
+            let behind = removed.iter().chain(&together).copied().filter(|&other| other != place);
             found[place].cause.with_others = Some((self.share(all), all / 1e12));
-            found[place].cause.hidden_behind = behind;
+            found[place].cause.hidden_behind = behind.collect();
         }
     }
 }
@@ -389,7 +409,7 @@ impl Candidate<'_> {
     }
 
     /// Adds the mean step while the cause lasts. The mean over all steps understates its cost.
-    fn tell_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
+    fn add_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
         let place = |of: Option<i64>| {
             of.and_then(|number| replays.job.steps.iter().position(|step| step.number == number))
         };
@@ -414,13 +434,4 @@ impl CauseKind {
     fn is_of_lengths(self) -> bool {
         matches!(self, CauseKind::SequenceLengths | CauseKind::Variation)
     }
-}
-
-/// A time in readable form.
-fn time(picoseconds: f64) -> String {
-    straggler_model::Time(picoseconds.max(0.0).round() as u64).to_string()
-}
-
-fn percent(share: f64) -> String {
-    if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
 }

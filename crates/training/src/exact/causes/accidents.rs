@@ -1,10 +1,10 @@
 //! Operations that took absurdly long once.
 
-use super::{Candidate, CauseKind, CauseSearch, steady, time};
-use crate::words;
+use super::super::accidents::Once;
+use super::{Candidate, CauseSearch, Evidence, Finding, OperationName, steady};
 
 /// The number of operations listed as evidence.
-const TOLD: usize = 5;
+const LISTED: usize = 5;
 
 impl CauseSearch<'_> {
     pub fn accidents(&self) -> Option<Candidate<'_>> {
@@ -13,48 +13,34 @@ impl CauseSearch<'_> {
         let rank =
             |step: usize, column: usize, place: usize| job.workers[job.worker(step, column, place)].rank;
         let kind = |step: usize, place: usize| &job.kinds[job.shape(step).ops[place].kind as usize].name;
-        let says = format!(
-            "{} of rank {} took {} once, in step {}",
-            kind(worst.step, worst.place),
-            rank(worst.step, worst.column, worst.place),
-            time(worst.takes as f64),
-            job.steps[worst.step].number
-        );
-        let says = match once.len() {
-            1 => says,
-            count => format!("{count} operations took far longer than usual: {says}"),
+        let number = |step: usize| job.steps[step].number;
+        let finding = Finding::OneOff {
+            operations: once.len(),
+            operation: kind(worst.step, worst.place).clone(),
+            rank: rank(worst.step, worst.column, worst.place),
+            step: number(worst.step),
+            takes_seconds: worst.takes as f64 / 1e12,
         };
-        let mut sorted: Vec<_> = once.iter().collect();
+        let mut sorted: Vec<&Once> = once.iter().collect();
         sorted.sort_by_key(|once| (std::cmp::Reverse(once.takes), once.step, once.place, once.column));
-        let line = |once: &&super::super::accidents::Once| {
-            format!(
-                "{}{} of rank {} takes {} in step {}; usually it takes {}.",
-                kind(once.step, once.place),
-                // Kernel names contain their own numbers.
-                if job.is_table() {
-                    format!(" {}", job.shape(once.step).ops[once.place].seq)
-                } else {
-                    String::new()
-                },
-                rank(once.step, once.column, once.place),
-                time(once.takes as f64),
-                job.steps[once.step].number,
-                time(once.usual as f64)
-            )
+        let long = |once: &&Once| Evidence::LongOperation {
+            of: OperationName {
+                operation: kind(once.step, once.place).clone(),
+                number: job.is_table().then(|| job.shape(once.step).ops[once.place].seq),
+            },
+            rank: rank(once.step, once.column, once.place),
+            step: number(once.step),
+            seconds: once.takes as f64 / 1e12,
+            usual_seconds: once.usual as f64 / 1e12,
         };
-        let mut candidate = self.repaired(CauseKind::OneOff, says, steady(self.replays));
+        let mut candidate = self.repaired(finding, steady(self.replays));
         let cause = &mut candidate.cause;
-        cause.evidence = sorted.iter().map(line).take(TOLD).collect();
-        if sorted.len() > TOLD {
-            let more = sorted.len() - TOLD;
-            let are = words::plural(more, "operation is", "operations are");
-            cause.evidence.push(format!("{more} more {are} as slow."));
+        cause.evidence = sorted.iter().map(long).take(LISTED).collect();
+        if sorted.len() > LISTED {
+            cause.evidence.push(Evidence::MoreOperations { count: sorted.len() - LISTED });
         }
         cause.ranks =
             self.ranks(once.iter().map(|once| job.worker(once.step, once.column, once.place) as u32));
-        cause.fix = "Check what happened on that node at that time, or whether the recording is wrong. A single such value \
-                     dominates S: leave that step out to see the usual S."
-            .into();
         Some(candidate)
     }
 }

@@ -3,9 +3,9 @@
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::{Replays, TimedOp};
-use super::since::{Rise, last_end, when};
-use super::{Candidate, CauseKind, CauseSearch, time};
-use crate::{Role, words};
+use super::since::{Rise, last_end};
+use super::{Candidate, CauseSearch, Evidence, Finding, Period};
+use crate::Role;
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::parallel;
 use straggler_model::stats::median;
@@ -15,16 +15,14 @@ const EXCEPTION: f64 = 2.0 / 3.0;
 /// Links are alike if the slowest takes less than this many times the usual time.
 const ALIKE: f64 = 1.05;
 /// The number of links listed as evidence.
-const TOLD: usize = 5;
-/// The number of slow links that are named; if there are more, they are only counted.
-const NAMED: usize = 3;
+const LISTED: usize = 5;
 
 /// A link that is slow in a class of operations.
 struct Slow<'a> {
     class: &'a str,
     link: usize,
-    /// Which part of its transfers is slow, the least that these take, and the usual time, in picoseconds.
-    part: &'static str,
+    /// Which share of its transfers is slow, the least that these take, and the usual time, in picoseconds.
+    share: f64,
     takes: i64,
     usual: i64,
     /// The index of the step since which it is slow; `None` if it always was.
@@ -78,42 +76,33 @@ impl CauseSearch<'_> {
         let (mut classes, slow) = (self.classes(), self.all_slow_links());
         let of_slow: BTreeSet<&str> = slow.iter().map(|slow| slow.class).collect();
         // One cause if all slow links have a member in common, else one for each set of classes that share slow links.
-        let told: Vec<(Vec<&str>, Vec<u32>, String)> = match self.blamed(&slow) {
-            Some((ranks, says)) => vec![(of_slow.iter().copied().collect(), ranks, says)],
-            None => on_same_links(&slow)
-                .into_iter()
-                .map(|(links, classes)| {
-                    let members = &self.replays.links.members;
-                    let ranks = self.ranks(links.iter().flat_map(|&link| members[link].iter().copied()));
-                    (classes.clone(), ranks, self.some_links(&links, &classes))
-                })
-                .collect(),
+        let common = self.common_ranks(&slow);
+        let parts: Vec<(BTreeSet<usize>, Vec<&str>)> = match common {
+            Some(_) => vec![(slow.iter().map(|slow| slow.link).collect(), of_slow.iter().copied().collect())],
+            None => on_same_links(&slow),
         };
         let mut causes = Vec::new();
-        for (of, ranks, says) in told {
+        for (links, of) in parts {
             let kinds: Vec<usize> = of.iter().flat_map(|class| classes[class].iter().copied()).collect();
             let own: Vec<&Slow<'_>> = slow.iter().filter(|slow| of.contains(&slow.class)).collect();
-            let class = of.first().filter(|_| of.len() == 1).map(ToString::to_string);
-            let mut candidate = self.usual_transfers(&kinds, says);
-            let fix = match ranks.len() {
-                1 => "Check the links of this rank, and what else uses the network.",
-                2 => "Check the link between these ranks, and what else uses the network.",
-                _ => "Check the links of these ranks, and what else uses the network.",
-            };
-            let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
             // From the step in which the first link became slow, if none was slow before, to the last in which one is.
             let since = own.iter().map(|slow| slow.since).min().flatten();
             let until = last_end(own.iter().map(|slow| slow.until)).filter(|_| since.is_some());
+            let worst = own.iter().max_by(|a, b| a.factor().total_cmp(&b.factor()));
+            let finding = Finding::Links {
+                in_common: common.is_some(),
+                links: links.iter().map(|&link| self.ranks_of_link(link)).collect(),
+                classes: of.iter().map(ToString::to_string).collect(),
+                slower_from: since.and(worst).map_or_else(Vec::new, |worst| self.numbers(&worst.again)),
+            };
+            let mut candidate = self.usual_transfers(&kinds, finding);
             let cause = &mut candidate.cause;
-            if let Some(first) = since {
-                let worst = own.iter().max_by(|a, b| a.factor().total_cmp(&b.factor()));
-                let again = worst.map_or(String::new(), |worst| self.slower_still(&worst.again));
-                cause.says = format!("{} {}{again}", cause.says, when(self.replays.job, first, until));
-            }
+            let members = links.iter().flat_map(|&link| &self.replays.links.members[link]);
+            cause.ranks = common.clone().unwrap_or_else(|| self.ranks(members.copied()));
+            cause.evidence = self.evidence_of_links(&own);
+            cause.class = of.first().filter(|_| of.len() == 1).map(ToString::to_string);
             let number = |step: usize| self.replays.job.steps[step].number;
             (cause.since_step, cause.until_step) = (since.map(number), until.map(number));
-            (cause.ranks, cause.evidence, cause.fix) = (ranks, evidence, fix);
-            cause.class = class;
             causes.push(candidate);
         }
         classes.retain(|class, _| !of_slow.contains(class));
@@ -165,9 +154,8 @@ impl CauseSearch<'_> {
         let one = |((began, _), names): ((Option<usize>, &str), Vec<&str>)| {
             let kinds: Vec<usize> = names.iter().flat_map(|class| classes[class].iter().copied()).collect();
             let last = last_end(rises(&kinds).iter().map(|rise| rise.until)).filter(|_| began.is_some());
-            let since = began.map_or("than usual".into(), |first| when(job, first, last));
-            let says = format!("Transfers of {} take longer {since}", words::list(&names));
-            let mut candidate = self.usual_transfers(&kinds, says);
+            let classes = names.iter().map(ToString::to_string).collect();
+            let mut candidate = self.usual_transfers(&kinds, Finding::Transfers { classes });
             let cause = &mut candidate.cause;
             cause.evidence = match began {
                 Some(_) => self.levels(&kinds),
@@ -181,62 +169,43 @@ impl CauseSearch<'_> {
     }
 
     /// How long transfers take since they became slower, and before.
-    fn levels(&self, kinds: &[usize]) -> Vec<String> {
+    fn levels(&self, kinds: &[usize]) -> Vec<Evidence> {
         let job = self.replays.job;
-        let told = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since.as_ref()?)));
-        let mut told: Vec<(usize, &Rise)> = told.collect();
-        told.sort_by(|a, b| b.1.after.total_cmp(&a.1.after).then(a.0.cmp(&b.0)));
-        let line = |(kind, rise): (usize, &Rise)| {
-            format!(
-                "{}: {} {}, {} {}.",
-                job.kinds[kind].name,
-                time(rise.after),
-                rise.when(job),
-                time(rise.before),
-                rise.otherwise()
-            )
+        let rises = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since.as_ref()?)));
+        let mut rises: Vec<(usize, &Rise)> = rises.collect();
+        rises.sort_by(|a, b| b.1.after.total_cmp(&a.1.after).then(a.0.cmp(&b.0)));
+        let level = |(kind, rise): (usize, &Rise)| Evidence::SlowTransfers {
+            operation: job.kinds[kind].name.clone(),
+            change: rise.change(job),
         };
-        told.into_iter().map(line).take(TOLD).collect()
+        rises.into_iter().map(level).take(LISTED).collect()
     }
 
-    /// A sentence about links that are all similar, usually naming the one with the longest transfers.
-    fn no_link_stands_out(&self, kinds: &[usize]) -> Option<String> {
+    /// How links that are all similar differ, by the kind with the longest transfer.
+    fn no_link_stands_out(&self, kinds: &[usize]) -> Option<Evidence> {
         let of_kind = |&kind: &usize| {
             let mut transfers = self.replays.transfers(kind);
             let longest = transfers.iter().flatten().copied().max()?;
             let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
-            Some((
-                longest,
-                Slow {
-                    class: "",
-                    link,
-                    part: "",
-                    takes,
-                    usual: self.usual[kind].takes,
-                    since: None,
-                    until: None,
-                    again: Vec::new(),
-                },
-            ))
+            Some((longest, takes, link, self.usual[kind].takes))
         };
-        let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
-        let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
-        Some(match slowest.factor() < ALIKE {
-            true => {
-                format!("They are alike on all links: typically {usual}, occasionally up to {longest}.")
-            }
-            false => format!(
-                "No link stands out: transfers typically take {usual}; on the slowest link, {}, they typically take {}; the \
-                 longest takes {longest}.",
-                self.between(&self.replays.links.members[slowest.link]),
-                time(slowest.takes as f64)
-            ),
+        let (longest, takes, link, usual) =
+            kinds.iter().filter_map(of_kind).max_by_key(|(longest, ..)| *longest)?;
+        let (typical_seconds, longest_seconds) = (usual as f64 / 1e12, longest as f64 / 1e12);
+        Some(match takes as f64 / (usual.max(1) as f64) < ALIKE {
+            true => Evidence::LinksAlike { typical_seconds, longest_seconds },
+            false => Evidence::LinksDiffer {
+                typical_seconds,
+                slowest: self.ranks_of_link(link),
+                slowest_seconds: takes as f64 / 1e12,
+                longest_seconds,
+            },
         })
     }
 
     /// A cause: transfers of some kinds take longer than usual.
-    fn usual_transfers(&self, kinds: &[usize], says: String) -> Candidate<'_> {
+    fn usual_transfers(&self, kinds: &[usize], finding: Finding) -> Candidate<'_> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
         for &kind in kinds {
@@ -252,39 +221,18 @@ impl CauseSearch<'_> {
                 false => at.real(),
             }
         };
-        let mut candidate = self.repaired(CauseKind::Communication, says, repair);
-        candidate.cause.fix = "Check what else uses the network.".into();
-        candidate
+        self.repaired(finding, repair)
     }
 
-    /// The link or the worker that all slow links have in common, and a sentence about it.
-    fn blamed(&self, slow: &[Slow<'_>]) -> Option<(Vec<u32>, String)> {
+    /// The ranks of the worker or the link that all slow links have in common.
+    fn common_ranks(&self, slow: &[Slow<'_>]) -> Option<Vec<u32>> {
         let links = &self.replays.links.members;
         let mut common: BTreeSet<u32> = slow.first()?.members(links).collect();
         slow.iter()
             .for_each(|slow| common = slow.members(links).filter(|own| common.contains(own)).collect());
         let ranks = self.ranks(common.iter().copied());
         let is_link = slow.iter().any(|slow| links[slow.link].len() == common.len());
-        let says = match &ranks[..] {
-            [rank] => format!("Transfers involving rank {rank} are slow"),
-            [one, other] if is_link => format!("The link between ranks {one} and {other} is slow"),
-            [_, _, ..] if is_link => {
-                format!("The collectives of ranks {} are slow", words::list_up_to(6, &ranks))
-            }
-            _ => return None,
-        };
-        Some((ranks, says))
-    }
-
-    /// A sentence about several slow links. Names them if they are few.
-    fn some_links(&self, links: &BTreeSet<usize>, classes: &[&str]) -> String {
-        let members = &self.replays.links.members;
-        let named: Vec<String> =
-            links.iter().map(|&link| self.between(&members[link])).take(NAMED + 1).collect();
-        match named.len() {
-            1..=NAMED => format!("Links {} are slow", words::list(&named)),
-            _ => format!("{} links are slow in {}", links.len(), words::list(classes)),
-        }
+        (ranks.len() == 1 || ranks.len() > 1 && is_link).then_some(ranks)
     }
 
     /// The links that stand out in a class: by their median, or by their slowest quarter. If none does because all became slower
@@ -327,9 +275,9 @@ impl CauseSearch<'_> {
             let by_step = self.replays.transfers_by_step(kind, &some);
             for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
-                let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
+                let (share, takes) = if as_a_rule { (0.5, middle) } else { (0.25, upper) };
                 let found =
-                    Slow { class, link, part, takes, usual, since: None, until: None, again: Vec::new() };
+                    Slow { class, link, share, takes, usual, since: None, until: None, again: Vec::new() };
                 let found = found.since(&by_step[&link]).unwrap_or(found);
                 if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
                     slow.insert(link, found);
@@ -351,53 +299,43 @@ impl CauseSearch<'_> {
         ranks.into_iter().collect()
     }
 
+    fn ranks_of_link(&self, link: usize) -> Vec<u32> {
+        self.ranks(self.replays.links.members[link].iter().copied())
+    }
+
     /// Lists the links that are farthest from usual.
-    fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<String> {
+    fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<Evidence> {
         let mut sorted = slow.to_vec();
         sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
         // The worst entry of each link first, then its other classes.
         let mut seen = BTreeSet::new();
         let (first, again): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|slow| seen.insert(slow.link));
         let sorted = [first, again].concat();
-        let mut lines: Vec<String> = sorted.iter().take(TOLD).map(|slow| self.told(slow)).collect();
+        let mut evidence: Vec<Evidence> =
+            sorted.iter().take(LISTED).map(|slow| self.slow_link(slow)).collect();
         let links = |slow: &[&Slow<'_>]| slow.iter().map(|slow| slow.link).collect::<BTreeSet<usize>>();
-        let more = links(&sorted).len() - links(&sorted[..sorted.len().min(TOLD)]).len();
-        if more > 0 {
-            lines.push(format!("{more} more {} slow.", words::plural(more, "link is", "links are")));
-        }
-        if slow.iter().any(|slow| self.members(slow).count() > 2) {
-            lines.push(
-                "All members of a collective end together, so its times do not show whose link is slow. A collective that moves \
-                 more data than the others looks the same."
-                    .into(),
-            );
-        }
-        lines
+        let count = links(&sorted).len() - links(&sorted[..sorted.len().min(LISTED)]).len();
+        evidence.extend((count > 0).then_some(Evidence::MoreLinks { count }));
+        let has_collective = slow.iter().any(|slow| self.members(slow).count() > 2);
+        evidence.extend(has_collective.then_some(Evidence::CollectivesEndTogether));
+        evidence
     }
 
-    fn told(&self, slow: &Slow<'_>) -> String {
-        let since = slow.since.map(|first| format!("{}, ", when(self.replays.job, first, slow.until)));
-        let again: Vec<i64> = slow.again.iter().map(|&place| self.replays.job.steps[place].number).collect();
-        let again = match again.is_empty() {
-            true => String::new(),
-            false => format!(" They are slower still from {} on.", words::of("step", &again)),
-        };
-        let line = format!(
-            "{}{} of the transfers of {} {} take {} or more; the usual time is {}.{again}",
-            since.unwrap_or_default(),
-            slow.part,
-            slow.class,
-            self.between(&self.replays.links.members[slow.link]),
-            time(slow.takes as f64),
-            time(slow.usual as f64)
-        );
-        line[..1].to_uppercase() + &line[1..]
-    }
-
-    /// `between ranks 3 and 5`, `among ranks 3, 4 and 5`.
-    fn between(&self, members: &[u32]) -> String {
-        let ranks = self.ranks(members.iter().copied());
-        format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", &ranks))
+    fn slow_link(&self, slow: &Slow<'_>) -> Evidence {
+        let number = |step: usize| self.replays.job.steps[step].number;
+        Evidence::SlowLink {
+            ranks: self.ranks_of_link(slow.link),
+            class: slow.class.into(),
+            share: slow.share,
+            seconds: slow.takes as f64 / 1e12,
+            usual_seconds: slow.usual as f64 / 1e12,
+            period: Period {
+                since_step: slow.since.map(number),
+                until_step: slow.until.map(number),
+                slower_from: self.numbers(&slow.again),
+                ..Period::default()
+            },
+        }
     }
 }
 
@@ -441,7 +379,7 @@ impl<'a> Slow<'a> {
         // is.
         let takes = if again.is_empty() { middle(&slow) } else { *slow.get(slow.len() / 2)? };
         is_long(takes, self.usual).then_some(Slow {
-            part: "half",
+            share: 0.5,
             takes,
             since: Some(steps[rise.at].0),
             until: rise.until.map(|last| steps[last].0),

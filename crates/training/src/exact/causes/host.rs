@@ -2,8 +2,8 @@
 
 use super::super::TimedOp;
 use super::since::Rise;
-use super::{Candidate, CauseKind, CauseSearch, percent, time};
-use crate::{KindInfo, Op, Role, words};
+use super::{Candidate, CauseKind, CauseSearch, Evidence, Finding, OperationName};
+use crate::{KindInfo, Op, Role};
 use straggler_model::stats::lower_median;
 
 /// Data loading that is the same on all workers in all steps is not a cause if its gain is below this share of a step.
@@ -36,8 +36,7 @@ impl CauseSearch<'_> {
                 (at.takes, delay)
             }
         };
-        let says = "Operations start later than they could".into();
-        let mut candidate = self.repaired(CauseKind::LaunchDelay, says, repair);
+        let mut candidate = self.repaired(Finding::LaunchDelay {}, repair);
         let cause = &mut candidate.cause;
         let job = self.replays.job;
         let (mut by_worker, mut by_kind) = (vec![0i64; job.workers.len()], vec![0i64; job.kinds.len()]);
@@ -61,35 +60,27 @@ impl CauseSearch<'_> {
         let largest =
             |list: &[i64]| list.iter().enumerate().max_by_key(|(_, by)| **by).map_or(0, |(at, _)| at);
         let (worker, kind) = (largest(&by_worker), largest(&by_kind));
-        cause.evidence.push(format!(
-            "{} of the delays are on rank {}, and {} before {}.",
-            percent(share(by_worker[worker])),
-            job.workers[worker].rank,
-            percent(share(by_kind[kind])),
-            job.kinds[kind].name
-        ));
-        if let Some(worst) = &worst {
-            cause.evidence.push(format!(
-                "The longest: rank {}, step {}, {} before {}{}.",
-                job.workers[worst.worker].rank,
-                job.steps[worst.step].number,
-                time(worst.by as f64),
-                job.kinds[worst.op.kind as usize].name,
-                // Kernel names contain their own numbers.
-                if job.is_table() { format!(" {}", worst.op.seq) } else { String::new() }
-            ));
-        }
+        cause.evidence.push(Evidence::MostDelays {
+            rank: job.workers[worker].rank,
+            share_of_rank: share(by_worker[worker]),
+            operation: job.kinds[kind].name.clone(),
+            share_of_operation: share(by_kind[kind]),
+        });
+        cause.evidence.extend(worst.map(|worst| Evidence::LongestDelay {
+            rank: job.workers[worst.worker].rank,
+            step: job.steps[worst.step].number,
+            seconds: worst.by as f64 / 1e12,
+            before: OperationName {
+                operation: job.kinds[worst.op.kind as usize].name.clone(),
+                number: job.is_table().then_some(worst.op.seq),
+            },
+        }));
         if share(at_begin) >= 0.5 {
-            cause.evidence.push(format!(
-                "{} of them are at the beginning of steps: the worker was late, or waited for data.",
-                percent(share(at_begin))
-            ));
+            cause.evidence.push(Evidence::DelaysAtBeginning { share: share(at_begin) });
         }
         let late_ones = late_ones(&by_worker);
-        if !late_ones.is_empty() {
-            cause.ranks = self.ranks(late_ones.iter().map(|&worker| worker as u32));
-            cause.says = format!("{}, mainly on {}", cause.says, job.ranks_words(&cause.ranks));
-        }
+        cause.ranks = self.ranks(late_ones.iter().map(|&worker| worker as u32));
+        cause.place = job.shared_place(&cause.ranks);
         let late = |step: usize| match late_ones.is_empty() {
             true => by_step.iter().map(|of_worker| of_worker[step] as f64).sum(),
             false => late_ones.iter().map(|&worker| by_step[worker][step] as f64).sum(),
@@ -98,29 +89,11 @@ impl CauseSearch<'_> {
         if let Some(step) = only_step(&by_step) {
             let number = job.steps[step].number;
             (cause.since_step, cause.until_step) = (Some(number), Some(number));
-            cause.says = format!("{} in step {number}", cause.says);
         } else if let Some(rise) = Rise::of(&by_step).filter(|rise| rise.share_of(&by_step) >= MAINLY) {
-            let when = rise.when(job);
             (cause.since_step, cause.until_step) = rise.steps(job);
-            cause.says = format!("{} {when}", cause.says);
-            cause.evidence.push(format!(
-                "{} late by {} a step {when}, and by {} {}.",
-                match late_ones.len() {
-                    0 => "All ranks together are",
-                    1 => "This rank is",
-                    _ => "Together they are",
-                },
-                time(rise.after),
-                time(rise.before),
-                rise.otherwise()
-            ));
+            let change = rise.change(job);
+            cause.evidence.push(Evidence::DelaysOfRanks { ranks: late_ones.len(), change });
         }
-        let whose = match late_ones.len() {
-            0 => "the ranks",
-            1 => "that rank",
-            _ => "these ranks",
-        };
-        cause.fix = format!("Check data loading, garbage collection and other host work on {whose}.");
         candidate
     }
 
@@ -158,22 +131,11 @@ impl CauseSearch<'_> {
 
     /// Data loading and garbage collection, if recorded. The gain is that of removing them completely.
     pub fn stalls(&self) -> Vec<Candidate<'_>> {
-        let list = [
-            (
-                "dataload",
-                CauseKind::DataLoading,
-                "Load batches ahead: use more loader processes, a larger prefetch or faster storage.",
-            ),
-            (
-                "gc",
-                CauseKind::GarbageCollection,
-                "Disable automatic collection and collect manually, in the same step on all ranks.",
-            ),
-        ];
-        list.into_iter().filter_map(|(name, kind, fix)| self.stall(name, kind, fix)).collect()
+        let list = [("dataload", CauseKind::DataLoading), ("gc", CauseKind::GarbageCollection)];
+        list.into_iter().filter_map(|(name, kind)| self.stall(name, kind)).collect()
     }
 
-    fn stall(&self, name: &str, kind: CauseKind, fix: &str) -> Option<Candidate<'_>> {
+    fn stall(&self, name: &str, kind: CauseKind) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let number = job.kinds.iter().position(|kind| kind.name == name)?;
         let means: Vec<(usize, f64)> = (0..job.workers.len())
@@ -185,19 +147,10 @@ impl CauseSearch<'_> {
             return None;
         }
         let typical = lower_median(&mut means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
-        let rank = job.workers[worst].rank;
         let some = means.iter().filter(|(_, mean)| *mean >= (takes / 2.0).max(2.0 * typical));
         let some: Vec<usize> = some.map(|(worker, _)| *worker).collect();
         let alone = !some.is_empty() && 2 * some.len() <= means.len();
         let ranks = self.ranks(some.iter().map(|&worker| worker as u32));
-        let named = job.ranks_words(&ranks);
-        let waits = words::plural(ranks.len(), "waits", "wait");
-        let who = if alone { format!("R{} {waits}", &named[1..]) } else { "Workers wait".into() };
-        let whom = if alone { named } else { "workers".into() };
-        let mut says = match kind {
-            CauseKind::DataLoading => format!("{who} for data"),
-            _ => format!("Garbage collection stops {whom}"),
-        };
         let waited = |of: &[usize]| {
             let mut sums = vec![0.0; job.steps.len()];
             for &worker in of {
@@ -207,10 +160,11 @@ impl CauseSearch<'_> {
             sums
         };
         let rise = Rise::of(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
-        if let Some(rise) = &rise {
-            let (since, before) = (time(rise.after), time(rise.before));
-            says = format!("{says} {} ({since} a step, {before} {})", rise.when(job), rise.otherwise());
-        }
+        let change = rise.as_ref().map(|rise| rise.change(job));
+        let finding = match kind {
+            CauseKind::DataLoading => Finding::DataLoading { change },
+            _ => Finding::GarbageCollection { change },
+        };
         // Collections can be avoided. Loading can only be as fast as on other ranks, or in other steps, where that is known.
         let risen = rise.clone().filter(|_| kind == CauseKind::DataLoading);
         let of_some: Option<Vec<bool>> = (alone && kind == CauseKind::DataLoading)
@@ -224,7 +178,7 @@ impl CauseSearch<'_> {
                 None => (0, at.delay),
             },
         };
-        let mut candidate = self.repaired(kind, says, repair);
+        let mut candidate = self.repaired(finding, repair);
         let cause = &mut candidate.cause;
         if kind == CauseKind::DataLoading
             && !alone
@@ -234,18 +188,15 @@ impl CauseSearch<'_> {
             return None;
         }
         (cause.since_step, cause.until_step) = rise.map_or((None, None), |rise| rise.steps(job));
-        cause.evidence.push(match takes < ALIKE * typical {
-            true => format!("This takes {} a step on average, on all ranks.", time(typical)),
-            false => format!(
-                "This takes {} a step on average on rank {rank}, and {} on a typical rank.",
-                time(takes),
-                time(typical)
-            ),
+        cause.evidence.push(Evidence::TimePerStep {
+            rank: (takes >= ALIKE * typical).then(|| job.workers[worst].rank),
+            seconds: takes / 1e12,
+            typical_seconds: typical / 1e12,
         });
         if alone {
+            cause.place = job.shared_place(&ranks);
             cause.ranks = ranks;
         }
-        cause.fix = fix.into();
         Some(candidate)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::super::{Replays, TimedOp};
 use super::workers::MANY;
-use super::{Candidate, CauseKind, CauseSearch, percent};
+use super::{Candidate, CauseSearch, Evidence, Finding};
 use crate::{Job, Role};
 use std::collections::BTreeMap;
 use straggler_model::parallel;
@@ -225,51 +225,29 @@ impl CauseSearch<'_> {
             }
         };
         let correlation = self.spread.correlation();
-        let (kind, says) = match correlation {
-            Some(r) if r >= TOGETHER => {
-                (CauseKind::SequenceLengths, "Microbatches are of unequal length".to_string())
-            }
-            _ => (CauseKind::Variation, "Computing time varies".to_string()),
-        };
-        let mut candidate = self.repaired(kind, says, repair);
-        let cause = &mut candidate.cause;
         // Without annotations, the passes are taken as the halves of what a worker computes in a step.
-        let knows_passes = job.kinds.iter().any(|kind| kind.class.starts_with("forward"));
-        if let Some(r) = correlation {
-            let goes = if r >= TOGETHER { "are correlated" } else { "are not correlated" };
-            let (one, all) =
-                if job.is_table() { ("microbatch", "microbatches") } else { ("step", "steps of workers") };
-            let times = match knows_passes {
-                true => format!("Forward and backward times of a {one}"),
-                false => format!("The first and the second half of what a worker computes in a {one}"),
-            };
-            cause.evidence.push(format!(
-                "{times} {goes}: their correlation is {r:.2} over {} {all}.",
-                self.spread.count
-            ));
-            let spread = (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt();
-            cause.evidence.push(format!(
-                "The {} of a worker vary {} by {} of their mean (standard deviation).",
-                if knows_passes { "forward times" } else { "times" },
-                if self.spread.is_of_steps() { "from step to step" } else { "within a step" },
-                percent(spread)
-            ));
+        let passes_known = job.kinds.iter().any(|kind| kind.class.starts_with("forward"));
+        let is_high = correlation.is_some_and(|coefficient| coefficient >= TOGETHER);
+        let finding = if is_high { Finding::SequenceLengths {} } else { Finding::Variation { passes_known } };
+        let mut candidate = self.repaired(finding, repair);
+        let evidence = &mut candidate.cause.evidence;
+        if let Some(coefficient) = correlation {
+            evidence.push(Evidence::Correlation {
+                coefficient,
+                is_high,
+                samples: self.spread.count as u64,
+                of_microbatches: job.is_table(),
+                passes_known,
+            });
+            evidence.push(Evidence::Deviation {
+                share: (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt(),
+                between_steps: self.spread.is_of_steps(),
+                passes_known,
+            });
         }
-        if !knows_passes && kind == CauseKind::Variation {
-            let unknown = "Sequence lengths may be the reason: that is unknown without annotated passes.";
-            cause.evidence.push(unknown.into());
+        if !passes_known && !is_high {
+            evidence.push(Evidence::PassesUnknown);
         }
-        cause.fix = match kind {
-            CauseKind::SequenceLengths => {
-                "Give microbatches the same amount of attention work: pack or sort sequences by length across ranks."
-            }
-            _ if !knows_passes => {
-                "Annotate forward and backward passes, as the guide says, and record again; check for other programs \
-                 on the nodes, and for changing clock frequencies."
-            }
-            _ => "Check for other programs on the nodes, and for changing clock frequencies.",
-        }
-        .into();
         candidate
     }
 }

@@ -1,9 +1,8 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
 use super::super::TimedOp;
-use super::{Candidate, CauseKind, CauseSearch, time};
-use crate::mean;
-use crate::{Role, words};
+use super::{Candidate, CauseSearch, Evidence, Finding};
+use crate::{Role, mean};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use straggler_model::parallel;
@@ -57,7 +56,6 @@ impl CauseSearch<'_> {
         }
         let (longest, takes) =
             work.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, even));
-        let says = format!("Stage {longest} of the pipeline has more work than the others");
         let wanted = |to: Vec<f64>| {
             let work = work.clone();
             move |_: usize, at: &TimedOp<'_>| {
@@ -68,31 +66,22 @@ impl CauseSearch<'_> {
                 ((at.takes as f64 * to[stage] / work[stage]).round() as i64, at.delay)
             }
         };
-        let mut candidate = self.repaired(CauseKind::Partition, says, wanted(vec![even; work.len()]));
-        let cause = &mut candidate.cause;
-        let list: Vec<String> = work.iter().map(|work| time(*work)).collect();
-        let per_rank = job.workers.len() / work.len();
-        cause.evidence = vec![
-            format!("A microbatch takes {} to compute on stages 0 to {}.", list.join(", "), work.len() - 1),
-            format!("Stage {longest} takes {:.2} times the mean of all stages.", takes / even),
-        ];
-        if per_rank < 2 {
-            cause.evidence.push(
-                "Each stage has only one worker, so a slow worker would look the same. Swap two workers to find out."
-                    .into(),
-            );
-        }
-        cause.fix = match split {
-            Some(split) => format!(
-                "Split the layers {}: a step would take {}.",
-                words::list_up_to(usize::MAX, &split.layers),
-                time(self.real - self.gain_ps(wanted(split.work.clone())))
-            ),
-            None => format!(
-                "Move {:.0} % of the work of stage {longest} to the others; --layers finds the best split.",
-                100.0 * (1.0 - even / takes)
-            ),
+        let factor = takes / even;
+        let step = |split: &Split| self.real - self.gain_ps(wanted(split.work.clone()));
+        let finding = Finding::Partition {
+            stage: longest,
+            factor,
+            layers: split.map_or_else(Vec::new, |split| split.layers.clone()),
+            step_seconds: split.map(|split| step(split) / 1e12),
         };
+        let mut candidate = self.repaired(finding, wanted(vec![even; work.len()]));
+        candidate.cause.evidence = vec![
+            Evidence::WorkOfStages { seconds: work.iter().map(|work| work / 1e12).collect() },
+            Evidence::WorkOfStage { stage: longest, factor },
+        ];
+        if job.workers.len() / work.len() < 2 {
+            candidate.cause.evidence.push(Evidence::OneWorkerPerStage);
+        }
         Some(candidate)
     }
 

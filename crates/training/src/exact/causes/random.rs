@@ -2,14 +2,13 @@
 //! that they hit, and cost more the more workers there are, because every step waits for all.
 
 use super::workers::Slow;
-use super::{Candidate, CauseKind, CauseSearch, time};
-use std::fmt::Write as _;
+use super::{Candidate, CauseSearch, Evidence, Finding, StallCost};
 
 /// Stalls are random if they hit at least this many workers.
 const FEWEST: usize = 3;
 /// A worker that stalls so often that chance would cause it in fewer than one job in this many is slow itself.
 const BY_CHANCE: f64 = 100.0;
-/// The numbers of workers for which the cost is told, as multiples of those recorded.
+/// The numbers of workers for which the cost is given, as multiples of those recorded.
 const SCALES: [usize; 3] = [1, 8, 64];
 
 impl CauseSearch<'_> {
@@ -29,7 +28,6 @@ impl CauseSearch<'_> {
     }
 
     pub fn random_stalls(&self, order: &[usize], slow: Vec<Slow>) -> Option<Candidate<'_>> {
-        let workers = slow.len();
         let mut stalls: Vec<f64> = (slow.iter())
             .flat_map(|slow| slow.stalls().iter().map(|&(step, factor)| (step, slow.worker, factor)))
             .map(|(step, worker, factor)| self.facts.computed[step][worker] as f64 * (1.0 - 1.0 / factor))
@@ -37,38 +35,29 @@ impl CauseSearch<'_> {
         stalls.sort_by(|a, b| b.total_cmp(a));
         let (longest, sum) = (*stalls.first()?, stalls.iter().sum::<f64>());
         let chances = order.len() * self.replays.job.steps.len();
-        let says = format!(
-            "Workers stall at random: {} stalls of {} on average, on {workers} of {} workers",
-            stalls.len(),
-            time(sum / stalls.len() as f64),
-            order.len()
-        );
-        let mut candidate = self.repaired(CauseKind::RandomStalls, says, self.as_typical(slow));
-        let cause = &mut candidate.cause;
-        cause.evidence.push(format!(
-            "A worker stalls in one of {:.0} steps, for {} at most. None stalls more often than chance explains.",
-            chances as f64 / stalls.len() as f64,
-            time(longest)
-        ));
-        let costs = SCALES.map(|times| {
-            format!(
-                "{} with {} workers",
-                time(expected_longest(&stalls, chances, times * order.len())),
-                times * order.len()
-            )
-        });
-        cause
-            .evidence
-            .push(format!("A step waits for every worker. On average it waits {}.", costs.join(", ")));
+        let finding = Finding::RandomStalls {
+            stalls: stalls.len(),
+            mean_stall_seconds: sum / stalls.len() as f64 / 1e12,
+            workers_hit: slow.len(),
+            of_workers: order.len(),
+        };
+        let mut candidate = self.repaired(finding, self.as_typical(slow));
+        let cost = |times: usize| {
+            let workers = times * order.len();
+            StallCost { workers, seconds: expected_longest(&stalls, chances, workers) / 1e12 }
+        };
         let seconds = self.usual_step / 1e12 * chances as f64;
-        cause.evidence.push(format!(
-            "To simulate this with more workers: --noise 'poisson:rate={:.4}Hz,duration={}'.",
-            stalls.len() as f64 / seconds.max(1e-12),
-            quantiles(&stalls)
-        ));
-        cause.fix = "Look for what interrupts nodes now and then: daemons, file systems, checkpoints, page migration. \
-                     `straggler assess` on a node names its sources of noise."
-            .into();
+        candidate.cause.evidence = vec![
+            Evidence::StallRate {
+                worker_steps: chances as f64 / stalls.len() as f64,
+                longest_seconds: longest / 1e12,
+            },
+            Evidence::StallCosts { costs: SCALES.map(cost).to_vec() },
+            Evidence::StallNoise {
+                rate_hertz: stalls.len() as f64 / seconds.max(1e-12),
+                quantiles: quantiles(&stalls),
+            },
+        ];
         Some(candidate)
     }
 }
@@ -92,15 +81,10 @@ fn expected_longest(stalls: &[f64], chances: usize, workers: usize) -> f64 {
     (0..stalls.len()).map(|place| stalls[place] * (none_of(place) - none_of(place + 1))).sum()
 }
 
-/// The distribution of stalls as the program reads it.
-fn quantiles(stalls: &[f64]) -> String {
-    let mut text = String::from("quantiles(");
-    for (share, name) in [(0.0, "0"), (0.5, "0.5"), (0.9, "0.9"), (1.0, "1")] {
-        let place = ((stalls.len() - 1) as f64 * (1.0 - share)).round() as usize;
-        let comma = if share > 0.0 { "," } else { "" };
-        let _ = write!(text, "{comma}{name}={:.3}ms", stalls[place] / 1e9);
-    }
-    text + ")"
+/// The distribution of stalls, in seconds.
+fn quantiles(stalls: &[f64]) -> Vec<(f64, f64)> {
+    let place = |share: f64| ((stalls.len() - 1) as f64 * (1.0 - share)).round() as usize;
+    [0.0, 0.5, 0.9, 1.0].map(|share| (share, stalls[place(share)] / 1e12)).to_vec()
 }
 
 #[cfg(test)]
@@ -120,6 +104,6 @@ mod tests {
         assert!((expected_longest(&[8.0], 100, 1) - 0.08).abs() < 1e-12);
         assert!((expected_longest(&[8.0], 100, 2) - 8.0 * (1.0 - 0.99 * 0.99)).abs() < 1e-12);
         assert!((expected_longest(&[8.0, 4.0], 100, 1_000_000) - 8.0).abs() < 1e-9);
-        assert_eq!(quantiles(&[9e9, 4e9, 1e9]), "quantiles(0=1.000ms,0.5=4.000ms,0.9=9.000ms,1=9.000ms)");
+        assert_eq!(quantiles(&[9e9, 4e9, 1e9]), [(0.0, 0.001), (0.5, 0.004), (0.9, 0.009), (1.0, 0.009)]);
     }
 }

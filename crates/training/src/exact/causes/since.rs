@@ -1,6 +1,7 @@
 //! Detects a series that rises at some step and stays high, or falls back later. Used for workers, stages, links, data loading
 //! and delays.
 
+use super::Change;
 use crate::Job;
 use crate::mean;
 use straggler_model::stats::lower_median;
@@ -112,14 +113,14 @@ impl Rise {
         Rise { until, ..self }
     }
 
-    /// `from step 5 on`, or `from step 5 to step 11`.
-    pub fn when(&self, job: &Job) -> String {
-        when(job, self.at, self.until)
-    }
-
-    /// The other steps, in words.
-    pub fn otherwise(&self) -> &'static str {
-        if self.until.is_some() { "otherwise" } else { "before" }
+    /// The rise of a series of times in picoseconds.
+    pub fn change(&self, job: &Job) -> Change {
+        Change {
+            since_step: job.steps[self.at].number,
+            until_step: self.until.map(|last| job.steps[last].number),
+            seconds: self.after / 1e12,
+            otherwise_seconds: self.before / 1e12,
+        }
     }
 
     /// The numbers of the first and, if it fell back, the last step.
@@ -155,15 +156,6 @@ impl Rise {
     pub fn again(&self) -> Vec<usize> {
         let rises = self.levels.windows(2).filter(|pair| pair[1].mean > pair[0].mean);
         rises.map(|pair| pair[1].from).collect()
-    }
-}
-
-/// `from step 5 on`, or `from step 5 to step 11`; steps are given by index.
-pub fn when(job: &Job, first: usize, last: Option<usize>) -> String {
-    let number = |place: usize| job.steps[place].number;
-    match last {
-        Some(last) => format!("from step {} to step {}", number(first), number(last)),
-        None => format!("from step {} on", number(first)),
     }
 }
 

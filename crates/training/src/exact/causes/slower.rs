@@ -1,8 +1,8 @@
 //! Stages, or the whole job, that compute longer since some step, while no worker of a stage stands out.
 
 use super::since::last_end;
-use super::{Candidate, CauseKind, CauseSearch, time};
-use crate::{Role, words};
+use super::{Candidate, CauseSearch, Evidence, Finding};
+use crate::Role;
 use std::collections::BTreeMap;
 use straggler_model::stats::median;
 
@@ -33,51 +33,31 @@ impl CauseSearch<'_> {
         let until =
             last_end(stages.iter().filter_map(|&stage| self.rises[stage].as_ref()).map(|rise| rise.until));
         let rise = &rise.clone().until(until);
-        let (number, when) = (job.steps[rise.at].number, rise.when(job));
         let all = stages.len() == job.stages();
-        let (kind, says) = if all {
+        let finding = if all {
             // Compares medians: a long first step would hide the rise.
             let (higher, others): (Vec<usize>, Vec<usize>) =
                 (0..steps.len()).partition(|&step| rise.factor_at(step) > 1.0);
             let typical =
                 |of: &[usize]| median(&mut of.iter().map(|&step| steps[step]).collect::<Vec<i64>>()) as f64;
             let (high, low) = (typical(&higher), typical(&others));
-            let steps = match high > low {
-                true => {
-                    format!("a typical step takes {}, and {} {}", time(high), time(low), rise.otherwise())
-                }
-                false => format!("other delays {} cost as much", rise.otherwise()),
-            };
-            let or_wait = if job.waits_in_computing { ", or wait for one that is slower," } else { "" };
-            let says = format!("All workers are slower{or_wait} {when} ({steps})");
-            (CauseKind::WholeJob, says)
+            Finding::WholeJob {
+                typical_step_seconds: (high > low).then_some([high / 1e12, low / 1e12]),
+                waits_in_computing: job.waits_in_computing,
+            }
         } else {
-            let is = words::plural(stages.len(), "is", "are");
-            let named = words::of("Stage", &stages);
-            let before = match (self.was_alike(&stages), rise.until) {
-                (true, None) => " (before that, as fast as the others)",
-                (true, Some(_)) => " (otherwise as fast as the others)",
-                _ => "",
-            };
-            let says = format!("{named} {is} slow {when}{before}");
-            (CauseKind::Workers, says)
+            Finding::Stages { stages: stages.clone(), otherwise_alike: self.was_alike(&stages) }
         };
-        let evidence = stages.iter().filter_map(|&stage| {
-            let rise = self.rises[stage].as_ref()?;
-            Some(format!(
-                "A worker of stage {stage} computes {} a step {when}, and {} {}.",
-                time(rise.after),
-                time(rise.before),
-                rise.otherwise()
-            ))
-        });
-        let partition = "The workers became slow: the partition is not the cause.".to_string();
-        let evidence = evidence.take(5).chain((!all).then_some(partition)).collect();
+        let of_stage = |&stage: &usize| {
+            Some(Evidence::SlowStage { stage, change: self.rises[stage].as_ref()?.change(job) })
+        };
+        let evidence = stages.iter().filter_map(of_stage).take(5);
+        let evidence = evidence.chain((!all).then_some(Evidence::NotThePartition)).collect();
         let ranks = job.workers.iter().filter(|worker| worker.recorded && !all);
         let ranks =
             ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);
         let ranks = ranks.collect();
-        let mut candidate = self.repaired(kind, says, move |step, at| {
+        let mut candidate = self.repaired(finding, move |step, at| {
             let stage = job.workers[at.worker].stage as usize;
             let is_compute = job.kinds[at.op.kind as usize].role == Role::Compute;
             match is_compute && stages.contains(&stage) {
@@ -88,19 +68,6 @@ impl CauseSearch<'_> {
         candidate.cause.evidence = evidence;
         candidate.cause.ranks = ranks;
         (candidate.cause.since_step, candidate.cause.until_step) = rise.steps(job);
-        candidate.cause.fix = match kind {
-            CauseKind::WholeJob if job.waits_in_computing => {
-                "Record again so that waits are told from computing: give the probe the model. Then a slow rank can be named."
-                    .into()
-            }
-            CauseKind::WholeJob => format!(
-                "Check what changed at step {number}: power or temperature limits of all nodes, longer sequences, another \
-                 program."
-            ),
-            _ => format!(
-                "Check the nodes of these workers: clocks, temperatures, and what changed at step {number}."
-            ),
-        };
         Some(candidate)
     }
 

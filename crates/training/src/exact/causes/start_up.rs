@@ -1,7 +1,7 @@
 //! Steps at the beginning that take longer: compilation, caches, tuning.
 
 use super::super::TimedOp;
-use super::{Candidate, CauseKind, CauseSearch, time};
+use super::{Candidate, CauseSearch, Evidence, Finding};
 use straggler_model::stats::median;
 
 /// A start-up step takes at least this many times as long as usual.
@@ -25,14 +25,7 @@ impl CauseSearch<'_> {
         }
         let lost: f64 = steps[..long].iter().map(|&step| step as f64 - usual).sum();
         let number = |place: usize| self.replays.job.steps[place].number;
-        let says = match long {
-            1 => format!("Start-up makes the first step ({}) slower than all later ones", number(0)),
-            _ => format!(
-                "Start-up makes the first {long} steps ({} to {}) slower than all later ones",
-                number(0),
-                number(long - 1)
-            ),
-        };
+        let finding = Finding::StartUp { steps: long, first_step: number(0), last_step: number(long - 1) };
         let takes = steps[..long].to_vec();
         let repair = move |step: usize, at: &TimedOp<'_>| match takes.get(step) {
             Some(&takes) => {
@@ -41,15 +34,12 @@ impl CauseSearch<'_> {
             }
             None => at.real(),
         };
-        let mut candidate = self.winning(CauseKind::StartUp, lost / steps.len() as f64, says, repair);
-        let cause = &mut candidate.cause;
-        cause.evidence = vec![format!(
-            "{} {}; half of all steps take {} or less.",
-            if long == 1 { "It takes" } else { "They take up to" },
-            time(steps[..long].iter().copied().max().unwrap_or(0) as f64),
-            time(usual)
-        )];
-        cause.fix = "Record later steps; in a long job start-up does not matter.".into();
+        let mut candidate = self.winning(lost / steps.len() as f64, finding, repair);
+        candidate.cause.evidence = vec![Evidence::StartUp {
+            steps: long,
+            longest_seconds: steps[..long].iter().copied().max().unwrap_or(0) as f64 / 1e12,
+            median_seconds: usual / 1e12,
+        }];
         Some(candidate)
     }
 }

@@ -2,9 +2,8 @@
 
 use super::super::TimedOp;
 use super::since::Rise;
-use super::{Candidate, CauseKind, CauseSearch, time};
-use crate::mean;
-use crate::{Role, words};
+use super::{Candidate, CauseSearch, Evidence, Finding, OperationTime, Order, Period};
+use crate::{Role, mean};
 use std::collections::BTreeMap;
 use straggler_model::parallel;
 use straggler_model::stats::median;
@@ -117,52 +116,32 @@ impl CauseSearch<'_> {
             slow.sort_by_key(|slow| (slow.since(), slow.worker));
         }
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
-        let place = job.shared_place(&ranks);
-        let says = match &ranks[..] {
-            [rank] if slow[0].factor < SLOW => format!(
-                "Rank {rank} computes {:.1} % longer than {}{}",
-                100.0 * (slow[0].factor - 1.0),
-                self.others(),
-                self.since_words(&slow[0])
-            ),
-            [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
+        let occasional = slow.iter().all(Slow::is_sporadic);
+        let factor = slow.iter().map(|slow| slow.factor).fold(0.0, f64::max);
+        let finding = match &slow[..] {
+            [slow] => {
+                Finding::Worker { factor, period: self.period(slow), stage: self.stage(slow), occasional }
+            }
             _ => {
-                let of_all = format!("{} of {} workers", ranks.len(), order.len());
-                let list = words::range(&ranks).unwrap_or_else(|| words::list_up_to(6, &ranks));
-                let who = match &place {
-                    Some(place) => format!("The workers of {place} (ranks {list}, {of_all})"),
-                    None => format!("Ranks {} ({of_all})", words::list_up_to(6, &ranks)),
+                let turns = match in_turn {
+                    false => Order::Together,
+                    true if slow.iter().all(Slow::is_one_stretch) => Order::OneAfterAnother,
+                    true => Order::InTurn,
                 };
-                let when = match in_turn {
-                    false => "",
-                    true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
-                    true => ", each in some of the steps",
-                };
-                format!("{who} are slow{when}")
+                Finding::Workers { factor, order: turns, of_workers: order.len(), occasional }
             }
         };
-        let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
+        let evidence: Vec<Evidence> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
         // One slow step is not a change, and scattered ones have no beginning.
         let lasts = slow.iter().any(|slow| slow.steps.len() > 1) && slow.iter().all(Slow::is_one_stretch);
         let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
         // If the recording of a worker ends first, it is unknown whether the worker is still slow.
         let ended = slow.iter().all(|slow| slow.until() < slow.last_compared);
         let last = slow.iter().map(Slow::until).max().filter(|&until| until + 1 < steps && lasts && ended);
-        let sporadic = slow.iter().all(Slow::is_sporadic);
-        let mut candidate = self.repaired(CauseKind::Workers, says, self.as_typical(slow));
+        let mut candidate = self.repaired(finding, self.as_typical(slow));
         let cause = &mut candidate.cause;
         cause.evidence = evidence;
-        cause.fix = match ranks.len() {
-            _ if sporadic => {
-                "Check what else ran on the node at that time. It is slow too rarely to be broken.".into()
-            }
-            _ if place.is_some() => format!(
-                "Compare {} with others: clocks, power, cooling, drivers, and what else runs there.",
-                place.unwrap_or_default()
-            ),
-            1 => "Check its clock, temperature, memory errors and neighbours, or replace it.".into(),
-            _ => "Check their clocks, temperatures, memory errors and neighbours.".into(),
-        };
+        cause.place = job.shared_place(&ranks);
         cause.ranks = ranks;
         cause.since_step = first.map(|since| job.steps[since].number);
         cause.until_step = last.map(|until| job.steps[until].number);
@@ -188,36 +167,32 @@ impl CauseSearch<'_> {
         }
     }
 
-    fn since_words(&self, slow: &Slow) -> String {
+    /// The steps in which a worker is slow.
+    fn period(&self, slow: &Slow) -> Period {
         let job = self.replays.job;
         let number = |place: usize| job.steps[place].number;
         let (since, until) = (slow.since(), slow.until());
         if slow.steps.len() == job.steps.len() {
-            " in all steps".into()
-        } else if !slow.is_one_stretch() {
-            format!(" in {} of {} steps", slow.steps.len(), slow.compared)
-        } else if since == until {
-            format!(" in step {}", number(since))
-        } else if until + 1 == job.steps.len() {
-            format!(" from step {} on{}", number(since), self.slower_still(&slow.again))
-        } else if until == slow.last_compared {
-            let since = match since {
-                0 => String::new(),
-                _ => format!(" from step {} on{},", number(since), self.slower_still(&slow.again)),
-            };
-            format!("{since} up to the end of its recording at step {}", number(until))
-        } else {
-            format!(" from step {} to step {}", number(since), number(until))
+            return Period::default();
+        }
+        if !slow.is_one_stretch() {
+            return Period { scattered: Some([slow.steps.len(), slow.compared]), ..Period::default() };
+        }
+        let lasts = since < until && until + 1 == job.steps.len();
+        let recording_ends = since < until && !lasts && until == slow.last_compared;
+        let again = if lasts || recording_ends { &slow.again[..] } else { &[] };
+        Period {
+            since_step: (since > 0 || !recording_ends).then(|| number(since)),
+            until_step: (!lasts).then(|| number(until)),
+            slower_from: self.numbers(again),
+            scattered: None,
+            recording_ends,
         }
     }
 
-    /// The steps at which something becomes even slower, in words. Empty if there are none.
-    pub fn slower_still(&self, again: &[usize]) -> String {
-        let steps: Vec<i64> = again.iter().map(|&place| self.replays.job.steps[place].number).collect();
-        match steps.is_empty() {
-            true => String::new(),
-            false => format!(", and slower still from {} on", words::of("step", &steps)),
-        }
+    /// The stage of a slow worker, if there are several.
+    fn stage(&self, slow: &Slow) -> Option<u32> {
+        (self.replays.job.stages() > 1).then(|| self.replays.job.workers[slow.worker].stage)
     }
 
     /// The worker, if it is slow in all or some steps by more than lengths of microbatches explain.
@@ -286,12 +261,7 @@ impl CauseSearch<'_> {
         SameData { by_dp_rank, spread }
     }
 
-    /// The workers that a worker is compared with, in words.
-    fn others(&self) -> &'static str {
-        if self.replays.job.stages() == 1 { "the others" } else { "others of its stage" }
-    }
-
-    fn evidence(&self, slow: &Slow) -> Vec<String> {
+    fn evidence(&self, slow: &Slow) -> impl Iterator<Item = Evidence> {
         let own = &self.replays.job.workers[slow.worker];
         let mean = |of_step: &dyn Fn(i64, f64) -> f64| {
             let sum: f64 = slow
@@ -302,27 +272,20 @@ impl CauseSearch<'_> {
             sum / slow.steps.len() as f64
         };
         let (takes, usual) = (mean(&|takes, _| takes as f64), mean(&|takes, factor| takes as f64 / factor));
-        let job = self.replays.job;
-        let place = match (job.stages(), own.dp_rank == own.rank) {
-            (1, true) => String::new(),
-            (1, false) => format!(" (data-parallel rank {})", own.dp_rank),
-            _ => format!(" (data-parallel rank {}, stage {})", own.dp_rank, own.stage),
+        let whole = Evidence::SlowWorker {
+            rank: own.rank,
+            dp_rank: own.dp_rank,
+            stage: self.stage(slow),
+            factor: takes / usual,
+            period: self.period(slow),
+            seconds: takes / 1e12,
+            usual_seconds: usual / 1e12,
         };
-        let whole = format!(
-            "Rank {}{} computes {:.2} times as long as {}{}: {} a step against {}.",
-            own.rank,
-            place,
-            takes / usual,
-            self.others(),
-            self.since_words(slow),
-            time(takes),
-            time(usual),
-        );
-        [Some(whole), self.slow_kinds(slow)].into_iter().flatten().collect()
+        [Some(whole), self.slow_operations(slow)].into_iter().flatten()
     }
 
-    /// A sentence about the operations of a slow worker that take longer, if only some do.
-    fn slow_kinds(&self, slow: &Slow) -> Option<String> {
+    /// The operations of a slow worker that take longer, if only some do.
+    fn slow_operations(&self, slow: &Slow) -> Option<Evidence> {
         let job = self.replays.job;
         let of_kind = |kind: usize| {
             let others = (0..job.workers.len()).filter(|&other| {
@@ -334,20 +297,20 @@ impl CauseSearch<'_> {
                 (!known.is_empty()).then(|| crate::mean(&known))
             };
             let usual = median(&mut others.filter_map(mean).collect::<Vec<f64>>());
-            Some((&job.kinds[kind].name, mean(slow.worker)?, usual)).filter(|_| usual > 0.0)
+            Some((job.kinds[kind].name.clone(), mean(slow.worker)?, usual)).filter(|_| usual > 0.0)
         };
         let computes = (0..job.kinds.len()).filter(|&kind| job.kinds[kind].role == Role::Compute);
         let (long, usual): (Vec<_>, Vec<_>) =
             computes.filter_map(of_kind).partition(|(_, own, usual)| *own >= SLIGHTLY_SLOW * usual);
-        let long: Vec<String> = long
-            .iter()
-            .map(|(name, own, usual)| format!("{name} takes {} against {}", time(*own), time(*usual)))
-            .collect();
-        let usual: Vec<&String> = usual.iter().map(|(name, _, _)| *name).collect();
-        let told = job.is_table() && !long.is_empty() && !usual.is_empty();
-        told.then(|| {
-            let are = words::plural(usual.len(), "is", "are");
-            format!("Its {}; {} {are} as usual.", words::list(&long), words::list(&usual))
+        let is_evident = job.is_table() && !long.is_empty() && !usual.is_empty();
+        let time = |(operation, own, usual): (String, f64, f64)| OperationTime {
+            operation,
+            seconds: own / 1e12,
+            usual_seconds: usual / 1e12,
+        };
+        is_evident.then(|| Evidence::SlowOperations {
+            slow: long.into_iter().map(time).collect(),
+            usual: usual.into_iter().map(|(operation, ..)| operation).collect(),
         })
     }
 }
