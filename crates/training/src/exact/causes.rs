@@ -103,6 +103,27 @@ pub struct Cause {
     pub hidden_behind: Vec<usize>,
 }
 
+impl Cause {
+    /// A cause of all steps that is not hidden.
+    pub fn new(finding: Finding, gain: f64, seconds: f64) -> Cause {
+        Cause {
+            kind: finding.kind(),
+            finding,
+            evidence: Vec::new(),
+            gain,
+            seconds,
+            ranks: Vec::new(),
+            place: None,
+            since_step: None,
+            until_step: None,
+            step_since: None,
+            class: None,
+            with_others: None,
+            hidden_behind: Vec::new(),
+        }
+    }
+}
+
 /// Returns the times of an operation without the cause.
 type Repair<'a> = Box<dyn Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a>;
 
@@ -181,21 +202,7 @@ impl CauseSearch<'_> {
         finding: Finding,
         repair: impl Fn(usize, &TimedOp<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
-        let cause = Cause {
-            kind: finding.kind(),
-            finding,
-            evidence: Vec::new(),
-            gain: self.share(gain_ps),
-            seconds: gain_ps / 1e12,
-            ranks: Vec::new(),
-            place: None,
-            since_step: None,
-            until_step: None,
-            step_since: None,
-            class: None,
-            with_others: None,
-            hidden_behind: Vec::new(),
-        };
+        let cause = Cause::new(finding, self.share(gain_ps), gain_ps / 1e12);
         Candidate { cause, repair: Box::new(repair), steps: Vec::new() }
     }
 
@@ -433,5 +440,22 @@ impl CauseKind {
 
     fn is_of_lengths(self) -> bool {
         matches!(self, CauseKind::SequenceLengths | CauseKind::Variation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_causes_keep_what_hides_them() {
+        let cause = |gain: f64, hidden_behind: &[usize]| Cause {
+            hidden_behind: hidden_behind.to_vec(),
+            ..Cause::new(Finding::LaunchDelay {}, gain, gain)
+        };
+        let all = vec![cause(0.5, &[]), cause(0.001, &[]), cause(0.2, &[0]), cause(0.1, &[0, 2])];
+        let behind: Vec<Vec<usize>> =
+            only(all, |cause| cause.gain > 0.01).into_iter().map(|cause| cause.hidden_behind).collect();
+        assert_eq!(behind, [vec![], vec![0], vec![0, 1]]);
     }
 }

@@ -6,21 +6,7 @@ use crate::exact::{
 };
 
 fn cause(finding: Finding, ranks: &[u32]) -> Cause {
-    Cause {
-        kind: finding.kind(),
-        finding,
-        evidence: Vec::new(),
-        gain: 0.1,
-        seconds: 1.0,
-        ranks: ranks.to_vec(),
-        place: None,
-        since_step: None,
-        until_step: None,
-        step_since: None,
-        class: None,
-        with_others: None,
-        hidden_behind: Vec::new(),
-    }
+    Cause { ranks: ranks.to_vec(), ..Cause::new(finding, 0.1, 1.0) }
 }
 
 fn from_step(finding: Finding, ranks: &[u32]) -> Cause {

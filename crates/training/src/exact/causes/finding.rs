@@ -111,11 +111,15 @@ pub enum Order {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Period {
     /// The first and the last step; `None` if it always was slow, or still is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until_step: Option<i64>,
     /// Steps in which it became even slower.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slower_from: Vec<i64>,
     /// How many steps are slow, and of how many, if they are not consecutive.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scattered: Option<[usize; 2]>,
     /// Whether a recording ends with the last step, so that it may still be slow.
     pub recording_ends: bool,
@@ -126,6 +130,7 @@ pub struct Period {
 pub struct Change {
     pub since_step: i64,
     /// The last step, if the time falls back.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until_step: Option<i64>,
     pub seconds: f64,
     pub otherwise_seconds: f64,
