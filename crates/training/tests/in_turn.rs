@@ -285,3 +285,17 @@ fn random_stalls_are_no_slow_workers() {
         }
     }
 }
+
+/// Two workers that are slow in one step each are not at fault, either.
+#[test]
+fn two_stalls_are_random() {
+    let of = Synthetic { dp: 64, pp: 1, microbatches: 2, steps: 60, ..Synthetic::default() };
+    let stall = |dp_rank, from_step| {
+        let fault = |from_step, times| Fault { dp_rank, stage: 0, from_step, what: Defect::Slow(times) };
+        [fault(from_step, 1.5), fault(from_step + 1, 1.0 / 1.5)]
+    };
+    let faults = [stall(48, 7), stall(8, 20)].concat();
+    let found = answers(&Synthetic { faults, ..of });
+    let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
+    assert_eq!(kinds, [CauseKind::RandomStalls], "{:?}", found.causes);
+}

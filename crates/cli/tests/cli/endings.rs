@@ -1,6 +1,6 @@
 //! Exit codes, and what an error says.
 
-use crate::outside::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK, binary};
 
 const DEADLOCK: &str = "num_ranks 2
 rank 0 {
@@ -239,10 +239,11 @@ fn places_that_cannot_be_written_are_told_alike() {
 fn too_little_memory_is_an_error() {
     let folder = Folder::new();
     let mut list = String::new();
-    (0..400_000).for_each(|number| list += &format!("{number}.5us\n"));
+    (0..6_000_000).for_each(|number| list += &format!("{number}.5us\n"));
     folder.write("times.txt", &list);
-    let line = format!("ulimit -v 120000; exec {} latency diagnose times.txt", binary().display());
-    let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    let line = format!("ulimit -v 110000; exec {} latency diagnose times.txt", binary().display());
+    let output =
+        std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("error: out of memory"), "{said}");
     assert_eq!(output.status.code(), Some(3), "{said}");

@@ -166,22 +166,22 @@ fn a_run_with_real_messages_stands_beside_the_simulated_one() {
     assert!(stderr.contains("half: 4 ranks, but the trace has 2"), "{stderr}");
 }
 
-/// Three barriers tell nothing about the network, so that of a usual cluster is assumed, and said to be.
+/// Messages that arrived long before tell nothing about the network, so that of a usual cluster is assumed, and said to be.
 #[test]
 fn a_network_that_cannot_be_fitted_is_assumed() {
     let folder = Folder::new();
-    let rank = |late: u64| {
+    let rank = |late: u64, function| {
         let mut own = RankTrace::default();
         own.push(Call::new(Function::Init, Time::ZERO, Time::from_ns(10)));
         for round in 1..=3 {
             let enter = Time::from_ns(round * 100_000 + late);
-            let leave = Time::from_ns(round * 100_000 + 50_000);
-            own.push(Call { comm: WORLD, ..Call::new(Function::Barrier, enter, leave) });
+            let call = Call::new(function, enter, enter + Time::from_ns(200));
+            own.push(Call { comm: WORLD, peer: i32::from(late == 0), tag: 1, sent: 8, received: 8, ..call });
         }
         own.push(Call::new(Function::Finalize, Time::from_ns(400_000), Time::from_ns(400_010)));
         own
     };
-    let ranks = vec![rank(0), rank(40_000)];
+    let ranks = vec![rank(0, Function::Send), rank(40_000, Function::Recv)];
     let trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
     save::save(&trace, &folder.path().join("run")).unwrap();
     let ended = folder.run("whatif run --scale all@1=0.5 --json").good();

@@ -77,7 +77,9 @@ proptest! {
         let (finish, expected) = interpreter.run();
         let options = Options { decisions: Decisions::Redecide, spin: Time::ZERO, ..Options::default() };
         let recording = Arc::new(TracedRun::from_trace(&trace, &options).unwrap());
-        prop_assert_eq!(recording.notes(), &[] as &[String]);
+        // Short runs consist of little but tests and the time between them.
+        let is_known = |note: &&String| note.contains("between unsuccessful tests");
+        prop_assert_eq!(recording.notes().iter().find(|note| !is_known(note)), None);
         let playback = Playback::new(recording.clone(), 1, &Building::default()).unwrap();
         let network = Network::uniform("drawn", link);
         for (engine, threads) in [(EngineChoice::Reference, 1), (EngineChoice::Windowed, 1), (EngineChoice::Windowed, 3)] {

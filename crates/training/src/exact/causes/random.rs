@@ -4,7 +4,7 @@
 use super::workers::Slow;
 use super::{Candidate, CauseSearch, Evidence, Finding, StallCost};
 
-/// Stalls are random if they hit at least this many workers.
+/// Stalls are random if they hit at least this many workers, or two that stall once each.
 const FEWEST: usize = 3;
 /// A worker that stalls so often that chance would cause it in fewer than one job in this many is slow itself.
 const BY_CHANCE: f64 = 100.0;
@@ -21,8 +21,10 @@ impl CauseSearch<'_> {
         let is_random = |slow: &Slow| {
             slow.is_sporadic() && at_least(slow.stalls().len(), each) * order.len() as f64 * BY_CHANCE >= 1.0
         };
-        match slow.iter().filter(|slow| is_random(slow)).count() {
-            count if count >= FEWEST => slow.into_iter().partition(|slow| !is_random(slow)),
+        let random: Vec<&Slow> = slow.iter().filter(|slow| is_random(slow)).collect();
+        let once_each = random.len() > 1 && random.iter().all(|slow| slow.stalls().len() == 1);
+        match random.len() {
+            count if count >= FEWEST || once_each => slow.into_iter().partition(|slow| !is_random(slow)),
             _ => (slow, Vec::new()),
         }
     }
