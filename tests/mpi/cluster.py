@@ -111,7 +111,7 @@ def divided(job):
     for members in (2, 3, 5):
         shared, times = job.simulate("divided", members, line, "--threads", 1)
         if shared is not None:
-            cut = shared["cluster"]["cut"]
+            cut = shared["cluster"]["crossing"]
             job.check("divided", times == finish, f"other finish times on {members} ranks")
             job.check("divided", cut["share"] < cut["of_neighbours"] / 4, f"{cut}")
 

@@ -29,7 +29,7 @@ fn clocks_that_are_off_are_aligned() {
     assert!(note.contains("the largest offset is -60."), "{note}");
     assert!((found.s - expected.s).abs() < 0.01, "{} instead of {}", found.s, expected.s);
     assert!((found.step_seconds - expected.step_seconds).abs() < 0.01 * expected.step_seconds, "{found:?}");
-    assert!(found.cut_seconds < 1e-3, "{}", found.cut_seconds);
+    assert!(found.early_end_seconds < 1e-3, "{}", found.early_end_seconds);
     let first = &found.causes[0];
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
 }
@@ -89,7 +89,7 @@ fn a_send_may_end_before_its_receive_begins() {
         }
     }
     let found = answers(all.clone());
-    assert!(found.notes.is_empty() && found.cut == 0, "{:?} {}", found.notes, found.cut);
+    assert!(found.notes.is_empty() && found.early_ends == 0, "{:?} {}", found.notes, found.early_ends);
     assert!(found.replay_error.abs() < 0.02, "{}", found.replay_error);
     assert_eq!(found.causes[0].ranks, [6], "{:?}", found.causes[0]);
     all.iter_mut().filter(|row| row.stage == 1).for_each(|row| row.start += 0.2);
@@ -111,7 +111,7 @@ fn public_jobs_keep_their_answers() {
 
 fn assert_like(found: &Answers, expected: &Answers) {
     assert!((found.s - expected.s).abs() < 0.01, "{} instead of {}", found.s, expected.s);
-    assert!(found.cut_seconds < 1e-3, "{}", found.cut_seconds);
+    assert!(found.early_end_seconds < 1e-3, "{}", found.early_end_seconds);
     let first = &found.causes[0];
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
 }
@@ -202,7 +202,7 @@ fn there_are_no_causes_without_a_verdict() {
     assert!(
         found.distrust == Some(Distrust::Clocks) && found.causes.is_empty(),
         "{} {:?}",
-        found.cut_seconds,
+        found.early_end_seconds,
         found.causes
     );
 }

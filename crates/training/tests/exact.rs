@@ -60,7 +60,7 @@ fn a_worker_that_becomes_slow_is_told_with_its_step() {
     let found = answers(&Synthetic { faults: vec![slow(1.5, 12)], ..Synthetic::default() });
     assert_eq!(found.causes[0].since_step, Some(12), "{:?}", found.causes);
     assert_eq!(found.workers[0].rank, 6);
-    assert!(found.curve[0].rem.unwrap() > 0.8, "{:?}", found.curve);
+    assert!(found.curve[0].share_saved.unwrap() > 0.8, "{:?}", found.curve);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_is_missing_is_left_out_and_said() {
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!((found.workers_recorded, found.workers.len()), (15, 15));
     // Shares are of the recorded workers.
-    assert_eq!(found.mended_workers.share, 1.0 / 15.0);
+    assert_eq!(found.repaired_workers.share, 1.0 / 15.0);
     let without: Vec<Row> = all.iter().filter(|row| row.kind != Kind::Optimizer).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
     assert!(job.notes[0].starts_with("no optimizer was recorded"), "{:?}", job.notes);
@@ -337,7 +337,7 @@ fn every_gather_belongs_to_the_forward_behind_it() {
         }
     }
     let found = answers_of(&all);
-    assert!(found.replay_error.abs() < 1e-9 && found.overlaps == 0 && found.cut == 0, "{found:?}");
+    assert!(found.replay_error.abs() < 1e-9 && found.overlaps == 0 && found.early_ends == 0, "{found:?}");
     assert!((found.step_seconds - 1.46).abs() < 1e-9, "{}", found.step_seconds);
 }
 

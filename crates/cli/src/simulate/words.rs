@@ -126,7 +126,7 @@ fn between_ranks(exchange: &Exchange) -> String {
     let (ranks, bytes) = (counted(exchange.ranks.into(), "MPI rank", "MPI ranks"), memory(exchange.bytes));
     let windows = counted(exchange.agreements, "window", "windows");
     let time = percent(exchange.share);
-    let cut = exchange.cut.as_ref().map_or_else(String::new, |cut| {
+    let cut = exchange.crossing.as_ref().map_or_else(String::new, |cut| {
         let neighbours = percent(cut.of_neighbours);
         format!(
             "; {} of the messages go between them ({neighbours} if neighbours shared a rank)",

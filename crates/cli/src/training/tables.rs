@@ -119,7 +119,7 @@ pub fn curve(curve: &[CurvePoint]) -> Table {
     Columns::over(curve)
         .number("workers fixed", |point| Cell::count(point.workers as u64))
         .number("of all", |point| Cell::share(point.share))
-        .number("lost time saved", |point| point.rem.map(Cell::share))
+        .number("lost time saved", |point| point.share_saved.map(Cell::share))
         .number("step", |point| Cell::seconds(point.seconds))
         .build()
 }

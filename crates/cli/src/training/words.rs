@@ -208,7 +208,7 @@ fn distrusted(distrust: Distrust, answers: &Answers) -> String {
         Distrust::Clocks => format!(
             "The times of the workers contradict each other by up to {} in a step of {}, so no cause is named: \
              the files belong to different jobs, clocks differ, or operations were matched wrongly.",
-            seconds(answers.cut_seconds),
+            seconds(answers.early_end_seconds),
             seconds(answers.step_seconds)
         ),
         Distrust::Rows => "Too many rows are missing: the rest is inconsistent, the numbers below cannot \
@@ -304,15 +304,15 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
             seconds(answers.overlap_seconds)
         ));
     }
-    if answers.cut > 0 && answers.cut_seconds > 1e-3 {
+    if answers.early_ends > 0 && answers.early_end_seconds > 1e-3 {
         let why = match answers.distrust {
             Some(Distrust::Rows) => "operations were matched wrongly, because rows are missing",
             _ => "clocks differ, or operations were matched wrongly",
         };
         list.push(format!(
             "{} below zero, by up to {}, and counted as 0: {why}",
-            counted(answers.cut, "time was", "times were"),
-            seconds(answers.cut_seconds)
+            counted(answers.early_ends, "time was", "times were"),
+            seconds(answers.early_end_seconds)
         ));
     }
     if answers.steps < FEW {
@@ -349,7 +349,7 @@ pub fn say(job: &Job, answers: &Answers, cost: &Cost) -> String {
     text.push_str(&format!("\n{}", tables::workers(answers, tables::SHOWN)));
     text.push_str(&format!("\n{}", tables::breakdown(answers, tables::SHOWN)));
     text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
-    if answers.curve.iter().any(|point| point.rem.is_some_and(|rem| rem > MORE_THAN_ALL)) {
+    if answers.curve.iter().any(|point| point.share_saved.is_some_and(|saved| saved > MORE_THAN_ALL)) {
         text.push_str(
             "More than 100 %: workers that are not fixed are faster than the ideal, which divides work \
              evenly over all stages.\n",

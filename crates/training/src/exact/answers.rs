@@ -64,15 +64,15 @@ pub struct Answers {
     /// The part of the lost time saved by repairing the slowest 3 % of the workers, or the last stage.
     pub m_w: Option<f64>,
     pub m_s: Option<f64>,
-    pub mended_workers: Repaired,
-    pub mended_last_stage: Repaired,
+    pub repaired_workers: Repaired,
+    pub repaired_last_stage: Repaired,
     /// How much of the lost time the slowest 1, 2, 3, … workers account for.
     pub curve: Vec<CurvePoint>,
     /// What workers do during a step.
     pub breakdown: Breakdowns,
     /// Transfers that end before all members have started; they count as 0.
-    pub cut: u64,
-    pub cut_seconds: f64,
+    pub early_ends: u64,
+    pub early_end_seconds: f64,
     /// Operations that overlap with one they should wait for on the same worker, and the largest overlap.
     pub overlaps: u64,
     pub overlap_seconds: f64,
@@ -152,7 +152,7 @@ impl Answers {
         if job.of_kernels && self.s < TOO_FAST * most {
             return Some(Distrust::Kernels);
         }
-        let differ = self.cut_seconds > CLOCKS_DIFFER * self.step_seconds;
+        let differ = self.early_end_seconds > CLOCKS_DIFFER * self.step_seconds;
         let far_off = self.replay_error.abs() > FAR_OFF;
         match (differ, far_off) {
             (false, false) => None,
@@ -167,11 +167,11 @@ impl Answers {
 /// nothing should be concluded. `replayed` are the steps with recorded times.
 pub fn is_doubtful(replays: &Replays<'_>, replayed: &[i64]) -> bool {
     let recorded = mean(&replays.times.iter().map(|times| times.recorded).collect::<Vec<i64>>());
-    let cut = replays.times.iter().map(|times| times.cut.largest).max().unwrap_or(0);
+    let early_ends = replays.times.iter().map(|times| times.early_ends.largest).max().unwrap_or(0);
     let far_off = (1.0 - ratio(mean(replayed), recorded)).abs() > FAR_OFF;
     let job = replays.job;
     let unknown = job.unknown_operations && !job.computes();
-    far_off || cut as f64 > CLOCKS_DIFFER * recorded || !job.has_durations() || unknown
+    far_off || early_ends as f64 > CLOCKS_DIFFER * recorded || !job.has_durations() || unknown
 }
 
 /// Does the whole analysis. `layers` has the number of layers of each stage, if known.
@@ -294,9 +294,9 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let stages = job.stages();
     let last: Vec<usize> =
         order.iter().copied().filter(|&place| job.workers[place].stage as usize + 1 == stages).collect();
-    let mended_workers = repairing.of(&order[..slowest.min(order.len())], true);
-    let mended_last_stage = repairing.of(&last, false);
-    let cut = replays.times.iter().map(|times| times.cut).fold(Cut::default(), Cut::and);
+    let repaired_workers = repairing.of(&order[..slowest.min(order.len())], true);
+    let repaired_last_stage = repairing.of(&last, false);
+    let early_ends = replays.times.iter().map(|times| times.early_ends).fold(Cut::default(), Cut::and);
     let overlap = replays.times.iter().map(|times| times.overlap).fold(Cut::default(), Cut::and);
     let s = ratio(real, ideal);
     let found = causes(replays, &order, layers);
@@ -334,13 +334,13 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         },
         curve: repairing.curve(&order),
         workers: workers.into_iter().map(|(_, worker)| worker).collect(),
-        m_w: mended_workers.rem,
-        m_s: mended_last_stage.rem,
-        mended_workers,
-        mended_last_stage,
+        m_w: repaired_workers.share_saved,
+        m_s: repaired_last_stage.share_saved,
+        repaired_workers,
+        repaired_last_stage,
         breakdown: breakdowns(replays),
-        cut: cut.count,
-        cut_seconds: cut.largest as f64 / 1e12,
+        early_ends: early_ends.count,
+        early_end_seconds: early_ends.largest as f64 / 1e12,
         overlaps: overlap.count,
         overlap_seconds: overlap.largest as f64 / 1e12,
         unexplained_seconds: replays.unexplained / 1e12,

@@ -12,10 +12,10 @@ const MOST_OF_IT: f64 = 0.98;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Repaired {
     /// The part of the lost time saved if they are ideal.
-    pub rem: Option<f64>,
+    pub share_saved: Option<f64>,
     /// The part of the lost time that remains if only they are as recorded.
-    pub add: Option<f64>,
-    /// add − rem: time that other operations would have cost as well.
+    pub share_remaining: Option<f64>,
+    /// share_remaining − share_saved: time that other operations would have cost as well.
     pub interaction: Option<f64>,
     pub seconds_without: f64,
     pub seconds_with_only: f64,
@@ -30,7 +30,7 @@ pub struct Repaired {
 pub struct CurvePoint {
     pub workers: usize,
     pub share: f64,
-    pub rem: Option<f64>,
+    pub share_saved: Option<f64>,
     pub seconds: f64,
 }
 
@@ -49,7 +49,7 @@ impl Repairs<'_> {
         count as f64 / self.recorded.max(1) as f64
     }
 
-    fn rem(&self, without: f64) -> Option<f64> {
+    fn share_saved(&self, without: f64) -> Option<f64> {
         let lost = self.real - self.ideal;
         (lost > 0.0).then(|| (self.real - without) / lost)
     }
@@ -64,13 +64,13 @@ impl Repairs<'_> {
     pub fn of(&self, chosen: &[usize], named: bool) -> Repaired {
         let workers = &self.replays.job.workers;
         let (without, with_only) = (self.with(chosen, false), self.with(chosen, true));
-        let (rem, lost) = (self.rem(without), self.real - self.ideal);
-        let add = (lost > 0.0).then(|| (with_only - self.ideal) / lost);
+        let (share_saved, lost) = (self.share_saved(without), self.real - self.ideal);
+        let share_remaining = (lost > 0.0).then(|| (with_only - self.ideal) / lost);
         let ranks = chosen.iter().map(|&place| workers[place].rank);
         Repaired {
-            rem,
-            add,
-            interaction: add.zip(rem).map(|(add, rem)| add - rem),
+            share_saved,
+            share_remaining,
+            interaction: share_remaining.zip(share_saved).map(|(remaining, saved)| remaining - saved),
             seconds_without: without / 1e12,
             seconds_with_only: with_only / 1e12,
             workers: chosen.len(),
@@ -79,20 +79,20 @@ impl Repairs<'_> {
         }
     }
 
-    /// Mends the slowest 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
+    /// Repairs the slowest 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly any lost time is left.
     pub fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
         let mut points = Vec::new();
         let mut count = 1;
         while count <= order.len() && self.real - self.ideal >= WORTH_A_CURVE * self.real {
             let without = self.with(&order[..count], false);
-            let rem = self.rem(without);
+            let share_saved = self.share_saved(without);
             points.push(CurvePoint {
                 workers: count,
                 share: self.share(count),
-                rem,
+                share_saved,
                 seconds: without / 1e12,
             });
-            if rem.is_some_and(|rem| rem >= MOST_OF_IT) || count == order.len() {
+            if share_saved.is_some_and(|saved| saved >= MOST_OF_IT) || count == order.len() {
                 break;
             }
             let next = if count.is_power_of_two() {

@@ -18,7 +18,7 @@ pub struct StepTimes {
     /// not recorded.
     pub carried: Vec<i64>,
     /// Transfers that end before all members have started: clocks differ by at least this much.
-    pub cut: Cut,
+    pub early_ends: Cut,
     /// Operations that start before what they wait for on the same worker has ended: they overlap.
     pub overlap: Cut,
 }
@@ -132,7 +132,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
         delays,
         recorded: 0,
         carried: carried(job, step),
-        cut,
+        early_ends: cut,
         overlap,
     };
     let begins = (0..ops).filter(|&op| shape.begins(&job.kinds, op));

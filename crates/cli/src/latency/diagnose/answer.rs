@@ -1,6 +1,6 @@
 //! A diagnosis of latencies: the JSON answer, and its texts.
 
-use crate::latency::diagnose::hints::Told;
+use crate::latency::diagnose::hints::HintAnswer;
 use crate::latency::diagnose::{hints, words};
 use crate::latency::file::LatencyFile;
 use serde::Serialize;
@@ -16,15 +16,15 @@ pub struct DiagnosisAnswer {
     pub synthetic: bool,
     pub verdict: String,
     /// The hints as text, with their evidence.
-    pub hints: Vec<Told>,
+    pub hints: Vec<HintAnswer>,
     pub groups: Vec<GroupFound>,
     pub warnings: Vec<String>,
 }
 
 impl DiagnosisAnswer {
     pub fn of(file: &LatencyFile, diagnosis: Diagnosis, with_noise: bool) -> DiagnosisAnswer {
-        let hints: Vec<Told> =
-            diagnosis.hints.iter().map(|hint| hints::tell(hint, &diagnosis.groups, with_noise)).collect();
+        let hints: Vec<HintAnswer> =
+            diagnosis.hints.iter().map(|hint| hints::phrase(hint, &diagnosis.groups, with_noise)).collect();
         let mut warnings = file.warnings.clone();
         warnings.extend(diagnosis.empty.iter().map(|name| format!("{name}: there are no trials")));
         for group in &diagnosis.groups {

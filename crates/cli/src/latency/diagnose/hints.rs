@@ -13,16 +13,16 @@ use straggler_report::numbers::{counted, grouped, percent, significant};
 
 /// A hint as text.
 #[derive(Serialize)]
-pub struct Told {
+pub struct HintAnswer {
     pub hint: &'static str,
     pub series: String,
-    pub says: String,
+    pub summary: String,
     pub evidence: Vec<String>,
 }
 
 /// `with_noise`: whether a noise recording was given.
-pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
-    let (number, name, says, evidence) = match hint {
+pub fn phrase(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> HintAnswer {
+    let (number, name, summary, evidence) = match hint {
         Hint::AbovePeers(found) => return above_peers(found),
         Hint::Busy(busy) => return busy_host(busy),
         Hint::Oversubscribed(crowd) => return oversubscribed(crowd),
@@ -58,15 +58,15 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
             vec![format!("The maximum is {}.", time(groups[*group].trials.max_ps))],
         ),
         Hint::ModesByPair { group } => {
-            let (says, evidence) = by_pair(&groups[*group]);
-            (*group, "modes-by-pair", says, evidence)
+            let (summary, evidence) = by_pair(&groups[*group]);
+            (*group, "modes-by-pair", summary, evidence)
         }
         Hint::SeveralModes { group } => {
             (*group, "several-modes", several_modes(&groups[*group]).into(), vec![modes(&groups[*group])])
         }
         Hint::CoarseTimer { group } => {
-            let (says, evidence) = coarse(&groups[*group]);
-            (*group, "coarse-timer", says, evidence)
+            let (summary, evidence) = coarse(&groups[*group]);
+            (*group, "coarse-timer", summary, evidence)
         }
         Hint::TimerCost { group, share } => (
             *group,
@@ -78,12 +78,12 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
             vec![format!("A pair of readings takes {}.", time(groups[*group].timer_ps.unwrap_or(0.0)))],
         ),
         Hint::TickSteps { group } => {
-            let (says, evidence) = ticks(&groups[*group], with_noise);
-            (*group, "tick-steps", says, evidence)
+            let (summary, evidence) = ticks(&groups[*group], with_noise);
+            (*group, "tick-steps", summary, evidence)
         }
         Hint::NotSteady { group } => {
-            let (says, evidence) = unsteady(&groups[*group].stationarity);
-            (*group, "not-steady", says, evidence)
+            let (summary, evidence) = unsteady(&groups[*group].stationarity);
+            (*group, "not-steady", summary, evidence)
         }
         Hint::SlowProcess { group, process } => (
             *group,
@@ -110,11 +110,11 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
             )],
         ),
         Hint::Noise { group } => {
-            let (says, evidence) = groups[*group].noise.as_ref().map(noise).unwrap_or_default();
-            (*group, "noise", says, evidence)
+            let (summary, evidence) = groups[*group].noise.as_ref().map(noise).unwrap_or_default();
+            (*group, "noise", summary, evidence)
         }
     };
-    Told { hint: name, series: groups[number].name.clone(), says, evidence }
+    HintAnswer { hint: name, series: groups[number].name.clone(), summary, evidence }
 }
 
 /// Marks a median that lies beyond the bins.
@@ -138,12 +138,12 @@ fn modes(group: &GroupFound) -> String {
     format!("Modes: {}.", list.join(", "))
 }
 
-fn busy_host(busy: &BusyHost) -> Told {
+fn busy_host(busy: &BusyHost) -> HintAnswer {
     let host = busy.host.as_deref().unwrap_or("The machine");
-    Told {
+    HintAnswer {
         hint: "busy-machine",
         series: "all series".into(),
-        says: format!(
+        summary: format!(
             "{host} was busy with other programs: the times show the scheduler too. Measure on an idle machine; \
              `straggler assess` names the programs that take the cores.",
         ),
@@ -155,11 +155,11 @@ fn busy_host(busy: &BusyHost) -> Told {
     }
 }
 
-fn oversubscribed(crowd: &Oversubscribed) -> Told {
-    Told {
+fn oversubscribed(crowd: &Oversubscribed) -> HintAnswer {
+    HintAnswer {
         hint: "oversubscribed",
         series: "all series".into(),
-        says: format!(
+        summary: format!(
             "{} has more processes than cores: they wait for each other, and the times show the scheduler \
              rather than communication. Use fewer processes.",
             crowd.host
@@ -176,12 +176,12 @@ fn cores(number: f64) -> String {
     }
 }
 
-fn same_core(shared: &SharedCore) -> Told {
+fn same_core(shared: &SharedCore) -> HintAnswer {
     let ranks: Vec<String> = shared.ranks.iter().map(u32::to_string).collect();
-    Told {
+    HintAnswer {
         hint: "same-core",
         series: "all series".into(),
-        says: format!(
+        summary: format!(
             "Several processes ran on core {} of {}: they wait for each other, and the times show the \
              scheduler rather than communication. Bind each process to its own core.",
             shared.core, shared.host
@@ -190,7 +190,7 @@ fn same_core(shared: &SharedCore) -> Told {
     }
 }
 
-fn above_peers(found: &AbovePeers) -> Told {
+fn above_peers(found: &AbovePeers) -> HintAnswer {
     let AbovePeers { without, with, centre_ps, at, .. } = found;
     let fast: Vec<f64> = at.iter().map(|at| at.fast_peers).collect();
     let mean = fast.iter().sum::<f64>() / fast.len().max(1) as f64;
@@ -211,10 +211,10 @@ fn above_peers(found: &AbovePeers) -> Told {
             counted(mean.round() as u64, "peer stays", "peers stay")
         ));
     }
-    Told {
+    HintAnswer {
         hint: "above-peers",
         series: found.name.clone(),
-        says: format!(
+        summary: format!(
             "A mode at {} appears above {few} (seen with {with}): per-peer resources run out, such as \
              eager buffers or connections of the MPI library. Look up its limit on peers.",
             time(*centre_ps)
@@ -247,7 +247,7 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
         _ => "Two modes split by pair".into(),
     };
     let slow_ones = group.pairs.as_ref().is_some_and(Pairs::slow_ones_are_a_cluster);
-    let says = match (kind, explained) {
+    let summary = match (kind, explained) {
         (SplitKind::ByPair, None) if slow_ones => {
             format!("{split_by_pair}: the slow pairs are those of the slow process or pair above.")
         }
@@ -282,7 +282,7 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
         evidence.extend(pairs.explanations.first().map(agreement));
     }
     evidence.extend(unknown_switches);
-    (says, evidence)
+    (summary, evidence)
 }
 
 /// What nodes explain, if pairs between nodes differ and the switches are unknown.
@@ -329,13 +329,13 @@ fn agreement(best: &Explanation) -> String {
 
 fn coarse(group: &GroupFound) -> (String, Vec<String>) {
     let Some(steps) = group.steps else { return Default::default() };
-    let says = format!(
+    let summary = format!(
         "The timer steps by {}, a median trial is {} steps: use a finer timer, or time several operations at once.",
         time(steps.step_ps),
         significant(steps.median_steps)
     );
     (
-        says,
+        summary,
         vec![format!(
             "The middle 98 % of the trials have only {} distinct values, evenly spaced.",
             steps.values
@@ -346,7 +346,7 @@ fn coarse(group: &GroupFound) -> (String, Vec<String>) {
 fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
     let Some(ticks) = group.ticks else { return Default::default() };
     let tick = time(ticks.tick_ps);
-    let says = format!(
+    let summary = format!(
         "The tail comes in steps of {tick}, {}: the operating system ran other processes on the core.{}",
         if ticks.known { "the timer tick of this kernel" } else { "like the timer ticks of the kernel" },
         if with_noise {
@@ -362,7 +362,7 @@ fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
         percent(ticks.share),
         counted(ticks.teeth as u64, "multiple", "different multiples")
     );
-    (says, vec![evidence])
+    (summary, vec![evidence])
 }
 
 fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
@@ -392,7 +392,7 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
             crate::latency::words::p_value(runs.p)
         ));
     }
-    let says = match found.verdict {
+    let summary = match found.verdict {
         Steadiness::TooFew | Steadiness::WarmsUp if found.warm_up.is_some() => {
             "The run begins with a warm-up: its first cycles differ from all others. Remove them, or warm \
              up longer."
@@ -409,7 +409,7 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
         Steadiness::SpreadChanges => "Cycles vary more in one half of the run than in the other.",
         Steadiness::Steady | Steadiness::TooFew | Steadiness::OutsideBins | Steadiness::WarmsUp => "",
     };
-    (says.into(), evidence)
+    (summary.into(), evidence)
 }
 
 fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
@@ -424,7 +424,7 @@ fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
              beyond the last bin."
         ),
     };
-    let says = match tail.explained_time.unwrap_or(tail.explained) {
+    let summary = match tail.explained_time.unwrap_or(tail.explained) {
         _ if tail.overpredicts => format!(
             "The noise recording does not match: it predicts {} of the trials beyond {from}, and only {} \
              were measured. The effect of the noise is unknown: record it on the same cores at the same \
@@ -444,5 +444,5 @@ fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
         counted(u64::from(tail.processes), "process", "processes"),
         percent(tail.predicted)
     )];
-    (says, evidence)
+    (summary, evidence)
 }

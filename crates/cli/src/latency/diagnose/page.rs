@@ -134,7 +134,7 @@ pub fn page_of_file(path: &Path) -> Outcome<Page> {
 pub fn page(answer: &DiagnosisAnswer, groups: &[Group]) -> Page {
     let command = command_line();
     let mut summary = vec![answer.verdict.clone()];
-    summary.extend(answer.hints.iter().skip(1).map(|hint| hint.says.clone()));
+    summary.extend(answer.hints.iter().skip(1).map(|hint| hint.summary.clone()));
     let sections =
         answer.groups.iter().map(|found| section(answer, found, group_of(found, groups), &command));
     let mut page = pages::page(format!("Latencies of {}", answer.file), summary, sections.collect());
@@ -145,7 +145,7 @@ pub fn page(answer: &DiagnosisAnswer, groups: &[Group]) -> Page {
 fn section(answer: &DiagnosisAnswer, found: &GroupFound, group: Option<&Group>, command: &str) -> Section {
     let mut section = Section::new(&found.name);
     for hint in answer.hints.iter().filter(|hint| hint.series == found.name) {
-        section.text.push(hint.says.clone());
+        section.text.push(hint.summary.clone());
         section.text.extend(hint.evidence.iter().cloned());
     }
     section.text.push(format!("Over time: {}.", words::steadiness(found)));

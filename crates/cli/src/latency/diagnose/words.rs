@@ -1,7 +1,7 @@
 //! A diagnosis as text.
 
 use crate::latency::diagnose::answer::{DiagnosisAnswer, apart};
-use crate::latency::diagnose::hints::Told;
+use crate::latency::diagnose::hints::HintAnswer;
 use crate::latency::diagnose::page;
 use crate::latency::words::time;
 use straggler_analysis::latency::diagnose::GroupFound;
@@ -18,22 +18,22 @@ use straggler_report::{Cell, Columns};
 const MOST_GROUPS: usize = 8;
 
 /// The first sentence.
-pub fn verdict(hints: &[Told], groups: &[GroupFound]) -> String {
+pub fn verdict(hints: &[HintAnswer], groups: &[GroupFound]) -> String {
     let trials: u64 = groups.iter().map(|group| group.trials.count).sum();
     match &alike(hints)[..] {
         [] => format!("Nothing stands out in {}.", counted(trials, "trial", "trials")),
-        [only] => only[0].says.clone(),
+        [only] => only[0].summary.clone(),
         [first, rest @ ..] => {
-            format!("{} There {} below.", first[0].says, more(rest.len()))
+            format!("{} There {} below.", first[0].summary, more(rest.len()))
         }
     }
 }
 
 /// Groups hints that are equal in several series, so that each is printed once. No list is empty.
-fn alike(hints: &[Told]) -> Vec<Vec<&Told>> {
-    let mut lists: Vec<Vec<&Told>> = Vec::new();
+fn alike(hints: &[HintAnswer]) -> Vec<Vec<&HintAnswer>> {
+    let mut lists: Vec<Vec<&HintAnswer>> = Vec::new();
     for hint in hints {
-        match lists.iter_mut().find(|list| list[0].says == hint.says) {
+        match lists.iter_mut().find(|list| list[0].summary == hint.summary) {
             Some(list) => list.push(hint),
             None => lists.push(vec![hint]),
         }
@@ -101,14 +101,14 @@ pub fn say(answer: &DiagnosisAnswer) -> String {
 }
 
 /// A hint and its evidence; one line per series if there are several.
-fn told(list: &[&Told]) -> String {
-    let says = list.first().map_or("", |hint| hint.says.as_str());
+fn told(list: &[&HintAnswer]) -> String {
+    let summary = list.first().map_or("", |hint| hint.summary.as_str());
     if let [hint] = list {
         let evidence: Vec<String> = hint.evidence.iter().map(|line| format!("   {line}\n")).collect();
-        return format!("{says} ({})\n{}", hint.series, evidence.concat());
+        return format!("{summary} ({})\n{}", hint.series, evidence.concat());
     }
-    let line = |hint: &&Told| format!("   {}: {}\n", hint.series, hint.evidence.join(" "));
-    format!("{says} ({} series)\n{}", list.len(), list.iter().map(line).collect::<String>())
+    let line = |hint: &&HintAnswer| format!("   {}: {}\n", hint.series, hint.evidence.join(" "));
+    format!("{summary} ({} series)\n{}", list.len(), list.iter().map(line).collect::<String>())
 }
 
 fn of_group(group: &GroupFound) -> String {

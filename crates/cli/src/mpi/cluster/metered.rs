@@ -3,7 +3,7 @@
 use crate::kernel::exit::Outcome;
 use crate::kernel::memory::peak_rss_bytes;
 use crate::mpi::cluster::gathered;
-use crate::mpi::cluster::sharing::{Cut, Sharing};
+use crate::mpi::cluster::sharing::{Crossing, Sharing};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub struct Exchange {
     pub peak_rss_bytes: Option<u64>,
     /// How a schedule was distributed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Cut>,
+    pub crossing: Option<Crossing>,
 }
 
 /// The values of one member.
@@ -75,7 +75,7 @@ impl<'a> Metered<'a> {
             share: all.iter().map(|one| one.share).sum::<f64>() / all.len().max(1) as f64,
             largest_share: all.iter().map(|one| one.share).fold(0.0, f64::max),
             peak_rss_bytes: all.iter().filter_map(|one| one.peak).max(),
-            cut: self.sharing.map(|sharing| sharing.cut.clone()),
+            crossing: self.sharing.map(|sharing| sharing.crossing.clone()),
         })
     }
 }

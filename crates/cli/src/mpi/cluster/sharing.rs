@@ -25,7 +25,7 @@ type Partition = fn(&Traffic, u32) -> Vec<u32>;
 
 /// How a schedule was distributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct Crossing {
     /// The share of messages that cross from one member to another.
     pub share: f64,
     /// The same share if every member ran a range of neighbouring ranks.
@@ -36,7 +36,7 @@ pub struct Cut {
 #[derive(Debug)]
 pub struct Sharing {
     pub shares: Shares,
-    pub cut: Cut,
+    pub crossing: Crossing,
 }
 
 /// The traffic that one member counted.
@@ -59,7 +59,7 @@ pub fn read(path: &Path, cluster: &dyn Cluster, partition: Partition) -> Outcome
     let neighbours = neighbours(processes.div_ceil(1 << shift), cluster.size());
     let at_first = Shares { shift, members: neighbours }.ranks(cluster.rank(), processes);
     let mut graph = load(path, &at_first, cluster)?;
-    let (shares, cut) = choose(&seen(&graph, &at_first, shift), shift, cluster, partition)?;
+    let (shares, crossing) = choose(&seen(&graph, &at_first, shift), shift, cluster, partition)?;
     let ranks = shares.ranks(cluster.rank(), processes);
     if cluster.largest(u64::from(ranks != at_first)) > 0 {
         drop(graph);
@@ -67,7 +67,7 @@ pub fn read(path: &Path, cluster: &dyn Cluster, partition: Partition) -> Outcome
     }
     let facts = gathered(cluster, &graph.facts())?;
     graph.share(&facts);
-    Ok(Some((graph, Sharing { shares, cut })))
+    Ok(Some((graph, Sharing { shares, crossing })))
 }
 
 /// Ranges of neighbouring blocks, one per member.
@@ -110,18 +110,18 @@ fn seen(graph: &Graph, ranks: &[Range<Rank>], shift: u32) -> Seen {
 }
 
 /// The first member decides for all.
-fn choose(own: &Seen, shift: u32, cluster: &dyn Cluster, partition: Partition) -> Outcome<(Shares, Cut)> {
+fn choose(own: &Seen, shift: u32, cluster: &dyn Cluster, partition: Partition) -> Outcome<(Shares, Crossing)> {
     let garbled = |_| Failure::from(straggler_sim::RunError::Garbled);
     let all: Vec<Seen> = cluster.collect_values(own).map_err(garbled)?;
     let chosen = (cluster.rank() == 0).then(|| decide(&all, cluster.size(), partition));
     let all = gathered(cluster, &chosen)?;
-    let (members, cut) =
+    let (members, crossing) =
         all.into_iter().flatten().next().ok_or_else(|| Failure::bad_input("no partition"))?;
-    Ok((Shares { shift, members }, cut))
+    Ok((Shares { shift, members }, crossing))
 }
 
 /// Uses the partition if fewer messages cross it than with ranges of neighbours.
-fn decide(all: &[Seen], members: u32, partition: Partition) -> (Vec<u32>, Cut) {
+fn decide(all: &[Seen], members: u32, partition: Partition) -> (Vec<u32>, Crossing) {
     let mut traffic = Traffic::default();
     let mut count = 0;
     for Seen { first, work, messages } in all {
@@ -149,9 +149,9 @@ fn decide(all: &[Seen], members: u32, partition: Partition) -> (Vec<u32>, Cut) {
         other.filter(|found| found.len() == usual.len() && found.iter().all(|&member| member < members));
     match other.map(|found| (crossing(&found), found)) {
         Some((messages, found)) if messages < of_neighbours => {
-            (found, Cut { share: share(messages), of_neighbours: share(of_neighbours) })
+            (found, Crossing { share: share(messages), of_neighbours: share(of_neighbours) })
         }
-        _ => (usual, Cut { share: share(of_neighbours), of_neighbours: share(of_neighbours) }),
+        _ => (usual, Crossing { share: share(of_neighbours), of_neighbours: share(of_neighbours) }),
     }
 }
 
@@ -187,9 +187,9 @@ mod tests {
     fn members_read_what_was_chosen_for_them() {
         let parts: Vec<_> =
             parts(TEXT, Format::Binary, even_and_odd).into_iter().map(Option::unwrap).collect();
-        for (number, (graph, Sharing { shares, cut })) in parts.iter().enumerate() {
+        for (number, (graph, Sharing { shares, crossing })) in parts.iter().enumerate() {
             assert_eq!(shares.members, [0, 1, 0, 1]);
-            assert_eq!((cut.share, cut.of_neighbours), (0.2, 0.8));
+            assert_eq!((crossing.share, crossing.of_neighbours), (0.2, 0.8));
             let lengths: Vec<u32> = (0..4).map(|rank| graph.rank(rank).len()).collect();
             assert_eq!(lengths, [[2, 0, 2, 0], [0, 2, 0, 3]][number]);
             assert_eq!((graph.operations(), graph.messages(), graph.largest_message()), (9, 5, 9));
@@ -201,7 +201,7 @@ mod tests {
         for partition in [(|_, _| vec![]) as Partition, |_, _| vec![0; 3], |_, _| vec![0, 2, 0, 2]] {
             let sharing = parts(TEXT, Format::Binary, partition).remove(0).unwrap().1;
             assert_eq!(sharing.shares.members, [0, 0, 1, 1]);
-            assert_eq!(sharing.cut.share, sharing.cut.of_neighbours);
+            assert_eq!(sharing.crossing.share, sharing.crossing.of_neighbours);
         }
     }
 
