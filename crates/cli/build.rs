@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Folders of the repository. The other fixtures are only for tests.
+/// Folders of `bundled`, which links to those of the repository. The other fixtures are only for tests.
 const FOLDERS: [&str; 9] = [
     "examples",
     "fixtures/conformance",
@@ -17,7 +17,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 fn main() {
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..").canonicalize().unwrap();
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("bundled");
     let mut files = Vec::new();
     for folder in FOLDERS {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());

@@ -1,7 +1,7 @@
 //! States of small runs, one for each engine, from which they resume.
 
 use std::io::{self, Cursor, Write};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Network, Time};
@@ -84,8 +84,7 @@ fn run(which: u8, kept: &Kept) {
     let noise = NoiseSpec::of_typed("periodic:period=10us,duration=2us").expect("a source");
     let sources = noise.load(1).expect("it needs no file").sources;
     let noise = Injection::new(sources, Phases::Drawn { seed: 1, replica: 0 }, false).expect("it is valid");
-    let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     control.checkpoints = Some(kept);
     let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
     drop(simulation.run(&workload, &mut control));

@@ -27,15 +27,13 @@ fn bare(bencher: Bencher, processes: u32) {
     let sources = spec.load(1).expect("noise").sources;
     let steps = Dissemination::new(&Job::new(processes, 1));
     let workload = Workload::once(Collective::Dissemination(steps));
-    let stop = AtomicBool::new(false);
     bencher.bench_local(|| {
         let phases = Phases::Drawn { seed: 1, replica: 0 };
         let mut injection = Injection::new(sources.clone(), phases, false).expect("noise");
         let mut sum = 0;
         for replica in 0..REPLICAS {
             injection.phases = Phases::Drawn { seed: 1, replica };
-            let mut progress = |_| ();
-            let mut control = Control::new(1, &stop, &mut progress);
+            let mut control = Control::new(1);
             let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
             let run = simulation.run(&workload, &mut control).expect("it ends");
             sum += run.outcome.makespan().ps();

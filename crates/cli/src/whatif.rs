@@ -346,7 +346,7 @@ impl<'a> Session<'a> {
         simulation.noise = setting.noise.as_ref();
         simulation.latency = setting.latency.as_ref();
         let mut progress = |_| {};
-        let mut control = Control::new(self.threads, interrupt::flag(), &mut progress);
+        let mut control = Control::new(self.threads).stop_if(interrupt::flag()).progress(&mut progress);
         match Scenario::simulate(trace, &self.options, &building, &simulation, &mut control) {
             Ok(scenario) => Ok(scenario),
             Err(ScenarioError::Hangs(hang)) => Err(words::hangs(what, &hang)),

@@ -3,7 +3,6 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
@@ -54,9 +53,7 @@ fn run_steps(
 ) -> Time {
     let network = network();
     let simulation = Simulation { noise, ..Simulation::new(&network) };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     let collective = Collective::Dissemination(*steps);
     let run = simulation.run(&Workload::Collective { collective, cycles, compute }, &mut control);
     run.expect("it finishes").outcome.makespan()
@@ -65,9 +62,7 @@ fn run_steps(
 fn run_graph(workload: &Workload, engine: EngineChoice) -> Time {
     let network = network();
     let simulation = Simulation { engine, ..Simulation::new(&network) };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     simulation.run(workload, &mut control).expect("it finishes").outcome.makespan()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
 
 /// The progress of a run.
@@ -23,14 +23,29 @@ pub struct Control<'a> {
     /// Where to save the run's state, and to resume from.
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Set from outside to stop the run.
-    pub stop: &'a AtomicBool,
+    pub stop: Option<&'a AtomicBool>,
     /// Called now and then.
-    pub progress: &'a mut dyn FnMut(Progress),
+    pub progress: Option<&'a mut dyn FnMut(Progress)>,
 }
 
 impl<'a> Control<'a> {
-    pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
-        Control { threads, block_shift: None, cluster: None, checkpoints: None, stop, progress }
+    /// A run on so many threads, from beginning to end, that reports nothing.
+    pub fn new(threads: usize) -> Control<'a> {
+        Control { threads, block_shift: None, cluster: None, checkpoints: None, stop: None, progress: None }
+    }
+
+    /// Ends the run soon after the flag is set.
+    pub fn stop_if(self, flag: &'a AtomicBool) -> Control<'a> {
+        Control { stop: Some(flag), ..self }
+    }
+
+    /// Calls a function now and then.
+    pub fn progress(self, report: &'a mut dyn FnMut(Progress)) -> Control<'a> {
+        Control { progress: Some(report), ..self }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 

@@ -22,7 +22,6 @@ use crate::release::Release;
 use crate::rules::{self, Rules, Sender, Sent};
 use queue::RadixHeap;
 use std::iter;
-use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::{Operation, OperationKind};
@@ -118,10 +117,12 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             }
             popped += 1;
             if popped.is_multiple_of(65_536) {
-                if control.stop.load(Ordering::Relaxed) {
+                if control.is_stopped() {
                     return Err(RunError::Interrupted);
                 }
-                (control.progress)(Progress { simulated: key.eligible, messages: self.messages });
+                if let Some(report) = &mut control.progress {
+                    report(Progress { simulated: key.eligible, messages: self.messages });
+                }
             }
         }
         Ok(())

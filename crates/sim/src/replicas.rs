@@ -199,7 +199,11 @@ impl<'a> Replicas<'a> {
             seen = progress.messages;
         };
         let (cluster, checkpoints) = (self.cluster, self.checkpoints);
-        let mut control = Control { cluster, checkpoints, ..Control::new(threads, self.stop, &mut progress) };
+        let mut control = Control {
+            cluster,
+            checkpoints,
+            ..Control::new(threads).stop_if(self.stop).progress(&mut progress)
+        };
         Simulation { noise, ..self.simulation.clone() }.run(workload, &mut control)
     }
 

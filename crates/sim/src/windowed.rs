@@ -145,7 +145,9 @@ fn run_actors<A: Actors>(
     let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(ranks.iter().map(Range::len).sum());
     let mut rest = &mut finish[..];
     let gate: OnceLock<Shared<'_, A>> = OnceLock::new();
-    let (cluster, checkpoints, stop) = (control.cluster, control.checkpoints, control.stop);
+    let (cluster, checkpoints, stop) = (control.cluster, control.checkpoints, control.stop.unwrap_or(&NEVER));
+    let mut silent = |_| {};
+    let progress = control.progress.as_deref_mut().unwrap_or(&mut silent);
     let results: Vec<Slot<_>> = (1..wanted).map(|_| Mutex::new(None)).collect();
     let own = std::thread::scope(|scope| {
         let gate = &gate;
@@ -170,7 +172,7 @@ fn run_actors<A: Actors>(
         let parts = (0..layout.parts()).map(&mut part).collect();
         let threads = Threads::new(layout, cluster.is_some());
         let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, checkpoints, stop });
-        let own = work(actors, 0, shared, cluster, control.progress);
+        let own = work(actors, 0, shared, cluster, progress);
         helpers.into_iter().for_each(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
         own
     });
@@ -179,6 +181,9 @@ fn run_actors<A: Actors>(
     drop(gate);
     conclude(Outcome { ranks, finish, ..Outcome::default() }, parts, cluster)
 }
+
+/// For runs that nothing stops.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Divides the processes into blocks and assigns them to members. On a cluster, small runs have small blocks, so that
 /// every thread has some.

@@ -115,8 +115,7 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
     let job = Job::new(512, 1);
     let collective = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job).unwrap();
-    let mut ignore = |_| ();
-    let mut control = Control::new(1, &STOP, &mut ignore);
+    let mut control = Control::new(1);
     let run = simulation.run(&Workload::once(collective), &mut control).unwrap();
     assert_eq!(one.curves[0].points[1].makespans[4], run.outcome.makespan());
 }

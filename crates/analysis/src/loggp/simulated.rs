@@ -3,7 +3,6 @@
 
 use super::{Probe, Receiver, RoundTrip, Train};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Link, Network, Time};
 use straggler_schedule::{GraphBuilder, Operation, RankBuilder};
@@ -60,8 +59,7 @@ impl Simulated {
         let noise = self.noise.as_ref().map(|noise| noise.of_replica(self.experiments));
         let simulation =
             Simulation { noise: noise.as_ref(), engine: EngineChoice::Reference, ..Simulation::new(network) };
-        let (never, mut progress) = (AtomicBool::new(false), |_| {});
-        let mut control = Control::new(1, &never, &mut progress);
+        let mut control = Control::new(1);
         let run = simulation.run(&Workload::Graph(Arc::new(graph.finish())), &mut control)?;
         let at = |rank: usize| run.outcome.finish.get(rank).copied().unwrap_or_default();
         Ok([at(0), at(1)])

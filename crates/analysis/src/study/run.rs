@@ -321,7 +321,8 @@ impl StudyRunner<'_> {
                 seen = progress.messages;
             }
         };
-        let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
+        let mut control =
+            Control { cluster, ..Control::new(threads).stop_if(self.stop).progress(&mut progress) };
         let outcome = Simulation { noise, latency, ..simulation }.run(workload, &mut control)?.outcome;
         (self.advance)(task.messages.saturating_sub(seen));
         match outcome.stuck {
@@ -423,10 +424,8 @@ cosched = [false, true]
         let collective = algorithm.build(Operation::Allreduce, &job).unwrap();
         let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
         let sources = spec.load(5).unwrap().sources;
-        let stop = AtomicBool::new(false);
         let alone = |noise: Option<&Injection>| {
-            let mut progress = |_| ();
-            let mut control = Control::new(1, &stop, &mut progress);
+            let mut control = Control::new(1);
             let simulation = Simulation { noise, ..Simulation::new(&network) };
             let (cycles, compute) = (2, Time(3_000_000));
             let workload =
@@ -469,9 +468,9 @@ cosched = [false, true]
         let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
         let noise = spec.load(5).unwrap().sources;
         let noise = Injection::new(noise, Phases::Drawn { seed: 5, replica: 0 }, false).unwrap();
+        let stop = AtomicBool::new(false);
         assert_eq!(results.points.len(), expected.len());
         for (point, (workload, network)) in results.points.iter().zip(&expected) {
-            let stop = AtomicBool::new(false);
             let simulation = Simulation { noise: Some(&noise), ..Simulation::new(network) };
             let alone = straggler_sim::Replicas {
                 simulation,

@@ -13,7 +13,6 @@ use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
 use std::borrow::Cow;
-use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::traced::{Building, Decisions, Options};
@@ -44,8 +43,7 @@ fn network() -> Network {
 
 fn simulate(trace: &Trace, decisions: Decisions) -> Scenario {
     let network = network();
-    let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     let options = Options { decisions, ..Options::default() };
     Scenario::simulate(
         Cow::Borrowed(trace),

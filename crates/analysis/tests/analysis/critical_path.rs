@@ -6,7 +6,6 @@ mod schedules;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::sync::atomic::AtomicBool;
 use straggler_analysis::CriticalPath;
 use straggler_model::network::{Distributions, Drawn, Meaning, Measured, PerByte};
 use straggler_model::{Link, Network, Time};
@@ -19,9 +18,7 @@ fn explain(
     threads: usize,
 ) -> (Time, CriticalPath) {
     let simulation = Simulation { engine, ..simulation.clone() };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     control.block_shift = Some(1);
     let (run, recorders) = simulation.run_recorded(workload, &mut control).unwrap();
     (run.outcome.makespan(), CriticalPath::of(&recorders, &simulation))
@@ -29,9 +26,7 @@ fn explain(
 
 fn makespan(network: &Network, simulation: &Simulation<'_>, workload: &Workload) -> Time {
     let simulation = Simulation { network, engine: EngineChoice::Reference, ..simulation.clone() };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     simulation.run(workload, &mut control).unwrap().outcome.makespan()
 }
 

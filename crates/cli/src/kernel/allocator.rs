@@ -65,7 +65,8 @@ fn granted(place: *mut u8, size: usize) -> *mut u8 {
 /// Ends the program. Nothing here allocates.
 #[cold]
 fn end() -> ! {
-    let text = "error: out of memory: the system refused more; use a machine with more memory, or less input\n";
+    let text =
+        "error: out of memory: the system refused more; use a machine with more memory, or less input\n";
     let _ = rustix::io::write(std::io::stderr(), text.as_bytes());
     // SAFETY: ends the process at once, without the destructors of others.
     #[allow(unsafe_code)]

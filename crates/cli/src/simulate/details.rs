@@ -128,7 +128,7 @@ fn observed<T>(
         (replicas.advance)(progress.messages.saturating_sub(seen));
         seen = progress.messages;
     };
-    let mut control = Control::new(replicas.threads, replicas.stop, &mut progress);
+    let mut control = Control::new(replicas.threads).stop_if(replicas.stop).progress(&mut progress);
     Ok(run(&simulation, &mut control)?)
 }
 

@@ -79,7 +79,7 @@ fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> 
     let noise = simulation.noise.map(|noise| noise.of_replica(replica));
     let simulation =
         Simulation { noise: noise.as_ref(), engine: EngineChoice::Reference, ..simulation.clone() };
-    let run = simulation.run(workload, &mut Control::new(1, &STOP, &mut |_| ())).unwrap();
+    let run = simulation.run(workload, &mut Control::new(1)).unwrap();
     assert!(run.outcome.stuck.is_none());
     run.outcome.finish
 }

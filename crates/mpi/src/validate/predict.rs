@@ -4,7 +4,6 @@ use super::detours::{Found, Plan};
 use super::rounds::{Kind, graph};
 use anyhow::Result;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_sim::{Control, Simulation, Workload};
@@ -34,8 +33,7 @@ impl Predictor {
         let injection = Injection::new(sources, Phases::Given([].into()), true)?;
         let mut simulation = Simulation::new(&self.network);
         simulation.noise = Some(&injection);
-        let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-        let run = simulation.run(&self.workload, &mut Control::new(1, &stop, &mut progress))?;
+        let run = simulation.run(&self.workload, &mut Control::new(1))?;
         Ok(run.outcome.makespan())
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 /// Built from `web/report`, with two placeholders.
-const TEMPLATE: &str = include_str!("../../../../web/report/dist/report.html");
+const TEMPLATE: &str = include_str!("../../page/report.html");
 const TITLE: &str = "@@TITLE@@";
 const DATA: &str = "@@DATA@@";
 

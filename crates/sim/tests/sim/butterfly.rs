@@ -3,7 +3,6 @@
 use crate::tests::literal_butterfly::Literal;
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::Cycles;
@@ -34,9 +33,7 @@ fn periodic(period: Time, duration: Time, seed: u64) -> Injection {
 fn run(program: &impl Program, noise: Option<&Injection>, engine: EngineChoice, threads: usize) -> Outcome {
     let network = network();
     let simulation = Simulation { noise, engine, ..Simulation::new(&network) };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     let outcome = simulation.run_program(program, &mut control, |_, _| Nothing).unwrap().0.outcome;
     assert_eq!(outcome.stuck, None);
     outcome
@@ -49,9 +46,7 @@ fn windowed(program: &impl Program, noise: Option<&Injection>) -> Outcome {
 fn scripted(workload: &Workload, noise: Option<&Injection>) -> Outcome {
     let network = network();
     let simulation = Simulation { noise, ..Simulation::new(&network) };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    simulation.run(workload, &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
+    simulation.run(workload, &mut Control::new(1)).unwrap().outcome
 }
 
 fn redundancy() -> impl Strategy<Value = Redundancy> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, Once};
 use straggler_model::{Network, Time};
 use straggler_sim::checkpoint::{Checkpoints, Position, index};
@@ -67,16 +67,13 @@ impl Checkpoints for Memory {
     }
 }
 
-static STOP: AtomicBool = AtomicBool::new(false);
-
 fn run(
     simulation: &Simulation<'_>,
     workload: &Workload,
     checkpoints: &dyn Checkpoints,
     (threads, cluster): (usize, Option<&dyn Cluster>),
 ) -> Result<Outcome, RunError> {
-    let mut progress = |_| {};
-    let control = Control::new(threads, &STOP, &mut progress);
+    let control = Control::new(threads);
     let mut control = Control { cluster, checkpoints: Some(checkpoints), block_shift: Some(2), ..control };
     Ok(simulation.run(workload, &mut control)?.outcome)
 }

@@ -4,22 +4,18 @@
 use crate::tests::runs::{AnyRun, any_run};
 use proptest::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
 use straggler_model::{Rank, Time};
 use straggler_schedule::goal::binary;
 use straggler_sim::cluster::{Cluster, Shares, on_threads, on_threads_sharing};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
 
-static STOP: AtomicBool = AtomicBool::new(false);
-
 fn run(
     simulation: &Simulation<'_>,
     workload: &Workload,
     (threads, cluster): (usize, Option<&dyn Cluster>),
 ) -> Result<Outcome, RunError> {
-    let mut progress = |_| {};
-    let mut control = Control { cluster, ..Control::new(threads, &STOP, &mut progress) };
+    let mut control = Control { cluster, ..Control::new(threads) };
     Ok(simulation.run(workload, &mut control)?.outcome)
 }
 

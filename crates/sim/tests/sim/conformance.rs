@@ -3,7 +3,6 @@
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::goal;
@@ -91,9 +90,7 @@ fn finish_times(
     simulation.noise = case.noise.as_ref();
     simulation.engine = engine;
     simulation.acknowledgement = acknowledgement;
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     control.block_shift = Some(1);
     let run = simulation.run(&case.workload, &mut control).unwrap();
     assert_eq!(run.outcome.stuck, None, "{}", case.name);

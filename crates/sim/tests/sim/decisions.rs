@@ -13,7 +13,6 @@ use interpreter::{Decision, Interpreter, State};
 use program::{Calls, Shape, draw, traced};
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::traced::{Building, Decisions, Options, Playback, TracedRun};
@@ -84,8 +83,7 @@ proptest! {
         let network = Network::uniform("drawn", link);
         for (engine, threads) in [(EngineChoice::Reference, 1), (EngineChoice::Windowed, 1), (EngineChoice::Windowed, 3)] {
             let simulation = Simulation { engine, receive_overlap: overlap, ..Simulation::new(&network) };
-            let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-            let mut control = Control::new(threads, &stop, &mut progress);
+            let mut control = Control::new(threads);
             control.block_shift = (threads > 1).then_some(0);
             let (run, replayed) = simulation.replay(&playback, &mut control).unwrap();
             prop_assert_eq!(&run.outcome.stuck, &None);
@@ -111,8 +109,7 @@ proptest! {
         let replay = |copies: u32, noise: Option<&Injection>, engine: EngineChoice| {
             let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();
             let simulation = Simulation { engine, noise, ..Simulation::new(&network) };
-            let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-            let mut control = Control::new(2, &stop, &mut progress);
+            let mut control = Control::new(2);
             control.block_shift = Some(1);
             let (run, replayed) = simulation.replay(&playback, &mut control).unwrap();
             (run.outcome.finish, replayed)

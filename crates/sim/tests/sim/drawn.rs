@@ -41,9 +41,7 @@ pub fn distributions(largest: u64) -> impl Strategy<Value = (Distributions, u64)
 
 /// Runs on `threads` threads, with small blocks if there are several.
 fn run(simulation: &Simulation<'_>, workload: &Workload, threads: usize) -> Result<Run, RunError> {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     control.block_shift = (threads > 1).then_some(threads as u32 % 2);
     simulation.run(workload, &mut control)
 }
@@ -264,9 +262,7 @@ proptest! {
         let mut seen = Vec::new();
         for (engine, threads) in [(EngineChoice::Reference, 1), (EngineChoice::Auto, 3)] {
             let simulation = Simulation { latency: Some(&drawn), engine, ..Simulation::new(&network) };
-            let stop = AtomicBool::new(false);
-            let mut progress = |_| {};
-            let mut control = Control::new(threads, &stop, &mut progress);
+            let mut control = Control::new(threads);
             control.block_shift = Some(0);
             let (_, observers) = simulation.run_program(&program, &mut control, |_, _: Range<Rank>| Arrivals::default()).unwrap();
             let mut pairs: BTreeMap<_, _> = observers.into_iter().flat_map(|observer| observer.0).collect();

@@ -3,7 +3,6 @@
 
 use crate::tests::schedules;
 use proptest::prelude::*;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Network, Time};
 use straggler_schedule::{Cycles, Message, Step, Steps, script};
@@ -11,9 +10,7 @@ use straggler_sim::{Acknowledgement, Control, EngineChoice, Outcome, Simulation,
 
 fn run(simulation: &Simulation<'_>, workload: &Workload, engine: EngineChoice, threads: usize) -> Outcome {
     let simulation = Simulation { engine, ..simulation.clone() };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     if threads > 1 {
         // Blocks of one or two ranks, so that messages pass between threads.
         control.block_shift = Some(threads as u32 % 2);
@@ -119,9 +116,7 @@ proptest! {
         let script = Workload::script(script);
         let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
         for threads in [1, 2, 3, 7] {
-            let stop = AtomicBool::new(false);
-            let mut progress = |_| {};
-            let mut control = Control::new(threads, &stop, &mut progress);
+            let mut control = Control::new(threads);
             let windowed = Simulation { engine: EngineChoice::Windowed, ..simulation.clone() };
             let implicit = windowed.run(&script, &mut control).unwrap();
             prop_assert_eq!(&implicit.outcome.finish, &reference.finish);

@@ -1,6 +1,5 @@
 //! Small schedules with times computed by hand from the model, written as sums of its parameters.
 
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::goal;
@@ -29,9 +28,7 @@ fn network() -> Network {
 }
 
 fn try_run(simulation: &Simulation<'_>, workload: &Workload) -> Result<Run, RunError> {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    simulation.run(workload, &mut Control::new(1, &stop, &mut progress))
+    simulation.run(workload, &mut Control::new(1))
 }
 
 /// Returns the finish times, on which both engines must agree.

@@ -1,7 +1,6 @@
 //! Each implicit collective equals its materialised schedule, rank by rank.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
@@ -56,10 +55,8 @@ struct Setting<'a> {
 
 impl Setting<'_> {
     fn explicit(&self, graph: Graph, engine: EngineChoice) -> Outcome {
-        let stop = AtomicBool::new(false);
-        let mut progress = |_| {};
         let simulation = Simulation { engine, ..self.simulation.clone() };
-        simulation.run(&graph.into(), &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
+        simulation.run(&graph.into(), &mut Control::new(1)).unwrap().outcome
     }
 
     fn repeat(&self, collective: &Collective) -> Cycles<Collective> {
@@ -67,9 +64,7 @@ impl Setting<'_> {
     }
 
     fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {
-        let stop = AtomicBool::new(false);
-        let mut progress = |_| {};
-        let mut control = Control::new(threads, &stop, &mut progress);
+        let mut control = Control::new(threads);
         // The engine compiled for the algorithm, which is what the command line runs …
         let (collective, cycles, compute) = (collective.clone(), self.cycles, self.compute);
         let general = Workload::script(self.repeat(&collective));

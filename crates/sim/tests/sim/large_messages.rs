@@ -2,7 +2,6 @@
 //! their bytes. Small ones do not.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::Cycles;
@@ -26,9 +25,7 @@ fn makespan(bytes: u64, noise: Option<&Injection>) -> f64 {
     let network = Network::parse("cnl").unwrap();
     let steps = Dissemination::new(&Job::new(4096, bytes));
     let workload = Workload::script(Cycles::once(steps));
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     let simulation = Simulation { noise, ..Simulation::new(&network) };
     simulation.run(&workload, &mut control).unwrap().outcome.makespan().ps() as f64
 }

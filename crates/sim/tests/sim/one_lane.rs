@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
@@ -151,9 +150,7 @@ pub fn noises() -> impl Strategy<Value = Option<Injection>> {
 
 fn run(simulation: &Simulation<'_>, graph: &Workload, engine: EngineChoice, threads: usize) -> Outcome {
     let simulation = Simulation { engine, ..simulation.clone() };
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     control.block_shift = (threads > 1).then_some(0);
     simulation.run(graph, &mut control).unwrap().outcome
 }

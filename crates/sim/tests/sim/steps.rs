@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
@@ -45,9 +44,7 @@ fn run(
     engine: EngineChoice,
     setting: Setting,
 ) -> Result<(Outcome, Engine), RunError> {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(setting.threads, &stop, &mut progress);
+    let mut control = Control::new(setting.threads);
     control.block_shift = Some(setting.block_shift);
     let simulation = Simulation { engine, ..simulation.clone() };
     let Setting { cycles, compute, .. } = setting;

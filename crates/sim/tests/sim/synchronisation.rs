@@ -18,7 +18,6 @@
 //!   never less than the paper's, which lets the sender continue N before the receiver is ready.
 
 use proptest::prelude::*;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::goal;
@@ -75,10 +74,8 @@ impl Scene {
         let noise = self.injection();
         let workload = goal::parse(self.goal().as_bytes()).unwrap().into();
         let times = [EngineChoice::Reference, EngineChoice::Windowed].map(|engine| {
-            let stop = AtomicBool::new(false);
-            let mut progress = |_| {};
             let simulation = Simulation { engine, noise: Some(&noise), ..Simulation::new(&network) };
-            let run = simulation.run(&workload, &mut Control::new(1, &stop, &mut progress)).unwrap();
+            let run = simulation.run(&workload, &mut Control::new(1)).unwrap();
             assert_eq!(run.outcome.stuck, None);
             [run.outcome.finish[0].ps(), run.outcome.finish[1].ps()]
         });

@@ -5,7 +5,6 @@ use crate::tests::schedules;
 use crate::tests::traced_runs::{Shape, trace};
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
 use straggler_schedule::traced::{Building, Options, Playback, Progress, TracedRun};
 use straggler_schedule::validate::{self, Finding};
@@ -29,9 +28,7 @@ pub fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 fn control<T>(threads: usize, run: impl FnOnce(&mut Control<'_>) -> T) -> T {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
-    let mut control = Control::new(threads, &stop, &mut progress);
+    let mut control = Control::new(threads);
     if threads > 1 {
         control.block_shift = Some(threads as u32 % 2);
     }

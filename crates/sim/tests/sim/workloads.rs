@@ -2,7 +2,6 @@
 //! formulas, and the paper's three applications have about its shares of communication.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
@@ -64,17 +63,13 @@ pub fn applications() -> impl Iterator<Item = Runnable> {
 }
 
 fn explicit(simulation: &Simulation<'_>, graph: Graph) -> Outcome {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
     let simulation = Simulation { engine: EngineChoice::Reference, ..simulation.clone() };
-    simulation.run(&graph.into(), &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
+    simulation.run(&graph.into(), &mut Control::new(1)).unwrap().outcome
 }
 
 fn implicit(simulation: &Simulation<'_>, workload: &Runnable, engine: EngineChoice) -> Outcome {
-    let stop = AtomicBool::new(false);
-    let mut progress = |_| {};
     let simulation = Simulation { engine, ..simulation.clone() };
-    simulation.run(workload, &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
+    simulation.run(workload, &mut Control::new(1)).unwrap().outcome
 }
 
 fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {

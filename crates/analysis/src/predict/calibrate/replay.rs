@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
 use straggler_schedule::traced::{Building, Instruction, Options, Playback, TracedRank, TracedRun};
 use straggler_sim::programs::Replayed;
@@ -100,9 +99,7 @@ impl Beginning {
     }
 
     fn replay(&self, network: &Network) -> Option<Vec<Replayed>> {
-        let never = AtomicBool::new(false);
-        let mut quiet = |_| {};
-        let mut control = Control::new(1, &never, &mut quiet);
+        let mut control = Control::new(1);
         let (run, replayed) = Simulation::new(network).replay(&self.playback, &mut control).ok()?;
         run.outcome.stuck.is_none().then_some(replayed)
     }

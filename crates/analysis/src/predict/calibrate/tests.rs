@@ -3,7 +3,6 @@
 use super::super::{Prediction, fit};
 use crate::whatif::simulated;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::network::{Link, PerByte};
 use straggler_model::{Network, Time};
 use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
@@ -60,10 +59,8 @@ fn exchanges(init: Time) -> Trace {
 
 fn replay(run: &Arc<TracedRun>, link: Link) -> (Outcome, Vec<Replayed>) {
     let playback = Playback::new(run.clone(), 1, &Building::default()).unwrap();
-    let (never, mut quiet) = (AtomicBool::new(false), |_| {});
     let network = Network::uniform("known", link);
-    let (run, replayed) =
-        Simulation::new(&network).replay(&playback, &mut Control::new(1, &never, &mut quiet)).unwrap();
+    let (run, replayed) = Simulation::new(&network).replay(&playback, &mut Control::new(1)).unwrap();
     assert!(run.outcome.stuck.is_none());
     (run.outcome, replayed)
 }

@@ -165,8 +165,7 @@ fn a_message_that_answers_cannot_be_sent_together_with_the_question() {
         Difference::Merge { filter: Filter { from: Some([0].into()), ..Filter::default() }, count: 2 },
     );
     let network = network();
-    let (stop, mut progress) = (AtomicBool::new(false), |_| {});
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(1);
     let run = Scenario::simulate(
         Cow::Borrowed(&changed),
         &Options::default(),

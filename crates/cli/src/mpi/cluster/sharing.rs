@@ -110,7 +110,12 @@ fn seen(graph: &Graph, ranks: &[Range<Rank>], shift: u32) -> Seen {
 }
 
 /// The first member decides for all.
-fn choose(own: &Seen, shift: u32, cluster: &dyn Cluster, partition: Partition) -> Outcome<(Shares, Crossing)> {
+fn choose(
+    own: &Seen,
+    shift: u32,
+    cluster: &dyn Cluster,
+    partition: Partition,
+) -> Outcome<(Shares, Crossing)> {
     let garbled = |_| Failure::from(straggler_sim::RunError::Garbled);
     let all: Vec<Seen> = cluster.collect_values(own).map_err(garbled)?;
     let chosen = (cluster.rank() == 0).then(|| decide(&all, cluster.size(), partition));

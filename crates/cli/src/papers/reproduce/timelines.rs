@@ -43,7 +43,7 @@ fn record(workload: &Workload, noise: Option<&Injection>) -> Outcome<Recorded> {
     let selection = Selection { ranks: Vec::new(), from: Time::ZERO, to: Time::NEVER };
     let simulation = Simulation { noise, ..Simulation::new(&network) };
     let mut progress = |_| {};
-    let mut control = Control::new(1, interrupt::flag(), &mut progress);
+    let mut control = Control::new(1).stop_if(interrupt::flag()).progress(&mut progress);
     let (run, timeline) = simulation.run_with_timeline(workload, &selection, &mut control)?;
     Ok(Recorded { outcome: run.outcome, timeline })
 }

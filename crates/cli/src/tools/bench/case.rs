@@ -118,8 +118,8 @@ fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
     let workload = dissemination(case.processes, 1, Time::ZERO)?.workload();
     let noise = if noise { Some(synthetic(case.seed)?) } else { None };
     let network = Network::parse(NETWORK)?;
-    let stop = AtomicBool::new(false);
     let gpus = devices::open(TypedDevice::Gpu, 0, &Console::silent())?;
+    let stop = AtomicBool::new(false);
     let runner = Replicas {
         simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
         threads: 1,
@@ -237,11 +237,8 @@ fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outco
     let mut simulation = Simulation::new(&network);
     simulation.noise = noise;
     let count = threads(case.threads);
-    let stop = AtomicBool::new(false);
-    let (seconds, run): (f64, Run) = best(case.repeat, || {
-        let mut progress = |_| {};
-        simulation.run(workload, &mut Control::new(count, &stop, &mut progress))
-    })?;
+    let (seconds, run): (f64, Run) =
+        best(case.repeat, || simulation.run(workload, &mut Control::new(count)))?;
     let outcome = run.outcome;
     let makespan = outcome.makespan();
     let mut measured = Measured::of(case, count, seconds, outcome.messages, makespan, outcome.windows);
