@@ -5,6 +5,7 @@ pub mod critical_path;
 pub mod growth;
 pub mod inflection;
 pub mod latency;
+pub mod limit;
 pub mod loggp;
 pub mod nodes;
 pub mod noise;

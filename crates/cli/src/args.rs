@@ -99,7 +99,7 @@ pub enum Command {
     Mpi(Box<crate::mpi::args::Mpi>),
     /// Record the MPI calls of a program; show, check and convert traces
     Trace(Box<crate::trace::plan::Trace>),
-    /// A traced run with changes: what would it gain, and who would wait?
+    /// A traced run or a training job with changes: what would it gain?
     Whatif(Box<crate::whatif::args::WhatIf>),
     /// The stragglers of a training job, their causes, what fixes gain
     Training(Box<crate::training::args::Training>),

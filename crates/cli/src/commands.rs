@@ -5,7 +5,7 @@ use crate::kernel::console::Console;
 use crate::kernel::devices::use_threads;
 use crate::kernel::exit::Outcome;
 use crate::kernel::memory::Demand;
-use crate::kernel::valid::Valid;
+use crate::kernel::valid::{Check, Valid};
 use crate::kernel::{devices, interrupt};
 use crate::latency::args::LatencyCommand;
 use crate::noise::args::NoiseCommand;
@@ -58,8 +58,8 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             ready_with_threads(&common, move |console| simulate::run(&plan, console, None))
         }
         Command::Whatif(typed) => {
-            let valid = Valid::new(*typed)?;
-            ready_with_threads(&common.clone(), move |console| whatif::run(&valid, &common, console))
+            typed.check()?;
+            ready_with_threads(&common.clone(), move |console| whatif::run(*typed, &common, console))
         }
         Command::Study(typed) => {
             let valid = Valid::new(typed.command)?;

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 /// The first words of a command line, as they were and as they are. The first row that matches counts.
-const MOVED: [(&[&str], &[&str]); 17] = [
+const MOVED: [(&[&str], &[&str]); 18] = [
     (&["measure", "noise"], &["noise", "measure"]),
     (&["measure", "latency"], &["latency", "measure"]),
     (&["measure", "merge"], &["latency", "merge"]),
@@ -15,6 +15,7 @@ const MOVED: [(&[&str], &[&str]); 17] = [
     (&["reproduce"], &["papers", "run"]),
     (&["schedule", "validate"], &["schedule", "check"]),
     (&["schedule", "check", "--collective"], &["schedule", "prove", "--collective"]),
+    (&["training", "whatif"], &["whatif"]),
     (&["slurm-script"], &["tools", "slurm-script"]),
     (&["plot"], &["tools", "plot"]),
     (&["bench"], &["tools", "bench"]),
@@ -85,6 +86,7 @@ mod tests {
             ("s reproduce sc10-fig4", "s papers run sc10-fig4"),
             ("s schedule check --collective barrier", "s schedule prove --collective barrier"),
             ("s schedule check a.goal", "s schedule check a.goal"),
+            ("s training whatif job.csv --fix 6", "s whatif job.csv --fix 6"),
             ("s trace -o run -- ./a", "s trace record -o run -- ./a"),
             ("s trace --help", "s trace --help"),
             ("s noise compare a b", "s noise compare a b"),

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
             }
             return console::code_of(&error);
         }
-        Err(error) => return console::say_instead(&typed::with_value(error)),
+        Err(error) => return console::say_instead(&show::with_command(typed::with_value(error))),
     };
     // The processes of an MPI job agree on who prints.
     if let args::Command::Mpi(typed) = cli.command {

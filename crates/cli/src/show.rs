@@ -4,6 +4,7 @@ use crate::args::{Cli, Common, definition};
 use crate::commands::{Ready, validate};
 use crate::kernel::exit::{Failure, Kind, Outcome, unreadable};
 use crate::kernel::invocation::quoted;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, FromArgMatches};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,17 @@ pub fn ready(typed: Show, common: Common) -> Outcome<Ready> {
         let cli = Cli::from_arg_matches(&matches).map_err(refused)?;
         validate(Cli { common, ..cli })?(console)
     }))
+}
+
+/// Adds the command that shows a file to the error about a file where a subcommand is missing.
+pub fn with_command(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if Path::new(word).exists() {
+        let command = of_file(Path::new(word)).map_or("show".into(), |command| command.join(" "));
+        let meant = format!("did you mean `straggler {command} {}`?", quoted(word));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
+    }
+    error
 }
 
 fn refused(error: clap::Error) -> Failure {

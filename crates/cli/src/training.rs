@@ -28,7 +28,6 @@ pub fn run(command: &Valid<TrainingCommand>, seed: u64, console: &Console) -> Ou
     match &**command {
         TrainingCommand::Show(typed) if typed.method == Method::Published => published::run(typed, console),
         TrainingCommand::Show(typed) => show(typed, console),
-        TrainingCommand::WhatIf(typed) => whatif::run(typed, seed, console),
         TrainingCommand::Convert(typed) => convert::run(typed, console),
         TrainingCommand::Generate(typed) => generate::run(typed, seed, console),
     }

@@ -1,8 +1,9 @@
-//! `straggler whatif`: simulates a traced run unchanged and under hypotheses.
+//! `straggler whatif`: simulates a traced run unchanged and under hypotheses, or changes a training job.
 
 pub mod answer;
 pub mod args;
 pub mod base;
+pub mod given;
 pub mod page;
 pub mod plan;
 pub mod reenact;
@@ -13,15 +14,15 @@ pub mod words;
 use crate::args::Common;
 use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::exit::{Exit, Failure, Outcome, unreadable};
 use crate::kernel::interrupt::Orderly;
-use crate::kernel::valid::Valid;
 use crate::kernel::{interrupt, pages};
 use crate::latency::drawn;
 use crate::network::file::load_network;
 use crate::trace::file::{Opened, Work, open_trace_for, refuse_one_of_many};
+use crate::training;
 use crate::whatif::answer::{Simulated, WhatIfAnswer};
-use crate::whatif::args::WhatIf;
+use crate::whatif::args::{TraceWhatIf, WhatIf};
 use crate::whatif::base::{Base, Several};
 use crate::whatif::plan::HypothesisPlan;
 use crate::whatif::reenact::Replayed;
@@ -41,8 +42,25 @@ use straggler_schedule::workloads::{Only, choose_default};
 use straggler_sim::{Control, Simulation};
 use straggler_trace::Trace;
 use straggler_trace::format::save;
+use straggler_training::holds_job;
 
-pub fn run(typed: &Valid<WhatIf>, common: &Common, console: &Console) -> Outcome<()> {
+/// What the first file holds decides what can be changed.
+pub fn run(mut typed: WhatIf, common: &Common, console: &Console) -> Outcome<()> {
+    let Some((path, more)) = typed.files.split_first() else { return Err(Failure::usage("give a trace")) };
+    std::fs::metadata(path).map_err(|fault| unreadable(path, &fault))?;
+    if holds_job(path) {
+        typed.given.refuse_for_job(path)?;
+        return training::whatif::run(&typed, common.seed, console);
+    }
+    typed.given.refuse_for_trace(path)?;
+    if let Some(second) = more.first() {
+        return Err(Failure::usage(format!("{} is one file too many: give one trace", second.display())));
+    }
+    typed.trace.trace.clone_from(path);
+    run_trace(&typed.trace, common, console)
+}
+
+pub fn run_trace(typed: &TraceWhatIf, common: &Common, console: &Console) -> Outcome<()> {
     let plans = plans(typed)?;
     let opened = open_trace_for(&typed.trace, if typed.search { Work::Search } else { Work::WhatIf })?;
     refuse_one_of_many(&typed.trace, &opened.trace)?;
@@ -57,7 +75,7 @@ pub fn run(typed: &Valid<WhatIf>, common: &Common, console: &Console) -> Outcome
 }
 
 /// All hypotheses, the one of the command line first.
-fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
+fn plans(typed: &TraceWhatIf) -> Outcome<Vec<HypothesisPlan>> {
     let mut plans: Vec<HypothesisPlan> = HypothesisPlan::of_typed(&typed.changes).into_iter().collect();
     if let Some(path) = &typed.file {
         plans.extend(HypothesisPlan::read(path)?);
@@ -154,7 +172,7 @@ struct Setting<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(typed: &WhatIf, common: &Common, opened: &'a Opened) -> Outcome<Session<'a>> {
+    fn new(typed: &TraceWhatIf, common: &Common, opened: &'a Opened) -> Outcome<Session<'a>> {
         let base = Base::of(typed, opened)?;
         let mut options = typed.reading.options(Only::All);
         options.decisions = typed.mode.decisions();
@@ -172,7 +190,7 @@ impl<'a> Session<'a> {
 
     fn simulate_all(
         &mut self,
-        typed: &WhatIf,
+        typed: &TraceWhatIf,
         mut plans: Vec<HypothesisPlan>,
         console: &Console,
     ) -> Outcome<Results> {
@@ -310,7 +328,7 @@ impl<'a> Session<'a> {
     }
 
     /// When the traced run ended.
-    fn measured(&self, typed: &WhatIf) -> Outcome<Time> {
+    fn measured(&self, typed: &TraceWhatIf) -> Outcome<Time> {
         let recording = TracedRun::from_trace(self.trace, &self.options)
             .map_err(|error| Failure::bad_input(format!("{}: {error}", typed.trace.display())))?;
         Ok(recording.traced_end())

@@ -1,19 +1,17 @@
-//! Gates: when a comparison counts as failed.
+//! Gates: limits on a comparison.
 //!
-//! `p99>+5%` trips if the second file's 99 % quantile is more than 5 % above the first's, `median>+1us` if it is more
-//! than 1 µs above, `p99>50us` if it is above 50 µs, whatever the first is; `<` is the opposite. A gate trips only if
-//! the whole confidence interval is beyond the limit. If the value is beyond the limit but its interval is not, the
-//! gate is undecided, which is reported. For each file, the interval includes the variation between its runs if it
-//! has three or more, otherwise the variation from cycle to cycle. For a quantile outside the bins, only a bound is
-//! known; the gate is judged if the bound decides.
+//! `p99>+5%` trips if the second file's 99 % quantile is more than 5 % above the first's, `p99>1.5x` if it is more than
+//! 1.5 times as high, `median>+1us` if it is more than 1 µs above, `p99>50us` if it is above 50 µs, whatever the first
+//! is; `<` is the opposite. A gate trips only if the whole confidence interval is beyond the limit. If the value is
+//! beyond the limit but its interval is not, the gate is undecided, which is reported. For each file, the interval
+//! includes the variation between its runs if it has three or more, otherwise the variation from cycle to cycle. For a
+//! quantile outside the bins, only a bound is known; the gate is judged if the bound decides.
 
 use super::Distribution;
 use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};
 use super::distribution::Shortage;
+use crate::limit::{Limit, LimitError, Value};
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
-use straggler_model::Time;
 use straggler_model::latency::Outside;
 use straggler_model::spelling::{hint, nearest};
 
@@ -22,7 +20,7 @@ pub struct Gate {
     text: String,
     statistic: Statistic,
     above: bool,
-    limit: Limit,
+    level: Level,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -35,22 +33,31 @@ enum Statistic {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Limit {
+enum Level {
     /// Relative to the first.
     Share(f64),
     /// Above or below the first, in ps.
     Difference(f64),
     /// In ps, independent of the first.
-    Level(f64),
+    Time(f64),
 }
 
-/// Why a text is not a gate.
+/// Why a limit is not a gate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is not a gate: {what}; write p99>+5%, median>+1us or p99.9>50us{}", hint(*.nearest))]
-pub struct GateError {
-    text: String,
-    what: String,
-    nearest: Option<&'static str>,
+pub enum GateError {
+    #[error(
+        "no metric `{name}`; the metrics of this command are median, mean, min, max, and p with a number between 0 and \
+         100, as in p99.9{}", hint(*.nearest)
+    )]
+    Unknown { name: String, nearest: Option<&'static str> },
+    #[error("a comparison has no [labels] and no @processes: choose series with --series")]
+    Selected,
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    #[error("{percent}% needs a sign, as in +{percent}%: a percentage is relative to the first file")]
+    NoSign { percent: String },
+    #[error("`{name}` is a time: give the limit as +5%, 1.5x, +1us or 50us")]
+    NoUnit { name: String },
 }
 
 /// Why a gate cannot be judged.
@@ -97,28 +104,7 @@ pub enum GateOutcome {
     Tripped,
 }
 
-impl fmt::Display for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
-    }
-}
-
-impl FromStr for Gate {
-    type Err = GateError;
-
-    fn from_str(text: &str) -> Result<Gate, GateError> {
-        let fault = |what: String| GateError { text: text.into(), what, nearest: None };
-        let place = text.find(['>', '<']).ok_or_else(|| fault("there is no > or <".into()))?;
-        let (name, rest) = text.split_at(place);
-        let nearest = nearest(name.trim(), ["median", "mean", "min", "max"]);
-        let statistic =
-            statistic(name.trim()).map_err(|what| GateError { text: text.into(), what, nearest })?;
-        let limit = limit(rest[1..].trim()).map_err(fault)?;
-        Ok(Gate { text: text.trim().into(), statistic, above: rest.starts_with('>'), limit })
-    }
-}
-
-fn statistic(name: &str) -> Result<Statistic, String> {
+fn statistic(name: &str) -> Result<Statistic, GateError> {
     match name {
         "median" => Ok(Statistic::Quantile(0.5)),
         "mean" => Ok(Statistic::Mean),
@@ -127,40 +113,41 @@ fn statistic(name: &str) -> Result<Statistic, String> {
         _ => {
             let percent = name.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
             let inside = percent.filter(|&percent| percent > 0.0 && percent < 100.0);
-            let unknown =
-                || format!("`{name}` is not median, mean, min, max, or p and a number between 0 and 100");
+            let nearest = nearest(name, ["median", "mean", "min", "max"]);
             // Rounded, so that p99.9 is exactly the number 0.999.
-            inside.map(|percent| Statistic::Quantile((percent * 1e8).round() / 1e10)).ok_or_else(unknown)
+            let quantile = inside.map(|percent| Statistic::Quantile((percent * 1e8).round() / 1e10));
+            quantile.ok_or_else(|| GateError::Unknown { name: name.into(), nearest })
         }
     }
 }
 
-fn limit(text: &str) -> Result<Limit, String> {
-    let signed =
-        text.strip_prefix('+').map(|rest| (1.0, rest)).or(text.strip_prefix('-').map(|rest| (-1.0, rest)));
-    let (sign, rest) = signed.unwrap_or((1.0, text));
-    if let Some(number) = rest.strip_suffix('%') {
-        let percent =
-            number.trim().parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
-        let percent = percent.ok_or_else(|| format!("`{rest}` is not a percentage"))?;
-        let share = signed.map(|_| Limit::Share(sign * percent / 100.0));
-        return share.ok_or_else(|| {
-            format!("`{text}` needs a sign, for example +{text}: a percentage is relative to the first file")
-        });
-    }
-    let time: Time = rest.parse().map_err(|error| format!("{error}"))?;
-    let ps = time.ps() as f64;
-    Ok(if signed.is_some() { Limit::Difference(sign * ps) } else { Limit::Level(ps) })
-}
-
 impl Gate {
+    pub fn new(limit: &Limit) -> Result<Gate, GateError> {
+        let statistic = statistic(&limit.metric)?;
+        if limit.label.is_some() || limit.processes.is_some() {
+            return Err(GateError::Selected);
+        }
+        let bound = limit.bound()?;
+        let level = match (bound.value, bound.sign) {
+            (Value::Percent(percent), Some(_)) => Level::Share(bound.signed(percent / 100.0)),
+            (Value::Percent(percent), None) => {
+                return Err(GateError::NoSign { percent: percent.to_string() });
+            }
+            (Value::Factor(factor), _) => Level::Share(factor - 1.0),
+            (Value::Time(time), Some(_)) => Level::Difference(bound.signed(time.ps() as f64)),
+            (Value::Time(time), None) => Level::Time(time.ps() as f64),
+            (Value::Plain(_), _) => return Err(GateError::NoUnit { name: limit.metric.clone() }),
+        };
+        Ok(Gate { text: limit.to_string(), statistic, above: bound.above, level })
+    }
+
     /// Compares the second with the first; the same seed gives the same numbers.
     pub fn judge(&self, both: [&Distribution; 2], seed: u64) -> Result<Judgement, Unjudged> {
         let Compared { second, ends, interval, share_ends, share_interval } = self.compared(both, seed)?;
-        let (ends, interval, limit) = match self.limit {
-            Limit::Share(limit) => (share_ends, share_interval, limit),
-            Limit::Difference(limit) => (ends, interval, limit),
-            Limit::Level(limit) => (second, self.level_interval(both[1], second, seed), limit),
+        let (ends, interval, limit) = match self.level {
+            Level::Share(limit) => (share_ends, share_interval, limit),
+            Level::Difference(limit) => (ends, interval, limit),
+            Level::Time(limit) => (second, self.level_interval(both[1], second, seed), limit),
         };
         // However skewed the resampled values are, the interval contains the value itself.
         let interval = [interval[0].min(ends[0]), interval[1].max(ends[1])];
@@ -172,7 +159,7 @@ impl Gate {
             // The limit lies between the bounds of the value.
             _ => return Err(self.outside(both)),
         };
-        let is_share = matches!(self.limit, Limit::Share(_));
+        let is_share = matches!(self.level, Level::Share(_));
         let value = (ends[0] == ends[1]).then_some(ends[0]);
         Ok(Judgement { gate: self.text.clone(), outcome, value, ends, interval, limit, is_share })
     }
@@ -214,7 +201,7 @@ impl Gate {
     fn outside(&self, both: [&Distribution; 2]) -> Unjudged {
         let gate = self.text.clone();
         let Statistic::Quantile(q) = self.statistic else { return self.too_few(both) };
-        let first = both[0].outside_of_runs(q).filter(|_| !matches!(self.limit, Limit::Level(_)));
+        let first = both[0].outside_of_runs(q).filter(|_| !matches!(self.level, Level::Time(_)));
         match first
             .map(|outside| ("first", outside))
             .or(both[1].outside_of_runs(q).map(|outside| ("second", outside)))
@@ -258,18 +245,28 @@ mod tests {
     use super::*;
     use crate::latency::samples::{distribution, lognormal};
 
-    fn judged(gate: &str, one: &[u64], other: &[u64]) -> GateOutcome {
-        let gate: Gate = gate.parse().unwrap();
-        gate.judge([&distribution(one), &distribution(other)], 1).unwrap().outcome
+    fn gate(text: &str) -> Gate {
+        Gate::new(&text.parse().unwrap()).unwrap()
+    }
+
+    fn judged(text: &str, one: &[u64], other: &[u64]) -> GateOutcome {
+        gate(text).judge([&distribution(one), &distribution(other)], 1).unwrap().outcome
     }
 
     #[test]
     fn a_regression_trips_and_noise_does_not() {
         let base = lognormal(1, 20_000, 4e6, 1e6, 0.4);
         let slower: Vec<u64> = base.iter().map(|ps| ps + 400_000).collect();
-        for gate in
-            ["median>+5%", "p99>+2%", "mean>+0.3us", "min>+5%", "p99>+100ns", "median>5.2us", "median>5us"]
-        {
+        for gate in [
+            "median>+5%",
+            "median>1.05x",
+            "p99>+2%",
+            "mean>+0.3us",
+            "min>+5%",
+            "p99>+100ns",
+            "median>5.2us",
+            "median>5us",
+        ] {
             assert_eq!(judged(gate, &base, &slower), GateOutcome::Tripped, "{gate}");
         }
         for gate in ["median>+10%", "p99>+500ns", "median<-1%", "median>6us", "max>+1ms", "mean<+0.3us"] {
@@ -290,12 +287,12 @@ mod tests {
         let [one, other] = [1, 2].map(|seed| distribution(&lognormal(seed, 5000, 4e6, 1e6, 0.4)));
         let table = super::super::Comparison::of(&one, &other, 7);
         for (text, q) in [("median>+1ns", 0.5), ("p99>+1ns", 0.99), ("p1>+1ns", 0.01)] {
-            let judged = text.parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
+            let judged = gate(text).judge([&one, &other], 7).unwrap();
             let shown = table.at(q).unwrap();
             assert_eq!((judged.interval, judged.value), (shown.interval_ps, shown.difference_ps), "{text}");
         }
         // A quantile that is not in the table.
-        let judged = "p60>+1ns".parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
+        let judged = gate("p60>+1ns").judge([&one, &other], 7).unwrap();
         let value = judged.value.unwrap();
         assert!(judged.interval[0] < value && value < judged.interval[1]);
     }
@@ -304,6 +301,7 @@ mod tests {
     /// end at 10 µs.
     #[test]
     fn bounds_decide_where_they_can() {
+        use straggler_model::Time;
         use straggler_model::latency::{Bins, Histogram};
         let binned = |beyond: u64| {
             let mut times = Histogram::new(Bins::FixedWidth { width_ps: 1_000_000, count: 10 });
@@ -313,7 +311,7 @@ mod tests {
             Distribution::of(&times).unwrap()
         };
         let (good, bad) = (binned(0), binned(100));
-        let judge = |gate: &str, both: [&Distribution; 2]| gate.parse::<Gate>().unwrap().judge(both, 1);
+        let judge = |text: &str, both: [&Distribution; 2]| gate(text).judge(both, 1);
         let outcome = |gate: &str, both: [&Distribution; 2]| judge(gate, both).unwrap().outcome;
         // From 5 µs to an unknown time between 10 and 90 µs.
         for gate in ["p99>+5%", "p99>+50%", "p99>+3us", "p95>9us", "p95<+100us"] {
@@ -344,16 +342,15 @@ mod tests {
 
     #[test]
     fn what_is_no_gate() {
-        let fault = |text: &str| text.parse::<Gate>().unwrap_err().to_string();
+        let fault = |text: &str| Gate::new(&text.parse().unwrap()).unwrap_err().to_string();
         assert!(fault("p99").contains("there is no > or <"));
         assert!(fault("p101>+5%").contains("a number between 0 and 100"));
-        assert!(fault("p99>5%").contains("needs a sign, for example +5%"));
-        assert!(fault("p99>+x%").contains("not a percentage"));
-        assert!(fault("p99>+5parsec").contains("parsec"));
-        assert!(fault("p99>+5").starts_with("`p99>+5` is not a gate"));
+        assert!(fault("p99>5%").contains("needs a sign, as in +5%"));
+        assert!(fault("medain>+5%").contains("did you mean `median`?"));
+        assert!(fault("p99>+5").contains("is a time: give the limit as +5%"));
+        assert!(fault("p99@16>+5%").contains("--series"));
         let few = distribution(&lognormal(1, 100, 0.0, 5e6, 0.3));
-        let gate: Gate = "p99>+5%".parse().unwrap();
-        let error = gate.judge([&few, &few], 1).unwrap_err().to_string();
+        let error = gate("p99>+5%").judge([&few, &few], 1).unwrap_err().to_string();
         assert!(error.starts_with("p99>+5%: this needs at least 368 trials, but there are 100"), "{error}");
     }
 }

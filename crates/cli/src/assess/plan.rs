@@ -1,7 +1,7 @@
 //! `straggler assess` as typed.
 
 use crate::args::Common;
-use crate::kernel::checks::ChecksOption;
+use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::devices::{DeviceOption, TypedDevice};
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::gates::refuse_unknown;
@@ -19,7 +19,8 @@ use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_schedule::workloads::Only;
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   What does this node's noise cost at scale? Takes about a minute; as root it
   names all sources:
@@ -40,7 +41,7 @@ EXAMPLES
 
   A gate for the health check of a node, with metrics for Prometheus:
   straggler assess fixtures/noise/selfish.0 --network chic --processes 1024 \\
-      --fail-if 'slowdown@1024>2' --prometheus noise.prom
+      --fail-if 'slowdown@1024>3x' --prometheus noise.prom
 
 METRICS  for --fail-if and --prometheus
   slowdown@P    T/T0 - 1 of the median on P processes, per operation:
@@ -48,8 +49,9 @@ METRICS  for --fail-if and --prometheus
   inflection    processes from which noise costs more than the threshold:
                 'inflection<4096'
   noise_share   share of time lost to noise: 'noise_share>0.1%'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
-  then 5. If only the value is beyond it, a warning says so.
+",
+    limits_help!(),
+    "
 
 WHAT IT DOES
   1. Measures noise on all cores that the process may use, and records what the
@@ -64,7 +66,8 @@ WHAT IT DOES
      inflection point and at the largest scale, and ranks them by the gain.
   It writes figures, the recording and all numbers to a folder.
   On a busy machine the simulations do not take longer: they stop at a smaller
-  scale, and the result says which one and how to simulate the rest.";
+  scale, and the result says which one and how to simulate the rest."
+);
 
 /// Estimate what this node's noise costs at scale, and which source to remove first
 #[derive(Debug, Args)]

@@ -3,16 +3,18 @@
 //! A command lists its kinds of metrics, so that a limit on any other is rejected before any work, and turns its result
 //! into a flat list of metrics. Limits and Prometheus use the same list.
 
-use crate::kernel::checks::{ChecksOption, Limit, LimitValue};
+use crate::kernel::checks::ChecksOption;
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::interrupt;
 use crate::kernel::outputs::refuse_missing_folder;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_analysis::latency::gate::GateOutcome;
+use straggler_analysis::limit::{Bound, Limit, Value};
 use straggler_model::{Time, spelling};
 use straggler_report::numbers::{counted, grouped, percent, significant, slowdown, slowdown_interval};
 use straggler_report::replace_file;
@@ -102,43 +104,61 @@ impl MetricUnit {
 
 /// Rejects limits on unknown metrics or in wrong units, and a metrics file in a missing folder.
 pub fn refuse_unknown(checks: &ChecksOption, kinds: &[&'static MetricKind]) -> Outcome<()> {
-    for limit in &checks.fail_if {
-        let names = || kinds.iter().map(|kind| kind.name);
-        let Some(kind) = kinds.iter().find(|kind| kind.name == limit.metric) else {
-            let hint = spelling::hint(spelling::nearest(&limit.metric, names()));
-            let all: Vec<&str> = names().collect();
-            return Err(Failure::usage(format!(
-                "--fail-if {limit}: no metric `{}`; the metrics of this command are {}{hint}",
-                limit.metric,
-                all.join(", ")
-            )));
-        };
-        number(limit, kind.unit).map_err(|want| Failure::usage(format!("--fail-if {limit}: {want}")))?;
+    for limit in &checks.limits.fail_if {
+        let kind = kinds.iter().find(|kind| kind.name == limit.metric);
+        let kind = kind.ok_or_else(|| no_metric(limit, kinds.iter().map(|kind| kind.name)))?;
+        let bound = limit.bound().map_err(|fault| refused(limit, fault))?;
+        number(&bound, kind).map_err(|fault| refused(limit, fault))?;
     }
     checks.prometheus.iter().try_for_each(|path| refuse_missing_folder(path))
 }
 
-/// The limit in the unit of a metric.
-fn number(limit: &Limit, unit: MetricUnit) -> Result<f64, String> {
+/// A limit that makes no sense.
+pub fn refused(limit: &Limit, fault: impl Display) -> Failure {
+    Failure::usage(format!("--fail-if {limit}: {fault}"))
+}
+
+/// A limit on a metric that the command does not have.
+pub fn no_metric(limit: &Limit, known: impl Iterator<Item = &'static str> + Clone) -> Failure {
+    let hint = spelling::hint(spelling::nearest(&limit.metric, known.clone()));
+    let all: Vec<&str> = known.collect();
     let name = &limit.metric;
-    match (unit, limit.value) {
-        (MetricUnit::Ratio | MetricUnit::Slowdown, LimitValue::Plain(value) | LimitValue::Percent(value)) => {
-            Ok(value)
+    refused(limit, format!("no metric `{name}`; the metrics of this command are {}{hint}", all.join(", ")))
+}
+
+/// The limit in the unit of a metric.
+fn number(bound: &Bound, kind: &MetricKind) -> Result<f64, String> {
+    let name = kind.name;
+    match (kind.unit, bound.value) {
+        (MetricUnit::Slowdown, Value::Percent(percent)) => Ok(bound.signed(percent / 100.0)),
+        (MetricUnit::Slowdown, Value::Factor(factor)) => Ok(factor - 1.0),
+        (MetricUnit::Slowdown, Value::Plain(number)) if bound.sign.is_none() => Err(two_readings(number)),
+        (MetricUnit::Slowdown, _) => {
+            Err(format!("`{name}` is a slowdown: give the limit as 50% or 1.5x"))
         }
-        (MetricUnit::Slowdown, LimitValue::Factor(factor)) => Ok(factor - 1.0),
-        (MetricUnit::Slowdown, LimitValue::Time(_)) => {
-            Err(format!("`{name}` is a slowdown: give the limit as 50%, 0.5 or 1.5x"))
+        _ if bound.sign.is_some() => {
+            Err(format!("`{name}` is compared with no other file: give the limit without a sign"))
         }
+        (MetricUnit::Ratio, Value::Plain(number)) => Ok(number),
+        (MetricUnit::Ratio, Value::Percent(percent)) => Ok(percent / 100.0),
         (MetricUnit::Ratio, _) => Err(format!("`{name}` is a ratio: give the limit as 0.1 or 10%")),
-        (MetricUnit::Seconds, LimitValue::Time(time)) => Ok(time.seconds()),
+        (MetricUnit::Seconds, Value::Time(time)) => Ok(time.seconds()),
         (MetricUnit::Seconds, _) => {
             Err(format!("`{name}` is a time: give the limit a unit, as in 50us or 2s"))
         }
-        (MetricUnit::Count | MetricUnit::Processes, LimitValue::Plain(value)) => Ok(value),
+        (MetricUnit::Count | MetricUnit::Processes, Value::Plain(number)) => Ok(number),
         (MetricUnit::Count | MetricUnit::Processes, _) => {
             Err(format!("`{name}` is a number: give the limit as a number"))
         }
     }
+}
+
+/// A slowdown without a unit is T/T0 − 1 to some, and T/T0 to others.
+fn two_readings(number: f64) -> String {
+    // Rounded, so that 0.07 is 7 % and not 7.000000000000001 %.
+    let percent = (number * 1e10).round() / 1e8;
+    let times = if number == 2.0 { "twice".into() } else { format!("{number} times") };
+    format!("{number} could be {percent} % longer or {times} as long: write {percent}% or {number}x")
 }
 
 /// The outcome of a limit on one metric.
@@ -167,7 +187,7 @@ impl Checked {
     /// Judges all limits. A limit that matches no metric is an error: it would always pass.
     pub fn of(checks: &ChecksOption, metrics: Vec<Metric>) -> Outcome<Checked> {
         let mut limits = Vec::new();
-        for limit in &checks.fail_if {
+        for limit in &checks.limits.fail_if {
             let about: Vec<&Metric> = metrics.iter().filter(|metric| is_about(limit, metric)).collect();
             if about.is_empty() {
                 return Err(unjudged(limit, &metrics));
@@ -207,6 +227,10 @@ impl Checked {
         all.retain(|&one| self.limits.iter().filter(|limit| limit.limit == one).all(passed));
         all
     }
+}
+
+fn is_above(limit: &Limit) -> bool {
+    limit.bound.is_none_or(|bound| bound.above)
 }
 
 fn is_about(limit: &Limit, metric: &Metric) -> bool {
@@ -252,10 +276,9 @@ fn no_label(text: &str, metrics: &[&Metric]) -> String {
 }
 
 fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
-    let unit = metric.kind.unit;
     // Units were checked before the work, in `refuse_unknown`.
-    let bound = number(limit, unit).unwrap_or(f64::NAN);
-    let beyond = |value: f64| if limit.above { value > bound } else { value < bound };
+    let bound = limit.bound.and_then(|bound| number(&bound, metric.kind).ok()).unwrap_or(f64::NAN);
+    let beyond = |value: f64| if is_above(limit) { value > bound } else { value < bound };
     let [low, high] = metric.interval.unwrap_or([metric.value; 2]);
     let outcome = match [low, high, metric.value].map(beyond) {
         [true, true, _] => GateOutcome::Tripped,
@@ -287,7 +310,7 @@ fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
         }
         _ => unit.write(metric.value),
     };
-    let verdict = verdict(limit.above, outcome);
+    let verdict = verdict(is_above(limit), outcome);
     format!("--fail-if {limit}: {verdict}, {} is {value}", metric.name())
 }
 
@@ -421,11 +444,12 @@ pub fn inflection(name: &str, found: Option<u32>, searched: u32) -> Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::gates::{INFLECTION, NOISE_SHARE, SLOWDOWN};
+    use crate::kernel::checks::LimitsOption;
     use GateOutcome::{Passed, Tripped, Undecided};
 
     fn checks(limit: &str) -> ChecksOption {
-        ChecksOption { fail_if: vec![limit.parse().unwrap()], prometheus: None }
+        let limits = LimitsOption { fail_if: vec![limit.parse().unwrap()] };
+        ChecksOption { limits, prometheus: None }
     }
 
     fn outcomes(limit: &str, metrics: Vec<Metric>) -> Vec<GateOutcome> {
@@ -445,10 +469,10 @@ mod tests {
 
     #[test]
     fn the_whole_interval_must_be_beyond_the_limit() {
-        assert_eq!(outcomes("slowdown@65536>2", slowdowns()), [Tripped, Passed]);
-        assert_eq!(outcomes("slowdown[barrier]>1.5", slowdowns()), [Undecided]);
+        assert_eq!(outcomes("slowdown@65536>200%", slowdowns()), [Tripped, Passed]);
+        assert_eq!(outcomes("slowdown[barrier]>2.5x", slowdowns()), [Undecided]);
         assert_eq!(outcomes("slowdown>400%", slowdowns()), [Passed; 3]);
-        assert_eq!(outcomes("slowdown[allreduce]@1024<1.5", slowdowns()), [Tripped]);
+        assert_eq!(outcomes("slowdown[allreduce]@1024<+150%", slowdowns()), [Tripped]);
         // T/T0 = 3 is a slowdown of 2.
         assert_eq!(outcomes("slowdown@65536>3x", slowdowns()), [Tripped, Passed]);
     }
@@ -476,21 +500,33 @@ mod tests {
 
     #[test]
     fn limits_on_nothing_are_refused() {
-        let failure = Checked::of(&checks("slowdown@2048>2"), slowdowns()).unwrap_err();
+        let failure = Checked::of(&checks("slowdown@2048>2x"), slowdowns()).unwrap_err();
         assert_eq!(failure.exit, Exit::BadInput);
         assert!(failure.error.to_string().contains("1,024, 65,536"), "{}", failure.error);
-        let failure = Checked::of(&checks("slowdown[barier]@65536>2"), slowdowns()).unwrap_err();
+        let failure = Checked::of(&checks("slowdown[barier]@65536>2x"), slowdowns()).unwrap_err();
         let expected =
             "no operation `barier`; the operations are allreduce, barrier; did you mean `barrier`?";
         assert!(failure.error.to_string().ends_with(expected), "{}", failure.error);
-        let failure = Checked::of(&checks("slowdown[barrier]@1024>2"), slowdowns()).unwrap_err();
+        let failure = Checked::of(&checks("slowdown[barrier]@1024>2x"), slowdowns()).unwrap_err();
         assert!(failure.error.to_string().ends_with("results for 65,536 processes"), "{}", failure.error);
         let failure = refuse_unknown(&checks("slowdwon>2"), &[&SLOWDOWN]).unwrap_err();
         assert!(failure.error.to_string().contains("did you mean `slowdown`"), "{}", failure.error);
-        assert!(refuse_unknown(&checks("slowdown>2us"), &[&SLOWDOWN]).is_err());
-        assert!(refuse_unknown(&checks("slowdown>2x"), &[&SLOWDOWN]).is_ok());
-        assert!(refuse_unknown(&checks("noise_share>2x"), &[&NOISE_SHARE]).is_err());
-        assert!(refuse_unknown(&checks("inflection>2%"), &[&INFLECTION]).is_err());
+        for limit in ["slowdown>2x", "slowdown<-5%", "slowdown>+5%", "noise_share>0.1", "inflection<4096"] {
+            assert!(refuse_unknown(&checks(limit), OF_ASSESS).is_ok(), "{limit}");
+        }
+        for (limit, says) in [
+            ("slowdown", "there is no > or <"),
+            ("slowdown>2us", "is a slowdown"),
+            ("slowdown<-2", "give the limit as 50% or 1.5x"),
+            ("slowdown>2", "2 could be 200 % longer or twice as long: write 200% or 2x"),
+            ("slowdown>0.07", "0.07 could be 7 % longer or 0.07 times as long: write 7% or 0.07x"),
+            ("noise_share>2x", "is a ratio"),
+            ("noise_share>+2%", "compared with no other file"),
+            ("inflection>2%", "is a number"),
+        ] {
+            let error = refuse_unknown(&checks(limit), OF_ASSESS).unwrap_err().error.to_string();
+            assert!(error.starts_with(&format!("--fail-if {limit}: ")) && error.contains(says), "{error}");
+        }
     }
 
     #[test]

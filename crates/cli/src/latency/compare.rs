@@ -3,8 +3,10 @@
 pub mod tables;
 pub mod words;
 
+use crate::kernel::checks::{LimitsOption, limits_help};
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::gates::refused;
 use crate::kernel::pages;
 use crate::latency::file;
 use crate::latency::file::LatencyFile;
@@ -18,7 +20,8 @@ use straggler_analysis::latency::{Comparison, Distribution, Gate, Group, compare
 use straggler_model::latency::Labels;
 use straggler_model::units::TimeUnit;
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler latency compare fixtures/latency/before.lat \\
       fixtures/latency/after.lat
@@ -33,25 +36,28 @@ EXAMPLES
   straggler latency compare fixtures/resampling/exchanges.txt \\
       fixtures/resampling/uninterrupted.txt --fail-if 'median>+50%'
 
-FILES  .lat files of `straggler latency measure` and straggler mpi, or text
-       with one time per line
-GATES  median, mean, min, max or pNN, then > or <, then the limit:
-         p99>+5%      the 99th percentile is more than 5 % above that of the
-                      first file
-         median>+1us  the median is more than 1 us above that of the first file
-         p99.9>50us   the 99.9th percentile is above 50 us, whatever the first
-                      file says
-       A gate trips if the whole 95 % interval is beyond the limit. If only the
-       value is, the gate is undecided and a warning says so. min and max have
-       no interval. For a quantile outside the bins only a bound is known; it
-       is used where it decides the gate
+FILES    .lat files of `straggler latency measure` and straggler mpi, or text
+         with one time per line
+METRICS  median, mean, min, max or pNN, for --fail-if:
+           p99>+5%      the 99th percentile is more than 5 % above that of the
+                        first file; p99>1.05x is the same
+           median>+1us  the median is more than 1 us above that of the first
+                        file
+           p99.9>50us   the 99.9th percentile is above 50 us, whatever the
+                        first file says
+         min and max have no interval. For a quantile outside the bins only a
+         bound is known; it is used where it decides
+",
+    limits_help!(),
+    "
 
 EXIT CODES
   0  success, whether or not the files differ
-  3  a file cannot be read, or a gate cannot be evaluated: a file lacks the
+  3  a file cannot be read, or a limit cannot be judged: a file lacks the
      series, there are too few trials, or the quantile lies outside the bins
      and its bound does not decide
-  5  a gate tripped";
+  5  a limit is exceeded"
+);
 
 /// Compare measured latencies: where they differ, by how much, and with what confidence
 ///
@@ -68,9 +74,8 @@ pub struct Compare {
     /// series of each
     #[arg(long, value_name = "TEXT")]
     pub series: Vec<String>,
-    /// Exit with code 5 if this is true of a file; repeatable
-    #[arg(long, value_name = "GATE")]
-    pub fail_if: Vec<Gate>,
+    #[command(flatten)]
+    pub limits: LimitsOption,
     /// Unit of plain numbers in text files: ns, us, ms, …
     #[arg(long, value_name = "UNIT")]
     pub unit: Option<TimeUnit>,
@@ -78,11 +83,17 @@ pub struct Compare {
     pub report: ReportOption,
 }
 
+/// The limits as gates, or why one makes no sense for a comparison.
+pub fn gates(typed: &LimitsOption) -> Outcome<Vec<Gate>> {
+    typed.fail_if.iter().map(|limit| Gate::new(limit).map_err(|fault| refused(limit, fault))).collect()
+}
+
 pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     let files: Vec<LatencyFile> =
         typed.files.iter().map(|path| file::read(path, typed.unit)).collect::<Outcome<_>>()?;
-    let (sets, mut warnings) = matched(&files, &typed.series, !typed.fail_if.is_empty())?;
-    let answer = CompareAnswer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
+    let gates = gates(&typed.limits)?;
+    let (sets, mut warnings) = matched(&files, &typed.series, !gates.is_empty())?;
+    let answer = CompareAnswer::of(&files, &sets, &gates, seed, &mut warnings)?;
     pages::write_asked(typed.report.report.as_ref(), console, || tables::page(&answer, &files, &sets))?;
     if console.json {
         console.print_json(&answer)?;

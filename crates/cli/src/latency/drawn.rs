@@ -3,7 +3,7 @@
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::valid::Check;
-use crate::latency::compare::Compare;
+use crate::latency::compare::{Compare, gates};
 use crate::latency::diagnose::Diagnose;
 use crate::latency::file;
 use crate::latency::merge::Merge;
@@ -57,6 +57,7 @@ pub enum TypedMeaning {
 impl Check for Compare {
     fn check(&self) -> Outcome<()> {
         self.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+        gates(&self.limits)?;
         if self.files.len() < 2 {
             return Err(Failure::usage(
                 "compare needs at least two files; `straggler latency diagnose FILE` looks at one alone",

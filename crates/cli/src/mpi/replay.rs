@@ -11,7 +11,7 @@ use crate::mpi::cluster::{agreed, gathered};
 use crate::report::ReportOption;
 use crate::trace::reading::ReadingOptions;
 use crate::whatif;
-use crate::whatif::args::{Changes, TypedMode, WhatIf};
+use crate::whatif::args::{Changes, TraceWhatIf, TypedMode};
 use crate::whatif::reenact::Scene;
 use clap::{Args, ValueEnum};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,8 +95,8 @@ impl From<ComputeName> for Compute {
 
 impl Replay {
     /// The what-if analysis to do after the run.
-    pub fn whatif(&self) -> WhatIf {
-        WhatIf {
+    pub fn whatif(&self) -> TraceWhatIf {
+        TraceWhatIf {
             trace: self.trace.clone(),
             changes: self.changes.clone(),
             file: None,
@@ -139,7 +139,7 @@ pub fn run(
     };
     agreed(cluster, written, &[])?;
     let answered = match cluster.rank() {
-        0 => whatif::run(&Valid::new(typed.whatif())?, common, console),
+        0 => Valid::new(typed.whatif()).and_then(|valid| whatif::run_trace(&valid, common, console)),
         _ => Ok(()),
     };
     agreed(cluster, answered, &[])

@@ -2,7 +2,7 @@
 
 pub mod convert;
 
-use crate::kernel::checks::ChecksOption;
+use crate::kernel::checks::{ChecksOption, LimitsOption, limits_help};
 use crate::kernel::typed::{noise, text};
 use crate::noise::measure::plan::Measure;
 use crate::report::ReportOption;
@@ -20,8 +20,7 @@ METRICS  for --fail-if and --prometheus
   source_overhead      the same for each source: 'source_overhead[timer]>0.05%'
   detours_per_second   per core: 'detours_per_second>1000'
   longest              the longest detour: 'longest>50us'
-  A limit is exceeded if the whole 95 % interval, where there is one, is beyond
-  it. The exit code is then 5."
+"
     };
 }
 pub(crate) use noise_metrics_help;
@@ -40,7 +39,8 @@ EXAMPLES
   straggler noise show fixtures/noise/selfish.0 --fail-if 'longest>10ms'
 
 ",
-    noise_metrics_help!()
+    noise_metrics_help!(),
+    limits_help!()
 );
 
 const FIT_EXAMPLES: &str = "\
@@ -49,16 +49,22 @@ EXAMPLES
   straggler noise fit fixtures/conformance/eager-noise-00.noise -o eager.toml
   straggler noise fit fixtures/noise/sysjitter.0 --json";
 
-const COMPARE_EXAMPLES: &str = "\
+const COMPARE_EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler noise compare fixtures/noise/selfish.0 fixtures/noise/sysjitter.0
   straggler noise compare fixtures/conformance/eager-noise-00.noise \\
       fixtures/conformance/eager-noise-01.noise --json
   straggler noise compare chic altix
 
-EXIT CODES
-  0  success, whether or not they differ
-  5  they differ, and --fail-if-different was given";
+  A gate for a script:
+  straggler noise compare chic chic --fail-if different
+
+METRICS  for --fail-if
+  different  whether they differ: 'different', which has no limit
+",
+    limits_help!()
+);
 
 const LIST_EXAMPLES: &str = "\
 EXAMPLES
@@ -138,8 +144,10 @@ pub struct Compare {
     /// Length of the sample drawn from a noise spec [default: the length of the other recording]
     #[arg(long, value_name = "TIME")]
     pub length: Option<Time>,
-    /// Exit with code 5 if they differ
-    #[arg(long)]
+    #[command(flatten)]
+    pub limits: LimitsOption,
+    /// The former name of `--fail-if different`
+    #[arg(long, hide = true)]
     pub fail_if_different: bool,
     #[command(flatten)]
     pub report: ReportOption,

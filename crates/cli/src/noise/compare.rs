@@ -4,7 +4,7 @@ pub mod page;
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::pages;
+use crate::kernel::{gates, pages};
 use crate::noise::args::Compare;
 use crate::noise::file;
 use crate::noise::file::Input;
@@ -20,6 +20,22 @@ use straggler_report::{Cell, Columns, Table};
 const LENGTH: Time = Time::from_ns(60_000_000_000);
 /// Most sources in the list.
 const MOST_SOURCES: usize = 20;
+
+/// The only metric of a comparison: whether they differ.
+const DIFFERENT: &str = "different";
+
+/// Rejects limits on anything else.
+pub fn refuse_unknown(typed: &Compare) -> Outcome<()> {
+    typed.limits.fail_if.iter().try_for_each(|limit| {
+        if limit.metric != DIFFERENT {
+            return Err(gates::no_metric(limit, std::iter::once(DIFFERENT)));
+        }
+        match limit.to_string() == DIFFERENT {
+            true => Ok(()),
+            false => Err(gates::refused(limit, "`different` is true or false: write it alone")),
+        }
+    })
+}
 
 pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     let read = [file::files(&typed.first)?, file::files(&typed.second)?];
@@ -48,7 +64,12 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
         answer.warnings.iter().for_each(|warning| console.warn(warning));
         console.print(&say(&answer))?;
     }
-    if typed.fail_if_different && !answer.equal {
+    if typed.fail_if_different {
+        console.note(
+            "`--fail-if-different` is now `--fail-if different`; the old name works until the next release",
+        );
+    }
+    if (typed.fail_if_different || !typed.limits.fail_if.is_empty()) && !answer.equal {
         return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(answer.verdict)));
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::kernel::gates::refuse_unknown;
 use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::valid::Check;
 use crate::noise::args::NoiseCommand;
-use crate::noise::gates as noise_gates;
+use crate::noise::{compare, gates as noise_gates};
 use crate::simulate::plan::NoisePlan;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,10 @@ impl Check for NoiseCommand {
                 refuse_unknown(&typed.checks, noise_gates::KINDS)?;
                 &typed.report.report
             }
-            NoiseCommand::Compare(typed) => &typed.report.report,
+            NoiseCommand::Compare(typed) => {
+                compare::refuse_unknown(typed)?;
+                &typed.report.report
+            }
             NoiseCommand::Fit(typed) => &typed.output,
             NoiseCommand::Convert(_) | NoiseCommand::List(_) | NoiseCommand::Measure(_) => &None,
         };

@@ -1,6 +1,6 @@
 //! `straggler simulate` as typed.
 
-use crate::kernel::checks::ChecksOption;
+use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::devices::DeviceOption;
 pub use crate::kernel::typed::{RankRanges, TimeRange};
 use crate::kernel::typed::{count, noise, text};
@@ -16,7 +16,8 @@ use straggler_model::noise::NoiseSpec;
 use straggler_model::{Time, units};
 use straggler_schedule::collectives::Choice;
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler simulate fixtures/conformance/eager-00.goal --network chic
 
@@ -64,9 +65,11 @@ EXAMPLES
 METRICS   for --fail-if and --prometheus: makespan ('makespan>1ms'), and with
           --compare-quiet slowdown, T/T0 - 1 ('slowdown>50%', 'slowdown>1.5x');
           for traces error, the relative error of the prediction as an absolute
-          value ('error>10%'), predicted and traced, the two times.
-          The exit code is 5 if a limit is exceeded, with 6 replicas or more if
-          the whole 95 % interval is beyond it
+          value ('error>10%'), predicted and traced, the two times. There is
+          an interval from 6 replicas on
+",
+    limits_help!(),
+    "
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
           (chic) or a file (net.toml); changes to a preset or a file follow a
           comma (chic,L=1us)
@@ -81,7 +84,8 @@ LATENCY   a file with one measured time per line, such as 1.9us, or with
           `# unit: us` and plain numbers
 REPLICAS  each draws new offsets into the noise and new latencies. With several
           replicas, makespan and finish times are those of the replica with the
-          median makespan";
+          median makespan"
+);
 
 /// Simulate a schedule, a collective, a workload or a trace, and report when its processes finish
 #[derive(Debug, Args)]

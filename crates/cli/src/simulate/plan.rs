@@ -214,10 +214,11 @@ impl NoisePlan {
 
 fn refuse_checks(checks: &ChecksOption, compare_quiet: bool, is_trace: bool) -> Outcome<()> {
     refuse_unknown(checks, if is_trace { recorded::KINDS } else { gates::OF_SIMULATE })?;
-    match checks.fail_if.iter().find(|limit| limit.metric == gates::SLOWDOWN.name && !compare_quiet) {
-        Some(limit) => Err(Failure::usage(format!(
-            "--fail-if {limit}: the slowdown is not known without a run without noise: add --compare-quiet"
-        ))),
+    match checks.limits.fail_if.iter().find(|limit| limit.metric == gates::SLOWDOWN.name && !compare_quiet) {
+        Some(limit) => Err(gates::refused(
+            limit,
+            "the slowdown is not known without a run without noise: add --compare-quiet",
+        )),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! `straggler study` as typed.
 
-use crate::kernel::checks::ChecksOption;
+use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::devices::DeviceOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -63,8 +63,7 @@ METRICS  for --fail-if and --prometheus
                'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
   inflection   processes from which noise costs more than the threshold:
                'inflection<4096'
-  A limit is exceeded if the whole 95 % interval is beyond it. The exit code is
-  then 5."
+"
     };
 }
 
@@ -82,7 +81,8 @@ study.page for `straggler report`, study.toml, provenance.json (when, where and
 how long), and the journal.
 
 ",
-    study_metrics_help!()
+    study_metrics_help!(),
+    limits_help!()
 );
 
 #[derive(Debug, Args)]
@@ -123,7 +123,8 @@ EXAMPLES
   straggler study show allreduce --fail-if 'slowdown@256>50%'
 
 ",
-    study_metrics_help!()
+    study_metrics_help!(),
+    limits_help!()
 );
 
 #[derive(Debug, Args)]

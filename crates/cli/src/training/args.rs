@@ -1,10 +1,10 @@
 //! `straggler training` as typed.
 
-pub mod whatif;
+pub mod changes;
 
 use crate::kernel::typed::count;
 use crate::report::ReportOption;
-pub use crate::training::args::whatif::WhatIf;
+pub use crate::training::args::changes::JobChanges;
 use crate::training::faults::{TypedFault, link, slow, stall, who_help};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 EXAMPLES
   straggler training generate --slow 2/1:1.6@5 -o job.csv
   straggler training show job.csv
-  straggler training whatif job.csv --fix 6";
+  straggler whatif job.csv --fix 6";
 
 /// Find the stragglers of a training job on many GPUs, their causes, and the gain from fixing them
 #[derive(Debug, Args)]
@@ -27,9 +27,6 @@ pub struct Training {
 pub enum TrainingCommand {
     /// Show how much time stragglers cost, which workers they are, and what each cause costs
     Show(Box<Show>),
-    /// Estimate what slow or lost workers, slow links and noise would cost, or what a repair would gain
-    #[command(name = "whatif")]
-    WhatIf(Box<WhatIf>),
     /// Write a job as a trace, for timelines, what-ifs, and simulation with noise or on more ranks
     Convert(Box<Convert>),
     /// Write a synthetic job with known faults, to try the analysis on

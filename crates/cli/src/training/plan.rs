@@ -3,14 +3,13 @@
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::outputs::{refuse_missing_folder, refuse_unwritable};
 use crate::kernel::valid::Check;
-use crate::training::args::{Convert, Generate, JobFormat, Method, Show, TrainingCommand, WhatIf};
+use crate::training::args::{Convert, Generate, JobFormat, Method, Show, TrainingCommand};
 use std::path::Path;
 
 impl Check for TrainingCommand {
     fn check(&self) -> Outcome<()> {
         match self {
             TrainingCommand::Show(typed) => show(typed),
-            TrainingCommand::WhatIf(typed) => what_if(typed),
             TrainingCommand::Convert(typed) => convert(typed),
             TrainingCommand::Generate(typed) => generate(typed),
         }
@@ -23,13 +22,6 @@ fn show(typed: &Show) -> Outcome<()> {
         return Err(Failure::usage("--report, --layers, --nodes and --cost need --method exact"));
     }
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))
-}
-
-fn what_if(typed: &WhatIf) -> Outcome<()> {
-    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
-    typed.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))?;
-    refuse_empty(typed)
 }
 
 fn convert(typed: &Convert) -> Outcome<()> {
@@ -47,15 +39,6 @@ fn generate(typed: &Generate) -> Outcome<()> {
         JobFormat::Table => TableFormat::of(&typed.output).map(drop),
         JobFormat::Kineto | JobFormat::KinetoGz => Ok(()),
     }
-}
-
-fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
-    if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
-        return Err(Failure::usage(
-            "nothing is changed: give --slow, --link, --stall, --lose, --fix, --noise or --copies",
-        ));
-    }
-    Ok(())
 }
 
 /// Format of a written table, by file extension.

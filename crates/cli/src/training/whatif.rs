@@ -1,4 +1,4 @@
-//! `straggler training whatif`: a job with other workers, links and noise.
+//! `straggler whatif JOB`: a job with other workers, links and noise.
 
 pub mod words;
 
@@ -6,8 +6,8 @@ use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::meter::Meter;
 use crate::kernel::{interrupt, pages};
-use crate::training::args::WhatIf;
 use crate::training::file;
+use crate::whatif::args::WhatIf;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,11 +79,16 @@ struct Worst {
 }
 
 pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
+    if typed.job.faults().next().is_none() && typed.trace.changes.noise.is_empty() && typed.job.copies == 1 {
+        return Err(Failure::usage(
+            "nothing is changed: give --slow, --link, --stall, --lose, --fix, --noise or --copies",
+        ));
+    }
     let job = job(typed)?;
     let scenario = scenario(typed, &job, seed)?;
     let by_chance = scenario.noise.as_ref().is_some_and(is_drawn)
         || scenario.faults.iter().any(|fault| is_by_chance(fault.whom));
-    let draws = if by_chance { typed.draws.unwrap_or(DRAWS) } else { 1 };
+    let draws = if by_chance { typed.job.draws.unwrap_or(DRAWS) } else { 1 };
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     // With many copies a single draw takes long, so progress counts steps, including those of the recorded job.
@@ -112,18 +117,18 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
         );
     }
     answer.warnings.extend(scenario.faults.iter().filter_map(|fault| nobody_to_compare(fault, &job)));
-    if typed.draws.is_some_and(|asked| asked > 1) && !by_chance {
+    if typed.job.draws.is_some_and(|asked| asked > 1) && !by_chance {
         answer.warnings.push("nothing is random, so one draw is enough: --draws is ignored".into());
     }
-    if let Some(path) = &typed.output {
+    if let Some(path) = &typed.job.output {
         file::write(&scenario.rows(&replays).map_err(unfit)?, path)?;
     }
-    pages::write_asked(typed.report.report.as_ref(), console, || words::page(&answer))?;
+    pages::write_asked(typed.trace.report.report.as_ref(), console, || words::page(&answer))?;
     if console.json {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::say(&answer, typed.output.as_deref()))
+    console.print(&words::say(&answer, typed.job.output.as_deref()))
 }
 
 /// Warns of a fixed worker that has no other worker in its stage to be compared with.
@@ -158,10 +163,10 @@ fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
         let mut workers = job.workers.iter().filter(|worker| worker.recorded);
         workers.find(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage)).map(|worker| worker.rank)
     };
-    let faults = typed.faults().map(|fault| fault.in_job(rank)).collect::<Result<Vec<_>, String>>();
+    let faults = typed.job.faults().map(|fault| fault.in_job(rank)).collect::<Result<Vec<_>, String>>();
     let faults = faults.map_err(Failure::usage)?;
     let mut sources = Vec::new();
-    for spec in &typed.noise {
+    for spec in &typed.trace.changes.noise {
         sources.extend(spec.load(seed)?.sources);
     }
     let noise = match sources.is_empty() {
@@ -173,10 +178,10 @@ fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
 
 fn job(typed: &WhatIf) -> Outcome<Job> {
     let job = file::job(&typed.files)?;
-    if typed.output.is_some() && !job.is_table() {
+    if typed.job.output.is_some() && !job.is_table() {
         return Err(Failure::usage("-o: the recording does not have the operations of a table: remove -o"));
     }
-    match typed.copies {
+    match typed.job.copies {
         1 => Ok(job),
         copies => copied(&job, copies).map_err(|error| Failure::usage(format!("--copies: {error}"))),
     }
@@ -253,7 +258,7 @@ fn answer(
         changes: words::changes(scenario),
         workers: job.workers.iter().filter(|worker| worker.recorded).count(),
         steps: job.steps.len(),
-        copies: typed.copies,
+        copies: typed.job.copies,
         draws: drawn.len(),
         seed: scenario.seed,
         from_step,

@@ -2,7 +2,7 @@
 
 use crate::network::file::NetworkAnswer;
 use crate::trace::file::Opened;
-use crate::whatif::args::WhatIf;
+use crate::whatif::args::TraceWhatIf;
 use crate::whatif::reenact::Replayed;
 use crate::whatif::waits::RunWaits;
 use crate::whatif::{Results, Session};
@@ -144,7 +144,12 @@ const WELL: f64 = 0.05;
 const MUCH: f64 = 0.02;
 
 impl WhatIfAnswer {
-    pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> WhatIfAnswer {
+    pub fn new(
+        session: &Session<'_>,
+        typed: &TraceWhatIf,
+        opened: &Opened,
+        results: &Results,
+    ) -> WhatIfAnswer {
         let Results {
             measured,
             waits,

@@ -4,6 +4,9 @@ use crate::kernel::typed::{RankRanges, TimeRange, noise, text};
 use crate::latency::drawn::LatencyOptions;
 use crate::report::ReportOption;
 use crate::trace::reading::ReadingOptions;
+use crate::training::args::JobChanges;
+use crate::training::faults::who_help;
+use crate::whatif::given::Given;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,7 +22,8 @@ use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_schedule::traced::Decisions;
 use straggler_trace::{CommId, Function};
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   What if all computation took half the time?
   straggler whatif fixtures/traces/halo --scale all=0.5
@@ -32,10 +36,31 @@ EXAMPLES
 
   How much time does the network cost, and the noise in the trace?
   straggler whatif fixtures/traces/halo --ideal-network --json
-  straggler whatif fixtures/training/slow-worker.csv --quieten all
+  straggler training convert fixtures/training/slow-worker.csv -o job-trace
+  straggler whatif job-trace --quieten all
 
-TRACE      a recording of `straggler trace record -o DIR -- mpirun …`, or any format
-           that `predict` reads, such as a training job. It is never changed.
+  What would it cost if rank 3 of a training job computed 1.5 times as long from
+  step 5 on?
+  straggler whatif fixtures/training/last-stage.csv --slow 3:1.5@5
+
+  The same on 16 times as many workers: for one random worker, or for each with
+  a probability of 1 %
+  straggler whatif fixtures/training/last-stage.csv --copies 16 --slow any:1.5
+  straggler whatif fixtures/training/last-stage.csv --copies 16 --slow 1%:1.5
+
+  What if rank 6 were fixed, or lost? If the link between ranks 2 and 6 were
+  slow? With noise?
+  straggler whatif fixtures/training/slow-worker.csv --fix 6
+  straggler whatif fixtures/training/slow-worker.csv --lose 6
+  straggler whatif fixtures/training/slow-worker.csv --link 2-6:10
+  straggler whatif fixtures/training/slow-worker.csv --draws 20 \\
+      --noise periodic:rate=100Hz,duration=1ms
+
+INPUT      What a file holds decides what can be changed. It is never changed
+           itself. A training job becomes a trace with
+           `straggler training convert`.
+
+TRACES
 BASELINE   the trace simulated without changes, on the network fitted from it
            or named by --base-network. Gains are relative to this simulation,
            not to the measured run, so that errors of the model common to both
@@ -44,13 +69,43 @@ PLACES     a region that the program marks (straggler_region_enter), or all,
            optionally with ranks and times: solve, solve@0-3, all@7@1s-2s.
 DECISIONS  the outcome of a Waitany, a test or a receive from any source may
            change with the timing. With --mode redecide, the default, the
-           simulation decides; with --mode recorded, the trace does.";
+           simulation decides; with --mode recorded, the trace does.
 
-/// Simulate a traced run with changes: what would it gain, and who would wait?
+TRAINING JOBS
+",
+    who_help!(),
+    "
+
+Collectives keep their recorded times for any number of copies. To simulate
+their algorithms on a network, write the changed job with -o, then:
+straggler simulate JOB --copies 256 --network NAME"
+);
+
+/// The headings of the options that need a trace or a training job.
+pub const TRACE: &str = "Changes to a trace";
+pub const JOB: &str = "Changes to a training job";
+
+/// Change a traced run or a training job: what would it gain, and who would wait?
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhatIf {
-    /// The trace: its folder, or a file in it
+    #[command(flatten)]
+    pub given: Given,
+    /// A trace (its folder, or a file in it), or the recording of a training job, as `training show` reads it
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub trace: TraceWhatIf,
+    #[command(flatten)]
+    pub job: JobChanges,
+}
+
+/// What is done with a trace, and what traces and jobs share: noise and the report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = TRACE)]
+pub struct TraceWhatIf {
+    /// The trace
+    #[arg(skip)]
     pub trace: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
@@ -86,7 +141,7 @@ pub struct WhatIf {
 
 /// The changes to the traced run.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The hypothesis")]
+#[command(next_help_heading = TRACE)]
 pub struct Changes {
     /// Multiply the time of computation by a factor: solve=0.5, all@3=2
     #[arg(long, value_name = "PLACE=FACTOR")]
@@ -124,8 +179,9 @@ pub struct Changes {
     pub ideal_network: bool,
     #[command(flatten)]
     pub latency: LatencyOptions,
-    /// Add noise to the processes, as in `straggler simulate`
-    #[arg(long, value_name = "FILE|SPEC", value_parser = noise())]
+    /// Add noise: a recording of `straggler noise measure`, or a noise spec as in `straggler simulate`. It delays all but
+    /// the transfers of a training job
+    #[arg(long, value_name = "FILE|SPEC", value_parser = noise(), help_heading = "Changes to either")]
     pub noise: Vec<NoiseSpec>,
     /// Table that selects the algorithms of collectives: paper, mpich, open-mpi or a file
     #[arg(long, value_name = "PRESET|FILE.toml", value_parser = text())]

@@ -4,7 +4,7 @@ use crate::kernel::console::Console;
 use crate::kernel::exit::Outcome;
 use crate::network::file::load_network;
 use crate::trace::file::Opened;
-use crate::whatif::args::WhatIf;
+use crate::whatif::args::TraceWhatIf;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use straggler_analysis::predict::fit;
@@ -27,7 +27,7 @@ const MEASURED: &str = "measured";
 const FAR_OFF: f64 = 0.25;
 
 impl Base {
-    pub fn of(typed: &WhatIf, opened: &Opened) -> Outcome<Base> {
+    pub fn of(typed: &TraceWhatIf, opened: &Opened) -> Outcome<Base> {
         if let Some(name) = typed.base_network.as_deref().filter(|&name| name != FIT) {
             return Ok(Base { network: load_network(name, None)?, fitted: false, doubt: None });
         }

@@ -4,8 +4,9 @@ use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::outputs::refuse_unwritable;
 use crate::kernel::valid::Check;
 use crate::latency::drawn::{LatencyOptions, TypedMeaning};
+use crate::training::plan::TableFormat;
 use crate::whatif::args::{
-    Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TypedPlace, Weighted, WhatIf,
+    Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TraceWhatIf, TypedPlace, Weighted, WhatIf,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,16 @@ use straggler_model::units::Bytes;
 
 impl Check for WhatIf {
     fn check(&self) -> Outcome<()> {
+        self.trace.check()?;
+        self.job.output.iter().try_for_each(|path| refuse_unwritable(path))?;
+        self.job.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))
+    }
+}
+
+impl Check for TraceWhatIf {
+    fn check(&self) -> Outcome<()> {
         self.save_trace.iter().try_for_each(|path| refuse_unwritable(path))?;
-        self.report.report.as_deref().map_or(Ok(()), refuse_unwritable)
+        self.report.report.iter().try_for_each(|path| refuse_unwritable(path))
     }
 }
 

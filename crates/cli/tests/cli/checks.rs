@@ -35,7 +35,11 @@ fn limits_that_make_no_sense_are_refused_before_the_work() {
         folder.run(&format!("noise show {NOISE} --fail-if {limit}")).ends_with(2).says(says);
     }
     let assess = "assess altix --network altix --processes 16 -o out --fail-if";
-    folder.run(&format!("{assess} slowdwon>1")).ends_with(2).says("did you mean `slowdown`?");
+    folder.run(&format!("{assess} slowdwon>1x")).ends_with(2).says("did you mean `slowdown`?");
+    folder.run(&format!("{assess} slowdown>2")).ends_with(2).says("write 200% or 2x");
+    let compare = "noise compare altix chic --fail-if";
+    folder.run(&format!("{compare} equal")).ends_with(2).says("the metrics of this command are different");
+    folder.run(&format!("{compare} different>5%")).ends_with(2).says("write it alone");
     folder.run(&format!("noise show {NOISE} --prometheus noise.txt")).ends_with(2).says(".prom");
     folder.run(&format!("noise show {NOISE} --prometheus none/noise.prom")).ends_with(3);
     assert_eq!(folder.names(), before);
@@ -53,8 +57,8 @@ fn an_assessment_is_judged_where_it_was_simulated() {
     let points = answer["curves"][0]["points"].as_array().unwrap();
     let point = points.iter().find(|point| point["processes"] == 16).unwrap();
     assert_eq!(point["slowdown"]["median"], limit["value"]);
-    folder.run(&format!("{assess} --fail-if slowdown@17>1")).ends_with(3).says("2, 4, 8, 16 processes");
-    folder.run(&format!("{assess} --fail-if slowdown>1e6 --fail-if noise_share<0.1%")).good();
+    folder.run(&format!("{assess} --fail-if slowdown@17>1x")).ends_with(3).says("2, 4, 8, 16 processes");
+    folder.run(&format!("{assess} --fail-if slowdown>1e6x --fail-if noise_share<0.1%")).good();
 }
 
 #[test]
@@ -64,12 +68,12 @@ fn studies_and_predictions_have_limits_too() {
         "s.toml",
         "name = 's'\nreplicas = 9\nprocesses = [4, 16]\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = ['none', 'altix']\n",
     );
-    folder.run("study run s.toml -o out --fail-if slowdown@16>1e9 --prometheus s.prom").good();
+    folder.run("study run s.toml -o out --fail-if slowdown@16>1e9x --prometheus s.prom").good();
     folder
-        .run("study show out --fail-if slowdown@16<1e9")
+        .run("study show out --fail-if slowdown@16<1e9x")
         .ends_with(5)
-        .says("slowdown@16<1e9: condition met");
-    folder.run("study show out --fail-if slowdown@5>1").ends_with(3).says("4, 16 processes");
+        .says("slowdown@16<1000000000x: condition met");
+    folder.run("study show out --fail-if slowdown@5>1x").ends_with(3).says("4, 16 processes");
     let text = std::fs::read_to_string(folder.path().join("s.prom")).unwrap();
     assert!(text.contains("# TYPE straggler_slowdown_ratio gauge"), "{text}");
     assert!(text.contains("straggler_slowdown_ratio{processes=\"16\",workload="), "{text}");

@@ -124,7 +124,7 @@ fn the_first_line_says_what_it_does_and_the_codes_are_told() {
 #[test]
 fn every_listed_command_is_found() {
     let found = commands(&Folder::new());
-    for name in ["", "whatif", "training whatif", "tools slurm-script loggp", "mpi latency", "tools man"] {
+    for name in ["", "whatif", "training show", "tools slurm-script loggp", "mpi latency", "tools man"] {
         assert!(found.iter().any(|command| command == name), "{name}: {found:?}");
     }
 }

@@ -51,7 +51,9 @@ fn gates_set_the_exit_code() {
     // The difference is 0.3 µs. Its confidence interval includes 0.299 µs.
     let undecided = compare("--fail-if median>+0.299us");
     assert!(undecided.good().stderr().contains("undecided"));
-    compare("--fail-if p99>5%").ends_with(2);
+    compare("--fail-if p99>5%").ends_with(2).says("needs a sign, as in +5%");
+    compare("--fail-if median>1.05x").ends_with(5);
+    compare("--fail-if medain>+5%").ends_with(2).says("did you mean `median`?");
     compare("--fail-if p99.99999>+5%").ends_with(3);
 }
 

@@ -77,6 +77,24 @@ fn a_file_of_another_kind() {
     }
 }
 
+/// A file where a subcommand is missing.
+#[test]
+fn the_command_that_shows_a_file() {
+    let folder = Folder::new();
+    for (line, meant) in [
+        ("training fixtures/training/slow-worker.csv", "training show fixtures/training/slow-worker.csv"),
+        ("noise fixtures/noise/selfish.0", "noise show fixtures/noise/selfish.0"),
+        ("trace fixtures/traces/halo", "trace show fixtures/traces/halo"),
+        ("latency fixtures/latency/before.lat", "latency show fixtures/latency/before.lat"),
+        ("noise fixtures/latency/before.lat", "latency show fixtures/latency/before.lat"),
+        ("fixtures/conformance/eager-00.goal", "schedule info fixtures/conformance/eager-00.goal"),
+    ] {
+        folder.run(line).ends_with(2).says(&format!("did you mean `straggler {meant}`?"));
+    }
+    folder.run("trace shwo").ends_with(2).says("a similar subcommand exists: 'show'");
+    folder.run("training absent.csv").ends_with(2).says("unrecognized subcommand");
+}
+
 /// A file that is no list of times is named for what it is; its bytes are not printed.
 #[test]
 fn times_that_are_none() {

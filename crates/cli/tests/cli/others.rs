@@ -66,11 +66,13 @@ fn measured_noise_is_analysed() {
     let fitted = folder.run("noise fit fixtures/noise/selfish.0").good().stdout();
     assert!(fitted.contains("\nmean_gap = \"4.8ms\"\n") && fitted.contains(",0.7998=2.21085us,"), "{fitted}");
 
-    let same = "noise compare tick.txt tick.txt --fail-if-different";
+    let same = "noise compare tick.txt tick.txt --fail-if different";
     assert!(folder.run(same).good().stdout().starts_with("They are statistically indistinguishable"));
     let other = "noise compare tick.txt periodic:period=1ms,duration=20us";
     assert_eq!(folder.run(&format!("{other} --json")).good().json()["equal"], false);
-    folder.run(&format!("{other} --fail-if-different")).ends_with(5).says("They differ in");
+    folder.run(&format!("{other} --fail-if different")).ends_with(5).says("They differ in");
+    // The former name of the limit.
+    folder.run(&format!("{other} --fail-if-different")).ends_with(5).says("is now `--fail-if different`");
     folder.write("quiet.txt", "# start duration\n");
     folder.run("noise fit quiet.txt").ends_with(3);
     folder.run("noise fit tick.txt --core 7").ends_with(2).says("core 7 is not in the recording");

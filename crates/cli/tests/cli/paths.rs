@@ -69,7 +69,7 @@ fn files_are_read_whatever_their_names_are() {
         "latency diagnose @.lat",
         "latency compare fixtures/latency/after.lat @.lat",
         "training show @.csv",
-        "training whatif fixtures/training/slow-worker.csv --noise @.noise --draws 2",
+        "whatif fixtures/training/slow-worker.csv --noise @.noise --draws 2",
         "simulate --network chic @.csv",
     ] {
         run(&folder, line);

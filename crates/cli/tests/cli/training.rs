@@ -175,7 +175,7 @@ fn a_public_job_is_fixed_and_slowed_again() {
     let folder = Folder::new();
     let jobs = jobs.canonicalize().unwrap();
     let (table, meta) = (jobs.join("trace-AR.parquet"), jobs.join("meta-AR.yaml"));
-    let line = format!("training whatif {} --fix 0 --slow 0:2.36 -o again.parquet", table.display());
+    let line = format!("whatif {} --fix 0 --slow 0:2.36 -o again.parquet", table.display());
     folder.run(&line).good();
     let show = format!("training show again.parquet --meta {} --method published --json", meta.display());
     let s = folder.run(&show).good().json()["s"].as_f64().unwrap();
@@ -358,16 +358,16 @@ fn files_that_are_no_good_are_named() {
 fn a_job_is_changed() {
     let folder = Folder::new();
     let job = "fixtures/training/slow-worker.csv";
-    let text = folder.run(&format!("training whatif {job} --fix 6")).good().stdout();
+    let text = folder.run(&format!("whatif {job} --fix 6")).good().stdout();
     assert!(text.starts_with("A step takes 1.63 s instead of 2.04 s, 20 % less."), "{text}");
     assert!(text.contains("  rank 6 is as fast as typical workers of its stage\n"), "{text}");
     // Fixing it saves what the analysis says. `--mend` is the former name of `--fix`.
     let shown = folder.run(&format!("training show {job} --json")).good().json();
-    let fixed = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
+    let fixed = folder.run(&format!("whatif {job} --mend 6 --json")).good().json();
     let won = fixed["step_seconds"].as_f64().unwrap() - fixed["changed_seconds"].as_f64().unwrap();
     assert!((won / shown["causes"][0]["seconds"].as_f64().unwrap() - 1.0).abs() < 0.02, "{fixed}");
     // The written table can be analysed like any other job.
-    folder.run(&format!("training whatif {job} --fix 6 --slow 6:1.6@5 -o again.csv")).good();
+    folder.run(&format!("whatif {job} --fix 6 --slow 6:1.6@5 -o again.csv")).good();
     let again = folder.run("training show again.csv --json").good().json();
     assert_eq!((&again["causes"][0]["ranks"][0], &again["synthetic"]), (&6.into(), &true.into()), "{again}");
     assert_eq!(again["causes"][0]["since_step"], 5, "{again}");
@@ -376,7 +376,7 @@ fn a_job_is_changed() {
 #[test]
 fn what_is_left_to_chance_is_drawn() {
     let folder = Folder::new();
-    let job = "training whatif fixtures/training/last-stage.csv";
+    let job = "whatif fixtures/training/last-stage.csv";
     let drawn = format!("{job} --slow any:2 --link 5%:3 --copies 4 --draws 40 --json --seed 3");
     let json = folder.run(&drawn).good().json();
     assert_eq!((&json["draws"], &json["workers"]), (&40.into(), &32.into()), "{json}");
@@ -400,7 +400,7 @@ fn what_is_left_to_chance_is_drawn() {
 #[test]
 fn changes_that_cannot_be_are_named() {
     let folder = Folder::new();
-    let job = "training whatif fixtures/training/last-stage.csv";
+    let job = "whatif fixtures/training/last-stage.csv";
     for (options, says) in [
         ("", "nothing is changed"),
         ("--slow 99:2", "there is no rank 99: the job has 0 to 7"),
@@ -424,7 +424,7 @@ fn changes_that_cannot_be_are_named() {
 fn a_job_without_a_node_is_simulated() {
     let folder = Folder::new();
     let job = "fixtures/training/slow-worker.csv";
-    let lost = folder.run(&format!("training whatif {job} --lose 6 -o rest.csv --json")).good().json();
+    let lost = folder.run(&format!("whatif {job} --lose 6 -o rest.csv --json")).good().json();
     let rest = folder.run("training show rest.csv --json").good().json();
     assert_eq!((&rest["dp_ranks"], rest["notes"].as_array().map(Vec::len)), (&3.into(), Some(0)), "{rest}");
     let seconds = |json: &serde_json::Value, key: &str| json[key].as_f64().unwrap();
@@ -436,7 +436,7 @@ fn a_job_without_a_node_is_simulated() {
     // A link that no transfer uses is refused, even if one end is drawn.
     folder.run("training generate --pp 1 --steps 2 -o flat.csv").good();
     folder
-        .run("training whatif flat.csv --link any-2:10")
+        .run("whatif flat.csv --link any-2:10")
         .ends_with(2)
         .says("no transfer involves only rank 2 and one other rank");
 }
@@ -458,7 +458,8 @@ fn profiles_are_simulated_as_tables_are() {
     assert_eq!((&files["processes"], &table["processes"]), (&12.into(), &12.into()), "{files}");
     let makespan = |json: &serde_json::Value| json["makespan_ps"].as_f64().unwrap();
     assert!((makespan(&files) / makespan(&table) - 1.0).abs() < 1e-3, "{files}\n{table}");
-    for line in ["trace show files", "trace waits files", "predict files", "whatif files"] {
+    folder.run("training convert files -o files.trace").good();
+    for line in ["trace show files", "trace waits files", "predict files", "whatif files.trace"] {
         let network = if line.starts_with("trace") { "" } else { " --network slingshot-11" };
         folder.run(&format!("{line}{network}")).good();
     }
@@ -535,7 +536,7 @@ fn files_that_say_nothing_are_refused_with_the_reason() {
                    {"name": "in_msg_nelems", "type": "uint64", "value": 12}, {"name": "pg_name", "value": "0"}]}],
         "finish_ts": 2}"#;
     std::fs::write(folder.path().join("et_0.json"), trace).unwrap();
-    let untimed = folder.run("training whatif et_0.json --slow 0:2").ends_with(3);
+    let untimed = folder.run("whatif et_0.json --slow 0:2").ends_with(3);
     untimed.says("the recording has no times, so nothing can be changed");
     with_times(&folder, |_, start, duration| (start, duration));
     folder.run("training show good.csv ./good.csv").ends_with(3).says("good.csv is given twice");

@@ -124,10 +124,7 @@ fn the_name_decides_what_a_table_is_written_as() {
     assert_eq!(show("job.parquet")["synthetic"], true);
     for name in ["job.txt", "job"] {
         folder.run(&format!("{SMALL} -o {name}")).ends_with(2).says("written as .csv or .parquet");
-        folder
-            .run(&format!("training whatif job.csv --slow all:2 -o {name}"))
-            .ends_with(2)
-            .says("as .csv or");
+        folder.run(&format!("whatif job.csv --slow all:2 -o {name}")).ends_with(2).says("as .csv or");
     }
 }
 
@@ -159,12 +156,12 @@ fn workers_are_named_in_one_way() {
         folder.run(&format!("{SMALL} {options} -o job.csv")).ends_with(2).says(says);
     }
     let changed = |options: &str| {
-        folder.run(&format!("training whatif job.csv {options} --json")).good().json()["slowdown"].clone()
+        folder.run(&format!("whatif job.csv {options} --json")).good().json()["slowdown"].clone()
     };
     text("");
     assert_eq!(changed("--slow 3:2"), changed("--slow 1/1:2"));
     assert_eq!(changed("--link 1-3:9"), changed("--link 1/0-1/1:9"));
-    folder.run("training whatif job.csv --slow 5/5:2").ends_with(2).says("there is no worker 5/5");
+    folder.run("whatif job.csv --slow 5/5:2").ends_with(2).says("there is no worker 5/5");
 }
 
 #[test]
@@ -181,7 +178,7 @@ fn sizes_that_are_given_are_not_guessed() {
 #[test]
 fn what_is_given_is_replayed_once() {
     let folder = Folder::new();
-    let job = "training whatif fixtures/training/last-stage.csv --json --noise";
+    let job = "whatif fixtures/training/last-stage.csv --json --noise";
     let json = folder.run(&format!("{job} delay:rank=3,at=1s,duration=2s")).good().json();
     assert_eq!(json["draws"], 1, "{json}");
     let json = folder.run(&format!("{job} periodic:rate=10Hz,duration=1ms --draws 3")).good().json();
@@ -194,12 +191,12 @@ fn jobs_of_profilers_have_copies_too() {
     folder.run(&format!("{SMALL} --to kineto -o files")).good();
     folder.run(&format!("{SMALL} -o job.csv")).good();
     let slowdown = |of: &str| {
-        let json = folder.run(&format!("training whatif {of} --copies 3 --slow 9:2 --json")).good().json();
+        let json = folder.run(&format!("whatif {of} --copies 3 --slow 9:2 --json")).good().json();
         assert_eq!(json["workers"], 12, "{json}");
         json["slowdown"].as_f64().unwrap()
     };
     assert!((slowdown("files") - slowdown("job.csv")).abs() < 1e-6);
-    folder.run("training whatif files --slow 1:2 -o changed.csv").good();
+    folder.run("whatif files --slow 1:2 -o changed.csv").good();
 }
 
 /// Without microbatch annotations only kernels are known. If all ranks communicate, the job can still become a trace
@@ -229,7 +226,7 @@ fn kernels_are_shown_as_a_trace_simulated_and_copied() {
     let one = simulated("");
     assert!((one / (3.0 * seconds) - 1.0).abs() < 0.15, "{one} {seconds}");
     assert!((simulated("--copies 4") / one - 1.0).abs() < 0.15);
-    let wide = folder.run("training whatif files --copies 4 --slow 9:3 --json").good().json();
+    let wide = folder.run("whatif files --copies 4 --slow 9:3 --json").good().json();
     assert_eq!(wide["workers"], 16, "{wide}");
     assert!(wide["slowdown"].as_f64().unwrap() > 1.5, "{wide}");
 }

@@ -53,6 +53,26 @@ fn the_identity_is_what_predict_says() {
     assert!((seconds - predicted["predicted_seconds"].as_f64().unwrap()).abs() < 1e-12);
 }
 
+/// Options for the other kind of input are named.
+#[test]
+fn what_a_file_holds_decides_what_can_be_changed() {
+    let folder = Folder::new();
+    let (trace, job) = ("fixtures/traces/halo", "fixtures/training/slow-worker.csv");
+    for (options, says) in [
+        (format!("{trace} --scale all=2 --slow 3:1.5"), "--slow changes a training job"),
+        (format!("{trace} --noise chic --copies 4"), "--copies changes a training job"),
+        (format!("{job} --fix 6 --scale all=0.5"), "--scale changes a trace"),
+        (format!("{job} --fix 6 --begin together"), "--begin changes a trace"),
+        (format!("{trace} {trace} --scale all=2"), "is one file too many"),
+    ] {
+        folder.run(&format!("whatif {options}")).ends_with(2).says(says);
+    }
+    folder.run("whatif absent.csv --slow 3:1.5").ends_with(3).says("absent.csv cannot be read");
+    let old = folder.run(&format!("training whatif {job} --fix 6")).good();
+    let old = old.says("`straggler training whatif` is now `straggler whatif`");
+    assert_eq!(old.stdout(), folder.run(&format!("whatif {job} --fix 6")).good().stdout());
+}
+
 #[test]
 fn what_matches_nothing_says_what_there_is() {
     let folder = Folder::new();

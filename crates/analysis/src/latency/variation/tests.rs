@@ -40,7 +40,7 @@ fn matters(one: &Distribution, other: &Distribution) -> bool {
 }
 
 fn trips(gate: &str, one: &Distribution, other: &Distribution) -> bool {
-    let gate: Gate = gate.parse().unwrap();
+    let gate = Gate::new(&gate.parse().unwrap()).unwrap();
     gate.judge([one, other], 1).unwrap().outcome == GateOutcome::Tripped
 }
 

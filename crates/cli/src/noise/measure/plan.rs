@@ -1,6 +1,6 @@
 //! `straggler noise measure` as typed.
 
-use crate::kernel::checks::ChecksOption;
+use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::gates::refuse_unknown;
 use crate::kernel::outputs::refuse_missing_folder;
@@ -36,6 +36,7 @@ EXAMPLES
 
 ",
     noise_metrics_help!(),
+    limits_help!(),
     "
 
 METHODS
