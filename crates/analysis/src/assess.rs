@@ -1,7 +1,8 @@
 //! What a node's noise costs a collective or a program at scale, and which of its causes to remove first.
 //!
 //! ```text
-//!  Noise (detours with causes) ─► curves: slowdown over processes ─► inflection point
+//!  Noise (detours with causes) ─► programs: slowdown over processes and interval between synchronisations
+//!                              ├► curves: slowdown of one operation over processes ─► inflection point
 //!                              └► the same without each cause, at two scales ─► ranking
 //! ```
 //! A run without a cause meets the same draws as the run it is compared with: traces keep their places and lengths, so
@@ -13,6 +14,8 @@ mod asked;
 mod curve;
 mod limit;
 mod noise;
+mod programs;
+mod rarity;
 mod removal;
 mod variation;
 
@@ -21,6 +24,7 @@ pub use asked::Asked;
 pub use curve::{Curve, LeftOut, Point, Why};
 pub use limit::TimeLimit;
 pub use noise::{CauseId, CauseName, Noise, Stream};
+pub use programs::{INTERVALS, ProgramPoint};
 pub use removal::{Ranking, Removal};
 pub use variation::{Part, Variation};
 
@@ -40,6 +44,8 @@ pub struct Question<'a> {
     pub noise: &'a Noise,
     /// Removals are simulated for the first of them only.
     pub asked: &'a [Asked],
+    /// Computation between two of the first of them, for programs that repeat it.
+    pub intervals: &'a [Time],
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
@@ -63,7 +69,7 @@ impl std::fmt::Debug for Question<'_> {
 pub struct Effort {
     /// Most replicas of a point.
     pub most_replicas: u32,
-    /// Replicas of a point deliver at most this many messages, unless the interval needs more.
+    /// Replicas of a point deliver at most this many messages, unless the fewest replicas deliver more.
     pub messages: u64,
     /// A point is settled when its interval is narrower than this share of the slowdown.
     pub precision: f64,
@@ -95,6 +101,8 @@ impl Default for Effort {
 /// The result of an assessment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct AssessAnswer {
+    /// By ascending number of processes, then in the order of the intervals; empty for a schedule or a trace.
+    pub programs: Vec<ProgramPoint>,
     pub curves: Vec<Curve>,
     /// At the inflection point of the first curve, and at the largest affordable scale.
     pub rankings: Vec<Ranking>,
@@ -118,6 +126,10 @@ pub enum AssessError {
 impl Question<'_> {
     pub fn answer(&self) -> Result<AssessAnswer, AssessError> {
         let sources = self.noise.sources(&[])?;
+        let programs = match self.asked.first() {
+            Some(asked) => self.programs(asked, &sources)?,
+            None => Vec::new(),
+        };
         let mut curves: Vec<Curve> = Vec::with_capacity(self.asked.len());
         for (index, asked) in self.asked.iter().enumerate() {
             let curve = match self.twin(index).and_then(|twin| curves.get(twin)) {
@@ -134,7 +146,7 @@ impl Question<'_> {
             (Some(asked), Some(curve)) => self.variation(asked, curve)?,
             _ => None,
         };
-        Ok(AssessAnswer { curves, rankings, variation })
+        Ok(AssessAnswer { programs, curves, rankings, variation })
     }
 
     fn begin(&self, what: &str, processes: u32, ahead: u64) {

@@ -1,5 +1,5 @@
-//! `straggler assess`: measures the noise of this node (or takes given noise), simulates its effect on collectives or
-//! a program at scale, and ranks its sources by the gain from removing them.
+//! `straggler assess`: measures the noise of this node (or takes given noise), simulates its effect on programs and
+//! collectives at scale, and ranks its sources by the gain from removing them.
 
 pub mod files;
 pub mod findings;
@@ -7,6 +7,7 @@ pub mod jobs;
 pub mod nodes;
 pub mod page;
 pub mod plan;
+pub mod programs;
 pub mod scale;
 pub mod subject;
 pub mod tables;
@@ -155,8 +156,8 @@ fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     Failure::new(failure.exit, anyhow::Error::msg(text))
 }
 
-/// Minimum time limit of the simulations, in seconds: with the measurement, about a minute.
-const LEAST_SECONDS: f64 = 40.0;
+/// Minimum time limit of the simulations, in seconds: with the measurement, about a minute and a half.
+const LEAST_SECONDS: f64 = 55.0;
 /// For large requests, the limit is this many times the estimate for the smallest part on an idle machine.
 const TIMES_IDLE: f64 = 3.0;
 
@@ -193,6 +194,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
         seed: plan.seed,
         noise: &subject.noise,
         asked: &target.asked,
+        intervals: &plan.intervals,
         threshold: plan.threshold,
         effort: Effort::default(),
         limit: TimeLimit { seconds: LEAST_SECONDS, now: &now },

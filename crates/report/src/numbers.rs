@@ -69,6 +69,47 @@ pub fn longer(more: f64) -> String {
     }
 }
 
+/// A mean slowdown in a table with the digits that its interval supports: `+3.2 %`, `120×`; `8.1 % to 16 %` if the
+/// interval is too wide for a single number.
+pub fn slowdown_within(more: f64, [low, high]: [f64; 2], is_narrow: bool) -> String {
+    let (zero, scale, unit) = if is_factor(more) { (1.0, 1.0, "×") } else { (0.0, 100.0, " %") };
+    let on_scale = |more: f64| zero + more * scale;
+    if !is_narrow {
+        let digit = on_scale(high) - on_scale(low);
+        let end = |more: f64| rounded_to(on_scale(more), digit.min(on_scale(more) / 10.0));
+        return format!("{}{unit} to {}{unit}", end(low), end(high));
+    }
+    let text = rounded_to(on_scale(more), scale * (high - more).max(more - low));
+    let is_more = zero == 0.0 && text.contains(|digit: char| ('1'..='9').contains(&digit));
+    match is_more {
+        true => format!("+{text}{unit}"),
+        false => format!("{text}{unit}"),
+    }
+}
+
+/// A share in percent with the digits that its uncertainty supports, and the uncertainty: `3.2 % (±0.4)`.
+pub fn percent_within(share: f64, uncertainty: f64) -> String {
+    let (value, around) = (100.0 * share, 100.0 * uncertainty);
+    let text = rounded_to(value, around);
+    match rounded_to(around, around).as_str() {
+        "0" => format!("{text} %"),
+        around => format!("{text} % (±{around})"),
+    }
+}
+
+/// Rounds to the first digit that is uncertain, to at most three digits, and to hundredths.
+fn rounded_to(value: f64, uncertainty: f64) -> String {
+    let digit = |value: f64| value.abs().log10().floor();
+    let last = digit(uncertainty).max(digit(value) - 2.0).max(-2.0);
+    let step = 10f64.powf(last);
+    let rounded = (value / step).round() * step;
+    if rounded == 0.0 {
+        return "0".into();
+    }
+    let decimals = (-last).max(0.0) as usize;
+    group_whole_part(&format!("{rounded:.decimals$}"))
+}
+
 /// Like [`longer`], followed by the word of comparison: `17 % longer than`, `3.40 times as long as`.
 pub fn longer_than(more: f64) -> String {
     format!("{} {}", longer(more), if is_factor(more) { "as" } else { "than" })
@@ -187,6 +228,27 @@ mod tests {
         }
         assert_eq!(longer_than(0.26), "26 % longer than");
         assert_eq!(longer_than(1.13), "2.13 times as long as");
+    }
+
+    #[test]
+    fn means_have_the_digits_of_their_intervals() {
+        for (more, ends, is_narrow, text) in [
+            (0.0324, [0.029, 0.036], true, "+3.2 %"),
+            (0.0324, [0.0323, 0.0325], true, "+3.24 %"),
+            (0.117, [0.08, 0.157], true, "+12 %"),
+            (0.543, [0.541, 0.545], true, "+54.3 %"),
+            (0.0004, [0.0, 0.002], true, "0 %"),
+            (0.0, [0.0, 0.0], true, "0 %"),
+            (630.2, [590.0, 670.0], true, "630×"),
+            (0.117, [0.081, 0.157], false, "8.1 % to 16 %"),
+            (0.002, [0.0, 0.005], false, "0 % to 0.5 %"),
+            (60_000.0, [2199.0, 108_900.0], false, "2,200× to 110,000×"),
+        ] {
+            assert_eq!(slowdown_within(more, ends, is_narrow), text, "{more}");
+        }
+        assert_eq!(percent_within(0.0324, 0.0041), "3.2 % (±0.4)");
+        assert_eq!(percent_within(0.0324, 0.0), "3.24 %");
+        assert_eq!(percent_within(0.0324, 0.012), "3 % (±1)");
     }
 
     #[test]

@@ -40,7 +40,8 @@ fn is_same(one: &Workload, other: &Workload) -> bool {
     }
 }
 
-fn once(workload: &Workload) -> Option<&Collective> {
+/// The collective of a workload that runs it once, without computation.
+pub(super) fn once(workload: &Workload) -> Option<&Collective> {
     match workload {
         Workload::Collective { collective, cycles: 1, compute: Time::ZERO } => Some(collective),
         _ => None,

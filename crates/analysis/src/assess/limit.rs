@@ -1,7 +1,7 @@
 //! The time limit of the simulations.
 //!
-//! A busy machine simulates smaller scales; it does not take longer. A curve ends when its share of the time is spent,
-//! and sources are removed at a scale that the speed so far allows. The results themselves do not depend on the speed.
+//! A busy machine simulates smaller scales; it does not take longer. Programs and curves end when their share of the time
+//! is spent, and sources are removed at a scale that the speed so far allows. The results themselves do not depend on the speed.
 
 use super::curve::least_messages;
 use super::{Asked, AssessError, Point, Question, removal, variation};
@@ -17,8 +17,11 @@ pub struct TimeLimit<'a> {
     pub now: &'a (dyn Fn() -> f64 + Sync),
 }
 
-/// The share of the time for all curves; the rest is for removals and the variation.
-const CURVES: f64 = 0.7;
+/// The share of the time for programs.
+const PROGRAMS: f64 = 0.3;
+
+/// The share of the time for programs and all curves; the rest is for removals and the variation.
+const CURVES: f64 = 0.79;
 
 /// One curve gets at most this share of the remaining time if others follow.
 const ONE_CURVE: f64 = 0.8;
@@ -76,6 +79,11 @@ impl Question<'_> {
         (self.limit.now)() + point.seconds * ahead / done.max(1.0) <= end
     }
 
+    /// The deadline of the programs.
+    pub(super) fn end_of_programs(&self) -> f64 {
+        PROGRAMS * self.limit.seconds
+    }
+
     /// The point; none if it does not finish in time.
     pub(super) fn point_until(
         &self,
@@ -83,6 +91,15 @@ impl Question<'_> {
         sources: &[Source],
         end: f64,
     ) -> Result<Option<Point>, AssessError> {
+        Ok(self.until(end, |question| question.point(workload, sources))?.flatten())
+    }
+
+    /// What `simulate` returns; none if it does not finish in time.
+    pub(super) fn until<T>(
+        &self,
+        end: f64,
+        simulate: impl FnOnce(&Question<'_>) -> Result<T, AssessError>,
+    ) -> Result<Option<T>, AssessError> {
         let stop = AtomicBool::new(false);
         let advance = |more| {
             (self.runner.advance)(more);
@@ -91,11 +108,11 @@ impl Question<'_> {
             }
         };
         let runner = Replicas { stop: &stop, advance: &advance, ..self.runner.clone() };
-        match (Question { runner, ..*self }).point(workload, sources) {
+        match simulate(&Question { runner, ..*self }) {
             Err(AssessError::Run(RunError::Interrupted)) if !self.runner.stop.load(Ordering::Relaxed) => {
                 Ok(None)
             }
-            other => other,
+            other => other.map(Some),
         }
     }
 

@@ -10,12 +10,17 @@ use straggler_sim::{Control, Simulation};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-fn asked(bytes: u64, scales: &[u32]) -> Vec<Asked> {
+pub(super) fn asked(bytes: u64, scales: &[u32]) -> Vec<Asked> {
     let operations = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
     operations.iter().map(|&operation| Asked::collective(operation, bytes, scales).unwrap()).collect()
 }
 
-fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: usize) -> Question<'a> {
+pub(super) fn ask<'a>(
+    network: &'a Network,
+    noise: &'a Noise,
+    asked: &'a [Asked],
+    threads: usize,
+) -> Question<'a> {
     Question {
         runner: Replicas {
             simulation: Simulation::new(network),
@@ -29,6 +34,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
         seed: 3,
         noise,
         asked,
+        intervals: &[],
         threshold: 0.1,
         effort: Effort::default(),
         limit: TimeLimit::NONE,
@@ -36,13 +42,13 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
     }
 }
 
-fn described(text: &str) -> Noise {
+pub(super) fn described(text: &str) -> Noise {
     let spec: NoiseSpec = text.parse().unwrap();
     Noise::of_sources(&spec.load(1).unwrap().sources)
 }
 
 /// Two cores of 10 s: a tick of 3 µs every 4 ms, and a daemon that takes 2 ms ten times a second.
-fn measured() -> NoiseRecording {
+pub(super) fn measured() -> NoiseRecording {
     let mut recording = NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
     let tick = recording.source_id("timer tick", Evidence::Traced);
     let daemon = recording.source_id("daemon", Evidence::Traced);

@@ -1,6 +1,6 @@
 //! The output folder of an assessment: numbers, charts and the recording.
 
-use crate::assess::{Json, Report, page};
+use crate::assess::{Json, Report, page, programs};
 use crate::kernel::console::to_json;
 use crate::kernel::exit::Outcome;
 use crate::kernel::findings::Finding;
@@ -22,9 +22,11 @@ const NOISE: &str = "node.noise";
 const JSON: &str = "assess.json";
 
 /// All other files that an assessment writes.
-const RESULTS: [&str; 9] = [
+const RESULTS: [&str; 11] = [
     "assess.page",
     "report.html",
+    "programs.svg",
+    "programs.png",
     "slowdown.svg",
     "slowdown.png",
     "sources.svg",
@@ -85,7 +87,9 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
 
 /// The charts that are also saved as pictures.
 fn pictures(report: &Report) -> Vec<(&'static str, Picture)> {
-    let mut charts = vec![("slowdown", page::slowdowns(report), None)];
+    let mut charts: Vec<(&str, Chart, Option<String>)> = Vec::new();
+    charts.extend(programs::chart(report).map(|chart| ("programs", chart, None)));
+    charts.push(("slowdown", page::slowdowns(report), None));
     let ranking = report.answer.rankings.last();
     charts.extend(ranking.map(|ranking| ("sources", page::gains(report, ranking), None)));
     charts.extend(report.subject.recording.as_ref().map(|recording| {

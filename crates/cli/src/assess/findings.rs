@@ -2,7 +2,7 @@
 
 use crate::assess::scale::{ended_early, smaller_scale};
 use crate::assess::words::{STAR, an_operation, depends_on_when, parts_left_out, repeats};
-use crate::assess::{Report, Subject, jobs};
+use crate::assess::{Report, Subject, jobs, programs};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::invocation::quoted;
 use crate::noise::words::explained;
@@ -22,14 +22,28 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     verdict.chain(notes(report).into_iter().map(of(FindingKind::Note))).collect()
 }
 
-/// The subject, where noise becomes the bottleneck, what it costs, and what to remove.
+/// What a program pays, the subject, and what to remove. If the program itself is simulated, its run time is the
+/// answer; else a single operation is a detail.
 fn verdict(report: &Report) -> Vec<String> {
-    let jobs = &report.subject.jobs;
-    let mut lines: Vec<String> = jobs.is_busy().then(|| busy(report)).into_iter().collect();
+    let mut lines: Vec<String> = programs::verdict(report).into_iter().collect();
+    lines.extend(report.subject.jobs.is_busy().then(|| busy(report)));
     lines.push(report.subject.sentence());
-    let Some(curve) = report.answer.curves.first() else { return lines };
+    lines.extend(programs::costs(report));
+    if report.answer.programs.is_empty() {
+        lines.extend(of_the_operation(report));
+    }
+    lines.extend(ended_early(report));
+    lines.extend(depends_on_when(report));
+    lines.extend(lower_bound(report));
+    lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
+    lines
+}
+
+/// Where noise becomes the bottleneck of the first operation or of the program, and what it costs.
+fn of_the_operation(report: &Report) -> Vec<String> {
+    let Some(curve) = report.answer.curves.first() else { return Vec::new() };
     let operation = an_operation(report);
-    lines.push(match curve.inflection {
+    let bottleneck = match curve.inflection {
         Some(processes) => format!(
             "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on the \
              median takes more than {}.",
@@ -38,13 +52,8 @@ fn verdict(report: &Report) -> Vec<String> {
             longer(report.threshold)
         ),
         None => no_bottleneck(report, curve, &operation),
-    });
-    lines.push(costs(curve, report.program.is_some()));
-    lines.extend(ended_early(report));
-    lines.extend(depends_on_when(report));
-    lines.extend(lower_bound(report));
-    lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
-    lines
+    };
+    vec![bottleneck, costs(curve, report.program.is_some())]
 }
 
 /// Says that noise is no bottleneck, or may be one: a median lies above the threshold, but its interval
@@ -151,11 +160,11 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
             root to name the sources."
             .into();
     }
-    let processes = grouped(ranking.processes);
+    let (operation, processes) = (an_operation(report), grouped(ranking.processes));
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
         Some(first) if first.cause == jobs::NAME => format!(
-            "Keep the {}{} off the node first. Without them, {} processes take {} instead of {}.",
+            "Keep the {}{} off the node first. Without them, {operation} on {} processes takes {} instead of {}.",
             jobs::NAME,
             if report.subject.jobs.is_busy() { " named above" } else { "" },
             processes,
@@ -163,7 +172,7 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
             longer(ranking.slowdown.median)
         ),
         Some(first) => format!(
-            "Remove first: {}. Without it, {} processes take {} instead of {}.",
+            "Remove first: {}. Without it, {operation} on {} processes takes {} instead of {}.",
             first.cause,
             processes,
             longer(first.slowdown.median),
@@ -178,7 +187,11 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
 }
 
 fn notes(report: &Report) -> Vec<String> {
-    let mut notes = vec![report.subject.placement()];
+    let mut notes = Vec::new();
+    if !report.answer.programs.is_empty() {
+        notes.push(of_the_operation(report).join(" "));
+    }
+    notes.push(report.subject.placement());
     notes.extend(report.subject.jobs.note());
     notes.extend(repeats(report));
     notes.extend(unnamed(report));
@@ -186,6 +199,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     notes.extend(one_after_another(report));
     notes.extend(parts_left_out(report));
+    notes.extend(programs::smaller_scale(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");

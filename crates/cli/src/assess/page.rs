@@ -2,8 +2,8 @@
 
 use crate::assess::findings::title;
 use crate::assess::scale::largest_scale;
-use crate::assess::words::STAR;
-use crate::assess::{Kind, Report, findings, tables};
+use crate::assess::words::{STAR, what_the_curves_show};
+use crate::assess::{Kind, Report, findings, programs, tables};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::invocation::command_line;
 use crate::kernel::pages;
@@ -15,7 +15,8 @@ use straggler_report::page::{Axis, Bar, Bars, Chart, Line, Lines, Mark, Page, Ro
 
 pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     let command = command_line();
-    let mut sections = vec![costs(report, findings, &command, synthetic)];
+    let mut sections: Vec<Section> = of_programs(report, &command, synthetic).into_iter().collect();
+    sections.push(costs(report, findings, &command, synthetic));
     sections
         .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
     if let Some(recording) = &report.subject.recording {
@@ -43,13 +44,24 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     page
 }
 
+/// What a program pays, if programs were simulated.
+fn of_programs(report: &Report, command: &str, synthetic: bool) -> Option<Section> {
+    let (chart, table) = (programs::chart(report)?, programs::table(report)?);
+    let mut section = Section::new("What a program pays");
+    section.add(Chart { command: command.into(), synthetic, ..chart });
+    section.add(table.titled("Mean slowdowns of programs", command).with_note(programs::LEGEND));
+    Some(section)
+}
+
 fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) -> Section {
-    let mut section = Section::new("Slowdowns by processes");
-    section.text.push(
-        "Median of the replicas, with its interval. The chart shows the added time T/T0 − 1: +10 % is 10 % longer, +10× \
-         is 11 times as long."
-            .into(),
-    );
+    let mut section = Section::new(match report.program {
+        Some(_) => "Slowdowns by processes",
+        None => "A single operation",
+    });
+    section.text.push(format!(
+        "{} The chart shows the added time T/T0 − 1: +10 % is 10 % longer, +10× is 11 times as long.",
+        what_the_curves_show(report)
+    ));
     section.add(Chart { command: command.into(), synthetic, ..slowdowns(report) });
     section.add(tables::points(report).titled("Slowdowns", command).with_note(SLOWDOWN_LEGEND));
     if findings.iter().any(|finding| finding.text == STAR) {
@@ -70,20 +82,15 @@ pub fn slowdowns(report: &Report) -> Chart {
     let threshold = Mark { x: None, y: Some(report.threshold), name: longer(report.threshold) };
     let plot = Lines {
         x: Axis::processes(),
-        y: Axis::slowdown(scale(report)),
+        y: Axis::slowdown(Scale::of_slowdowns(medians(report))),
         series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
         marks: separate().filter_map(mark).chain([threshold]).collect(),
     };
     Chart::new(title(report), "", plot)
 }
 
-/// Logarithmic if slowdowns differ widely and all are positive.
-fn scale(report: &Report) -> Scale {
-    let medians = report.answer.curves.iter().flat_map(|curve| &curve.points);
-    let medians: Vec<f64> = medians.map(|point| point.slowdown.median).collect();
-    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = medians.iter().copied().fold(0.0, f64::max);
-    if least > 0.0 && most > 20.0 * least { Scale::Log10 } else { Scale::Linear }
+fn medians(report: &Report) -> impl Iterator<Item = f64> {
+    report.answer.curves.iter().flat_map(|curve| &curve.points).map(|point| point.slowdown.median)
 }
 
 /// Operations with the same schedule share a line.

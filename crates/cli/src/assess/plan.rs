@@ -22,8 +22,8 @@ use straggler_schedule::workloads::Only;
 const EXAMPLES: &str = concat!(
     "\
 EXAMPLES
-  What does this node's noise cost at scale? Takes about a minute; as root it
-  names all sources:
+  What does this node's noise cost at scale? Takes one to one and a half
+  minutes; as root it names all sources:
   straggler assess
 
   A quick look in a few seconds, up to 4,096 processes:
@@ -32,6 +32,9 @@ EXAMPLES
   Noise measured elsewhere, or a built-in signature, on another network:
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
   straggler assess altix --network altix --processes 1024
+
+  A program that synchronises its processes every 500 us or every 5 ms:
+  straggler assess altix --processes 1024 --interval 500us,5ms
 
   What would it cost my program? Replay a trace of a few processes in many
   copies:
@@ -44,6 +47,9 @@ EXAMPLES
       --fail-if 'slowdown@1024>3x' --prometheus noise.prom
 
 METRICS  for --fail-if and --prometheus
+  program_slowdown@P
+                mean slowdown on P processes, per interval:
+                'program_slowdown[1ms]@1024>10%'
   slowdown@P    T/T0 - 1 of the median on P processes, per operation:
                 'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
   inflection    processes from which noise costs more than the threshold:
@@ -57,12 +63,16 @@ WHAT IT DOES
   1. Measures noise on all cores that the process may use, and records what the
      kernel does meanwhile. It measures five batches with pauses between them,
      to sample more than one moment.
-  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, …
+  2. Simulates programs that compute for an interval, synchronise with an
+     allreduce, and so on: the mean slowdown by processes and interval. It
+     simulates until the 95 % interval of the mean is narrow or the time for
+     it is over; a wide interval takes the place of the number.
+  3. Simulates a single allreduce, barrier and broadcast over 2, 4, 8, …
      processes, or your program. Every process has this noise from a random
      offset on. The number of replicas depends on the precision of the median.
-  3. Finds the inflection point: the smallest number of processes at which
+  4. Finds the inflection point: the smallest number of processes at which
      noise makes the median more than 10 % slower, with 95 % confidence.
-  4. Removes the sources with the largest effect one at a time, at the
+  5. Removes the sources with the largest effect one at a time, at the
      inflection point and at the largest scale, and ranks them by the gain.
   It writes figures, the recording and all numbers to a folder.
   On a busy machine the simulations do not take longer: they stop at a smaller
@@ -109,10 +119,13 @@ pub struct Assess {
     /// Largest number of processes; simulates the powers of two up to it, and above 65,536 every other one
     #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = count::<u32>(2..=1 << 26))]
     pub processes: u32,
+    /// Times between two synchronisations of a program, each a column of the answer
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "100us,1ms,10ms,100ms", conflicts_with_all = ["trace", "goal"])]
+    pub interval: Vec<Time>,
     /// Size of the allreduce and the broadcast
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub size: Bytes,
-    /// Slowdown of the median above which noise counts as the bottleneck
+    /// Slowdown above which noise counts as the bottleneck
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
     pub threshold: f64,
     /// Folder for the results: JSON, figures and the recording
@@ -132,6 +145,8 @@ const NETWORK: &str = "slingshot-11";
 pub struct Plan {
     pub noise: Origin,
     pub what: Assessed,
+    /// Times between two synchronisations, ascending.
+    pub intervals: Vec<Time>,
     /// None: fitted to the trace.
     pub network: Option<String>,
     pub threshold: f64,
@@ -181,6 +196,7 @@ impl Plan {
         Ok(Plan {
             noise,
             what,
+            intervals: intervals(typed.interval)?,
             network: match typed.network {
                 Some(name) if fits && name == FIT => None,
                 given => given.or_else(|| (!fits).then(|| NETWORK.into())),
@@ -193,6 +209,17 @@ impl Plan {
             ignore: typed.ignore,
             checks: typed.checks,
         })
+    }
+}
+
+fn intervals(mut typed: Vec<Time>) -> Outcome<Vec<Time>> {
+    typed.sort_unstable();
+    typed.dedup();
+    match typed.first() {
+        Some(&Time::ZERO) => {
+            Err(Failure::usage("--interval 0: give times above 0, as in --interval 500us,1ms"))
+        }
+        _ => Ok(typed),
     }
 }
 

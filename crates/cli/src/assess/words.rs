@@ -1,6 +1,6 @@
 //! An assessment on the console: the verdict, tables, then notes.
 
-use crate::assess::{Report, jobs, tables};
+use crate::assess::{Report, jobs, programs, tables};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::gates;
 use crate::kernel::gates::Metric;
@@ -10,10 +10,10 @@ use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer_range}
 
 pub fn say(report: &Report, findings: &[Finding]) -> String {
     let mut text = FindingKind::Verdict.of(findings).join("\n");
-    text += &format!(
-        "\n\nSlowdowns by processes, median of the replicas. {SLOWDOWN_LEGEND}\n\n{}",
-        tables::curves(report)
-    );
+    if let Some(table) = programs::table(report) {
+        text += &format!("\n\n{}\n\n{table}", programs::LEGEND);
+    }
+    text += &format!("\n\n{} {SLOWDOWN_LEGEND}\n\n{}", what_the_curves_show(report), tables::curves(report));
     let mut notes = FindingKind::Note.of(findings);
     // The star is explained below the table that contains it.
     if let Some(star) = notes.iter().position(|note| note == STAR) {
@@ -29,19 +29,27 @@ pub fn say(report: &Report, findings: &[Finding]) -> String {
     text
 }
 
+/// The caption of the table of slowdowns.
+pub fn what_the_curves_show(report: &Report) -> &'static str {
+    match report.program {
+        Some(_) => "Slowdowns by processes, median of the replicas.",
+        None => "A single operation that starts at a random moment, median of the replicas.",
+    }
+}
+
 /// Explains the star in the table of slowdowns.
 pub const STAR: &str = "* interval wider than a fifth of the slowdown; more replicas narrow it";
 
-/// "an allreduce", "the traced program run".
+/// "a single allreduce", "the traced program run".
 pub fn an_operation(report: &Report) -> String {
     if let Some(program) = &report.program {
         return program.describe();
     }
     let first = report.answer.curves.first().map_or("", |curve| curve.name.as_str());
     match first {
-        "allreduce" => "an allreduce".into(),
-        "barrier" => "a barrier".into(),
-        _ => "a broadcast".into(),
+        "allreduce" => "a single allreduce".into(),
+        "barrier" => "a single barrier".into(),
+        _ => "a single broadcast".into(),
     }
 }
 
@@ -126,6 +134,7 @@ pub fn parts_left_out(report: &Report) -> Option<String> {
 
 pub fn of(report: &Report) -> Vec<Metric> {
     let mut metrics = vec![Metric::new(&gates::NOISE_SHARE, report.subject.noise.share())];
+    metrics.extend(programs::metrics(report));
     for curve in &report.answer.curves {
         metrics.extend(curve.points.iter().map(|point| {
             let found = point.slowdown;

@@ -403,6 +403,12 @@ pub static SLOWDOWN: MetricKind = MetricKind {
     help: "T/T0 - 1 of the median makespan, with noise and without",
 };
 
+pub static PROGRAM_SLOWDOWN: MetricKind = MetricKind {
+    name: "program_slowdown",
+    unit: MetricUnit::Slowdown,
+    help: "Mean T/T0 - 1 of a program that synchronises all its processes at an interval",
+};
+
 pub static INFLECTION: MetricKind = MetricKind {
     name: "inflection",
     unit: MetricUnit::Processes,
@@ -419,7 +425,7 @@ pub static MAKESPAN: MetricKind = MetricKind {
 };
 
 /// Metrics of assessments.
-pub const OF_ASSESS: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION, &NOISE_SHARE];
+pub const OF_ASSESS: &[&MetricKind] = &[&PROGRAM_SLOWDOWN, &SLOWDOWN, &INFLECTION, &NOISE_SHARE];
 
 /// Metrics of studies.
 pub const OF_STUDY: &[&MetricKind] = &[&SLOWDOWN, &INFLECTION];

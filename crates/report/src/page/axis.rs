@@ -61,6 +61,15 @@ pub enum Scale {
     Log2,
 }
 
+impl Scale {
+    /// Logarithmic if slowdowns differ widely and all are positive.
+    pub fn of_slowdowns(values: impl Iterator<Item = f64>) -> Scale {
+        let (least, most) =
+            values.fold((f64::INFINITY, 0.0), |(least, most), value| (value.min(least), value.max(most)));
+        if least > 0.0 && most > 20.0 * least { Scale::Log10 } else { Scale::Linear }
+    }
+}
+
 /// The unit of the numbers, which determines how they are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,0 +1,140 @@
+use super::*;
+use crate::assess::tests::{ask, asked, described, measured};
+use crate::assess::{Noise, TimeLimit};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use straggler_model::Network;
+use straggler_model::noise::{Injection, Phases};
+use straggler_schedule::goal;
+use straggler_sim::{Control, Simulation};
+
+const MILLISECOND: Time = Time(1_000_000_000);
+
+/// The share of the time in which a process is interrupted: detours that overlap count once.
+fn interrupted(noise: &Noise) -> f64 {
+    let stream = &noise.streams[0];
+    let (mut free, mut end) = (Time::ZERO, Time::ZERO);
+    for detour in &stream.detours {
+        free += detour.start.since(end);
+        end = end.max(detour.start + detour.duration);
+    }
+    1.0 - (free + stream.length.since(end)).seconds() / stream.length.seconds()
+}
+
+/// Detours of 50 ms, far longer than a cycle: the program advances only while all processes are free. With f, the share
+/// of the time in which one is interrupted, that is a share (1 − f)^P of the time, e^(−Pλd) for Poisson detours. On two
+/// processes, where detours hardly overlap, it is 1 − Pλd.
+#[test]
+fn long_detours_stop_everyone() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("poisson:rate=0.5Hz,duration=50ms");
+    let one = interrupted(&noise);
+    assert!((one / 0.025 - 1.0).abs() < 0.02, "{one}");
+    let small = asked(1, &[2, 16, 64]);
+    let mut question = ask(&network, &noise, &small[..1], 2);
+    (question.intervals, question.effort.messages) = (&[MILLISECOND], 3_000_000);
+    let points = question.answer().unwrap().programs;
+    for point in &points {
+        let expected = (1.0 - one).powi(-(point.processes as i32)) - 1.0;
+        assert!(point.low < expected && expected < point.high, "{expected} {point:?}");
+        assert!(point.uncertainty() < 0.3 * point.slowdown, "{point:?}");
+    }
+    let apart = 2.0 * one / (1.0 - 2.0 * one);
+    assert!(points[0].low < apart && apart < points[0].high, "{apart} {points:?}");
+}
+
+/// The same loop in one long run, by the engine alone.
+#[test]
+fn one_long_run_says_the_same() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("poisson:rate=200Hz,duration=exponential(mean=100us)");
+    let scales = asked(1, &[64]);
+    let mut question = ask(&network, &noise, &scales[..1], 2);
+    question.intervals = &[MILLISECOND];
+    let point = question.answer().unwrap().programs[0];
+    assert!(point.is_narrow() && point.slowdown > 0.1, "{point:?}");
+    let collective = once(&scales[0].scales[0]).unwrap().clone();
+    let workload = Workload::Collective { collective, cycles: 10_000, compute: MILLISECOND };
+    let phases = Phases::Drawn { seed: 99, replica: 0 };
+    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
+    let seconds = |noise| {
+        let stop = AtomicBool::new(false);
+        let mut ignore = |_| ();
+        let simulation = Simulation { noise, ..Simulation::new(&network) };
+        let run = simulation.run(&workload, &mut Control::new(2, &stop, &mut ignore)).unwrap();
+        run.outcome.makespan().seconds()
+    };
+    let long = seconds(Some(&injection)) / seconds(None) - 1.0;
+    assert!(point.low < long && long < point.high, "{long} {point:?}");
+}
+
+#[test]
+fn the_same_on_any_number_of_threads() {
+    let network = Network::load("altix").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let scales = asked(1, &[2, 64]);
+    let programs = |threads| {
+        let mut question = ask(&network, &noise, &scales[..1], threads);
+        (question.intervals, question.effort.messages) = (&[MILLISECOND, Time(100_000_000_000)], 500_000);
+        question.answer().unwrap().programs
+    };
+    let points = programs(1);
+    assert_eq!(points, programs(2));
+    let each: Vec<_> = points.iter().map(|point| (point.processes, point.interval.ps())).collect();
+    assert_eq!(each, [(2, 1_000_000_000), (2, 100_000_000_000), (64, 1_000_000_000), (64, 100_000_000_000)]);
+}
+
+/// A budget of a few cycles does not meet detours that are minutes apart: the interval covers what they may cost.
+#[test]
+fn what_is_too_rare_to_meet_widens_the_interval() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("periodic:period=100s,duration=10s");
+    let scales = asked(1, &[16]);
+    let mut question = ask(&network, &noise, &scales[..1], 1);
+    (question.intervals, question.effort.messages) = (&[MILLISECOND], 10_000);
+    let point = question.answer().unwrap().programs[0];
+    assert!(point.high >= 1.6 && !point.is_narrow(), "{point:?}");
+    let quiet = described("periodic:period=1ms,duration=0ns");
+    let mut question = ask(&network, &quiet, &scales[..1], 1);
+    question.intervals = &[MILLISECOND];
+    let point = question.answer().unwrap().programs[0];
+    assert_eq!((point.slowdown, point.low, point.high), (0.0, 0.0, 0.0));
+}
+
+/// A slow machine leaves out large scales; the others have the same numbers. The smallest is always there.
+#[test]
+fn a_slow_machine_means_fewer_scales_and_the_same_numbers() {
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let scales = asked(1, &[2, 16, 128, 1024]);
+    let done = AtomicU64::new(0);
+    let advance = |more| {
+        done.fetch_add(more, Ordering::Relaxed);
+    };
+    let now = || done.load(Ordering::Relaxed) as f64 / 1e5;
+    let programs = |limit| {
+        let mut question = ask(&network, &noise, &scales[..1], 2);
+        (question.intervals, question.effort.messages) = (&[MILLISECOND], 300_000);
+        question.runner.advance = &advance;
+        question.limit = limit;
+        question.answer().unwrap().programs
+    };
+    let all = programs(TimeLimit::NONE);
+    assert_eq!(all.len(), 4);
+    done.store(0, Ordering::Relaxed);
+    let some = programs(TimeLimit { seconds: 10.0, now: &now });
+    assert!((1..4).contains(&some.len()) && all.starts_with(&some), "{some:?}");
+    done.store(0, Ordering::Relaxed);
+    assert_eq!(programs(TimeLimit { seconds: 0.0, now: &now }), all[..1]);
+}
+
+/// A schedule is a program of its own: its run time is the answer.
+#[test]
+fn schedules_are_not_repeated() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("periodic:period=1ms,duration=100us");
+    let text = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}";
+    let schedule = [Asked { name: "s".into(), scales: vec![goal::parse(text.as_bytes()).unwrap().into()] }];
+    let mut question = ask(&network, &noise, &schedule, 1);
+    question.intervals = &[MILLISECOND];
+    assert!(question.answer().unwrap().programs.is_empty());
+}
