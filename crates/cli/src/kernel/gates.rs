@@ -133,9 +133,7 @@ fn number(bound: &Bound, kind: &MetricKind) -> Result<f64, String> {
         (MetricUnit::Slowdown, Value::Percent(percent)) => Ok(bound.signed(percent / 100.0)),
         (MetricUnit::Slowdown, Value::Factor(factor)) => Ok(factor - 1.0),
         (MetricUnit::Slowdown, Value::Plain(number)) if bound.sign.is_none() => Err(two_readings(number)),
-        (MetricUnit::Slowdown, _) => {
-            Err(format!("`{name}` is a slowdown: give the limit as 50% or 1.5x"))
-        }
+        (MetricUnit::Slowdown, _) => Err(format!("`{name}` is a slowdown: give the limit as 50% or 1.5x")),
         _ if bound.sign.is_some() => {
             Err(format!("`{name}` is compared with no other file: give the limit without a sign"))
         }

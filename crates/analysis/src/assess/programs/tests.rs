@@ -1,7 +1,7 @@
 use super::*;
 use crate::assess::tests::{ask, asked, described, measured};
 use crate::assess::{Noise, TimeLimit};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use straggler_model::Network;
 use straggler_model::noise::{Injection, Phases};
 use straggler_schedule::goal;
@@ -57,10 +57,8 @@ fn one_long_run_says_the_same() {
     let phases = Phases::Drawn { seed: 99, replica: 0 };
     let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
     let seconds = |noise| {
-        let stop = AtomicBool::new(false);
-        let mut ignore = |_| ();
         let simulation = Simulation { noise, ..Simulation::new(&network) };
-        let run = simulation.run(&workload, &mut Control::new(2, &stop, &mut ignore)).unwrap();
+        let run = simulation.run(&workload, &mut Control::new(2)).unwrap();
         run.outcome.makespan().seconds()
     };
     let long = seconds(Some(&injection)) / seconds(None) - 1.0;
