@@ -35,6 +35,9 @@ const NEGLIGIBLE: f64 = 0.002;
 /// The fewest cycles of a replica after its first.
 const LEAST_CYCLES: u32 = 2;
 
+/// The fewest replicas cost at most this share of the budget, except on many processes: less may be enough.
+const FIRST: u64 = 16;
+
 /// The next number of replicas is at most this many times the last.
 const GROWTH: u32 = 4;
 
@@ -146,8 +149,8 @@ impl Question<'_> {
         Ok(Row { seconds: (self.limit.now)() - began, ..row })
     }
 
-    /// The loop with as many cycles as the fewest replicas need to meet rare detours, unless that costs more than half
-    /// of the budget.
+    /// The loop with as many cycles as the fewest replicas need to meet rare detours, if their share of the budget
+    /// suffices.
     fn cycles<'a>(
         &self,
         collective: &'a Collective,
@@ -160,7 +163,7 @@ impl Question<'_> {
         let core_seconds = rarity.core_seconds_for(NEGLIGIBLE / 2.0 / processes);
         let wanted =
             core_seconds / (f64::from(LEAST_REPLICAS) * processes * first.seconds()).max(f64::MIN_POSITIVE);
-        let affordable = self.effort.messages / 2 / (cycle_cost(collective) * u64::from(LEAST_REPLICAS));
+        let affordable = self.effort.messages / FIRST / (cycle_cost(collective) * u64::from(LEAST_REPLICAS));
         let cycles = (wanted.ceil() as u64).min(affordable).max(LEAST_CYCLES.into()) as u32;
         let quiet = self.quiet(&program.workload(1 + cycles))?.since(first);
         Ok(Loop { cycles, quiet, ..program })
