@@ -126,7 +126,7 @@ fn a_slow_machine_means_fewer_scales_and_the_same_numbers() {
     assert_eq!(all.len(), 4);
     done.store(0, Ordering::Relaxed);
     let some = programs(TimeLimit { seconds: 10.0, now: &now });
-    assert!((1..4).contains(&some.len()) && all.starts_with(&some), "{some:?}");
+    assert!((1..4).contains(&some.len()) && some.iter().all(|point| all.contains(point)), "{some:?}");
     done.store(0, Ordering::Relaxed);
     assert_eq!(programs(TimeLimit { seconds: 0.0, now: &now }), all[..1]);
 }
