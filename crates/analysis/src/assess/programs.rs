@@ -16,6 +16,7 @@ use super::rarity::Rarity;
 use super::{Asked, AssessError, Question, finished, work};
 use crate::inflection::LEAST_REPLICAS;
 use serde::Serializer;
+use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_model::noise::Source;
 use straggler_model::stats::{CONFIDENCE, mean_interval};
@@ -34,6 +35,12 @@ const NEGLIGIBLE: f64 = 0.002;
 
 /// The fewest cycles of a replica after its first.
 const LEAST_CYCLES: u32 = 2;
+
+/// The cycles of a replica after its first if there is budget, even if fewer would meet rare detours.
+const USUAL_CYCLES: u64 = 16;
+
+/// The fewest replicas cost at most this share of the budget, except on many processes: less may be enough.
+const FIRST: u64 = 16;
 
 /// The next number of replicas is at most this many times the last.
 const GROWTH: u32 = 4;
@@ -56,7 +63,8 @@ pub struct ProgramPoint {
 }
 
 fn seconds<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.seconds())
+    // Divided, so that 100 µs are 0.0001 exactly.
+    serializer.serialize_f64(time.ps() as f64 / 1e12)
 }
 
 impl ProgramPoint {
@@ -103,29 +111,27 @@ impl Question<'_> {
     ) -> Result<Vec<ProgramPoint>, AssessError> {
         let rarity = Rarity::of(self.noise);
         let limit = self.end_of_programs();
-        let mut rows: Vec<Row> = Vec::with_capacity(asked.scales.len());
         let collectives: Vec<&Collective> = asked.scales.iter().filter_map(once).collect();
-        for (index, collective) in collectives.iter().enumerate() {
-            let expected = self.expected_cost(collective, rows.last());
-            if !self.fits_row(expected, rows.last(), limit) {
-                break;
+        let order = order(collectives.len());
+        let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
+        for (done, &index) in order.iter().enumerate() {
+            let smaller = |index: usize| rows.range(..index).next_back().map(|(_, row)| row);
+            let cost = |&index: &usize| self.expected_cost(collectives[index], smaller(index));
+            let own = cost(&index);
+            if !self.fits_row(own, smaller(index), limit) {
+                continue;
             }
-            let later = collectives.iter().skip(index + 1);
-            let later = later.map(|collective| self.expected_cost(collective, rows.last()));
-            let ahead =
-                later.fold(self.ahead_of_point(0, 0, 0.0, self.effort.curve_work), u64::saturating_add);
+            let later = self.ahead_of_point(0, 0, 0.0, self.effort.curve_work);
+            let later = order[done + 1..].iter().map(cost).fold(later, u64::saturating_add);
             let end = if rows.is_empty() { f64::INFINITY } else { limit };
-            let Some(row) =
-                self.until(end, |question| question.row(collective, sources, &rarity, (ahead, expected)))?
-            else {
-                break;
-            };
-            rows.push(row);
+            let row =
+                self.until(end, |question| question.row(collectives[index], sources, &rarity, (later, own)))?;
+            rows.extend(row.map(|row| (index, row)));
         }
-        Ok(rows.into_iter().flat_map(|row| row.points).collect())
+        Ok(rows.into_values().flat_map(|row| row.points).collect())
     }
 
-    /// All intervals at one scale; `ahead` has the messages after this row, and those of this row.
+    /// All intervals at one scale. `later` and `own` are the messages after this row and those of this row.
     fn row(
         &self,
         collective: &Collective,
@@ -146,8 +152,8 @@ impl Question<'_> {
         Ok(Row { seconds: (self.limit.now)() - began, ..row })
     }
 
-    /// The loop with as many cycles as the fewest replicas need to meet rare detours, unless that costs more than half
-    /// of the budget.
+    /// The loop with as many cycles as the fewest replicas need to meet rare detours, if their share of the budget
+    /// suffices.
     fn cycles<'a>(
         &self,
         collective: &'a Collective,
@@ -160,8 +166,9 @@ impl Question<'_> {
         let core_seconds = rarity.core_seconds_for(NEGLIGIBLE / 2.0 / processes);
         let wanted =
             core_seconds / (f64::from(LEAST_REPLICAS) * processes * first.seconds()).max(f64::MIN_POSITIVE);
-        let affordable = self.effort.messages / 2 / (cycle_cost(collective) * u64::from(LEAST_REPLICAS));
-        let cycles = (wanted.ceil() as u64).min(affordable).max(LEAST_CYCLES.into()) as u32;
+        let affordable = self.effort.messages / FIRST / (cycle_cost(collective) * u64::from(LEAST_REPLICAS));
+        let wanted = (wanted.ceil() as u64).max(USUAL_CYCLES);
+        let cycles = wanted.min(affordable).max(LEAST_CYCLES.into()) as u32;
         let quiet = self.quiet(&program.workload(1 + cycles))?.since(first);
         Ok(Loop { cycles, quiet, ..program })
     }
@@ -237,6 +244,11 @@ impl Loop<'_> {
             high: high.max(slowdown + unseen),
         }
     }
+}
+
+/// Every third scale first: if time is short, large scales matter more than those in between.
+fn order(scales: usize) -> Vec<usize> {
+    (0..scales).step_by(3).chain((0..scales).filter(|scale| scale % 3 != 0)).collect()
 }
 
 /// What a cycle costs, in messages. Few processes do not fill the engine's windows.

@@ -243,15 +243,12 @@ fn lower_bound(report: &Report) -> Option<String> {
     let measured = report.subject.noise.measured?.seconds();
     let points = &report.answer.curves.first()?.points;
     let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
-    let largest = points.last()?;
     let mend =
         if report.subject.measured_here { "; measure longer with --time to see rarer noise" } else { "" };
     Some(format!(
-        "From {} processes on this is a lower bound: one run at {} lasts {} of core time, but only {} were measured{mend}.",
-        grouped(first.processes),
-        grouped(largest.processes),
-        seconds(largest.exposure_core_seconds),
-        seconds(measured)
+        "Only {} were measured: from {} processes up the costs are lower bounds, because rarer noise is missing{mend}.",
+        seconds(measured),
+        grouped(first.processes)
     ))
 }
 

@@ -6,7 +6,7 @@ use crate::outside::program::{Folder, signal, wait_until, wait_until_worked};
 fn noise_that_is_described_is_assessed() {
     let folder = Folder::new();
     let noise = "periodic:rate=250Hz,duration=4us,name=tick+periodic:period=50ms,duration=2ms,name=daemon";
-    let line = format!("assess {noise} --network chic --processes 4096 -o out --json");
+    let line = format!("assess {noise} --network chic --processes 4096 --interval 10ms -o out --json");
     let answer = folder.run(&line).good().json();
     let curves = answer["curves"].as_array().unwrap();
     assert_eq!(curves[0]["operation"], "allreduce");
@@ -21,7 +21,8 @@ fn noise_that_is_described_is_assessed() {
     assert_eq!((&again["curves"], &again["rankings"]), (&answer["curves"], &answer["rankings"]));
     let written = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     assert!(written.contains("\"inflection\""));
-    for name in ["slowdown.svg", "slowdown.png", "sources.svg", "sources.png"] {
+    for name in ["programs.svg", "programs.png", "slowdown.svg", "slowdown.png", "sources.svg", "sources.png"]
+    {
         assert!(folder.path().join("out").join(name).metadata().unwrap().len() > 1000, "{name}");
     }
     // In charts, slowdowns are added time with a plus sign, and gains are times: × alone is always T/T0.
@@ -32,11 +33,53 @@ fn noise_that_is_described_is_assessed() {
     assert!(sources.contains(">time saved<") && sources.contains("ms<"), "{sources}");
 }
 
+/// Programs come first on the console, on the page and in the JSON, and as metrics. A long run of the same loop says the
+/// same.
+#[test]
+fn programs_that_synchronise_are_assessed() {
+    let folder = Folder::new();
+    let noise = "poisson:rate=50Hz,duration=1ms";
+    let line = format!(
+        "assess {noise} --network chic --processes 32 --interval 10ms,1ms -o out --prometheus a.prom --fail-if \
+         program_slowdown[10ms]@32>1000%"
+    );
+    let text = folder.run(&line).good().stdout();
+    let expected = "processes up, noise costs a program more than 10 % if it synchronises every";
+    assert!(text.starts_with("From ") && text.lines().next().unwrap().contains(expected), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap())
+            .unwrap();
+    let programs = json["programs"].as_array().unwrap();
+    let number = |point: &serde_json::Value, name: &str| point[name].as_f64().unwrap();
+    let each: Vec<(f64, f64)> = programs
+        .iter()
+        .map(|point| (number(point, "processes"), number(point, "interval_seconds")))
+        .collect();
+    assert_eq!(each.len(), 10);
+    assert_eq!((each[0], each[9]), ((2.0, 1e-3), (32.0, 1e-2)));
+    assert!(programs.iter().all(|point| number(point, "low") <= number(point, "high")), "{programs:?}");
+    let simulate = format!(
+        "simulate --collective allreduce --size 1 --processes 32 --cycles 3000 --compute 1ms --noise {noise} \
+         --network chic --seed 7 --compare-quiet --json"
+    );
+    let long = folder.run(&simulate).good().json()["slowdown"].as_f64().unwrap();
+    let point = &programs[8];
+    assert!(number(point, "low") < long && long < number(point, "high"), "{long} {point}");
+    let metrics = std::fs::read_to_string(folder.path().join("a.prom")).unwrap();
+    let metric = "straggler_program_slowdown_ratio{interval=\"10ms\",processes=\"32\"}";
+    assert!(metrics.contains(metric), "{metrics}");
+    let page = page_of(&folder, "out/report.html");
+    assert_eq!(page.summary[0], text.lines().next().unwrap());
+    assert_eq!(page.sections[0].title, "What a program pays");
+    assert_eq!(table_of(&page, "Mean slowdowns of programs").columns[2].name, "every 10 ms");
+}
+
 #[test]
 fn this_machine_is_assessed_and_its_recording_again() {
     let folder = Folder::new();
     let text = folder.run("assess --time 100ms --processes 64 --sources none -o a").good().stdout();
-    assert!(text.starts_with("This node loses"), "{text}");
+    let [first, second] = [0, 1].map(|line| text.lines().nth(line).unwrap_or_default());
+    assert!(first.contains("a program") && second.starts_with("This node loses"), "{text}");
     assert!(text.contains("process r gets") || text.contains("every process gets"), "{text}");
     let first = std::fs::read_to_string(folder.path().join("a/assess.json")).unwrap();
     let first: serde_json::Value = serde_json::from_str(&first).unwrap();
@@ -48,12 +91,15 @@ fn this_machine_is_assessed_and_its_recording_again() {
 fn quiet_nodes_and_mistakes() {
     let folder = Folder::new();
     let text = folder.run("assess none --processes 16").good().stdout();
+    assert!(text.starts_with("Noise costs nothing on up to 16 processes, even if"), "{text}");
     assert!(text.contains("up to 16 processes: it does not slow down the median."), "{text}");
     assert!(text.contains("no source to remove"), "{text}");
     for (line, code, text) in [
         ("assess none --network nowhere", 2, "nowhere"),
         ("assess none --processes 1", 2, "1 is out of range"),
         ("assess none --threshold 0", 2, "above 0"),
+        ("assess none --interval 1ms,0s", 2, "give times above 0"),
+        ("assess none --interval 1ms --goal a.goal", 2, "cannot be used with"),
         ("assess none --time 1s", 2, "cannot be used with"),
         ("assess nothing.noise", 3, "nothing.noise"),
         ("assess delay:rank=1,at=0us,duration=1ms", 2, "not noise of a node"),
@@ -77,7 +123,7 @@ fn a_traced_program_is_assessed_in_copies() {
         (answer["program"]["kind"].as_str(), answer["program"]["fitted"].as_bool()),
         (Some("trace"), Some(true))
     );
-    assert_eq!(answer["bytes"], serde_json::Value::Null);
+    assert_eq!((&answer["bytes"], &answer["programs"]), (&serde_json::Value::Null, &serde_json::json!([])));
     // The run without noise is the replay that `predict` does.
     for (point, copies) in points.iter().zip([1, 4, 16]) {
         let line = format!("predict fixtures/traces/halo --fit --copies {copies} --json");
@@ -189,8 +235,8 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     let answer = folder.run("assess busy.noise --network chic --processes 256 -o a --json").good().json();
     let verdict: Vec<&str> =
         answer["verdict"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    assert!(verdict[0].starts_with("busy.noise was busy: 50 % of the time went to rustc."), "{verdict:?}");
-    assert!(verdict[0].ends_with("straggler assess busy.noise --ignore rustc"), "{verdict:?}");
+    assert!(verdict[1].starts_with("busy.noise was busy: 50 % of the time went to rustc."), "{verdict:?}");
+    assert!(verdict[1].ends_with("straggler assess busy.noise --ignore rustc"), "{verdict:?}");
     assert!(
         verdict.iter().any(|line| line.starts_with("Keep the other jobs named above off the node first.")),
         "{verdict:?}"
@@ -273,7 +319,7 @@ fn tables_explain_themselves() {
 fn console_page_and_json_say_the_same() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=7ms,name=hog+periodic:period=7ms,duration=1us,name=tick";
-    let line = format!("assess {noise} --network chic --processes 4096 -o out");
+    let line = format!("assess {noise} --network chic --processes 4096 --interval 10ms -o out");
     let text = folder.run(&line).good().stdout();
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

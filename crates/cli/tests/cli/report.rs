@@ -183,7 +183,7 @@ fn an_assessment_has_a_page() {
     let page = page(&folder, "out/report.html");
     let data = std::fs::read(folder.path().join("out/assess.page")).unwrap();
     assert_eq!(Page::from_container(&data).unwrap(), page);
-    let Plot::Lines(lines) = &chart(&page, "Cost of this noise").plot else { panic!() };
+    let Plot::Lines(lines) = &chart(&page, "Cost of this noise on").plot else { panic!() };
     let points = answer["curves"][0]["points"].as_array().unwrap();
     let medians: Vec<f64> =
         points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();

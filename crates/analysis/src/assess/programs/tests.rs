@@ -22,24 +22,28 @@ fn interrupted(noise: &Noise) -> f64 {
 
 /// Detours of 50 ms, far longer than a cycle: the program advances only while all processes are free. With f, the share
 /// of the time in which one is interrupted, that is a share (1 − f)^P of the time, e^(−Pλd) for Poisson detours. On two
-/// processes, where detours hardly overlap, it is 1 − Pλd.
+/// processes, where detours hardly overlap, it is about 1 − Pf. Of 18 intervals of 95 %, one misses on average.
 #[test]
 fn long_detours_stop_everyone() {
     let network = Network::load("chic").unwrap();
     let noise = described("poisson:rate=0.5Hz,duration=50ms");
-    let one = interrupted(&noise);
-    assert!((one / 0.025 - 1.0).abs() < 0.02, "{one}");
-    let small = asked(1, &[2, 16, 64]);
-    let mut question = ask(&network, &noise, &small[..1], 2);
-    (question.intervals, question.effort.messages) = (&[MILLISECOND], 3_000_000);
-    let points = question.answer().unwrap().programs;
-    for point in &points {
-        let expected = (1.0 - one).powi(-(point.processes as i32)) - 1.0;
-        assert!(point.low < expected && expected < point.high, "{expected} {point:?}");
-        assert!(point.uncertainty() < 0.3 * point.slowdown, "{point:?}");
+    let f = interrupted(&noise);
+    assert!((f / 0.025 - 1.0).abs() < 0.02, "{f}");
+    let stopped = |processes: u32| (1.0 - f).powi(-(processes as i32)) - 1.0;
+    let apart = 2.0 * f / (1.0 - 2.0 * f);
+    assert!((stopped(2) / apart - 1.0).abs() < 0.03, "{apart}");
+    let scales = asked(1, &[2, 16, 64]);
+    let mut missed = Vec::new();
+    for seed in 1..=6 {
+        let mut question = ask(&network, &noise, &scales[..1], 2);
+        (question.intervals, question.effort.messages) = (&[MILLISECOND], 3_000_000);
+        question.seed = seed;
+        let points = question.programs(&scales[0], &noise.sources(&[]).unwrap()).unwrap();
+        assert!(points.iter().all(|point| point.uncertainty() < 0.35 * point.slowdown), "{points:?}");
+        let contains = |point: &ProgramPoint| (point.low..point.high).contains(&stopped(point.processes));
+        missed.extend(points.into_iter().filter(|point| !contains(point)));
     }
-    let apart = 2.0 * one / (1.0 - 2.0 * one);
-    assert!(points[0].low < apart && apart < points[0].high, "{apart} {points:?}");
+    assert!(missed.len() <= 3, "{missed:?}");
 }
 
 /// The same loop in one long run, by the engine alone.
@@ -120,7 +124,7 @@ fn a_slow_machine_means_fewer_scales_and_the_same_numbers() {
     assert_eq!(all.len(), 4);
     done.store(0, Ordering::Relaxed);
     let some = programs(TimeLimit { seconds: 10.0, now: &now });
-    assert!((1..4).contains(&some.len()) && all.starts_with(&some), "{some:?}");
+    assert!((1..4).contains(&some.len()) && some.iter().all(|point| all.contains(point)), "{some:?}");
     done.store(0, Ordering::Relaxed);
     assert_eq!(programs(TimeLimit { seconds: 0.0, now: &now }), all[..1]);
 }
