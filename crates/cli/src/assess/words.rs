@@ -11,7 +11,7 @@ use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer_range}
 pub fn say(report: &Report, findings: &[Finding]) -> String {
     let mut text = FindingKind::Verdict.of(findings).join("\n");
     if let Some(table) = programs::table(report) {
-        text += &format!("\n\n{}\n\n{table}", programs::LEGEND);
+        text += &format!("\n\n{}\n\n{}", programs::LEGEND, table.to_string().trim_end());
     }
     text += &format!("\n\n{} {SLOWDOWN_LEGEND}\n\n{}", what_the_curves_show(report), tables::curves(report));
     let mut notes = FindingKind::Note.of(findings);
