@@ -87,13 +87,13 @@ fn bench<R>(bencher: Bencher<'_, '_>, events: u64, of: impl FnMut() -> R) {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn wait_states_and_causes(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    bench(bencher, events, || Explanation::of(&trace, &WaitStates::of(&trace)).causes.len());
+    bench(bencher, events, || Explanation::new(&trace, &WaitStates::new(&trace)).causes.len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn wait_states(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    bench(bencher, events, || WaitStates::of(&trace).waits.len());
+    bench(bencher, events, || WaitStates::new(&trace).waits.len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
@@ -120,29 +120,29 @@ fn patterns(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn activities(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    let (states, regions) = (WaitStates::of(&trace), Regions::of(&trace));
-    bench(bencher, events, || Activities::of(&trace, &states, &regions).names.len());
+    let (states, regions) = (WaitStates::new(&trace), Regions::new(&trace));
+    bench(bencher, events, || Activities::new(&trace, &states, &regions).names.len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn causes(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    let states = WaitStates::of(&trace);
-    let activities = Activities::of(&trace, &states, &Regions::of(&trace));
+    let states = WaitStates::new(&trace);
+    let activities = Activities::new(&trace, &states, &Regions::new(&trace));
     bench(bencher, events, || root_causes(&trace, &states, &activities).len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn by_region(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    let (states, regions) = (WaitStates::of(&trace), Regions::of(&trace));
-    bench(bencher, events, || RegionWaits::of(&trace, &states, &regions).len());
+    let (states, regions) = (WaitStates::new(&trace), Regions::new(&trace));
+    bench(bencher, events, || RegionWaits::new(&trace, &states, &regions).len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn path(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
-    let states = WaitStates::of(&trace);
-    let activities = Activities::of(&trace, &states, &Regions::of(&trace));
-    bench(bencher, events, || CriticalPath::of(&trace, &states, &activities).length);
+    let states = WaitStates::new(&trace);
+    let activities = Activities::new(&trace, &states, &Regions::new(&trace));
+    bench(bencher, events, || CriticalPath::new(&trace, &states, &activities).length);
 }

@@ -20,7 +20,7 @@ pub struct Slowdown {
 
 impl Slowdown {
     /// None for fewer than [`LEAST_REPLICAS`] values.
-    pub fn of(values: &[f64]) -> Option<Slowdown> {
+    pub fn new(values: &[f64]) -> Option<Slowdown> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (low, high) = quantile_interval_of_sorted(&sorted, 0.5, CONFIDENCE)?;
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn the_whole_interval_must_lie_above() {
         let around =
-            |median: f64| Slowdown::of(&[0.9, 0.95, 1.0, 1.0, 1.05, 1.1].map(|x| x * median)).unwrap();
+            |median: f64| Slowdown::new(&[0.9, 0.95, 1.0, 1.0, 1.05, 1.1].map(|x| x * median)).unwrap();
         let curve: Vec<_> = [(2, 0.01), (4, 0.105), (8, 0.2), (16, 0.15), (32, 3.0)]
             .map(|(processes, median)| (processes, around(median)))
             .into();
@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn five_runs_have_no_interval() {
-        assert_eq!(Slowdown::of(&[1.0; 5]), None);
-        let six = Slowdown::of(&[3.0, 1.0, 2.0, 6.0, 5.0, 4.0]).unwrap();
+        assert_eq!(Slowdown::new(&[1.0; 5]), None);
+        let six = Slowdown::new(&[3.0, 1.0, 2.0, 6.0, 5.0, 4.0]).unwrap();
         assert_eq!(six, Slowdown { median: 3.0, low: 1.0, high: 6.0, largest: 6.0 });
     }
 }

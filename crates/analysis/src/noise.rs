@@ -54,20 +54,20 @@ pub struct Analysis {
 
 impl Analysis {
     /// The same seed gives the same numbers.
-    pub fn of(recording: &NoiseRecording, seed: u64) -> Analysis {
+    pub fn new(recording: &NoiseRecording, seed: u64) -> Analysis {
         let durations = durations::sorted_durations(recording);
-        let spectrum = Spectrum::of(recording);
+        let spectrum = Spectrum::new(recording);
         Analysis {
             overhead: overhead::of_recording(recording, seed),
             cores: overhead::of_cores(recording, seed),
-            phases: recording.cores.iter().map(SlowPhases::of).collect(),
+            phases: recording.cores.iter().map(SlowPhases::new).collect(),
             durations: Times::of_sorted(&durations),
             histogram: durations::histogram(&durations),
             gaps: Times::of_sorted(&durations::sorted_gaps(recording)),
             sources: sources::table(recording, &spectrum),
             spectrum,
-            explained: Explained::of(recording),
-            together: Together::of(recording, seed),
+            explained: Explained::new(recording),
+            together: Together::new(recording, seed),
             lost_detours: recording.cores.iter().map(|core| core.lost.detours).sum(),
             lost_ps: recording.cores.iter().fold(0u64, |sum, core| sum.saturating_add(core.lost.time.ps())),
         }

@@ -85,7 +85,7 @@ fn split(graph: &Graph, names: &[u32], first: u32, parts: u32, limit: &Limit, fo
         let own: Vec<u32> =
             (0..graph.len() as u32).filter(|&vertex| side[vertex as usize] == second).collect();
         let below: Vec<u32> = own.iter().map(|&vertex| names[vertex as usize]).collect();
-        split(&graph.of(&own), &below, first, parts, limit, found);
+        split(&graph.subgraph(&own), &below, first, parts, limit, found);
     }
 }
 

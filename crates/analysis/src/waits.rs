@@ -118,8 +118,8 @@ pub struct Total {
 }
 
 impl WaitStates {
-    pub fn of(trace: &Trace) -> WaitStates {
-        let operations: Vec<Operations<'_>> = parallel::map_list(&trace.ranks, Operations::of);
+    pub fn new(trace: &Trace) -> WaitStates {
+        let operations: Vec<Operations<'_>> = parallel::map_list(&trace.ranks, Operations::new);
         let messages = messages_by_receiver(trace, &operations);
         WaitStates::with(trace, &operations, &messages)
     }
@@ -191,7 +191,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub fn of(&self, pattern: Pattern) -> Total {
+    pub fn get(&self, pattern: Pattern) -> Total {
         self.patterns[pattern as usize]
     }
 }

@@ -61,6 +61,11 @@ pub struct Report {
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     files::check(&plan.output)?;
+    if files::has_report(&plan.output) {
+        let folder = plan.output.display();
+        console
+            .note(&format!("{folder} has an earlier report, which this one replaces; --output keeps both"));
+    }
     let target = Target::load(plan, console)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
@@ -83,7 +88,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     };
     let report = Report {
         subject,
-        network: NetworkAnswer::of(&target.network),
+        network: NetworkAnswer::new(&target.network),
         processes,
         bytes,
         program: target.program,
@@ -98,13 +103,15 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         noise_file: noise_file.clone(),
     };
     let findings = findings::findings(&report);
-    let checked = Checked::of(&plan.checks, words::of(&report))?;
-    let json = Json::of(&report, &findings, &checked.limits);
+    let checked = Checked::new(&plan.checks, words::metrics(&report))?;
+    let json = Json::new(&report, &findings, &checked.limits);
+    // A full disk does not take the answer away.
+    match console.json {
+        true => console.print_json(&json)?,
+        false => console.print(&words::summary(&report, &findings))?,
+    }
     let written = files::write(&plan.output, &report, &findings, &json).map_err(interrupted)?;
-    if console.json {
-        console.print_json(&json)?;
-    } else {
-        console.print(&words::say(&report, &findings))?;
+    if !console.json {
         console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     }
     if let Some(path) = files::earlier_recording(&plan.output, &report) {
@@ -206,7 +213,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     question.limit.seconds = seconds;
     stages.end_after(seconds);
     let answer = question.answer();
-    let gpus = devices::tell(gpus.as_ref(), plan.device, console);
+    let gpus = devices::report(gpus.as_ref(), plan.device, console);
     match answer {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =
@@ -246,11 +253,11 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    fn of(report: &'a Report, findings: &'a [Finding], limits: &'a [LimitAnswer]) -> Json<'a> {
+    fn new(report: &'a Report, findings: &'a [Finding], limits: &'a [LimitAnswer]) -> Json<'a> {
         Json {
             version: env!("CARGO_PKG_VERSION"),
             command: command_line(),
-            verdict: FindingKind::Verdict.of(findings),
+            verdict: FindingKind::Verdict.select(findings),
             findings,
             noise: report.subject.json(),
             network: &report.network,

@@ -46,7 +46,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (trace, _) = directory::open("run".as_ref())?;
-//! let states = WaitStates::of(&trace);
+//! let states = WaitStates::new(&trace);
 //! for (rank, times) in states.ranks.iter().enumerate() {
 //!     println!("rank {rank} waits {} of {}", times.waiting, times.run);
 //! }

@@ -12,7 +12,7 @@ pub mod replay;
 pub mod validate;
 
 use crate::args::Common;
-use crate::kernel::console::{Console, tell};
+use crate::kernel::console::{Console, eprint_line};
 use crate::kernel::devices::{TypedDevice, use_threads};
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::interrupt;
@@ -72,13 +72,13 @@ pub fn run(command: MpiCommand, common: &Common) -> ExitCode {
 
 /// Ends the job because of an error of this process that the others do not know of.
 fn abort(mpi: &Rc<Mpi>, error: &anyhow::Error) -> ! {
-    tell(&format!("error: rank {}: {error:#}", Communicator::world(mpi).rank()));
+    eprint_line(&format!("error: rank {}: {error:#}", Communicator::world(mpi).rank()));
     mpi.abort(Exit::BadInput as i32)
 }
 
 /// A console for a process that prints nothing, not even after a signal.
 fn muted(console: Console) -> Console {
-    interrupt::say_nothing();
+    interrupt::silence();
     console.muted()
 }
 
@@ -136,7 +136,7 @@ impl Process<'_> {
     fn together(&self, run: impl FnOnce(&Job, &Console) -> Outcome<()>) -> ExitCode {
         let done = run(&Job::new(&self.session), &self.console);
         // A launcher kills the other ranks as soon as one exits; they have nothing left to do.
-        interrupt::say_nothing();
+        interrupt::silence();
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => self.console.fail(&failure),
@@ -144,7 +144,7 @@ impl Process<'_> {
     }
 
     /// Prints a line of progress.
-    fn tell(&self, text: &str) {
+    fn note(&self, text: &str) {
         self.console.note(text);
     }
 }

@@ -64,7 +64,7 @@ fn preset_answer(preset: &Preset) -> PresetAnswer {
         |parameter: &Parameter| SourceAnswer { parameter: parameter.letter, source: parameter.source };
     PresetAnswer {
         summary: preset.summary,
-        network: NetworkAnswer::of(&Network::uniform(preset.name, preset.link)),
+        network: NetworkAnswer::new(&Network::uniform(preset.name, preset.link)),
         sources: preset.sources.iter().map(source).collect(),
     }
 }
@@ -72,7 +72,7 @@ fn preset_answer(preset: &Preset) -> PresetAnswer {
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let network = load_network(&typed.network, typed.network_scale)?;
     let text = if console.json {
-        crate::kernel::console::to_json(&NetworkAnswer::of(&network))?
+        crate::kernel::console::to_json(&NetworkAnswer::new(&network))?
     } else {
         provenance(&typed.network) + &network.to_toml()?
     };

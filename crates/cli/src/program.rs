@@ -50,14 +50,14 @@ fn main() -> ExitCode {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             if let Some(rank) = launcher.rank.filter(|_| error.use_stderr()) {
-                console::tell(&format!(
+                console::eprint_line(&format!(
                     "error: rank {rank}: {}",
                     first.strip_prefix("error: ").unwrap_or(first)
                 ));
             }
             return console::code_of(&error);
         }
-        Err(error) => return console::say_instead(&show::with_command(typed::with_value(error))),
+        Err(error) => return console::print_parser_message(&show::with_command(typed::with_value(error))),
     };
     // The processes of an MPI job agree on who prints.
     if let args::Command::Mpi(typed) = cli.command {

@@ -92,7 +92,7 @@ pub struct Serve {
 }
 
 pub fn run(typed: &Valid<Report>, seed: u64, console: &Console) -> Outcome<()> {
-    let found = Search::of(&typed.inputs)?;
+    let found = Search::new(&typed.inputs)?;
     let (page, skipped) = found.page(typed.title.as_deref(), seed)?;
     interrupt::check()?;
     let bytes = pages::write(&typed.output, &page)?;
@@ -111,7 +111,7 @@ pub fn run(typed: &Valid<Report>, seed: u64, console: &Console) -> Outcome<()> {
     for skipped in &answer.skipped {
         console.note(&format!("skipped: {}: {}", skipped.file, skipped.why));
     }
-    console.print(&say(&answer))
+    console.print(&summary(&answer))
 }
 
 #[derive(Serialize)]
@@ -124,7 +124,7 @@ struct ReportAnswer {
     warnings: Vec<String>,
 }
 
-fn say(answer: &ReportAnswer) -> String {
+fn summary(answer: &ReportAnswer) -> String {
     let (charts, sections) =
         (counted(answer.charts, "chart", "charts"), counted(answer.sections, "section", "sections"));
     format!("{}: {charts} in {sections}, {}. Open it in a browser.\n", answer.report, memory(answer.bytes))

@@ -144,7 +144,7 @@ struct InfoAnswer {
 
 impl InfoAnswer {
     fn new(file: &Path, loaded: &Loaded) -> InfoAnswer {
-        let summary = Summary::of(&loaded.graph);
+        let summary = Summary::new(&loaded.graph);
         InfoAnswer {
             file: file.display().to_string(),
             format: name(loaded.format),
@@ -257,15 +257,15 @@ fn findings(typed: &Check, console: &Console) -> Outcome<()> {
             findings: findings.iter().take(typed.show).map(finding_answer).collect(),
         })?;
     } else {
-        console.print(&say_findings(typed, &findings))?;
+        console.print(&findings_text(typed, &findings))?;
     }
     match errors {
         0 => Ok(()),
-        _ => Err(Failure::new(Exit::Stuck, anyhow::Error::msg(say_errors(&typed.file, errors)))),
+        _ => Err(Failure::new(Exit::Stuck, anyhow::Error::msg(errors_text(&typed.file, errors)))),
     }
 }
 
-fn say_errors(file: &Path, errors: usize) -> String {
+fn errors_text(file: &Path, errors: usize) -> String {
     format!("{}: {}: the schedule cannot finish", file.display(), counted(errors as u64, "error", "errors"))
 }
 
@@ -280,7 +280,7 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
     FindingAnswer { severity: severity(finding), rank: finding.rank(), text: finding.to_string() }
 }
 
-fn say_findings(typed: &Check, findings: &[Finding]) -> String {
+fn findings_text(typed: &Check, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!(
             "{}: no errors found. The schedule was not simulated: `straggler simulate {} --network chic` also finds deadlocks.\n",

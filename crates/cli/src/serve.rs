@@ -169,7 +169,7 @@ impl Made {
 
 impl Site {
     fn new(inputs: Vec<PathBuf>, seed: u64, token: String) -> Outcome<Site> {
-        let page = Mutex::new(Made::new(Search::of(&inputs)?, seed)?);
+        let page = Mutex::new(Made::new(Search::new(&inputs)?, seed)?);
         Ok(Site { inputs, seed, token, page })
     }
 
@@ -200,7 +200,7 @@ impl Site {
     fn html(&self) -> Outcome<Arc<[u8]>> {
         // After a panic in another thread, the stored page is still complete.
         let mut made = self.page.lock().unwrap_or_else(PoisonError::into_inner);
-        let search = Search::of(&self.inputs)?;
+        let search = Search::new(&self.inputs)?;
         if search.differs(&made.search) {
             *made = Made::new(search, self.seed)?;
         }

@@ -85,7 +85,7 @@ fn command(files: &[PathBuf]) -> Outcome<[&'static str; 2]> {
 fn of_file(path: &Path) -> Outcome<[&'static str; 2]> {
     std::fs::metadata(path).map_err(|fault| unreadable(path, &fault))?;
     // A folder of profiles would pass for a folder of results.
-    let kind = if holds_job(path) { Some(Kind::Training) } else { Kind::of(path) };
+    let kind = if holds_job(path) { Some(Kind::Training) } else { Kind::detect(path) };
     match kind {
         Some(Kind::Trace) => Ok(["trace", "show"]),
         Some(Kind::Training) => Ok(["training", "show"]),

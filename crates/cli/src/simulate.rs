@@ -110,7 +110,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
         write_finish_times(plan, &findings, cluster)?;
     }
     let checked = match stuck {
-        None if speaks(cluster) => Some(Checked::of(&plan.checks, answer.metrics())?),
+        None if speaks(cluster) => Some(Checked::new(&plan.checks, answer.metrics())?),
         _ => None,
     };
     answer.limits = checked.as_ref().map_or_else(Vec::new, |checked| checked.limits.clone());
@@ -122,7 +122,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&words::say(&answer, &inputs))?,
+        (false, None) => console.print(&words::summary(&answer, &inputs))?,
         (false, Some(_)) => {}
     }
     // Not before the results are written: a run that is killed until then resumes.
@@ -222,7 +222,7 @@ fn simulate(
     } else {
         Details::default()
     };
-    let gpus = devices::tell(gpus.as_ref(), plan.device, console);
+    let gpus = devices::report(gpus.as_ref(), plan.device, console);
     interrupt::check()?;
     let (wall_seconds, windows) = (took.as_secs_f64(), replicas.shown().windows);
     console.detail(&format!("simulated in {wall_seconds:.3} s, {windows} windows"));

@@ -78,14 +78,14 @@ pub fn run_study(
         study_results::write(&folder.join("results.csv"), Format::Csv, &results)?;
         written.push("results.csv");
     }
-    let checked = tell(&study.name, &results, &about, typed.threshold, &[], &typed.checks, console)?;
+    let checked = print(&study.name, &results, &about, typed.threshold, &[], &typed.checks, console)?;
     console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
     checked.finish(console)
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let (name, results, about) = read_results(&typed.study)?;
-    tell(&name, &results, &about, typed.threshold, &typed.quantile, &typed.checks, console)?.finish(console)
+    print(&name, &results, &about, typed.threshold, &typed.quantile, &typed.checks, console)?.finish(console)
 }
 
 /// The JSON answer.
@@ -128,7 +128,7 @@ pub struct QuantileJson {
     times_ps: Quantile<u64>,
 }
 
-fn tell(
+fn print(
     name: &str,
     results: &Results,
     about: &About,
@@ -139,9 +139,9 @@ fn tell(
 ) -> Outcome<Checked> {
     let all = series(results, threshold);
     refuse_unsupported(&all, quantiles)?;
-    let checked = Checked::of(checks, metrics(&all))?;
+    let checked = Checked::new(checks, metrics(&all))?;
     if !console.json {
-        console.print(&answer::say(name, &all, about, threshold, quantiles))?;
+        console.print(&answer::summary(name, &all, about, threshold, quantiles))?;
         return Ok(checked);
     }
     let series = all.iter().zip(answer::labels(&all)).map(|(series, name)| SeriesJson {

@@ -57,7 +57,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     let layers = layers(&typed.layers, &job)?;
     let answers = analyse(&replays, layers.as_deref());
-    let cost = Cost::of(&answers, meta.as_ref(), typed.cost);
+    let cost = Cost::new(&answers, meta.as_ref(), typed.cost);
     let mut warnings = words::doubts(&answers);
     let recorded = (answers.dp_ranks as u32, answers.stages as u32);
     warnings.extend(meta.iter().flat_map(|meta| file::differs(meta, recorded.0, recorded.1)));
@@ -80,7 +80,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     }
     warnings.iter().for_each(|warning| console.warn(warning));
     answers.remarks.iter().for_each(|remark| console.note(remark));
-    console.print(&words::say(&job, &answers, &cost))
+    console.print(&words::summary(&job, &answers, &cost))
 }
 
 /// More layers than any model has.

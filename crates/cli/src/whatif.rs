@@ -71,7 +71,7 @@ pub fn run_trace(typed: &TraceWhatIf, common: &Common, console: &Console) -> Out
     let results = session.simulate_all(typed, plans, console)?;
     let answer = WhatIfAnswer::new(&session, typed, &opened, &results);
     pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &results))?;
-    if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
+    if console.json { console.print_json(&answer) } else { console.print(&words::summary(&answer)) }
 }
 
 /// All hypotheses, the one of the command line first.
@@ -154,7 +154,7 @@ fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
 
 /// What determined the length of a run.
 fn critical_path(trace: &Trace, waits: &WaitStates) -> CriticalPath {
-    CriticalPath::of(trace, waits, &Activities::of(trace, waits, &Regions::of(trace)))
+    CriticalPath::new(trace, waits, &Activities::new(trace, waits, &Regions::new(trace)))
 }
 
 /// Drops what only a page shows: the calls and the individual waits.
@@ -173,7 +173,7 @@ struct Setting<'a> {
 
 impl<'a> Session<'a> {
     fn new(typed: &TraceWhatIf, common: &Common, opened: &'a Opened) -> Outcome<Session<'a>> {
-        let base = Base::of(typed, opened)?;
+        let base = Base::new(typed, opened)?;
         let mut options = typed.reading.options(Only::All);
         options.decisions = typed.mode.decisions();
         options.drop_unmatched |= opened.is_only_cut();
@@ -195,17 +195,17 @@ impl<'a> Session<'a> {
         console: &Console,
     ) -> Outcome<Results> {
         let measured = self.measured(typed)?;
-        let waits = RunWaits::of(&WaitStates::of(self.trace), &InCalls::of(self.trace));
+        let waits = RunWaits::new(&WaitStates::new(self.trace), &InCalls::new(self.trace));
         let began = Instant::now();
         let mut identity = self.identity(measured)?;
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
-        let identity_waits = RunWaits::of(&identity.waits, &identity.calls);
+        let identity_waits = RunWaits::new(&identity.waits, &identity.calls);
         let (mut skipped, mut slow, mut next) = (Vec::new(), SlowRanks::default(), None);
         let asked = plans.len();
         if typed.search {
             let path = critical_path(&identity.trace, &identity.waits);
-            let search = Search::of(self.trace, &identity.trace, identity.end, &path);
+            let search = Search::new(self.trace, &identity.trace, identity.end, &path);
             plans.extend(search.candidates.into_iter().map(HypothesisPlan::of_candidate));
             (skipped, slow) = (search.skipped, search.slow);
             next = slow.next(&[], &identity.trace, identity.end, &path);
@@ -261,8 +261,8 @@ impl<'a> Session<'a> {
         let replayed =
             replayed.map(|path| Replayed::read(path, self.trace, &self.options, console)).transpose()?;
         let replayed = replayed.map(|run| run.against(first));
-        // Given hypotheses keep their order; those of a search are sorted by gain.
-        hypotheses[given..].sort_by_key(|one| one.scenario.end);
+        // Given hypotheses keep their order; those of a search are sorted by gain, the limit last.
+        hypotheses[given..].sort_by_key(|one| (one.ideal_network, one.scenario.end));
         Ok(Results {
             measured,
             waits,
@@ -287,8 +287,15 @@ impl<'a> Session<'a> {
         let latency = latency.map(|latency| latency.drawn);
         let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };
         let scenario = self.simulate(trace, &setting, &plan.text())?;
-        let waits = RunWaits::of(&scenario.waits, &scenario.calls);
-        Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
+        let waits = RunWaits::new(&scenario.waits, &scenario.calls);
+        Ok(Simulated {
+            text: plan.text(),
+            ideal_network: plan.ideal_network,
+            network,
+            scenario,
+            waits,
+            notes,
+        })
     }
 
     /// Simulates a trace, with any changes already applied, on the network of the baseline.

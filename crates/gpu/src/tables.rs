@@ -55,13 +55,13 @@ impl Tables {
     /// The tables of the first phase of a script.
     pub fn new(script: &(impl Script + ?Sized), link: &Link) -> Result<Tables, Unfit> {
         // If all ranks do the same, the kinds of rank 0 are all there are.
-        let kinds = Kinds::of(script, 0..script.processes().min(1))?;
+        let kinds = Kinds::new(script, 0..script.processes().min(1))?;
         for way in [Way::Distance, Way::Bits] {
             if let Some(tables) = uniform(script, way, &kinds, link)? {
                 return Ok(tables);
             }
         }
-        listed(script, &Kinds::of(script, 0..script.processes())?, link)
+        listed(script, &Kinds::new(script, 0..script.processes())?, link)
     }
 
     /// Whether every process only sends one message and receives one in every stage, and all messages cost the same.
@@ -84,7 +84,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(script: &(impl Script + ?Sized), ranks: Range<Rank>) -> Result<Kinds, Unfit> {
+    fn new(script: &(impl Script + ?Sized), ranks: Range<Rank>) -> Result<Kinds, Unfit> {
         type Found = (BTreeSet<u64>, BTreeSet<u64>);
         let add = |mut found: Found, rank: Rank| {
             for step in steps(script, rank) {
@@ -138,7 +138,7 @@ impl Kinds {
 }
 
 fn tariff(link: &Link, bytes: u64) -> Result<MessageCost, Unfit> {
-    let costs = straggler_sim::rules::MessageCost::of(link, bytes);
+    let costs = straggler_sim::rules::MessageCost::new(link, bytes);
     let tariff = MessageCost {
         send_overhead: costs.send_overhead.ps(),
         send_cpu: costs.send_cpu.ps(),

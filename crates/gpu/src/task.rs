@@ -60,10 +60,15 @@ impl Task {
         if let Some(noise) = simulation.noise {
             fits_noise(noise)?;
         }
-        Task::of(collective, *cycles, *compute, simulation.network)
+        Task::for_collective(collective, *cycles, *compute, simulation.network)
     }
 
-    fn of(collective: &Collective, cycles: u32, compute: Time, network: &Network) -> Result<Task, Unfit> {
+    fn for_collective(
+        collective: &Collective,
+        cycles: u32,
+        compute: Time,
+        network: &Network,
+    ) -> Result<Task, Unfit> {
         use straggler_schedule::Script;
         let link = &network.base;
         let script = Cycles::new(collective, 1, compute);

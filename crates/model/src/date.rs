@@ -9,7 +9,7 @@ pub fn utc_now() -> String {
 
 /// Days are counted from 1 March of the year 0, so that a leap day ends a year; a month then begins after
 /// (153 m + 2) / 5 days.
-fn utc(seconds: u64) -> String {
+pub fn utc(seconds: u64) -> String {
     const DAYS_TO_1970: u64 = 719_468;
     const DAYS_IN_400_YEARS: u64 = 146_097;
     let (days, second) = (seconds / 86_400 + DAYS_TO_1970, seconds % 86_400);

@@ -50,12 +50,12 @@ impl PerByte {
     /// The cost of a message of `size` bytes: the model charges max(size, 1) - 1 bytes.
     #[inline(always)]
     pub fn of_message(self, size: u64) -> Time {
-        self.of(size.saturating_sub(1))
+        self.total(size.saturating_sub(1))
     }
 
     /// The cost of `bytes` bytes, rounded once.
     #[inline(always)]
-    pub fn of(self, bytes: u64) -> Time {
+    pub fn total(self, bytes: u64) -> Time {
         if bytes == 0 || self.0 == 0 {
             return Time::ZERO;
         }

@@ -105,7 +105,7 @@ impl Switches {
     }
 
     /// The path to the switch of a node, which may be given with its domain.
-    pub fn of(&self, host: &str) -> Option<String> {
+    pub fn get(&self, host: &str) -> Option<String> {
         let short = host.split('.').next().unwrap_or(host);
         let switch = self.of_node.get(host).or_else(|| self.of_node.get(short))?;
         self.path(switch)
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn a_tree_is_read() {
         let switches = Switches::parse(TREE).unwrap();
-        assert_eq!(switches.of("n002").as_deref(), Some("spine/leaf1"));
-        assert_eq!(switches.of("n003.cluster.example").as_deref(), Some("spine/leaf2"));
-        assert_eq!(switches.of("n005"), None);
+        assert_eq!(switches.get("n002").as_deref(), Some("spine/leaf1"));
+        assert_eq!(switches.get("n003.cluster.example").as_deref(), Some("spine/leaf2"));
+        assert_eq!(switches.get("n005"), None);
         assert_eq!(levels_apart("spine/leaf1", "spine/leaf2"), Some(1));
         assert_eq!(levels_apart("a/b/c", "a/d/e"), Some(2));
         assert_eq!((levels_apart("a", "a"), levels_apart("a", "b")), (Some(0), None));

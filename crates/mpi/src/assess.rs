@@ -48,13 +48,13 @@ pub struct Options {
     pub command: String,
 }
 
-/// Measures on all processes, until a signal arrives or the time is over. Only rank 0 gets the result. `tell` prints a line
+/// Measures on all processes, until a signal arrives or the time is over. Only rank 0 gets the result. `progress` prints a line
 /// of progress.
-pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Option<Measurement>> {
+pub fn run(session: &Session, options: &Options, progress: &dyn Fn(&str)) -> Result<Option<Measurement>> {
     let shares = who_measures_what(session)?;
     let own = shares.get(session.rank as usize).map_or(&[][..], Vec::as_slice);
     let all: usize = shares.iter().map(Vec::len).sum();
-    tell(&format!(
+    progress(&format!(
         "measuring {} of {} for {}",
         counted(all as u64, "core", "cores"),
         counted(session.nodes().into(), "node", "nodes"),

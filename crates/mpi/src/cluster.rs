@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::wire::{self, BufferedMessage, Reduction};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use straggler_sim::cluster::{Cluster, SAID};
+use straggler_sim::cluster::{AGREED, Cluster};
 
 /// The maximum number of bytes in a message.
 const LARGEST: usize = 1 << 30;
@@ -136,12 +136,12 @@ impl Local {
         take(letter.peer, bytes);
     }
 
-    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
+    fn agree(&self, own: [u64; AGREED], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; AGREED] {
         let mut patience = Patience::default();
         while !self.sends.borrow().is_empty() {
             patience.after(self.progress(take));
         }
-        let mut reduction = self.sound(Reduction::begin(self.world(), &said));
+        let mut reduction = self.sound(Reduction::begin(self.world(), &own));
         let all = loop {
             if let Some(all) = self.sound(reduction.test()) {
                 break all;
@@ -199,19 +199,19 @@ impl Cluster for Job {
         self.local.progress(take);
     }
 
-    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
-        self.local.agree(said, take)
+    fn agree(&self, own: [u64; AGREED], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; AGREED] {
+        self.local.agree(own, take)
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
         self.local.worlds[0].gather(own)
     }
 
-    fn tell(&self, to: u32, bytes: &[u8]) {
+    fn send_control(&self, to: u32, bytes: &[u8]) {
         self.local.talk.send(to, LAST, bytes);
     }
 
-    fn hear(&self) -> Option<(u32, Vec<u8>)> {
+    fn receive_control(&self) -> Option<(u32, Vec<u8>)> {
         let mut letter = self.local.sound(BufferedMessage::arriving(&self.local.talk))?;
         while !self.local.sound(letter.test()) {}
         Some((letter.peer, letter.take_bytes()))

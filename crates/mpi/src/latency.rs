@@ -110,11 +110,11 @@ trait Measured {
     fn notes(&self) -> Vec<String>;
 }
 
-/// Measures on all processes; only rank 0 gets the result. `tell` prints a line of progress.
-pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<(Measurement, End)> {
+/// Measures on all processes; only rank 0 gets the result. `progress` prints a line of progress.
+pub fn run(session: &Session, options: &Options, progress: &dyn Fn(&str)) -> Result<(Measurement, End)> {
     let configurations = plan::configurations(session, options)?;
     refuse_missing_folder(session, &options.output)?;
-    let mut job = Job::new(session, options, tell)?;
+    let mut job = Job::new(session, options, progress)?;
     for (number, configuration) in configurations.iter().enumerate() {
         let ranks = plan::active(session, configuration.per_node, configuration.switches);
         let place = ranks.iter().position(|&rank| rank == session.rank);
@@ -144,10 +144,10 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
 struct Job<'a> {
     session: &'a Session,
     options: &'a Options,
-    tell: &'a dyn Fn(&str),
+    progress: &'a dyn Fn(&str),
     started: Instant,
     saved: Instant,
-    told: Instant,
+    printed: Instant,
     stopped: bool,
     /// The reason why continuing would have measured nothing.
     hopeless: Option<String>,
@@ -160,7 +160,7 @@ const SAVE: Duration = Duration::from_secs(10);
 const TELL: Duration = Duration::from_secs(5);
 
 impl<'a> Job<'a> {
-    fn new(session: &'a Session, options: &'a Options, tell: &'a dyn Fn(&str)) -> Result<Job<'a>> {
+    fn new(session: &'a Session, options: &'a Options, progress: &'a dyn Fn(&str)) -> Result<Job<'a>> {
         let mut total = begin(options.kernel.name(), &options.command, &session.timer);
         total.processes = session.processes.clone();
         total.notes.push(format!("MPI library: {}", session.library()));
@@ -187,7 +187,7 @@ impl<'a> Job<'a> {
                 "{host} has {processes} processes for {cores} cores: they compete for cores, and the times are dominated by the \
                  scheduler. Use fewer processes."
             );
-            tell(&format!("warning: {note}"));
+            progress(&format!("warning: {note}"));
             total.notes.push(note);
         }
         let most = session.most_on_a_node();
@@ -198,10 +198,10 @@ impl<'a> Job<'a> {
         Ok(Job {
             session,
             options,
-            tell,
+            progress,
             started: now,
             saved: now,
-            told: now,
+            printed: now,
             stopped: false,
             hopeless: None,
             total,
@@ -238,7 +238,7 @@ impl<'a> Job<'a> {
                 self.stopped = self.session.any_of(stop, measured.is_none());
                 self.hopeless = hopeless.or(self.hopeless.take());
                 let of_cycle = done as f64 / trials as f64;
-                self.tell((f64::from(cycle) + of_cycle) / f64::from(cycles), place);
+                self.report_share((f64::from(cycle) + of_cycle) / f64::from(cycles), place);
             }
             if let Some(measured) = &mut measured {
                 measured.end_cycle();
@@ -317,11 +317,11 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    fn tell(&mut self, share: f64, (number, of): (usize, usize)) {
-        if !self.session.is_first() || self.told.elapsed() < TELL {
+    fn report_share(&mut self, share: f64, (number, of): (usize, usize)) {
+        if !self.session.is_first() || self.printed.elapsed() < TELL {
             return;
         }
-        self.told = Instant::now();
+        self.printed = Instant::now();
         let done = (number as f64 + share) / of as f64;
         if done >= 1.0 {
             return;
@@ -329,7 +329,7 @@ impl<'a> Job<'a> {
         let spent = self.started.elapsed().as_secs_f64();
         let left = spent * (1.0 - done) / done.max(1e-6);
         let part = if of > 1 { format!("configuration {} of {of}, ", number + 1) } else { String::new() };
-        (self.tell)(&format!(
+        (self.progress)(&format!(
             "{part}{:.0} % done, {} left",
             done * 100.0,
             straggler_report::numbers::seconds(left)

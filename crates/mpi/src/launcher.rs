@@ -26,11 +26,11 @@ const PMIX: Variables = ["PMIX_RANK", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS"];
 impl Launcher {
     /// The launcher of this process.
     pub fn of_this_process() -> Launcher {
-        Launcher::of(&|name| std::env::var(name).ok())
+        Launcher::detect(&|name| std::env::var(name).ok())
     }
 
     /// `variable` looks up a variable of the environment.
-    pub fn of(variable: &dyn Fn(&str) -> Option<String>) -> Launcher {
+    pub fn detect(variable: &dyn Fn(&str) -> Option<String>) -> Launcher {
         let has = |name: &str| variable(name).is_some();
         let has_one_of = |names: &[&str]| names.iter().any(|name| has(name));
         let slurm = variable("SLURM_MPI_TYPE").filter(|_| has(SLURM[0])).unwrap_or_default();
@@ -75,15 +75,15 @@ impl Launcher {
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Launcher {
-        Launcher::of(&|name| {
+    fn launched(variables: &[(&str, &str)]) -> Launcher {
+        Launcher::detect(&|name| {
             variables.iter().find(|(own, _)| *own == name).map(|(_, value)| value.to_string())
         })
     }
 
     #[test]
     fn launchers_are_known_by_their_variables() {
-        let open = of(&[
+        let open = launched(&[
             ("OMPI_COMM_WORLD_RANK", "3"),
             ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
             ("OMPI_COMM_WORLD_SIZE", "8"),
@@ -93,20 +93,20 @@ mod tests {
         assert_eq!((open.rank, open.local_rank, open.size), (Some(3), Some(1), Some(8)));
         assert_eq!(open.family, Some(Family::OpenMpi));
         assert!(!open.speaks() && !open.speaks_for_its_node());
-        let hydra = of(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("MPI_LOCALNRANKS", "2")]);
+        let hydra = launched(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("MPI_LOCALNRANKS", "2")]);
         assert_eq!((hydra.name, hydra.family), (Some("MPICH's mpiexec"), Some(Family::Mpich)));
         assert!(hydra.speaks());
-        let intel = of(&[("PMI_RANK", "1"), ("I_MPI_ROOT", "/opt/intel")]);
+        let intel = launched(&[("PMI_RANK", "1"), ("I_MPI_ROOT", "/opt/intel")]);
         assert_eq!((intel.name, intel.size), (Some("Intel MPI's mpirun"), None));
         let slurm =
-            of(&[("SLURM_MPI_TYPE", "pmix_v4"), ("SLURM_PROCID", "5"), ("SLURM_STEP_NUM_TASKS", "6")]);
+            launched(&[("SLURM_MPI_TYPE", "pmix_v4"), ("SLURM_PROCID", "5"), ("SLURM_STEP_NUM_TASKS", "6")]);
         assert_eq!((slurm.family, slurm.rank, slurm.size), (Some(Family::OpenMpi), Some(5), Some(6)));
     }
 
     #[test]
     fn without_a_launcher_every_process_speaks() {
         // The script of a Slurm job is not a task of a step.
-        let none = of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "16")]);
+        let none = launched(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "16")]);
         assert_eq!(none, Launcher::default());
         assert!(none.speaks());
     }

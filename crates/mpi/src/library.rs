@@ -106,7 +106,7 @@ impl Library {
         // SAFETY: in every MPI library, this symbol is the function of that name.
         let version = unsafe { stated_version(at) };
         let like_open_mpi = loaded.symbol(Family::OPEN_MPI_HAS).is_some();
-        let family = Family::of(&file, loaded.has_standard_name(), like_open_mpi);
+        let family = Family::detect(&file, loaded.has_standard_name(), like_open_mpi);
         if family == Family::Mpich && !is_mpich(&version) {
             return Err(LibraryError::OtherInterface { file, version });
         }

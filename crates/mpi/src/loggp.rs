@@ -54,8 +54,8 @@ pub struct Found {
 }
 
 /// Measures on two processes, or on two for each level. Only rank 0 gets the result; `None` if it was stopped before
-/// enough was measured. `tell` prints a line of progress.
-pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Option<Found>> {
+/// enough was measured. `progress` prints a line of progress.
+pub fn run(session: &Session, options: &Options, progress: &dyn Fn(&str)) -> Result<Option<Found>> {
     let mut partner = partner(&session.processes)?;
     if options.largest.0 == 0 || options.largest.0 > LARGEST {
         bail!("--largest {}: messages have 1 B to {}", options.largest, Bytes(LARGEST));
@@ -72,11 +72,11 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
         partner = last.partner;
     }
     let inner: Vec<_> = inner.into_iter().filter(|level| level.partner != partner).collect();
-    let Some(mut base) = between(session, options, tell, partner)? else { return Ok(None) };
+    let Some(mut base) = between(session, options, progress, partner)? else { return Ok(None) };
     let (mut levels, wanted) = (Vec::new(), inner.len());
     for level in inner {
-        tell(&format!("level {}", level.name));
-        if let Some(Some(measured)) = between(session, options, tell, level.partner)? {
+        progress(&format!("level {}", level.name));
+        if let Some(Some(measured)) = between(session, options, progress, level.partner)? {
             let (place, name) = (places(session, level.partner), level.name.into());
             levels.push(MeasuredLevel { name, grouping: level.grouping, measured, place });
         }
@@ -100,11 +100,11 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
 fn between(
     session: &Session,
     options: &Options,
-    tell: &dyn Fn(&str),
+    progress: &dyn Fn(&str),
     partner: u32,
 ) -> Result<Option<Option<LogGp>>> {
     let measured = match session.rank {
-        0 => drive(session, options, tell, partner),
+        0 => drive(session, options, progress, partner),
         rank if rank == partner => {
             probe::follow(&session.world, &session.timer, options.largest.0);
             None
@@ -151,7 +151,7 @@ fn partner(processes: &[Process]) -> Result<u32> {
     Ok(elsewhere.unwrap_or(1) as u32)
 }
 
-fn drive(session: &Session, options: &Options, tell: &dyn Fn(&str), partner: u32) -> Option<LogGp> {
+fn drive(session: &Session, options: &Options, progress: &dyn Fn(&str), partner: u32) -> Option<LogGp> {
     let settings = Settings {
         largest: options.largest.0,
         batches: options.batches,
@@ -160,7 +160,7 @@ fn drive(session: &Session, options: &Options, tell: &dyn Fn(&str), partner: u32
         ..Settings::default()
     };
     let mut driver = Driver::new(&session.world, partner, &session.timer, settings.largest);
-    let mut meter = Meter { session, tell, started: Instant::now(), told: Instant::now() };
+    let mut meter = Meter { session, progress, started: Instant::now(), printed: Instant::now() };
     let Ok(measured) = measure(&mut driver, &settings, &mut |stage| meter.proceed(stage));
     driver.stop();
     let mut measured = measured?;
@@ -222,21 +222,21 @@ fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance 
 /// Reports progress, and decides whether to continue.
 struct Meter<'a> {
     session: &'a Session,
-    tell: &'a dyn Fn(&str),
+    progress: &'a dyn Fn(&str),
     started: Instant,
-    told: Instant,
+    printed: Instant,
 }
 
 impl Meter<'_> {
     fn proceed(&mut self, stage: Stage) -> bool {
         if let Stage::Batches { done, of } = stage
             && done > 0
-            && self.told.elapsed() >= TELL
+            && self.printed.elapsed() >= TELL
         {
-            self.told = Instant::now();
+            self.printed = Instant::now();
             let left = self.started.elapsed().as_secs_f64() / done as f64 * (of - done) as f64;
             let left = straggler_report::numbers::seconds(left);
-            (self.tell)(&format!("batch {done} of {of}, {left} left"));
+            (self.progress)(&format!("batch {done} of {of}, {left} left"));
         }
         !self.session.stopped()
     }

@@ -58,7 +58,7 @@ impl Session {
     }
 
     fn play_part(&self, recording: &TracedRun, compute: Compute, patience: Time) -> Result<Played, Fault> {
-        let part = Part::of(recording, self.rank);
+        let part = Part::new(recording, self.rank);
         let groups: Vec<&[u32]> = recording.groups().iter().map(|group| &group.members[..]).collect();
         let wire = Wire::new(&self.world, &groups, part.largest)?;
         let watch = self.watch(recording, patience);

@@ -55,8 +55,8 @@ pub struct Options {
     pub output: Option<PathBuf>,
 }
 
-/// Runs all cases. All ranks get an answer; only that of rank 0 has results. `tell` prints a line of progress.
-pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<Validation> {
+/// Runs all cases. All ranks get an answer; only that of rank 0 has results. `progress` prints a line of progress.
+pub fn run(session: &Session, options: &Options, progress: &dyn Fn(&str)) -> Result<Validation> {
     check(session, options)?;
     let runner = CaseRunner::new(session).map_err(fault)?;
     let mut cases = Vec::new();
@@ -68,7 +68,7 @@ pub fn run(session: &Session, options: &Options, tell: &dyn Fn(&str)) -> Result<
                     Some(case) => cases.push(case),
                     None => break 'all,
                 }
-                tell(&cases.last().map(CaseAnswer::line).unwrap_or_default());
+                progress(&cases.last().map(CaseAnswer::line).unwrap_or_default());
             }
         }
     }

@@ -243,7 +243,7 @@ fn heat() -> Vec<Named> {
     let detours = Heat {
         x: Axis::new("detour", Unit::Seconds, Scale::Log10),
         y: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        value: Axis::linear("largest slowdown: added time / T0", Unit::Slowdown),
+        value: Axis::linear("largest slowdown", Unit::Slowdown),
         values: (0..12).map(|place| 0.2 * f64::from(place) * f64::from(place)).collect(),
         xs,
         ys,

@@ -26,7 +26,7 @@ pub fn parse_with(
     bytes: &[u8],
     consumed: &mut dyn FnMut(std::ops::Range<usize>),
 ) -> Result<crate::Graph, GoalError> {
-    match Format::of(bytes) {
+    match Format::detect(bytes) {
         Some(Format::Text) => text::parse_with(bytes, consumed),
         Some(Format::Binary) => binary::parse_with(bytes, consumed),
         None => Err(GoalError::UnknownFormat),

@@ -203,7 +203,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    pub fn of(script: &(impl Script + ?Sized), rank: Rank) -> Extent {
+    pub fn new(script: &(impl Script + ?Sized), rank: Rank) -> Extent {
         let mut extent = Extent::default();
         materialise_rank(script, rank, &mut extent);
         extent

@@ -43,7 +43,7 @@ pub struct Sizes {
 }
 
 impl Summary {
-    pub fn of(graph: &Graph) -> Summary {
+    pub fn new(graph: &Graph) -> Summary {
         let (cpus, nics) = graph.lanes();
         let mut summary = Summary {
             processes: graph.processes(),
@@ -56,7 +56,7 @@ impl Summary {
         for rank in 0..graph.processes() {
             summary.add_rank(graph, rank, &mut sizes);
         }
-        summary.message_sizes = Sizes::of(&mut sizes);
+        summary.message_sizes = Sizes::new(&mut sizes);
         summary
     }
 
@@ -93,7 +93,7 @@ impl Summary {
 }
 
 impl Sizes {
-    fn of(sizes: &mut [u64]) -> Option<Sizes> {
+    fn new(sizes: &mut [u64]) -> Option<Sizes> {
         let (min, max) = (*sizes.iter().min()?, *sizes.iter().max()?);
         Some(Sizes { min, median: median_in_place(sizes)?, max })
     }
@@ -111,7 +111,7 @@ mod tests {
                      b requires a; c irequires b; d requires a }
             rank 1 { recv 8b from -1; recv 2b from -1 tag -1 }";
         let graph = text::parse(goal.as_bytes()).unwrap();
-        let summary = Summary::of(&graph);
+        let summary = Summary::new(&graph);
         let expected = Summary {
             processes: 3,
             sends: 3,
@@ -138,6 +138,6 @@ mod tests {
     #[test]
     fn nothing_has_no_sizes() {
         let graph = text::parse(b"num_ranks 2").unwrap();
-        assert_eq!(Summary::of(&graph).message_sizes, None);
+        assert_eq!(Summary::new(&graph).message_sizes, None);
     }
 }

@@ -28,17 +28,17 @@ pub trait Cluster: Sync {
     fn poll(&self, take: &mut dyn FnMut(u32, Vec<u8>));
     /// Waits for all members, and takes the rest of what they have sent since the last agreement. Returns the maximum
     /// of each number over all members.
-    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID];
+    fn agree(&self, own: [u64; AGREED], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; AGREED];
     /// Which member runs which processes; by default each runs a range of neighbours.
     fn shares(&self) -> Option<&Shares> {
         None
     }
     /// Gathers the bytes of every member, by its number, on all members.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
-    /// Sends a few bytes to a member, which gets them from [`Cluster::hear`] at any time.
-    fn tell(&self, to: u32, bytes: &[u8]);
-    /// Returns the next bytes told to this member, if any; those of one member come in order.
-    fn hear(&self) -> Option<(u32, Vec<u8>)>;
+    /// Sends a few bytes to a member, which gets them from [`Cluster::receive_control`] at any time.
+    fn send_control(&self, to: u32, bytes: &[u8]);
+    /// Returns the next bytes of such a message, if any; those of one member come in order.
+    fn receive_control(&self) -> Option<(u32, Vec<u8>)>;
 }
 
 /// Which member runs which processes, in blocks of 2^`shift` processes.
@@ -67,7 +67,7 @@ impl Shares {
 }
 
 /// How many numbers an agreement combines.
-pub const SAID: usize = 2;
+pub const AGREED: usize = 2;
 
 impl dyn Cluster + '_ {
     /// Like [`Cluster::gather`], with values.
@@ -76,15 +76,15 @@ impl dyn Cluster + '_ {
         self.gather(&bytes).iter().map(|bytes| postcard::from_bytes(bytes)).collect()
     }
 
-    /// Like [`Cluster::tell`], with a value.
-    pub fn tell_value(&self, to: u32, value: &impl Serialize) -> Result<(), postcard::Error> {
-        self.tell(to, &postcard::to_allocvec(value)?);
+    /// Like [`Cluster::send_control`], with a value.
+    pub fn send_control_value(&self, to: u32, value: &impl Serialize) -> Result<(), postcard::Error> {
+        self.send_control(to, &postcard::to_allocvec(value)?);
         Ok(())
     }
 
-    /// Like [`Cluster::hear`], with a value.
-    pub fn hear_value<T: DeserializeOwned>(&self) -> Result<Option<(u32, T)>, postcard::Error> {
-        self.hear().map(|(from, bytes)| Ok((from, postcard::from_bytes(&bytes)?))).transpose()
+    /// Like [`Cluster::receive_control`], with a value.
+    pub fn receive_control_value<T: DeserializeOwned>(&self) -> Result<Option<(u32, T)>, postcard::Error> {
+        self.receive_control().map(|(from, bytes)| Ok((from, postcard::from_bytes(&bytes)?))).transpose()
     }
 
     /// Collects the values of all members, by number, on the first one; the others get nothing.
@@ -94,13 +94,13 @@ impl dyn Cluster + '_ {
     ) -> Result<Vec<T>, postcard::Error> {
         let mut all: Vec<(u32, Vec<u8>)> = Vec::new();
         self.send(0, postcard::to_allocvec(own)?);
-        self.agree([0; SAID], &mut |from, bytes| all.push((from, bytes)));
+        self.agree([0; AGREED], &mut |from, bytes| all.push((from, bytes)));
         all.sort_by_key(|&(from, _)| from);
         all.iter().map(|(_, bytes)| postcard::from_bytes(bytes)).collect()
     }
 
     /// The maximum of a number over all members.
     pub fn largest(&self, own: u64) -> u64 {
-        self.agree([own; SAID], &mut |_, _| ())[0]
+        self.agree([own; AGREED], &mut |_, _| ())[0]
     }
 }

@@ -1,4 +1,4 @@
-//! What happens when an event runs, and in which order, for every engine: charge the rule, tell the observer, start,
+//! What happens when an event runs, and in which order, for every engine: charge the rule, notify the observer, start,
 //! acknowledge, complete.
 //!
 //! Engines implement [`Site`], which knows where a process's state is and where messages and ready operations go.
@@ -24,7 +24,7 @@ pub(crate) trait Site<P: Program, O: Observer> {
     fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_>;
     fn observer(&mut self) -> &mut O;
     /// Tells the program what an event that ran at `t` has caused, and makes ready what the program releases.
-    fn tell(&mut self, happened: Happened, t: Time);
+    fn notify(&mut self, happened: Happened, t: Time);
     /// Posts a receive. Returns the matching message if it has already arrived.
     fn post(&mut self, id: u32, operation: &Operation) -> Option<Early>;
     /// Matches a message that has run. Returns the receive it completes, or keeps the message if there is none.
@@ -46,7 +46,7 @@ pub(crate) enum Happened {
 
 /// Tells a program what has happened to one of its processes.
 #[inline(always)]
-pub(crate) fn tell<P: Program>(
+pub(crate) fn notify<P: Program>(
     program: &P,
     rank: Rank,
     local: &mut P::Local,
@@ -93,9 +93,9 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let what = RanKind::Send { rendezvous: sent.rendezvous };
         let stamp = self.observe(site, what, (id, sent.number), operation, t, sent.charge);
         site.send(id, operation, &sent, stamp);
-        site.tell(Happened::Started { id, at: t }, t);
+        site.notify(Happened::Started { id, at: t }, t);
         if !sent.rendezvous {
-            site.tell(Happened::Completed { id, done: sent.charge.done }, t);
+            site.notify(Happened::Completed { id, done: sent.charge.done }, t);
         }
     }
 
@@ -111,13 +111,13 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let done = early.map_or(t, |early| t.max(early.done));
         let what = RanKind::Recv { matched: early.is_some() };
         let stamp = self.observe(site, what, (id, 0), operation, t, Charge { done, noise: Time::ZERO });
-        site.tell(Happened::Started { id, at: t }, t);
+        site.notify(Happened::Started { id, at: t }, t);
         if let Some(early) = early {
             self.acknowledge(site, t, &early, stamp);
             if P::DECIDES {
-                site.tell(Happened::Matched { id, from: early.from, delay: Time::ZERO }, t);
+                site.notify(Happened::Matched { id, from: early.from, delay: Time::ZERO }, t);
             }
-            site.tell(Happened::Completed { id, done }, t);
+            site.notify(Happened::Completed { id, done }, t);
         }
     }
 
@@ -130,14 +130,14 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         operation: &Operation,
     ) {
         if P::DECIDES && operation.tag == MOMENT {
-            site.tell(Happened::Started { id, at: t }, t);
-            return site.tell(Happened::Completed { id, done: t }, t);
+            site.notify(Happened::Started { id, at: t }, t);
+            return site.notify(Happened::Completed { id, done: t }, t);
         }
         let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
         let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
         self.observe(site, RanKind::Calc, (id, 0), operation, t, charge);
-        site.tell(Happened::Started { id, at: t }, t);
-        site.tell(Happened::Completed { id, done: charge.done }, t);
+        site.notify(Happened::Started { id, at: t }, t);
+        site.notify(Happened::Completed { id, done: charge.done }, t);
     }
 
     /// `number` counts the messages of the source, if latencies are drawn.
@@ -159,14 +159,14 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         if P::TAKES_ARRIVALS {
             self.acknowledge(site, t, &message, stamp);
             let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
-            site.tell(Happened::Arrived { message: arrived, done: charge.done }, t);
+            site.notify(Happened::Arrived { message: arrived, done: charge.done }, t);
         } else if let Some(id) = completes {
             self.acknowledge(site, t, &message, stamp);
             if P::DECIDES {
                 let delay = t.since(incoming.arrival);
-                site.tell(Happened::Matched { id, from: message.from, delay }, t);
+                site.notify(Happened::Matched { id, from: message.from, delay }, t);
             }
-            site.tell(Happened::Completed { id, done: charge.done }, t);
+            site.notify(Happened::Completed { id, done: charge.done }, t);
         }
     }
 
@@ -183,7 +183,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         self.rules.acknowledge(cpu, send_free, t);
         let charge = Charge { done: t, noise: Time::ZERO };
         self.observe_incoming(site, RanKind::Acknowledgement, incoming, 0, t, charge);
-        site.tell(Happened::Completed { id: send, done: t }, t);
+        site.notify(Happened::Completed { id: send, done: t }, t);
     }
 
     /// Acknowledges a message that was matched at `t`, if it is a rendezvous.

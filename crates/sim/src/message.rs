@@ -44,7 +44,7 @@ pub struct Compact {
 
 impl Compact {
     #[inline(always)]
-    pub fn of(bytes: u64, tag: Tag) -> Compact {
+    pub fn pack(bytes: u64, tag: Tag) -> Compact {
         Compact { bytes, tag }
     }
 
@@ -57,7 +57,7 @@ impl Compact {
 impl Body for Compact {
     #[inline(always)]
     fn new(_: u32, _: u32, operation: &Operation) -> Compact {
-        Compact::of(operation.amount, operation.tag)
+        Compact::pack(operation.amount, operation.tag)
     }
     fn acknowledgement(early: &Early) -> Compact {
         Compact::acknowledging(early.tag)
@@ -91,7 +91,7 @@ pub struct Numbered {
 
 impl Numbered {
     #[inline(always)]
-    pub fn of(bytes: u64, tag: Tag, send: u32) -> Numbered {
+    pub fn pack(bytes: u64, tag: Tag, send: u32) -> Numbered {
         Numbered { bytes, tag, send }
     }
 }
@@ -99,10 +99,10 @@ impl Numbered {
 impl Body for Numbered {
     #[inline(always)]
     fn new(send: u32, _: u32, operation: &Operation) -> Numbered {
-        Numbered::of(operation.amount, operation.tag, send)
+        Numbered::pack(operation.amount, operation.tag, send)
     }
     fn acknowledgement(early: &Early) -> Numbered {
-        Numbered::of(ACKNOWLEDGEMENT, early.tag, early.send)
+        Numbered::pack(ACKNOWLEDGEMENT, early.tag, early.send)
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {

@@ -9,7 +9,7 @@
 mod queue;
 
 use crate::control::{Control, Progress};
-use crate::execution::{Execution, Happened, Incoming, Site, tell};
+use crate::execution::{Execution, Happened, Incoming, Site, notify};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
@@ -268,10 +268,10 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for OnRank<'_, '_
         &mut self.engine.observer
     }
 
-    fn tell(&mut self, happened: Happened, t: Time) {
+    fn notify(&mut self, happened: Happened, t: Time) {
         let Engine { program, processes, state, released, .. } = &mut *self.engine;
         let local = &mut processes[self.rank as usize].local;
-        tell(*program, self.rank, local, state, happened, &mut |release| released.push(release));
+        notify(*program, self.rank, local, state, happened, &mut |release| released.push(release));
         self.engine.issue(self.rank, t);
     }
 

@@ -89,7 +89,7 @@ pub struct MessageCost {
 
 impl MessageCost {
     #[inline(always)]
-    pub fn of(link: &Link, bytes: u64) -> MessageCost {
+    pub fn new(link: &Link, bytes: u64) -> MessageCost {
         let overhead = link.overhead_per_byte.of_message(bytes);
         let gap = link.gap_per_byte.of_message(bytes);
         MessageCost {
@@ -133,7 +133,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// Runs a send at `t`.
     #[inline(always)]
     pub fn send(&self, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time, bytes: u64) -> Sent {
-        self.send_at(&MessageCost::of(self.network.link(rank, to), bytes), (rank, to), sender, t)
+        self.send_at(&MessageCost::new(self.network.link(rank, to), bytes), (rank, to), sender, t)
     }
 
     /// Runs a send at `t`, of a message whose costs are known. Noise during o does not delay the message.
@@ -183,7 +183,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         t: Time,
         bytes: u64,
     ) -> (Charge, Time) {
-        let cost = MessageCost::of(self.network.link(came.from, came.to), bytes);
+        let cost = MessageCost::new(self.network.link(came.from, came.to), bytes);
         if self.overlap == Overlap::Never || !self.overlaps_by_link(came, bytes) {
             return (self.message_at(&cost, came, cpu, recv_free, t), Time::ZERO);
         }

@@ -23,18 +23,18 @@ use straggler_model::Rank;
 pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
     let operations = Operations::of_trace(trace);
     let ends = Ends::of_ranks(trace, &operations);
-    let found = Messages::of(&ends);
+    let found = Messages::new(&ends);
     let mut findings = Vec::new();
     let paused: BTreeSet<Rank> = (0..)
         .zip(&trace.ranks)
-        .filter(|(_, rank)| !Pauses::of(rank).is_empty())
+        .filter(|(_, rank)| !Pauses::new(rank).is_empty())
         .map(|(rank, _)| rank)
         .collect();
     messages::check(trace, &ends, &found, &Missing { incomplete, paused: &paused }, &mut findings);
     collectives::check(trace, incomplete, &paused, &mut findings);
     requests::check(trace, &operations, incomplete, &mut findings);
     times::check(trace, &found, &mut findings);
-    findings.extend(Disturbance::of(trace).map(|found| Finding::warning(None, found.sentence())));
+    findings.extend(Disturbance::new(trace).map(|found| Finding::warning(None, found.sentence())));
     findings
 }
 

@@ -259,7 +259,7 @@ mod tests {
         ] {
             rank.push_with(crate::Call::new(function, Time(time), Time(time)), crate::Details::named(name));
         }
-        let regions = [Vec::new(), RegionSpan::of(&rank)];
+        let regions = [Vec::new(), RegionSpan::new(&rank)];
         let mut text = Vec::new();
         write_with_regions(&Timeline::default(), &regions, &json!({}), &mut text).unwrap();
         let value: Value = serde_json::from_slice(&text).unwrap();

@@ -20,7 +20,7 @@ pub struct Disturbance {
 impl Disturbance {
     /// Evaluates the recorded usage of a trace. Returns `None` if all ranks had their cores, or if
     /// usage was not recorded.
-    pub fn of(trace: &Trace) -> Option<Disturbance> {
+    pub fn new(trace: &Trace) -> Option<Disturbance> {
         let usages = (0..).zip(&trace.ranks).filter_map(|(rank, of_rank)| Some((rank, of_rank.usage?)));
         let disturbed = usages.filter(|(_, usage)| usage.lost() > WORTH_TELLING);
         let mut found: Option<Disturbance> = None;
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_rank_that_lost_most_is_named() {
-        let found = Disturbance::of(&trace(&[
+        let found = Disturbance::new(&trace(&[
             usage(990, 3, Some(5)),
             usage(500, 400, Some(480)),
             usage(700, 90, Some(300)),
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn who_sleeps_has_lost_nothing() {
-        assert_eq!(Disturbance::of(&trace(&[None, usage(100, 2, Some(1)), usage(100, 2, None)])), None);
+        assert_eq!(Disturbance::new(&trace(&[None, usage(100, 2, Some(1)), usage(100, 2, None)])), None);
         // Without the system's count of waiting time, many preemptions explain why it did not compute.
-        let found = Disturbance::of(&trace(&[usage(400, 200, None)])).unwrap();
+        let found = Disturbance::new(&trace(&[usage(400, 200, None)])).unwrap();
         assert!((found.lost - 0.6).abs() < 1e-9);
-        let once = Disturbance::of(&trace(&[usage(500, 1, Some(480))])).unwrap();
+        let once = Disturbance::new(&trace(&[usage(500, 1, Some(480))])).unwrap();
         assert!(once.loss().ends_with("of the run (1 preemption)"), "{}", once.loss());
     }
 }

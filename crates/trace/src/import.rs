@@ -233,14 +233,14 @@ fn ranked_if(
     let mut found: Vec<(Numbered, PathBuf)> = Vec::new();
     for file in list(&directory)? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(numbered) = Numbered::of(&name) else { continue };
+        let Some(numbered) = Numbered::new(&name) else { continue };
         if named(&name) && ours(&head(&file).unwrap_or_default()) {
             found.push((numbered, file));
         }
     }
     if !path.is_dir() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let wanted = Numbered::of(&name).ok_or_else(|| ImportError::Unknown(path.into()))?;
+        let wanted = Numbered::new(&name).ok_or_else(|| ImportError::Unknown(path.into()))?;
         found.retain(|(numbered, _)| numbered.around == wanted.around);
     }
     found.sort();
@@ -276,7 +276,7 @@ struct Numbered {
 
 impl Numbered {
     /// Takes the last number before the extension as the rank.
-    fn of(name: &str) -> Option<Numbered> {
+    fn new(name: &str) -> Option<Numbered> {
         let dot = name.rfind('.').unwrap_or(name.len());
         let (stem, extension) = name.split_at_checked(dot)?;
         let end = stem.rfind(|c: char| c.is_ascii_digit())? + 1;
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_rank_is_the_last_number_of_the_stem() {
-        let rank = |name| Numbered::of(name).map(|numbered| (numbered.around.join("N"), numbered.rank));
+        let rank = |name| Numbered::new(name).map(|numbered| (numbered.around.join("N"), numbered.rank));
         assert_eq!(rank("pmpi-trace-rank-12.txt"), Some(("pmpi-trace-rank-N.txt".into(), 12)));
         assert_eq!(rank("run7-0003.bin"), Some(("run7-N.bin".into(), 3)));
         assert_eq!(rank("dumpi-2013.11.22-0001.bin"), Some(("dumpi-2013.11.22-N.bin".into(), 1)));

@@ -89,7 +89,7 @@ impl Received {
 }
 
 impl Message {
-    fn of(sent: Sent, received: &Received) -> Message {
+    fn new(sent: Sent, received: &Received) -> Message {
         let Received { place, operation, done, room, .. } = *received;
         Message { sent, call: place.call, operation, done, room }
     }
@@ -124,7 +124,7 @@ pub struct Messages {
 
 impl Messages {
     /// The messages of a trace, from what each of its ranks sent and received.
-    pub fn of(ranks: &[Ends]) -> Messages {
+    pub fn new(ranks: &[Ends]) -> Messages {
         let sends = ranks.iter().flat_map(|rank| rank.sends.iter().copied()).collect();
         let receives = ranks.iter().flat_map(|rank| rank.receives.iter().copied()).collect();
         Messages::between(sends, receives)
@@ -140,7 +140,7 @@ impl Messages {
 
     /// The messages of a trace, from what the calls of each of its ranks do.
     pub fn of_operations(trace: &Trace, operations: &[Operations<'_>]) -> Messages {
-        Messages::of(&Ends::of_ranks(trace, operations))
+        Messages::new(&Ends::of_ranks(trace, operations))
     }
 
     /// The messages of a trace.
@@ -168,7 +168,7 @@ fn pair(sends: &[Sent], receives: &[Received]) -> Messages {
         match (sends.peek().copied(), receives.peek().copied()) {
             (Some(&sent), Some(&received)) => match key_of_send(&sent).cmp(&key_of_receive(&received)) {
                 std::cmp::Ordering::Equal => {
-                    found.matched.push(Message::of(sent, &received));
+                    found.matched.push(Message::new(sent, &received));
                     sends.next();
                     receives.next();
                 }

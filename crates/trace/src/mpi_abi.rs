@@ -73,7 +73,7 @@ impl Family {
 
     /// The family of a library, from the file it is in, whether it has one of the standard's names, and whether it has Open
     /// MPI's symbol. Open MPI's library with the standard's interface has both.
-    pub fn of(file: &str, standard_name: bool, like_open_mpi: bool) -> Family {
+    pub fn detect(file: &str, standard_name: bool, like_open_mpi: bool) -> Family {
         let name = file.rsplit('/').next().unwrap_or_default();
         match like_open_mpi {
             _ if standard_name || name.starts_with("libmpi_abi") => Family::Standard,

@@ -1,7 +1,7 @@
 //! What the calls of a rank do, worked out in one place.
 //!
 //! A trace names requests and kept messages by numbers, and later calls say what became of them:
-//! which request a wait completed, whom a wildcard matched, what was cancelled. [`Operations::of`]
+//! which request a wait completed, whom a wildcard matched, what was cancelled. [`Operations::new`]
 //! follows these numbers through the calls of a rank. The result is a table with a row for each
 //! operation that a call began, and, for each call that names requests, the rows they stand for.
 //! Code that needs messages, schedules, waiting times or records of another format reads these
@@ -166,13 +166,13 @@ impl Operation {
 
 impl<'a> Operations<'a> {
     /// Follows the calls of a rank.
-    pub fn of(traced: &'a RankTrace) -> Operations<'a> {
+    pub fn new(traced: &'a RankTrace) -> Operations<'a> {
         resolve::resolve(traced)
     }
 
     /// Follows the calls of every rank of a trace.
     pub fn of_trace(trace: &'a Trace) -> Vec<Operations<'a>> {
-        trace.ranks.iter().map(Operations::of).collect()
+        trace.ranks.iter().map(Operations::new).collect()
     }
 
     pub fn traced(&self) -> &'a RankTrace {

@@ -83,7 +83,7 @@ pub fn read_with(anchor: &Path, options: Options) -> Result<Trace, Otf2Error> {
         zero: threads().filter_map(|thread| thread.first).min().unwrap_or_default(),
         per_second: archive.definitions.ticks_per_second,
     };
-    let habits = Habits::of(threads().flat_map(LocationCalls::all_facts));
+    let habits = Habits::new(threads().flat_map(LocationCalls::all_facts));
     let mut trace = Trace { meta: archive.meta(threads()), ..Trace::default() };
     let (mut doubts, mut sites) = (Doubts::default(), Sites::default());
     for ((process, parts), rank) in processes.iter().zip(&ranks).zip(0..) {
@@ -118,7 +118,7 @@ struct RankParts {
 
 impl Archive {
     fn open(path: &Path) -> Result<Archive, Otf2Error> {
-        let anchor = Anchor::parse(&load(path)?).map_err(|fault| fault.of(path))?;
+        let anchor = Anchor::parse(&load(path)?).map_err(|fault| fault.in_file(path))?;
         let unsupported = |what: &str, mend| {
             let what = what.to_owned();
             Err(Otf2Error::Unsupported { path: path.into(), what, mend })
@@ -134,7 +134,7 @@ impl Archive {
         let definitions_path = path.with_extension("def");
         let bytes = load(&definitions_path)?;
         let definitions = Definitions::parse(&bytes, anchor.definition_chunk);
-        let definitions = definitions.map_err(|fault| fault.of(&definitions_path))?;
+        let definitions = definitions.map_err(|fault| fault.in_file(&definitions_path))?;
         Ok(Archive { anchor, definitions, definitions_path, folder: path.with_extension("") })
     }
 
@@ -148,7 +148,7 @@ impl Archive {
             };
             let calls =
                 LocationCalls::parse(&bytes, self.anchor.event_chunk, &self.definitions, &local, options);
-            parts.threads.push(calls.map_err(|fault| fault.of(&path))?);
+            parts.threads.push(calls.map_err(|fault| fault.in_file(&path))?);
             if place == 0 {
                 parts.clock = local;
             }
@@ -162,7 +162,7 @@ impl Archive {
         match fs::read(&path) {
             Ok(bytes) => {
                 let parsed = LocalDefinitions::parse(&bytes, self.anchor.definition_chunk);
-                parsed.map_err(|fault| fault.of(&path))
+                parsed.map_err(|fault| fault.in_file(&path))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(LocalDefinitions::default()),
             Err(source) => Err(Otf2Error::Io { path, source }),

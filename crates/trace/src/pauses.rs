@@ -12,7 +12,7 @@ use straggler_model::Time;
 pub struct Pauses(Vec<(Time, Time)>);
 
 impl Pauses {
-    pub fn of(rank: &RankTrace) -> Pauses {
+    pub fn new(rank: &RankTrace) -> Pauses {
         let mut found = Vec::new();
         let mut since = None;
         for call in &rank.calls {
@@ -68,11 +68,11 @@ mod tests {
         mark(&mut rank, 20, true);
         mark(&mut rank, 40, false);
         rank.push(Call::new(Function::Finalize, Time(50), Time(60)));
-        let pauses = Pauses::of(&rank);
+        let pauses = Pauses::new(&rank);
         assert_eq!(pauses, Pauses(vec![(Time(10), Time(20)), (Time(40), Time(50))]));
         let inside: Vec<bool> = [9, 10, 19, 20, 45, 50].map(|at| pauses.contain(Time(at))).into();
         assert_eq!(inside, [false, true, true, false, true, false]);
         assert_eq!(pauses.within(Time(15), Time(45)), Time(10));
-        assert!(Pauses::of(&RankTrace::default()).is_empty());
+        assert!(Pauses::new(&RankTrace::default()).is_empty());
     }
 }

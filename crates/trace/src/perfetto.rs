@@ -21,12 +21,12 @@ use straggler_model::{Rank, Time};
 pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<()> {
     let messages = Messages::of_trace(trace).matched;
     let mut writer = Writer { out };
-    let flows = Flows::of(&messages);
+    let flows = Flows::new(&messages);
     for (rank, of_rank) in (0..).zip(&trace.ranks) {
         let tracks = Tracks { rank, ranks: trace.processes() };
         tracks.describe(of_rank, &mut writer)?;
         let threads: BTreeSet<u16> = of_rank.calls.iter().map(|call| call.thread).collect();
-        let regions = RegionSpan::of(of_rank);
+        let regions = RegionSpan::new(of_rank);
         for thread in threads {
             Slices { trace, rank, of_rank, flows: &flows, regions: &regions, track: tracks.thread(thread) }
                 .write(thread, &mut writer)?;
@@ -87,7 +87,7 @@ struct Flows<'a> {
 }
 
 impl<'a> Flows<'a> {
-    fn of(messages: &'a [Message]) -> Flows<'a> {
+    fn new(messages: &'a [Message]) -> Flows<'a> {
         let mut flows = Flows { messages, sent: HashMap::new(), received: HashMap::new() };
         for (index, message) in messages.iter().enumerate() {
             let Some(received) = message.received_in() else { continue };

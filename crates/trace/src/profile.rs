@@ -118,7 +118,7 @@ impl Counts {
 }
 
 impl Profile {
-    pub fn of(trace: &Trace) -> Profile {
+    pub fn new(trace: &Trace) -> Profile {
         let operations = Operations::of_trace(trace);
         let ends = Ends::of_ranks(trace, &operations);
         let mut functions: BTreeMap<Function, Counts> = BTreeMap::new();
@@ -131,14 +131,14 @@ impl Profile {
             }
             ranks.push(profile);
         }
-        let pattern = Pattern::of(trace, &ranks, &ends);
+        let pattern = Pattern::new(trace, &ranks, &ends);
         communicators.retain(|&comm, _| comm.index() < trace.communicators.len());
         Profile {
             functions: by_time(functions),
             communicators: by_time(communicators),
             regions: Region::of_ranks(ranks.iter().map(|rank| &rank.regions)),
-            sites: SiteProfile::of(&ranks),
-            sizes: SizeClass::of(&operations, &ends),
+            sites: SiteProfile::new(&ranks),
+            sizes: SizeClass::new(&operations, &ends),
             matrix: matrix(&ends),
             ranks,
             pattern,
@@ -166,7 +166,7 @@ fn by_time<K: Ord + Copy>(map: BTreeMap<K, Counts>) -> Vec<(K, Counts)> {
 
 fn rank_profile(operations: &Operations<'_>, communicators: &mut BTreeMap<CommId, Counts>) -> RankProfile {
     let of_rank = operations.traced();
-    let (start, end, pauses) = (start(of_rank), end(of_rank), Pauses::of(of_rank));
+    let (start, end, pauses) = (start(of_rank), end(of_rank), Pauses::new(of_rank));
     let paused = pauses.within(start, end);
     let mut profile = RankProfile { start, end, paused, ..RankProfile::default() };
     // For each thread, the time until which it is inside a call.

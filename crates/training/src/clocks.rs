@@ -24,7 +24,7 @@ pub struct Offsets {
 
 impl Offsets {
     /// Computes offsets from meetings in chronological order.
-    pub fn of(meetings: &[Ends], workers: usize) -> Offsets {
+    pub fn new(meetings: &[Ends], workers: usize) -> Offsets {
         let mut offset: Vec<Option<i64>> = vec![None; workers];
         spread(meetings, &mut offset);
         let alone = (0..workers).filter(|&worker| offset[worker].is_none()).collect();
@@ -253,7 +253,7 @@ mod tests {
         let found = |late: &[i64]| {
             let meetings: Vec<Ends> =
                 (1000..).zip(late).map(|(end, late)| vec![(0, end), (1, end + late), (2, end)]).collect();
-            Offsets::of(&meetings, 3).found(&meetings, ["collective", "collectives"], |worker| worker as u32)
+            Offsets::new(&meetings, 3).found(&meetings, ["collective", "collectives"], |worker| worker as u32)
         };
         assert!(found(&[0, 0]).starts_with("Clocks agree exactly at the ends of 2 collectives"));
         assert!(found(&[0, 20_000]).starts_with("Clocks agree to within 20.0 ns at"));
@@ -262,7 +262,7 @@ mod tests {
             .map(|ends| (0..).zip(ends.map(|end| end * JUMP_PS)).collect())
             .into();
         let says =
-            Offsets::of(&scattered, 3).found(&scattered, ["collective", "collectives"], |of| of as u32);
+            Offsets::new(&scattered, 3).found(&scattered, ["collective", "collectives"], |of| of as u32);
         assert!(
             says.starts_with("The ends of 3 collectives scatter by 90.0 ms (median) and 90.0 ms (max"),
             "{says}"

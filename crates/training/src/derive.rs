@@ -142,7 +142,7 @@ fn two_sided(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job,
 
 /// Derives the job from rows in order, with clocks corrected.
 fn in_order(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
-    let workers = Workers::of(&rows, known)?;
+    let workers = Workers::new(&rows, known)?;
     let job = derived(&rows, &workers, source)?;
     // Without all rows, transfers may be matched wrongly and say nothing about clocks.
     match if job.incomplete { None } else { clocks::correction(&job) } {
@@ -166,7 +166,7 @@ fn in_order(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, 
 pub fn clocks_note(rows: &[Row]) -> Option<String> {
     let mut rows = rows.to_vec();
     rows.par_sort_unstable_by_key(identity);
-    let workers = Workers::of(&rows, (0, 0)).ok()?;
+    let workers = Workers::new(&rows, (0, 0)).ok()?;
     let job = derived(&rows, &workers, "").ok()?;
     if job.incomplete { None } else { clocks::as_recorded(&job) }
 }
@@ -308,7 +308,7 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
     }
     let parts: Vec<&[Row]> = rows.chunk_by(|a, b| a.dp_rank == b.dp_rank).collect();
     let mut columns: Vec<Column> =
-        parts.iter().map(|rows| Column::of(rows, workers.pp, first, habits)).collect();
+        parts.iter().map(|rows| Column::new(rows, workers.pp, first, habits)).collect();
     let mut found = Found::default();
     columns.iter().for_each(|column| found.add(column.found));
     let are_alike = |columns: &[Column]| columns[1..].iter().all(|column| column.is_like(&columns[0]));

@@ -118,11 +118,11 @@ impl<'a> Replays<'a> {
                 return Err(AnalysisError::TooLong { step: step.number });
             }
         }
-        let links = Links::of(job);
-        let by_kind = ByKind::of(job);
+        let links = Links::new(job);
+        let by_kind = ByKind::new(job);
         let once = accidents::find(job, &mut times, &by_kind);
-        let ideal = Ideal::of(job, &times, &by_kind, Pool::Kind);
-        let stage_ideal = Ideal::of(job, &times, &by_kind, Pool::KindAndStage);
+        let ideal = Ideal::new(job, &times, &by_kind, Pool::Kind);
+        let stage_ideal = Ideal::new(job, &times, &by_kind, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
             .par_iter_mut()
             .enumerate()
@@ -134,7 +134,7 @@ impl<'a> Replays<'a> {
         let unexplained = means.iter().sum::<f64>() / job.workers.len().max(1) as f64;
         let most = (0..means.len()).max_by(|&a, &b| means[a].total_cmp(&means[b]));
         let unexplained_before = most.filter(|&kind| means[kind] > 0.0);
-        let places = Places::of(job);
+        let places = Places::new(job);
         let ranks = isolated::ranks(job, &places);
         Ok(Replays {
             job,
@@ -229,7 +229,7 @@ pub(crate) fn record(job: &mut Job, step: usize, room: &Scratch) {
     let (shape, columns) = (&shapes[steps[step].shape as usize], steps[step].columns as usize);
     let (ops, first) = (shape.ops.len(), steps[step].first);
     for (op, column) in (0..ops).flat_map(|op| (0..columns).map(move |column| (op, column))) {
-        let before = shape.graph.before.of(op).iter();
+        let before = shape.graph.before.get(op).iter();
         let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
         let at = op * columns + column;
         let begins = ready.unwrap_or(0).saturating_add(room.delays[at]);

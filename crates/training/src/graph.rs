@@ -25,7 +25,7 @@ impl Lists {
     }
 
     #[inline]
-    pub fn of(&self, list: usize) -> &[u32] {
+    pub fn get(&self, list: usize) -> &[u32] {
         &self.items[self.begins[list] as usize..self.begins[list + 1] as usize]
     }
 
@@ -130,7 +130,7 @@ impl Graph {
                 Some(group) => Node::Group(group),
                 None => Node::Op(node),
             });
-            for &next in after.of(node as usize) {
+            for &next in after.get(node as usize) {
                 open[next as usize] -= 1;
                 if open[next as usize] == 0 {
                     ready.push(next);
@@ -153,7 +153,7 @@ mod tests {
         let groups = [Group { ops: vec![1, 2], wide: false }];
         let graph = Graph::new(4, &[(1, 0), (3, 2)], &groups).unwrap();
         assert_eq!(graph.order, [Node::Op(0), Node::Group(0), Node::Op(3)]);
-        assert_eq!((graph.before.of(3), graph.groups.of(0)), (&[2][..], &[1, 2][..]));
+        assert_eq!((graph.before.get(3), graph.groups.get(0)), (&[2][..], &[1, 2][..]));
         // 2 waits for 3, which waits for the group of 2.
         assert!(Graph::new(4, &[(1, 0), (3, 1), (2, 3)], &groups).is_err());
         assert_eq!(Graph::new(4, &[(1, 2)], &groups), Err(1));

@@ -60,7 +60,7 @@ fn longest(job: &Job, step: usize) -> Overlap {
         |op: usize| matches!(Kind::ALL[shape.ops[op].kind as usize], Kind::ForwardSend | Kind::BackwardSend);
     let mut longest = Overlap::default();
     for (begins, op) in shape.ops.iter().enumerate().filter(|(_, op)| !job.kinds[op.kind as usize].posted) {
-        for &ends in shape.graph.before.of(begins) {
+        for &ends in shape.graph.before.get(begins) {
             let ends = ends as usize;
             // The GPU may run ahead of its host, and a send lasts until the receiver takes the message.
             if is_host(begins) || is_host(ends) || is_send(ends) {

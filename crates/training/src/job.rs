@@ -94,7 +94,7 @@ pub struct Shape {
 impl Shape {
     /// Whether an operation begins the step of its worker: it waits for nothing, and its start is meaningful.
     pub fn begins(&self, kinds: &[KindInfo], op: usize) -> bool {
-        self.graph.before.of(op).is_empty() && !kinds[self.ops[op].kind as usize].posted
+        self.graph.before.get(op).is_empty() && !kinds[self.ops[op].kind as usize].posted
     }
 }
 

@@ -97,7 +97,7 @@ impl Job {
                 && there < recorded.len()
                 && ranks.len() as f64 >= MOSTLY * there as f64;
             let names: Vec<&String> = own.iter().copied().collect();
-            explains.then(|| (own.len(), there, words::of(&places.what, &names)))
+            explains.then(|| (own.len(), there, words::named(&places.what, &names)))
         };
         let all = self.all_places();
         all.iter().filter_map(of_kind).min().map(|(_, _, words)| words)

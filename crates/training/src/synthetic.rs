@@ -242,7 +242,7 @@ impl Plan {
         for (place, row) in rows.iter_mut().enumerate() {
             let (column, op) = (place / ops, place % ops);
             let at = op * columns + column;
-            let before = shape.graph.before.of(op).iter();
+            let before = shape.graph.before.get(op).iter();
             let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
             let start = ready.unwrap_or(0) + room.delays[at];
             row.step = i64::from(step);

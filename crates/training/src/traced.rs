@@ -48,7 +48,7 @@ fn guessed(takes: &mut [i64]) -> u64 {
 
 impl Sizes {
     /// Sizes as recorded, or else guessed from typical transfers of the job.
-    pub fn of(job: &Job) -> Sizes {
+    pub fn new(job: &Job) -> Sizes {
         let times = times(job);
         let typical = |wanted: fn(Kind) -> bool| {
             let is_wanted = |kind: usize| Kind::ALL.get(kind).copied().is_some_and(wanted);
@@ -208,7 +208,7 @@ impl<'a> Building<'a> {
             // By receive: the start of the computation that needs it.
             let mut due: BTreeMap<usize, i64> = BTreeMap::new();
             for op in 0..ops {
-                let received = shape.graph.before.of(op).iter().map(|&before| before as usize);
+                let received = shape.graph.before.get(op).iter().map(|&before| before as usize);
                 let computes = kind_of(&shape.ops[op]).is_some_and(Kind::is_compute);
                 due.extend(received.filter(|_| computes).map(|before| (before, start(op))));
                 last = last.max(end(op) - BEGIN);
@@ -233,7 +233,7 @@ impl<'a> Building<'a> {
     /// The worker at the other end of a message.
     fn partner(&self, step: usize, column: usize, op: usize) -> Option<usize> {
         let graph = &self.job.shape(step).graph;
-        let members = graph.groups.of(graph.group(op)? as usize);
+        let members = graph.groups.get(graph.group(op)? as usize);
         let other = members.iter().find(|&&member| member as usize != op && members.len() == 2)?;
         Some(self.job.worker(step, column, *other as usize))
     }

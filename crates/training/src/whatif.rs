@@ -216,7 +216,7 @@ impl Scenario {
 
     /// The times of healthy workers, if the scenario mends any.
     pub fn healthy<'a>(&self, replays: &'a Replays<'a>) -> Option<Healthy<'a>> {
-        self.faults.iter().any(|fault| fault.what == Effect::Repaired).then(|| Healthy::of(replays))
+        self.faults.iter().any(|fault| fault.what == Effect::Repaired).then(|| Healthy::new(replays))
     }
 
     /// How long a step takes, and whether anything differs from the recording.

@@ -15,7 +15,7 @@ pub fn left_out(error: &dyn std::error::Error) -> String {
 }
 
 /// `rank 3`, `ranks 3 and 5`.
-pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
+pub fn named<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))
 }
 
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn lists_read_as_sentences() {
-        assert_eq!(of("rank", &[3]), "rank 3");
-        assert_eq!(of("rank", &[3, 5, 7]), "ranks 3, 5 and 7");
+        assert_eq!(named("rank", &[3]), "rank 3");
+        assert_eq!(named("rank", &[3, 5, 7]), "ranks 3, 5 and 7");
         assert_eq!(list(&(0..10).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
         assert_eq!((time(0), time(20_000)), ("0 s".into(), "20.0 ns".into()));
         assert_eq!((time(1_500_000), time(20_000_000_000)), ("1.5 µs".into(), "20.0 ms".into()));

@@ -13,7 +13,7 @@ fn everything(rows: &[Row], meta: &Meta) {
     }
     let Ok(job) = derive::job(rows.to_vec(), "extremes") else { return };
     assert_eq!(straggler_training::rows(&job).len(), job.operations());
-    let _ = trace(&job, Sizes::of(&job));
+    let _ = trace(&job, Sizes::new(&job));
     let Ok(replays) = Replays::new(&job) else { return };
     let layers = vec![3; job.stages()];
     let answers = analyse(&replays, Some(&layers));

@@ -37,7 +37,7 @@ fn waits_for(job: &Job, rank: u32, class: &str) -> Vec<Vec<String>> {
         .collect();
     ops.sort_by_key(|&op| job.start[op]);
     ops.iter()
-        .map(|&op| shape.graph.before.of(op).iter().map(|&before| class_of(before as usize)).collect())
+        .map(|&op| shape.graph.before.get(op).iter().map(|&before| class_of(before as usize)).collect())
         .collect()
 }
 
@@ -66,7 +66,7 @@ fn kernels_become_runs_and_collectives_meet() {
     backward.sort();
     assert_eq!(backward, ["all_reduce", "forward"]);
     let graph = &job.shape(0).graph;
-    assert_eq!((graph.groups.len(), graph.groups.of(0).len()), (1, 2));
+    assert_eq!((graph.groups.len(), graph.groups.get(0).len()), (1, 2));
     let kind = job.kinds.iter().find(|kind| kind.role == Role::Communication).unwrap();
     assert_eq!(kind.name, "all_reduce (dp) 4096 bytes");
     assert!(!notes(&job).contains("order within the step"), "{}", notes(&job));
@@ -157,7 +157,7 @@ fn ranks_of_another_run_are_named_and_left_out() {
     let files = write(folder.path(), &[Rank::new(0, 3), other, Rank::new(2, 3)]);
     let job = import(&files).unwrap();
     assert_eq!(job.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!((job.steps.len(), job.shape(0).graph.groups.of(0).len()), (3, 2));
+    assert_eq!((job.steps.len(), job.shape(0).graph.groups.get(0).len()), (3, 2));
     let notes = notes(&job);
     assert!(
         notes.contains("Left out: rank 1 (rank1.json). No collective there has the sequence number"),
@@ -335,7 +335,7 @@ fn kernels_become_calls() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[Rank::new(0, 2), Rank { late_us: 60.0, ..Rank::new(1, 2) }]);
     let job = import(&[folder.path().into()]).unwrap();
-    let trace = trace(&job, Sizes::of(&job)).unwrap();
+    let trace = trace(&job, Sizes::new(&job)).unwrap();
     for (rank, waited) in trace.ranks.iter().zip([200, 140]) {
         let of = |wanted: Function| rank.calls.iter().filter(move |call| call.function == wanted);
         let begun: Vec<(u64, u64)> =
@@ -361,11 +361,11 @@ fn copies_of_kernels_meet_in_the_same_collectives() {
     let wide = copied(&job, 3).unwrap();
     assert_eq!(wide.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
     let groups = &wide.shape(0).graph.groups;
-    assert_eq!((groups.len(), groups.of(0).len()), (1, 6));
+    assert_eq!((groups.len(), groups.get(0).len()), (1, 6));
     for rank in 0..6 {
         assert_eq!(of_class(&wide, 1, rank, "all_reduce"), of_class(&job, 1, rank % 2, "all_reduce"));
     }
-    assert_eq!(trace(&wide, Sizes::of(&wide)).unwrap().communicators[1].members.len(), 6);
+    assert_eq!(trace(&wide, Sizes::new(&wide)).unwrap().communicators[1].members.len(), 6);
     // Two groups of two ranks each, of unknown purpose.
     let folder = tempfile::tempdir().unwrap();
     let of = |rank: u32| Rank { group: Some([rank / 2 * 2, rank / 2 * 2 + 1]), ..Rank::new(rank, 4) };

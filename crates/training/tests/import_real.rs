@@ -65,7 +65,7 @@ fn meetings(job: &Job, step: usize) -> Vec<Vec<(u32, f64, f64)>> {
                 let rank = job.workers[job.worker(step, 0, op as usize)].rank;
                 (rank, start, start + job.duration[first + op as usize] as f64 / 1e6)
             };
-            shape.graph.groups.of(group).iter().map(of).collect()
+            shape.graph.groups.get(group).iter().map(of).collect()
         })
         .collect();
     let begin = |of: &[(u32, f64, f64)]| of.iter().map(|&(_, start, _)| start).fold(f64::INFINITY, f64::min);

@@ -4,7 +4,7 @@ use straggler_training::exact::{CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kineto, derive, import};
 
-fn of(vpp: u32) -> Synthetic {
+fn of_chunks(vpp: u32) -> Synthetic {
     Synthetic { vpp, steps: 6, ..Synthetic::default() }
 }
 
@@ -12,7 +12,7 @@ fn of(vpp: u32) -> Synthetic {
 #[test]
 fn more_chunks_make_a_smaller_bubble() {
     for vpp in [1, 2, 4] {
-        let of = Synthetic { transfer: 0.0, gradients: 0.0, jitter: 0.0, ..of(vpp) };
+        let of = Synthetic { transfer: 0.0, gradients: 0.0, jitter: 0.0, ..of_chunks(vpp) };
         let waits = f64::from(of.pp - 1) / f64::from(vpp);
         let expected = (f64::from(of.microbatches) + waits) * 3.0 * of.forward;
         assert!((mean_step(&of) - expected).abs() < 1e-6, "vpp {vpp}: {} {expected}", mean_step(&of));
@@ -22,7 +22,7 @@ fn more_chunks_make_a_smaller_bubble() {
 #[test]
 fn every_message_finds_its_partner() {
     for vpp in [2, 3] {
-        let job = derive::job(rows(&of(vpp)), "").unwrap();
+        let job = derive::job(rows(&of_chunks(vpp)), "").unwrap();
         assert!(job.notes.is_empty(), "{:?}", job.notes);
         let found = analyse(&Replays::new(&job).unwrap(), None);
         assert!(
@@ -32,12 +32,12 @@ fn every_message_finds_its_partner() {
             found.s
         );
         let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
-        let slowed = Synthetic { faults: vec![slow], ..of(vpp) };
+        let slowed = Synthetic { faults: vec![slow], ..of_chunks(vpp) };
         let job = derive::job(rows(&slowed), "").unwrap();
         let found = analyse(&Replays::new(&job).unwrap(), None);
         let first = &found.causes[0];
         assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
-        let lost = mean_step(&slowed) - mean_step(&of(vpp));
+        let lost = mean_step(&slowed) - mean_step(&of_chunks(vpp));
         assert!((first.seconds / lost - 1.0).abs() < 0.05, "{first:?} {lost}");
     }
 }
@@ -46,7 +46,7 @@ fn every_message_finds_its_partner() {
 /// ambiguous.
 #[test]
 fn profiles_tell_chunks() {
-    let of = Synthetic { dp: 2, pp: 3, microbatches: 6, steps: 3, ..of(2) };
+    let of = Synthetic { dp: 2, pp: 3, microbatches: 6, steps: 3, ..of_chunks(2) };
     let made = rows(&of);
     let (files, folder) = (Kineto::new(&made, true), tempfile::tempdir().unwrap());
     for rank in files.ranks() {
@@ -66,12 +66,12 @@ fn profiles_tell_chunks() {
 #[test]
 fn chunks_that_cannot_take_turns_are_refused() {
     for refused in [
-        Synthetic { pp: 1, ..of(2) },
-        Synthetic { microbatches: 6, ..of(2) },
-        Synthetic { microbatches: 1 << 20, vpp: 1 << 20, ..of(2) },
+        Synthetic { pp: 1, ..of_chunks(2) },
+        Synthetic { microbatches: 6, ..of_chunks(2) },
+        Synthetic { microbatches: 1 << 20, vpp: 1 << 20, ..of_chunks(2) },
     ] {
         let error = refused.check().unwrap_err().to_string();
         assert!(error.contains("use a multiple of that instead of"), "{error}");
     }
-    assert!(Synthetic { vpp: 0, ..of(1) }.check().is_err());
+    assert!(Synthetic { vpp: 0, ..of_chunks(1) }.check().is_err());
 }

@@ -216,7 +216,7 @@ fn messages_meet_without_microbatches() {
     let ops = &job.shape(0).ops;
     let class = |op: u32| job.kinds[usize::from(ops[op as usize].kind)].class.as_str();
     let pairs: Vec<[&str; 2]> = (0..graph.groups.len())
-        .map(|group| graph.groups.of(group))
+        .map(|group| graph.groups.get(group))
         .filter(|members| matches!(class(members[0]), "send" | "recv"))
         .map(|members| {
             let mut both = [class(members[0]), class(members[1])];

@@ -108,7 +108,7 @@ fn lost_rows_are_named() {
                 "1 row is missing: {says} of rank {rank} in step 2. Left out for this reason: step 2"
             );
             assert_eq!(job.notes, [note]);
-            trace(&job, Sizes::of(&job)).unwrap();
+            trace(&job, Sizes::new(&job)).unwrap();
         }
     }
 }
@@ -142,7 +142,7 @@ fn losses_in_all_steps_are_told() {
         "{:?}",
         job.notes
     );
-    let error = trace(&job, Sizes::of(&job)).unwrap_err().to_string();
+    let error = trace(&job, Sizes::new(&job)).unwrap_err().to_string();
     assert!(error.starts_with("step 0, rank 4: grads-reduce-scatter is missing"), "{error}");
 }
 
@@ -243,7 +243,7 @@ fn one_worker_was_not_recorded() {
     assert!(one.notes[0].ends_with(
         "Delays that it caused show up as waiting time of the others and cannot be attributed to it"
     ));
-    let error = trace(&one, Sizes::of(&one)).unwrap_err().to_string();
+    let error = trace(&one, Sizes::new(&one)).unwrap_err().to_string();
     let says =
         "1 worker was not recorded, among them data-parallel rank 2 of stage 0: a trace needs all of them";
     assert!(error.starts_with(says), "{error}");

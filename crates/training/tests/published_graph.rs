@@ -112,7 +112,7 @@ fn name(job: &Dense, op: u32) -> String {
 /// The edges of a stage, as `after<before`; none may connect two stages.
 fn edges(job: &Dense, graph: &Graph, stage: u32) -> BTreeSet<String> {
     let of_stage = (0..job.ops.len()).filter(|&op| job.ops[op].stage == stage);
-    let edges = of_stage.flat_map(|op| graph.before.of(op).iter().map(move |&before| (op as u32, before)));
+    let edges = of_stage.flat_map(|op| graph.before.get(op).iter().map(move |&before| (op as u32, before)));
     edges
         .map(|(after, before)| {
             assert_eq!(job.ops[before as usize].stage, stage);
@@ -126,7 +126,7 @@ fn groups(job: &Dense, graph: &Graph) -> BTreeSet<String> {
     let member = |&op: &u32| format!("{}@{}", name(job, op), job.ops[op as usize].stage);
     (0..graph.groups.len())
         .map(|group| {
-            let mut members: Vec<String> = graph.groups.of(group).iter().map(member).collect();
+            let mut members: Vec<String> = graph.groups.get(group).iter().map(member).collect();
             members.sort();
             format!("{}{}", members.join(" "), if graph.wide[group] { " wide" } else { "" })
         })

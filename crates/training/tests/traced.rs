@@ -29,7 +29,7 @@ fn computing_is_not_hidden_by_receives_that_are_pending() {
     for (pp, microbatches) in [(2, 4), (4, 8)] {
         let of = Synthetic { dp: 2, pp, microbatches, steps: 3, ..Synthetic::default() };
         let job = derive::job(rows(&of), "").unwrap();
-        let trace = trace(&job, Sizes::of(&job)).unwrap();
+        let trace = trace(&job, Sizes::new(&job)).unwrap();
         for (rank, computed) in trace.ranks.iter().zip(computed(&job)) {
             let between = rank.calls.windows(2).map(|pair| pair[1].enter.ps() - pair[0].exit.ps());
             let outside: u64 = between.sum();
@@ -53,7 +53,7 @@ fn waits_of_hosts_for_collectives_are_waits() {
     let of = Hosted { synchronous: true, slow: Some((2, 1.5)), ..Hosted::default() };
     write(&of, folder.path());
     let job = import(&[folder.path().into()]).unwrap();
-    let trace = trace(&job, Sizes::of(&job)).unwrap();
+    let trace = trace(&job, Sizes::new(&job)).unwrap();
     for (rank, kernels) in [(0, 20.0), (2, 30.0)] {
         // The kernels of 1 ms, the optimizer, and some 50 µs that the host takes to launch each step.
         let computed = outside_of_calls(&trace, rank) / 8.0;
@@ -67,7 +67,7 @@ fn one_recorded_rank_has_its_collectives() {
     let folder = tempfile::tempdir().unwrap();
     write(&Hosted::default(), folder.path());
     let job = import(&[folder.path().join("rank1.json")]).unwrap();
-    let trace = trace(&job, Sizes::of(&job)).unwrap();
+    let trace = trace(&job, Sizes::new(&job)).unwrap();
     let calls = &trace.ranks[0].calls;
     let is = |function: Function| calls.iter().filter(|call| call.function == function).count();
     assert_eq!((is(Function::Iallreduce), is(Function::Waitall)), (8, 8));

@@ -20,7 +20,7 @@ fn detect() -> Abi {
     let file = at.and_then(|at| file_of(at)).unwrap_or_default();
     let standard = Family::STANDARD_NAMES.iter().any(|name| at.is_some() && in_library(name, function) == at);
     // Every Open MPI has the handles that the tracer passes on. With the others it only compares, so 0 may stand for them.
-    let Ok(abi) = Abi::new(Family::of(&file, standard, open_mpi.is_some()), |name| {
+    let Ok(abi) = Abi::new(Family::detect(&file, standard, open_mpi.is_some()), |name| {
         Ok::<_, Infallible>(find_variable(name).map_or(0, |at| at as usize))
     });
     abi

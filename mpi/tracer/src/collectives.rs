@@ -103,7 +103,7 @@ fn collective<W: Words>(site: Site<W>, describe: impl FnOnce(&mut Joined<'_, W>)
             describe(&mut Joined { site: &site, scratch, seen, comm });
         }
         if site.function().makes_request() {
-            made(seen, &site, W::LAST, Making::of(site.function()));
+            made(seen, &site, W::LAST, Making::new(site.function()));
         }
     })
 }

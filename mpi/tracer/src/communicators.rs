@@ -26,7 +26,7 @@ fn make<W: Words>(site: Site<W>, parent: Option<usize>, new: usize) -> c_int {
             }
         }
         if site.function().makes_request() {
-            made(seen, &site, W::LAST, Making::of(site.function()));
+            made(seen, &site, W::LAST, Making::new(site.function()));
         }
     })
 }

@@ -133,7 +133,7 @@ pub struct Making {
 impl Making {
     /// A request that receives no message.
     #[inline(always)]
-    pub fn of(function: Function) -> Making {
+    pub fn new(function: Function) -> Making {
         let recorded = !pausing::is_paused() || pausing::is_kept(function);
         Making { persistent: is_persistent(function), wildcard: false, room: Open::NO_ROOM, recorded }
     }

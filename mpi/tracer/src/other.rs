@@ -9,7 +9,7 @@ use libc::c_int;
 pub fn timed<W: Words>(site: Site<W>) -> c_int {
     call(&site, |_, seen| {
         if site.function().makes_request() {
-            made(seen, &site, W::LAST, Making::of(site.function()));
+            made(seen, &site, W::LAST, Making::new(site.function()));
         }
     })
 }
@@ -26,7 +26,7 @@ pub fn timed_strings<W: Words>(site: Site<W>, lengths: [usize; 2]) -> c_int {
     let code = site.invoke_strings(lengths);
     let mut seen = site.seen(enter, clock::ticks(), code);
     if site.function().makes_request() && W::COUNT > 0 {
-        made(&mut seen, &site, W::LAST, Making::of(site.function()));
+        made(&mut seen, &site, W::LAST, Making::new(site.function()));
     }
     guard.record(&seen);
     code

@@ -18,7 +18,7 @@ pub fn send<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::Out);
         if W::COUNT > 6 {
-            made(seen, &site, 6, Making::of(site.function()));
+            made(seen, &site, 6, Making::new(site.function()));
         }
     })
 }
@@ -31,7 +31,7 @@ pub fn partitioned<W: Words>(site: Site<W>) -> c_int {
         let partitions = site.int(1).max(0) as u64;
         seen.sent = seen.sent.saturating_mul(partitions);
         seen.received = seen.received.saturating_mul(partitions);
-        made(seen, &site, 8, Making::of(site.function()));
+        made(seen, &site, 8, Making::new(site.function()));
     })
 }
 
@@ -118,7 +118,7 @@ pub fn irecv<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::Room);
         let (wildcard, room) = (is_wildcard(&site, 3, 4), seen.received);
-        made(seen, &site, 6, Making { wildcard, room, ..Making::of(site.function()) });
+        made(seen, &site, 6, Making { wildcard, room, ..Making::new(site.function()) });
     })
 }
 
@@ -157,7 +157,7 @@ fn both<W: Words>(
             if waits && wildcard && arrived(seen) {
                 scratch.attributes.matched(attribute::MATCHED, site.status(W::LAST, 0).matched());
             } else if !waits {
-                let making = Making { wildcard, room: seen.received, ..Making::of(site.function()) };
+                let making = Making { wildcard, room: seen.received, ..Making::new(site.function()) };
                 made(seen, site, W::LAST, making);
             }
         })
@@ -249,7 +249,7 @@ pub fn mrecv<W: Words>(mut site: Site<W>) -> c_int {
                 }
             }
             if !waits {
-                let making = Making { room: seen.received, ..Making::of(site.function()) };
+                let making = Making { room: seen.received, ..Making::new(site.function()) };
                 let recorded = scratch.recorded.unwrap_or(making.recorded);
                 made(seen, site, 4, Making { recorded, ..making });
             }

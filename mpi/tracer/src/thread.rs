@@ -220,7 +220,7 @@ unsafe extern "C" fn thread_ends(state: *mut c_void) {
 }
 
 /// Registers a callback for the end of the thread.
-fn tell_when_it_ends(state: &'static Thread) {
+fn register_end(state: &'static Thread) {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     let key = KEY.get_or_init(|| {
         let mut key = 0;
@@ -240,7 +240,7 @@ fn first(own: &Own) -> &'static Thread {
     // SAFETY: no other thread has this state, and this one is in its first call.
     unsafe { thread.calls.begin() }.belong_to(NEXT.fetch_add(1, Ordering::Relaxed));
     own.thread.set(thread);
-    tell_when_it_ends(thread);
+    register_end(thread);
     thread
 }
 

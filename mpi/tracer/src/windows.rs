@@ -10,7 +10,7 @@ use crate::thread::{Scratch, Seen};
 use libc::c_int;
 use straggler_trace::format::attribute;
 
-fn tell(scratch: &mut Scratch, seen: &mut Seen, window: Option<Window>) {
+fn note_window(scratch: &mut Scratch, seen: &mut Seen, window: Option<Window>) {
     match window {
         Some(window) => {
             seen.comm = window.comm.local;
@@ -37,7 +37,7 @@ fn make<W: Words>(site: Site<W>, comm: usize) -> c_int {
             process.windows.insert(handle, window);
             window
         });
-        tell(scratch, seen, Some(window));
+        note_window(scratch, seen, Some(window));
     })
 }
 
@@ -62,7 +62,7 @@ pub fn free<W: Words>(site: Site<W>) -> c_int {
     let handle = site.first_handle(Kind::Window, 0);
     let window = process::with(|process| process.windows.remove(&handle));
     call(&site, |scratch, seen| {
-        tell(scratch, seen, window);
+        note_window(scratch, seen, window);
         if let (false, Some(window)) = (good(seen), window) {
             process::with(|process| process.windows.insert(handle, window));
         }
@@ -71,13 +71,13 @@ pub fn free<W: Words>(site: Site<W>) -> c_int {
 
 /// A call of an epoch; the window is the last argument.
 pub fn epoch<W: Words>(site: Site<W>) -> c_int {
-    call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, W::LAST))))
+    call(&site, |scratch, seen| note_window(scratch, seen, find(site.handle(Kind::Window, W::LAST))))
 }
 
 /// (group, assertions, window): begins an epoch with the processes of a group.
 pub fn with_group<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
-        tell(scratch, seen, find(site.handle(Kind::Window, 2)));
+        note_window(scratch, seen, find(site.handle(Kind::Window, 2)));
         if good(seen) {
             let ranks = process::world_ranks(site.handle(Kind::Group, 0));
             scratch.attributes.sizes(attribute::GROUP, ranks.iter().map(|&rank| u64::from(rank)));
@@ -89,7 +89,7 @@ pub fn with_group<W: Words>(site: Site<W>) -> c_int {
 pub fn with_rank<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(0));
-        tell(scratch, seen, find(site.handle(Kind::Window, 1)));
+        note_window(scratch, seen, find(site.handle(Kind::Window, 1)));
     })
 }
 
@@ -97,7 +97,7 @@ pub fn with_rank<W: Words>(site: Site<W>) -> c_int {
 pub fn lock<W: Words>(site: Site<W>) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(1));
-        tell(scratch, seen, find(site.handle(Kind::Window, 3)));
+        note_window(scratch, seen, find(site.handle(Kind::Window, 3)));
     })
 }
 
@@ -112,7 +112,7 @@ pub fn test<W: Words>(site: Site<W>) -> c_int {
         guard.poll(&seen);
         return code;
     }
-    tell(guard.scratch(), &mut seen, find(site.handle(Kind::Window, 0)));
+    note_window(guard.scratch(), &mut seen, find(site.handle(Kind::Window, 0)));
     guard.scratch().attributes.found();
     guard.record(&seen);
     code
@@ -127,13 +127,13 @@ fn transfer<W: Words>(
 ) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(rank));
-        tell(scratch, seen, find(site.handle(Kind::Window, window)));
+        note_window(scratch, seen, find(site.handle(Kind::Window, window)));
         if good(seen) {
             let size = |[count, datatype]: [usize; 2]| site.bytes(count, datatype);
             (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
         }
         if site.function().makes_request() {
-            made(seen, &site, W::LAST, Making::of(site.function()));
+            made(seen, &site, W::LAST, Making::new(site.function()));
         }
     })
 }
@@ -172,7 +172,7 @@ pub fn compare_and_swap<W: Words>(site: Site<W>) -> c_int {
 fn one_element<W: Words>(site: Site<W>, datatype: usize, [rank, window]: [usize; 2]) -> c_int {
     call(&site, |scratch, seen| {
         seen.peer = peer(site.int(rank));
-        tell(scratch, seen, find(site.handle(Kind::Window, window)));
+        note_window(scratch, seen, find(site.handle(Kind::Window, window)));
         if good(seen) {
             let size = crate::note::size_of_type(site.handle(Kind::Datatype, datatype));
             (seen.sent, seen.received) = (size, size);

@@ -10,7 +10,7 @@ describe("brief", () => {
     [1000, "hertz", "1 kHz"], [250, "hertz", "250 Hz"], [1.5e9, "hertz", "1.5 GHz"],
     [1024, "bytes", "1 KiB"], [1048576, "bytes", "1 MiB"], [1000, "bytes", "1,000 B"], [1536, "bytes", "1.5 KiB"],
     [2.5e9, "bytes per second", "2.5 GB/s"],
-    [0.1, "share", "10 %"], [0.0123, "share", "1.23 %"], [9.9, "share", "990 %"], [9.9999, "share", "10×"], [49310, "share", "49,310×"], [0, "slowdown", "0 %"], [0.1, "slowdown", "+10 %"], [-0.05, "slowdown", "−5 %"], [9.9999, "slowdown", "+10×"], [148.05, "factor", "148×"], [2.5, "factor", "2.5×"],
+    [0.1, "share", "10 %"], [0.0123, "share", "1.23 %"], [9.9, "share", "990 %"], [9.9999, "share", "10×"], [49310, "share", "49,310×"], [0, "slowdown", "0 %"], [0.1, "slowdown", "+10 %"], [-0.05, "slowdown", "−5 %"], [0.999, "slowdown", "2×"], [9, "slowdown", "10×"], [148.05, "factor", "148×"], [2.5, "factor", "2.5×"],
     [1048576, "count", "1,048,576"], [12345.678, "none", "12,346"], [1e-7, "none", "1e−7"], [NaN, "seconds", "–"], [Infinity, "count", "–"],
   ] as const)("%f %s", (value, unit, wanted) => expect(plain(brief(value, unit))).toBe(wanted));
 });
@@ -34,7 +34,7 @@ test("labels of one axis share prefix and decimals", () => {
   expect(labels).toEqual(["0.0 ms", "0.5 ms", "1.0 ms", "1.5 ms"]);
   expect(plain(tick(0.25, "share", 0.05, 1))).toBe("25 %");
   expect(tick(-2, "none", 1, 2)).toBe("−2");
-  expect([0, 5, 10].map((v) => plain(tick(v, "slowdown", 5, 20)))).toEqual(["0 %", "+5×", "+10×"]);
+  expect([0, 4, 9, 0.5].map((v) => plain(tick(v, "slowdown", 5, 20)))).toEqual(["0 %", "5×", "10×", "+50 %"]);
 });
 
 test("groups, zeros, plurals", () => {

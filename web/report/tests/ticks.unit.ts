@@ -31,7 +31,7 @@ test("steps of bytes are whole in their prefix", () => {
 
 test("shares beyond ten wholes are factors", () => {
   expect(labels(ticks(axis({ unit: "share" }), 0, 40, 4))).toEqual(["0×", "10×", "20×", "30×", "40×"]);
-  expect(labels(ticks(axis({ unit: "slowdown", log: true }), 0.1, 100, 9))).toEqual(["+10 %", "+100 %", "+10×", "+100×"]);
+  expect(labels(ticks(axis({ unit: "slowdown", log: true }), 0.1, 100, 9))).toEqual(["+10 %", "2×", "10×", "100×"]);
   expect(labels(ticks(axis({ unit: "share", log: true }), 0.01, 1000, 9))).toEqual(["1 %", "10 %", "100 %", "10×", "100×", "1,000×"]);
 });
 

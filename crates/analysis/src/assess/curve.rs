@@ -74,8 +74,8 @@ impl Curve {
 }
 
 impl Point {
-    fn of(processes: u32, quiet: Time, makespans: Vec<Time>, settled: bool) -> Option<Point> {
-        let slowdown = Slowdown::of(&slowdowns(quiet, &makespans))?;
+    fn new(processes: u32, quiet: Time, makespans: Vec<Time>, settled: bool) -> Option<Point> {
+        let slowdown = Slowdown::new(&slowdowns(quiet, &makespans))?;
         let median = median_in_place(&mut makespans.clone())?;
         Some(Point {
             processes,
@@ -98,7 +98,7 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 
 impl LeftOut {
     /// All of these scales, assuming this slowdown.
-    fn of(scales: &[Workload], slowdown: f64, why: Why) -> Option<LeftOut> {
+    fn new(scales: &[Workload], slowdown: f64, why: Why) -> Option<LeftOut> {
         let each = scales.iter().map(|workload| work(least_messages(workload), slowdown));
         let messages = each.fold(0, u64::saturating_add);
         Some(LeftOut { processes: scales.last()?.processes(), messages, why })
@@ -139,7 +139,7 @@ impl Question<'_> {
             match self.next_point(workload, sources, last, Room { work: left, end })? {
                 Ok(point) => points.push(point),
                 Err(why) => {
-                    left_out = LeftOut::of(asked.scales.get(scale..).unwrap_or_default(), slowdown, why);
+                    left_out = LeftOut::new(asked.scales.get(scale..).unwrap_or_default(), slowdown, why);
                     break;
                 }
             }
@@ -189,12 +189,12 @@ impl Question<'_> {
         loop {
             let done = makespans.len() as u32;
             makespans.extend(self.makespans(workload, sources, done..wanted)?);
-            let found = Slowdown::of(&slowdowns(quiet, &makespans));
+            let found = Slowdown::new(&slowdowns(quiet, &makespans));
             let settled = found.is_some_and(|all| self.settles(&all));
             let more = workload.messages().saturating_mul((2 * wanted).min(most).into());
             let too_long = work(more, found.map_or(0.0, |all| all.median)) > self.effort.point_work;
             if settled || wanted >= most || too_long {
-                return Ok(Point::of(workload.processes(), quiet, makespans, settled));
+                return Ok(Point::new(workload.processes(), quiet, makespans, settled));
             }
             wanted = (wanted * 2).min(most);
         }

@@ -109,7 +109,7 @@ impl Question<'_> {
         asked: &Asked,
         sources: &[Source],
     ) -> Result<Vec<ProgramPoint>, AssessError> {
-        let rarity = Rarity::of(self.noise);
+        let rarity = Rarity::new(self.noise);
         let limit = self.end_of_programs();
         let collectives: Vec<&Collective> = asked.scales.iter().filter_map(once).collect();
         let order = order(collectives.len());

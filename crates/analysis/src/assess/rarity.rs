@@ -24,7 +24,7 @@ struct Class {
 }
 
 impl Rarity {
-    pub fn of(noise: &Noise) -> Rarity {
+    pub fn new(noise: &Noise) -> Rarity {
         let ids = (0..noise.causes.len()).filter_map(|id| CauseId::try_from(id).ok());
         let lengths: Vec<f64> = ids.map(|id| noise.length_of(id).seconds()).collect();
         let mut classes = [Class::default(); 64];
@@ -67,7 +67,7 @@ mod tests {
     fn rare_detours_need_long_simulations() {
         let spec: NoiseSpec =
             "periodic:rate=100Hz,duration=10us+periodic:rate=1Hz,duration=10ms".parse().unwrap();
-        let rarity = Rarity::of(&Noise::of_sources(&spec.load(1).unwrap().sources));
+        let rarity = Rarity::new(&Noise::of_sources(&spec.load(1).unwrap().sources));
         let is = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-5, "{one} {other}");
         is(rarity.rare_share(0.0), 0.011);
         is(rarity.rare_share(1.0), 0.01);

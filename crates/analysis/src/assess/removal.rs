@@ -124,7 +124,7 @@ impl Question<'_> {
         gains.sort_unstable_by(f64::total_cmp);
         let interval = quantile_interval_of_sorted(&gains, 0.5, straggler_model::stats::CONFIDENCE);
         let (Some(slowdown), Some(gain), Some((gain_low, gain_high))) =
-            (Slowdown::of(&without), quantile_of_sorted(&gains, 0.5), interval)
+            (Slowdown::new(&without), quantile_of_sorted(&gains, 0.5), interval)
         else {
             return Ok(None);
         };
@@ -156,7 +156,7 @@ impl Question<'_> {
             let runs = (ids.len().min(STEPS) + 1 - count) as u64;
             let ahead = after.saturating_add(run_messages(workload, point).saturating_mul(runs));
             self.begin("sources one after another", point.processes, ahead);
-            steps.extend(Slowdown::of(&self.slowdowns_without(workload, point, &ids[..count])?));
+            steps.extend(Slowdown::new(&self.slowdowns_without(workload, point, &ids[..count])?));
         }
         Ok(steps)
     }

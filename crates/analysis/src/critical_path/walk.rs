@@ -63,7 +63,7 @@ struct Walk<'a> {
 
 impl CriticalPath {
     /// The critical path of a run of `simulation`; there is one recorder for each part of the run.
-    pub fn of(recorders: &[Recorder], simulation: &Simulation<'_>) -> CriticalPath {
+    pub fn new(recorders: &[Recorder], simulation: &Simulation<'_>) -> CriticalPath {
         let walk = Walk {
             recorders,
             network: simulation.network,

@@ -6,7 +6,7 @@ use statrs::function::gamma::ln_gamma;
 /// 0 if they agree no better than by chance. Normalised by the larger of both entropies; 0 if one of the groupings
 /// has a single group.
 pub fn adjusted_mutual_information(one: &[usize], other: &[usize]) -> f64 {
-    let table = Table::of(one, other);
+    let table = Table::new(one, other);
     let entropy = table.entropy(&table.rows).max(table.entropy(&table.columns));
     let expected = table.expected_information();
     if table.rows.len() < 2 || table.columns.len() < 2 || entropy - expected <= 1e-12 {
@@ -24,7 +24,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(one: &[usize], other: &[usize]) -> Table {
+    fn new(one: &[usize], other: &[usize]) -> Table {
         let number = |labels: &[usize]| {
             let mut known: Vec<usize> = labels.to_vec();
             known.sort_unstable();
@@ -113,9 +113,9 @@ mod tests {
         }
         let other = [0, 0, 0, 1];
         let information = |order: &Vec<usize>| {
-            Table::of(&one, &order.iter().map(|&place| other[place]).collect::<Vec<usize>>()).information()
+            Table::new(&one, &order.iter().map(|&place| other[place]).collect::<Vec<usize>>()).information()
         };
         let mean = orders.iter().map(information).sum::<f64>() / orders.len() as f64;
-        assert!((Table::of(&one, &other).expected_information() - mean).abs() < 1e-9);
+        assert!((Table::new(&one, &other).expected_information() - mean).abs() < 1e-9);
     }
 }

@@ -161,7 +161,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    fn of(value: f64) -> Direction {
+    fn from_sign(value: f64) -> Direction {
         if value > 0.0 { Direction::More } else { Direction::Less }
     }
 }
@@ -177,11 +177,11 @@ const TESTS: f64 = 3.0;
 
 impl Comparison {
     /// The same seed gives the same numbers.
-    pub fn of(first: &Distribution, second: &Distribution, seed: u64) -> Comparison {
+    pub fn new(first: &Distribution, second: &Distribution, seed: u64) -> Comparison {
         let both = [first, second];
-        let aligned = Aligned::of(&both);
+        let aligned = Aligned::new(&both);
         let levels = levels(both);
-        let sampled = Sampled::of(both, &levels, seed);
+        let sampled = Sampled::new(both, &levels, seed);
         let quantiles = sampled.differences();
         let width = sampled.width();
         let mut comparison = Comparison {
@@ -189,12 +189,12 @@ impl Comparison {
             variation: both.map(|one| one.variation),
             min_ps: both.map(|one| one.min_ps),
             max_ps: both.map(|one| one.max_ps),
-            mean: MeanDifference::of(both),
+            mean: MeanDifference::new(both),
             quantiles,
             width,
-            kolmogorov_smirnov: KolmogorovSmirnov::of(&aligned, 0, 1),
-            mann_whitney: MannWhitney::of(&aligned, 0, 1),
-            anderson_darling: AndersonDarling::of(&aligned),
+            kolmogorov_smirnov: KolmogorovSmirnov::new(&aligned, 0, 1),
+            mann_whitney: MannWhitney::new(&aligned, 0, 1),
+            anderson_darling: AndersonDarling::new(&aligned),
             same_bins: match (first.bins, second.bins) {
                 (Some(one), Some(other)) => one == other,
                 _ => aligned.exact,
@@ -227,11 +227,11 @@ impl Comparison {
 
     fn found(&self, median: &Difference, widths: [Ends; 2]) -> Change {
         let (base, moved) = (median.base_ps(), median.least_ps());
-        let shift = (median.is_sure() && moved.abs() >= SHIFT * base).then(|| Direction::of(moved));
+        let shift = (median.is_sure() && moved.abs() >= SHIFT * base).then(|| Direction::from_sign(moved));
         let spread = self.spread(widths, SHIFT * base);
         let tail = self.quantiles.iter().rfind(|found| found.shows_tail());
         let (tail_at, tail) =
-            tail.map(|found| (found.q, Direction::of(found.least_beyond_shift_ps()))).unzip();
+            tail.map(|found| (found.q, Direction::from_sign(found.least_beyond_shift_ps()))).unzip();
         let differs = median.is_sure() || self.tests_differ();
         let slight = differs && shift.is_none() && spread.is_none() && tail.is_none();
         Change { shift, spread, tail, tail_at, slight, ..Change::default() }
@@ -253,7 +253,7 @@ impl Comparison {
             }
             None => first.1 <= 0.0,
         };
-        (is_sure && wider.abs() >= least).then(|| Direction::of(wider))
+        (is_sure && wider.abs() >= least).then(|| Direction::from_sign(wider))
     }
 }
 
@@ -285,12 +285,12 @@ fn excludes([low, high]: [f64; 2], value: f64) -> bool {
 
 /// Whether any of several distributions differs from the others.
 pub fn all_alike(samples: &[&Distribution]) -> Option<AndersonDarling> {
-    AndersonDarling::of(&Aligned::of(samples))
+    AndersonDarling::new(&Aligned::new(samples))
 }
 
 impl MeanDifference {
     /// The means of all trials, which are exact.
-    pub fn of(both: [&Distribution; 2]) -> MeanDifference {
+    pub fn new(both: [&Distribution; 2]) -> MeanDifference {
         let values_ps = both.map(|one| one.mean_ps);
         let parts = both.map(Estimate::of_mean);
         let found = parts[0].as_ref().zip(parts[1].as_ref()).map(|(one, other)| intervals([one, other], 1.0));
@@ -320,13 +320,13 @@ pub fn difference(both: [&Distribution; 2], q: f64, seed: u64) -> Option<Differe
     if levels.iter().all(is_other) {
         levels.insert(levels.partition_point(|&level| level < q), q);
     }
-    Sampled::of(both, &levels, seed).differences().into_iter().find(|found| !is_other(&found.q))
+    Sampled::new(both, &levels, seed).differences().into_iter().find(|found| !is_other(&found.q))
 }
 
 /// One quantile of one distribution: its bounds and its interval.
 pub fn quantile_interval(one: &Distribution, q: f64, seed: u64) -> ([f64; 2], [f64; 2]) {
     let levels = [q];
-    let found = Rows::of(one, &levels, seed, 1).estimate(Scale::Logarithm, &[0], |row| row[0]);
+    let found = Rows::new(one, &levels, seed, 1).estimate(Scale::Logarithm, &[0], |row| row[0]);
     (found.ends.into(), found.interval())
 }
 
@@ -351,8 +351,8 @@ fn known((low, high): Ends) -> Option<f64> {
 }
 
 impl<'a> Sampled<'a> {
-    fn of(both: [&'a Distribution; 2], levels: &'a [f64], seed: u64) -> Sampled<'a> {
-        Sampled { both, levels, rows: [0, 1].map(|side| Rows::of(both[side], levels, seed, side as u32)) }
+    fn new(both: [&'a Distribution; 2], levels: &'a [f64], seed: u64) -> Sampled<'a> {
+        Sampled { both, levels, rows: [0, 1].map(|side| Rows::new(both[side], levels, seed, side as u32)) }
     }
 
     fn estimates(&self, scale: Scale, places: &[usize], number: impl Fn(&[Ends]) -> Ends) -> [Estimate; 2] {

@@ -100,7 +100,7 @@ pub enum Hint {
     /// Several modes without a known cause.
     SeveralModes { group: usize },
     /// A mode with few trials that is clearly separate from the others.
-    SmallMode { group: usize, centre_ps: f64, weight: f64 },
+    SmallMode { group: usize, centre_ps: f64, weight: f64, low_ps: f64, high_ps: f64 },
     /// A narrow peak on a wide distribution, without the valley that would make it a mode.
     NarrowPeak { group: usize, centre_ps: f64, weight: f64 },
     /// The slowest trials take a large part of the total time.
@@ -130,11 +130,11 @@ const LEAST_OF_TAIL: u64 = 1000;
 
 impl Diagnosis {
     /// Diagnoses groups of a measurement, with a noise recording from the same time if there is one.
-    pub fn of(measurement: &Measurement, groups: &[Group], noise: Option<&NoiseRecording>) -> Diagnosis {
+    pub fn new(measurement: &Measurement, groups: &[Group], noise: Option<&NoiseRecording>) -> Diagnosis {
         let empty = groups.iter().filter(|group| group.all.trials.is_empty());
         let empty = empty.map(|group| group.labels.to_string()).collect();
         let groups: Vec<GroupFound> =
-            groups.iter().filter_map(|group| GroupFound::of(measurement, group, noise)).collect();
+            groups.iter().filter_map(|group| GroupFound::new(measurement, group, noise)).collect();
         let sweeps = peers::find(&groups);
         let of_group = |(index, group): (usize, &GroupFound)| group.hints(index);
         let swept: Vec<&str> = sweeps.iter().map(|found| found.name.as_str()).collect();
@@ -159,32 +159,32 @@ impl Diagnosis {
 }
 
 impl GroupFound {
-    fn of(measurement: &Measurement, group: &Group, noise: Option<&NoiseRecording>) -> Option<GroupFound> {
-        let distribution = Distribution::of(&group.all.trials)?;
+    fn new(measurement: &Measurement, group: &Group, noise: Option<&NoiseRecording>) -> Option<GroupFound> {
+        let distribution = Distribution::from_histogram(&group.all.trials)?;
         let minima = Distribution::of_sorted(&group.all.minima);
         let modes = modes::find(&distribution);
-        let pairs = Pairs::of(measurement, &group.pairs);
+        let pairs = Pairs::new(measurement, &group.pairs);
         let split = split::find(&modes, &group.pairs);
-        let ticks = Ticks::of(&distribution, &modes, tick_hz(measurement));
-        let timer = Distribution::of(&group.all.timer.calls);
-        let explained = noise.map(|recording| NoiseTail::of(measurement, group, recording));
+        let ticks = Ticks::new(&distribution, &modes, tick_hz(measurement));
+        let timer = Distribution::from_histogram(&group.all.timer.calls);
+        let explained = noise.map(|recording| NoiseTail::new(measurement, group, recording));
         Some(GroupFound {
             name: group.labels.to_string(),
             labels: group.labels.clone(),
-            trials: Summary::of(&distribution),
+            trials: Summary::new(&distribution),
             underflow: group.all.trials.underflow(),
             overflow: group.all.trials.overflow(),
             minima_modes: minima.as_ref().map(modes::find).unwrap_or_default(),
-            minima: minima.as_ref().map(Summary::of),
+            minima: minima.as_ref().map(Summary::new),
             modes,
-            stationarity: Stationarity::of(&group.cycles),
-            fits: Fits::of(&distribution),
-            steps: Steps::of(&distribution),
+            stationarity: Stationarity::new(&group.cycles),
+            fits: Fits::new(&distribution),
+            steps: Steps::new(&distribution),
             ticks,
             slowest_share: slowest_share(&distribution),
             timer_ps: timer.map(|timer| timer.median()),
             pairs,
-            ranks: Ranks::of(&group.ranks),
+            ranks: Ranks::new(&group.ranks),
             split,
             no_noise: explained.as_ref().and_then(|found| found.as_ref().err().copied()),
             noise: explained.and_then(Result::ok),
@@ -246,6 +246,8 @@ impl GroupFound {
                 group,
                 centre_ps: mode.centre_ps,
                 weight: mode.weight,
+                low_ps: mode.low_ps,
+                high_ps: mode.high_ps,
             }));
             let peak = self.narrow_peak();
             hints.extend(peak.map(|(centre_ps, weight)| Hint::NarrowPeak { group, centre_ps, weight }));

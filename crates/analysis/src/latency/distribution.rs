@@ -66,7 +66,7 @@ struct Unknown {
 impl Distribution {
     /// None if there are no trials. Trials shorter than the timer's cost count as 0; those beyond the last bin form a
     /// cell up to the maximum.
-    pub fn of(histogram: &Histogram) -> Option<Distribution> {
+    pub fn from_histogram(histogram: &Histogram) -> Option<Distribution> {
         let (min, max) = (histogram.min()?, histogram.max()?);
         let mut cells: Vec<Cell> = histogram
             .iter()
@@ -101,9 +101,10 @@ impl Distribution {
 
     /// All trials of a group, with their variation from cycle to cycle or from run to run.
     pub fn of_group(group: &Group) -> Option<Distribution> {
-        let mut found = Distribution::of(&group.all.trials)?;
-        found.runs = group.all.runs.iter().filter_map(|run| Distribution::of(&run.trials)).collect();
-        found.variation = Variation::of(&found, &group.cycles);
+        let mut found = Distribution::from_histogram(&group.all.trials)?;
+        found.runs =
+            group.all.runs.iter().filter_map(|run| Distribution::from_histogram(&run.trials)).collect();
+        found.variation = Variation::new(&found, &group.cycles);
         Some(found)
     }
 
@@ -409,7 +410,7 @@ mod tests {
         let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
         let mut times = histogram(bins, &[5, 12, 14, 16, 18, 250]);
         times.record_underflow();
-        let found = Distribution::of(&times).unwrap();
+        let found = Distribution::from_histogram(&times).unwrap();
         assert_eq!(found.count(), 7);
         // The underflow counts as 0 and lies in the first bin.
         assert_eq!(found.cells()[0], Cell { low: 0.0, high: 10.0, count: 2 });
@@ -420,7 +421,7 @@ mod tests {
         assert_eq!(found.bounds(0.5), (10.0, 20.0));
         assert_eq!(found.quantile(1.0), 250.0);
         assert!((found.share_below(15.0) - 4.0 / 7.0).abs() < 1e-12);
-        assert!(Distribution::of(&Histogram::default()).is_none());
+        assert!(Distribution::from_histogram(&Histogram::default()).is_none());
         assert!(Distribution::of_sorted(&[]).is_none());
     }
 
@@ -432,7 +433,7 @@ mod tests {
         let beyond = (0..30).map(|place| 1000 + 100 * place);
         let mut times = histogram(bins, &within.chain(beyond).collect::<Vec<u64>>());
         (0..10).for_each(|_| times.record_underflow());
-        let found = Distribution::of(&times).unwrap();
+        let found = Distribution::from_histogram(&times).unwrap();
         for q in [0.01, 0.05, 0.1, 0.11, 0.5, 0.7, 0.71, 0.9, 0.99] {
             assert_eq!(found.outside(q), times.outside(q), "{q}");
             assert_eq!(found.known_quantile(q).is_some(), (0.11..=0.7).contains(&q), "{q}");
@@ -449,9 +450,9 @@ mod tests {
         assert_eq!((found.known_range(), found.known_up_to()), (Some((30.0, 40.0)), Some(100.0)));
         assert!((found.quantile_of_known(0.5) - 35.0).abs() < 1e-9);
         // A single trial beyond the last bin is the maximum.
-        let one = Distribution::of(&histogram(bins, &[5, 12, 250])).unwrap();
+        let one = Distribution::from_histogram(&histogram(bins, &[5, 12, 250])).unwrap();
         assert_eq!((one.unknown(), one.outside(0.99)), ([0, 0], None));
-        let all = Distribution::of(&histogram(bins, &[500; 100])).unwrap();
+        let all = Distribution::from_histogram(&histogram(bins, &[500; 100])).unwrap();
         assert_eq!(all.outside(0.5), Some(Outside::Above(Time(100))));
         assert!(all.on_log_grid(0.01, 0.0).1.iter().all(|&count| count == 0.0));
     }
@@ -465,8 +466,8 @@ mod tests {
             let half = values.len() / 2;
             let mut merged = histogram(Bins::default(), &values[..half]);
             merged.merge(&histogram(Bins::default(), &values[half..])).unwrap();
-            let found = Distribution::of(&whole).unwrap();
-            prop_assert_eq!(&found, &Distribution::of(&merged).unwrap());
+            let found = Distribution::from_histogram(&whole).unwrap();
+            prop_assert_eq!(&found, &Distribution::from_histogram(&merged).unwrap());
             let (_, grid) = found.on_log_grid(0.01, 0.0);
             prop_assert!((grid.iter().sum::<f64>() - values.len() as f64).abs() < 1e-6);
             let back = found.share_below(found.quantile(q));

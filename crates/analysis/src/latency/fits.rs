@@ -58,8 +58,8 @@ const TAIL_STEP: f64 = 0.25;
 impl Fits {
     /// None if the shape is not recognisable: too few trials, too few different values, or a median or minimum
     /// outside the bins.
-    pub fn of(distribution: &Distribution) -> Option<Fits> {
-        let data = Data::of(distribution)?;
+    pub fn new(distribution: &Distribution) -> Option<Fits> {
+        let data = Data::new(distribution)?;
         let (mut fits, mut found) = (Vec::new(), Vec::new());
         for family in Family::ALL {
             let Some(begun) = data.search(family, &found) else { continue };
@@ -93,7 +93,7 @@ struct Data {
 }
 
 impl Data {
-    fn of(distribution: &Distribution) -> Option<Data> {
+    fn new(distribution: &Distribution) -> Option<Data> {
         let (min, median) = (distribution.min_ps, distribution.median());
         let unit = median - min;
         if distribution.outside(0.5).is_some() || distribution.outside(0.0).is_some() {
@@ -197,7 +197,7 @@ mod tests {
     use straggler_model::latency::{Bins, Histogram};
 
     fn fitted(values: &[u64], family: Family) -> (Fit, Fits) {
-        let fits = Fits::of(&distribution(values)).unwrap();
+        let fits = Fits::new(&distribution(values)).unwrap();
         (fits.fits.iter().find(|fit| fit.family == family).unwrap().clone(), fits)
     }
 
@@ -270,8 +270,8 @@ mod tests {
             // All trials, and the same trials with 40 % of them beyond the last bin.
             let mut cut = Histogram::new(Bins::FixedWidth { width_ps: 50_000, count: 105 });
             values.iter().for_each(|&ps| cut.record(Time(ps)));
-            for distribution in [distribution(&values), Distribution::of(&cut).unwrap()] {
-                let fits = Fits::of(&distribution).unwrap();
+            for distribution in [distribution(&values), Distribution::from_histogram(&cut).unwrap()] {
+                let fits = Fits::new(&distribution).unwrap();
                 let bic = |family| fits.fits.iter().find(|fit| fit.family == family).unwrap().bic;
                 let more = 5000f64.ln();
                 assert!(bic(Family::TwoLogNormals) < bic(Family::LogNormal) + 3.0 * more + 0.01, "{fits:?}");
@@ -288,7 +288,7 @@ mod tests {
             let mut values = lognormal(seed, 7000, 1e6, 1e6, 0.3);
             values.extend(lognormal(seed + 10, 3000, 1e6, 2e6, 0.2));
             let distribution = distribution(&values);
-            let (data, fits) = (Data::of(&distribution).unwrap(), Fits::of(&distribution).unwrap());
+            let (data, fits) = (Data::new(&distribution).unwrap(), Fits::new(&distribution).unwrap());
             let fit = fits.fits.iter().find(|fit| fit.family == Family::TwoLogNormals).unwrap();
             let part = |median: f64, sigma| LogNormal { location: (median / data.unit).ln(), sigma };
             let truth = Model::Two { weight: 0.7, parts: [part(1e6, 0.3), part(2e6, 0.2)] };
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_has_no_shape_is_not_fitted() {
-        assert!(Fits::of(&distribution(&[5_000_000; 1000])).is_none());
-        assert!(Fits::of(&distribution(&lognormal(1, 30, 0.0, 5e6, 0.4))).is_none());
+        assert!(Fits::new(&distribution(&[5_000_000; 1000])).is_none());
+        assert!(Fits::new(&distribution(&lognormal(1, 30, 0.0, 5e6, 0.4))).is_none());
     }
 }

@@ -175,7 +175,7 @@ impl Gate {
             Statistic::Min => Ok(exact(both.map(|one| one.min_ps))),
             Statistic::Max => Ok(exact(both.map(|one| one.max_ps))),
             Statistic::Mean => {
-                let mean = MeanDifference::of(both);
+                let mean = MeanDifference::new(both);
                 let intervals = mean.interval_ps.zip(mean.share_interval);
                 let (interval, share_interval) = intervals.ok_or_else(|| self.too_few(both))?;
                 Ok(Compared { interval, share_interval, ..exact(mean.values_ps) })
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_gate_has_the_interval_of_the_table() {
         let [one, other] = [1, 2].map(|seed| distribution(&lognormal(seed, 5000, 4e6, 1e6, 0.4)));
-        let table = super::super::Comparison::of(&one, &other, 7);
+        let table = super::super::Comparison::new(&one, &other, 7);
         for (text, q) in [("median>+1ns", 0.5), ("p99>+1ns", 0.99), ("p1>+1ns", 0.01)] {
             let judged = gate(text).judge([&one, &other], 7).unwrap();
             let shown = table.at(q).unwrap();
@@ -308,7 +308,7 @@ mod tests {
             (0..1000).for_each(|trial| {
                 times.record(Time(if trial < beyond { 90_000_000 + trial } else { 5_000_000 + trial }))
             });
-            Distribution::of(&times).unwrap()
+            Distribution::from_histogram(&times).unwrap()
         };
         let (good, bad) = (binned(0), binned(100));
         let judge = |text: &str, both: [&Distribution; 2]| gate(text).judge(both, 1);

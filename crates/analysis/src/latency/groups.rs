@@ -22,7 +22,7 @@ pub struct Group {
 impl Group {
     /// The groups of a measurement, ordered by labels. Uses the series over all pairs if there is one; otherwise
     /// merges the series of classes, which have all trials in the finest bins; otherwise those of pairs or ranks.
-    pub fn of(measurement: &Measurement) -> Result<Vec<Group>, MergeError> {
+    pub fn new(measurement: &Measurement) -> Result<Vec<Group>, MergeError> {
         let mut keys: Vec<Labels> =
             measurement.series.iter().map(|series| stripped(&series.labels)).collect();
         keys.sort();
@@ -101,7 +101,7 @@ mod tests {
             (0..trials).for_each(|trial| one.trials.record(Time(1000 + trial)));
             measurement.add(one).unwrap();
         }
-        let groups = Group::of(&measurement).unwrap();
+        let groups = Group::new(&measurement).unwrap();
         assert_eq!((groups.len(), groups[0].pairs.len()), (1, 1));
         assert_eq!((groups[0].all.trials.count(), groups[0].all.trials.bins()), (5, Bins::default()));
         // Ranks of a collective form one group, whether the whole was kept or not.
@@ -113,15 +113,15 @@ mod tests {
             collective.add(one).unwrap();
         }
         for count in [2, 4] {
-            let groups = Group::of(&collective).unwrap();
+            let groups = Group::new(&collective).unwrap();
             assert_eq!((groups.len(), groups[0].ranks.len(), groups[0].all.trials.count()), (1, 2, count));
             assert_eq!(groups[0].cycles.len(), 0);
             collective.series.retain(|series| series.labels.rank.is_some());
         }
         // Pairs only.
-        assert!(Group::of(&measurement).unwrap()[0].cycles.is_empty());
+        assert!(Group::new(&measurement).unwrap()[0].cycles.is_empty());
         measurement.series.retain(|series| series.labels.pair.is_some());
-        assert_eq!(Group::of(&measurement).unwrap()[0].all.trials.count(), 1);
+        assert_eq!(Group::new(&measurement).unwrap()[0].all.trials.count(), 1);
     }
 
     /// Merged cycles of many processes at different levels are not mistaken for a change over time.
@@ -138,9 +138,9 @@ mod tests {
             }
             measurement.add(series.recorded_by(process)).unwrap();
         }
-        let group = &Group::of(&measurement).unwrap()[0];
+        let group = &Group::new(&measurement).unwrap()[0];
         assert_eq!((group.all.cycles.len(), group.cycles.len()), (400, 40));
-        assert_eq!(Stationarity::of(&group.cycles).verdict, Steadiness::Steady);
-        assert_ne!(Stationarity::of(std::slice::from_ref(&group.all.cycles)).verdict, Steadiness::Steady);
+        assert_eq!(Stationarity::new(&group.cycles).verdict, Steadiness::Steady);
+        assert_ne!(Stationarity::new(std::slice::from_ref(&group.all.cycles)).verdict, Steadiness::Steady);
     }
 }

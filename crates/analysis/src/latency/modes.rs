@@ -35,10 +35,10 @@ const NARROWEST: f64 = 0.004;
 pub fn find(distribution: &Distribution) -> Vec<Mode> {
     let bandwidth = bandwidth(distribution);
     let step = bandwidth / PLACES;
-    let smear = Steps::of(distribution).map_or(0.0, |steps| steps.step_ps);
+    let smear = Steps::new(distribution).map_or(0.0, |steps| steps.step_ps);
     let (from, counts) = distribution.on_log_grid(step, smear);
     let smooth = smoothed(&counts);
-    let peaks = Peaks::of(&smooth, distribution.count() as f64);
+    let peaks = Peaks::new(&smooth, distribution.count() as f64);
     let edge = |place: usize| (from + (place as f64 + 0.5) * step).exp();
     let Some((first, last)) = distribution.known_range() else { return Vec::new() };
     let [below, above] = distribution.unknown().map(|count| count as f64 / distribution.count() as f64);
@@ -95,7 +95,7 @@ struct Found {
 }
 
 impl Peaks {
-    fn of(smooth: &[f64], total: f64) -> Peaks {
+    fn new(smooth: &[f64], total: f64) -> Peaks {
         let mut peaks = Peaks::all(smooth, total);
         while let Some(weakest) = peaks.weakest(smooth) {
             peaks.fill(weakest, smooth);
@@ -213,7 +213,7 @@ mod tests {
         lognormal(1, 6000, 0.0, 5e6, 0.05).iter().for_each(|&ps| times.record(Time(ps)));
         (0..3000).for_each(|trial| times.record(Time(500_000_000 + trial)));
         (0..1000).for_each(|_| times.record_underflow());
-        let modes = find(&Distribution::of(&times).unwrap());
+        let modes = find(&Distribution::from_histogram(&times).unwrap());
         assert_eq!(modes.len(), 1, "{modes:?}");
         assert!((modes[0].weight - 0.6).abs() < 1e-9 && modes[0].high_ps < 1e7, "{modes:?}");
         assert!(modes[0].low_ps > 3e6 && (modes[0].centre_ps / 5e6 - 1.0).abs() < 0.03, "{modes:?}");

@@ -65,12 +65,12 @@ const MOST_PREDICTED: f64 = 2.0;
 const BODY_PARTS: usize = 50;
 
 impl NoiseTail {
-    pub fn of(
+    pub fn new(
         measurement: &Measurement,
         group: &Group,
         recording: &NoiseRecording,
     ) -> Result<NoiseTail, NoTail> {
-        let distribution = Distribution::of(&group.all.trials).ok_or(NoTail::NoTail)?;
+        let distribution = Distribution::from_histogram(&group.all.trials).ok_or(NoTail::NoTail)?;
         let (processes, cores) = (processes(measurement, group), cores(measurement, recording));
         let used = || recording.cores.iter().filter(|core| cores.contains(&core.core));
         let length: f64 = used().map(|core| core.length.ps() as f64).sum();
@@ -236,7 +236,7 @@ mod tests {
     /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred is hit.
     #[test]
     fn noise_that_is_there_explains_the_tail() {
-        let found = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(50)).unwrap();
+        let found = NoiseTail::new(&Measurement::default(), &group(0.01), &recording(50)).unwrap();
         assert!((found.predicted - 0.01).abs() < 3e-4, "{found:?}");
         assert!((found.rate_hz - 1000.0).abs() < 1e-6);
         assert!(found.explained > 0.9 && found.explained_time.unwrap() > 0.9, "{found:?}");
@@ -246,7 +246,7 @@ mod tests {
     /// A tail of 0.1 % does not come from noise that predicts 1 %, although the prediction covers all of it.
     #[test]
     fn noise_that_predicts_more_does_not_fit() {
-        let found = NoiseTail::of(&Measurement::default(), &group(0.001), &recording(50)).unwrap();
+        let found = NoiseTail::new(&Measurement::default(), &group(0.001), &recording(50)).unwrap();
         assert!(found.overpredicts && found.explained > 0.9, "{found:?}");
     }
 
@@ -264,18 +264,18 @@ mod tests {
             (Kind::Pairwise, Some(3), 2),
         ] {
             (group.labels.kind, group.labels.peers) = (kind, peers);
-            assert_eq!(NoiseTail::of(&measurement, &group, &recording(50)).unwrap().processes, hit);
+            assert_eq!(NoiseTail::new(&measurement, &group, &recording(50)).unwrap().processes, hit);
         }
     }
 
     #[test]
     fn other_noise_explains_a_part_or_nothing() {
-        let part = NoiseTail::of(&Measurement::default(), &group(0.04), &recording(50)).unwrap();
+        let part = NoiseTail::new(&Measurement::default(), &group(0.04), &recording(50)).unwrap();
         assert!((part.explained - 0.25).abs() < 0.03, "{part:?}");
-        let none = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(2)).unwrap();
+        let none = NoiseTail::new(&Measurement::default(), &group(0.01), &recording(2)).unwrap();
         assert!(none.explained < 0.1 && none.explained_time.unwrap() < 0.1, "{none:?}");
         let fault = |group: &Group, recording: &NoiseRecording| {
-            NoiseTail::of(&Measurement::default(), group, recording).unwrap_err()
+            NoiseTail::new(&Measurement::default(), group, recording).unwrap_err()
         };
         assert_eq!(fault(&group(0.0), &recording(50)), NoTail::NoTail);
         assert_eq!(fault(&group(0.01), &NoiseRecording::default()), NoTail::EmptyRecording);
@@ -294,10 +294,10 @@ mod tests {
             group.all.trials = times;
             group
         };
-        let found = NoiseTail::of(&Measurement::default(), &binned(100_000), &recording(50)).unwrap();
+        let found = NoiseTail::new(&Measurement::default(), &binned(100_000), &recording(50)).unwrap();
         assert!(found.explained > 0.9 && found.explained_time.is_none(), "{found:?}");
         assert!((found.points.last().unwrap().at_ps - 2e7).abs() < 1.0, "{found:?}");
-        let unknown = NoiseTail::of(&Measurement::default(), &binned(20_000), &recording(50));
+        let unknown = NoiseTail::new(&Measurement::default(), &binned(20_000), &recording(50));
         assert_eq!(unknown.unwrap_err(), NoTail::OutsideBins);
     }
 }

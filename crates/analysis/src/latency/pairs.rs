@@ -119,7 +119,7 @@ pub const EXPLAINS: f64 = 0.5;
 
 impl Pairs {
     /// None for fewer than two pairs with trials.
-    pub fn of(measurement: &Measurement, series: &[Series]) -> Option<Pairs> {
+    pub fn new(measurement: &Measurement, series: &[Series]) -> Option<Pairs> {
         let mut pairs: Vec<PairFound> = series.iter().filter_map(found).collect();
         if different(series) < 2 {
             return None;
@@ -162,7 +162,7 @@ pub(super) fn different(series: &[Series]) -> usize {
 
 fn found(series: &Series) -> Option<PairFound> {
     let Pair { from, to } = series.labels.pair?;
-    let distribution = Distribution::of(&series.trials)?;
+    let distribution = Distribution::from_histogram(&series.trials)?;
     let outside = distribution.outside(0.5);
     let bound = outside.map(|outside| outside.bound().ps() as f64);
     let median_ps = bound.unwrap_or_else(|| distribution.median()).max(1.0);
@@ -218,8 +218,10 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
     }
     let labels: Vec<usize> = pairs.iter().map(|pair| pair.cluster).collect();
     let explained = |property: Property| {
-        let names: Vec<&'static str> =
-            pairs.iter().map(|pair| property.of(measurement, pair.from, pair.to)).collect::<Option<_>>()?;
+        let names: Vec<&'static str> = pairs
+            .iter()
+            .map(|pair| property.between(measurement, pair.from, pair.to))
+            .collect::<Option<_>>()?;
         let mut known = names.clone();
         known.sort_unstable();
         known.dedup();
@@ -250,7 +252,7 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
 /// The simplest property that all pairs share.
 fn all_are(measurement: &Measurement, pairs: &[PairFound]) -> Option<&'static str> {
     let of_all = |property: Property| {
-        let mut names = pairs.iter().map(|pair| property.of(measurement, pair.from, pair.to));
+        let mut names = pairs.iter().map(|pair| property.between(measurement, pair.from, pair.to));
         let first = names.next()??;
         names.all(|name| name == Some(first)).then_some(first)
     };
@@ -268,7 +270,8 @@ fn smallest_residuals(measurement: &Measurement, pairs: &[PairFound]) -> Vec<f64
 
 /// How much longer each pair takes than similar pairs, on a logarithmic axis.
 fn residuals(measurement: &Measurement, pairs: &[PairFound], property: Option<Property>) -> Vec<f64> {
-    let kind = |pair: &PairFound| property.and_then(|property| property.of(measurement, pair.from, pair.to));
+    let kind =
+        |pair: &PairFound| property.and_then(|property| property.between(measurement, pair.from, pair.to));
     let usual = |name: Option<&'static str>| {
         median_of(pairs.iter().filter(|pair| kind(pair) == name).map(|pair| pair.median_ps.ln()).collect())
     };

@@ -25,7 +25,7 @@ pub struct Aligned {
 impl Aligned {
     /// Cells of different layouts are cut at each other's edges, with trials spread evenly over their cell. Beyond
     /// the end of the shortest bins, all trials of all samples are equal.
-    pub fn of(samples: &[&Distribution]) -> Aligned {
+    pub fn new(samples: &[&Distribution]) -> Aligned {
         let cut = samples.iter().filter_map(|sample| sample.edge_of_bins()).fold(f64::INFINITY, f64::min);
         let end = samples.iter().map(|sample| sample.max_ps + 1.0).fold(0.0, f64::max);
         let mut edges: Vec<f64> = samples
@@ -98,7 +98,7 @@ pub struct KolmogorovSmirnov {
 }
 
 impl KolmogorovSmirnov {
-    pub fn of(aligned: &Aligned, one: usize, other: usize) -> KolmogorovSmirnov {
+    pub fn new(aligned: &Aligned, one: usize, other: usize) -> KolmogorovSmirnov {
         let (n, m) = (aligned.total(one), aligned.total(other));
         let (mut below, mut distance) = ((0.0, 0.0), 0.0f64);
         for (first, second) in aligned.two(one, other) {
@@ -132,7 +132,7 @@ pub struct MannWhitney {
 }
 
 impl MannWhitney {
-    pub fn of(aligned: &Aligned, one: usize, other: usize) -> MannWhitney {
+    pub fn new(aligned: &Aligned, one: usize, other: usize) -> MannWhitney {
         let (n, m) = (aligned.total(one), aligned.total(other));
         let all = n + m;
         let (mut below, mut wins, mut ties) = (0.0, 0.0, 0.0);
@@ -179,7 +179,7 @@ const CRITICAL: [(f64, [f64; 3]); 7] = [
 
 impl AndersonDarling {
     /// None for fewer than two samples, an empty sample, or fewer than five trials in all.
-    pub fn of(aligned: &Aligned) -> Option<AndersonDarling> {
+    pub fn new(aligned: &Aligned) -> Option<AndersonDarling> {
         let totals: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.total(sample)).collect();
         let sizes: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.worth(sample)).collect();
         let all: f64 = sizes.iter().sum();

@@ -57,9 +57,9 @@ pub struct OneRank {
 
 impl Ranks {
     /// None for fewer than two ranks with trials.
-    pub fn of(series: &[Series]) -> Option<Ranks> {
+    pub fn new(series: &[Series]) -> Option<Ranks> {
         let doubt = (1.0 - CONFIDENCE) / series.len().max(1) as f64;
-        let ranks: Vec<OneRank> = series.iter().filter_map(|one| OneRank::of(one, 1.0 - doubt)).collect();
+        let ranks: Vec<OneRank> = series.iter().filter_map(|one| OneRank::new(one, 1.0 - doubt)).collect();
         if ranks.len() < 2 {
             return None;
         }
@@ -89,8 +89,8 @@ fn lead([fastest, runner_up, slowest]: [OneRank; 3], clock_error: f64) -> Lead {
 }
 
 impl OneRank {
-    fn of(series: &Series, confidence: f64) -> Option<OneRank> {
-        let distribution = Distribution::of(&series.trials)?;
+    fn new(series: &Series, confidence: f64) -> Option<OneRank> {
+        let distribution = Distribution::from_histogram(&series.trials)?;
         let rank = series.labels.rank?;
         let outside = distribution.outside(0.5);
         // The middle of the bin, so that ranks whose medians lie in the same bin are equal.
@@ -127,13 +127,14 @@ mod tests {
 
     #[test]
     fn the_slowest_is_named() {
-        let found = Ranks::of(&[series(0, 5000), series(1, 4000), series(2, 9000), series(3, 4000)]).unwrap();
+        let found =
+            Ranks::new(&[series(0, 5000), series(1, 4000), series(2, 9000), series(3, 4000)]).unwrap();
         assert_eq!((found.slowest.rank, found.fastest.rank, found.ranks.len()), (2, 1, 4));
         assert_eq!((found.runner_up.rank, found.lead), (0, Lead::Sure));
         assert!((found.typical.median_ps / 5e6 - 1.0).abs() < 0.01, "{found:?}");
-        let same = Ranks::of(&[series(0, 5000), series(1, 5000)]).unwrap();
+        let same = Ranks::new(&[series(0, 5000), series(1, 5000)]).unwrap();
         assert_eq!((same.slowest.rank, same.fastest.rank, same.lead), (0, 0, Lead::None));
-        assert!(Ranks::of(&[series(0, 5000)]).is_none());
+        assert!(Ranks::new(&[series(0, 5000)]).is_none());
     }
 
     /// Differences that chance, clocks or bins may explain are not reported.
@@ -147,23 +148,23 @@ mod tests {
                 values.iter().for_each(|&ps| trials.record(Time(ps)));
                 of_rank(rank, trials)
             };
-            sure += usize::from(Ranks::of(&[drawn(0), drawn(1)]).unwrap().lead == Lead::Sure);
+            sure += usize::from(Ranks::new(&[drawn(0), drawn(1)]).unwrap().lead == Lead::Sure);
         }
         assert!(sure <= 3, "{sure}");
         let off = |rank, ns, error| Series { clock_error: Some(Time::from_ns(error)), ..series(rank, ns) };
-        let lead = |error| Ranks::of(&[off(0, 5000, error), off(1, 5600, error)]).unwrap().lead;
+        let lead = |error| Ranks::new(&[off(0, 5000, error), off(1, 5600, error)]).unwrap().lead;
         assert_eq!((lead(400), lead(100)), (Lead::WithinClockError, Lead::Sure));
-        let two = Ranks::of(&[series(0, 5000), series(1, 9000), series(2, 9000)]).unwrap();
+        let two = Ranks::new(&[series(0, 5000), series(1, 9000), series(2, 9000)]).unwrap();
         assert_eq!(two.lead, Lead::Shared);
         let beyond = |rank, ps: u64| {
             let mut trials = Histogram::new(Bins::FixedWidth { width_ps: 10, count: 10 });
             (0..100u64).for_each(|trial| trials.record(Time(ps + trial)));
             of_rank(rank, trials)
         };
-        let found = Ranks::of(&[beyond(0, 500), beyond(1, 9000)]).unwrap();
+        let found = Ranks::new(&[beyond(0, 500), beyond(1, 9000)]).unwrap();
         assert_eq!((found.lead, found.slowest.median_ps), (Lead::OutsideBins, 100.0));
         // One median within the bins, one beyond them.
-        let found = Ranks::of(&[beyond(0, 0), beyond(1, 9000)]).unwrap();
+        let found = Ranks::new(&[beyond(0, 0), beyond(1, 9000)]).unwrap();
         assert_eq!((found.lead, found.slowest.outside), (Lead::Sure, Some(Outside::Above(Time(100)))));
     }
 }

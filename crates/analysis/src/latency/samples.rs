@@ -18,5 +18,5 @@ pub fn histogram(values: &[u64]) -> Histogram {
 }
 
 pub fn distribution(values: &[u64]) -> Distribution {
-    Distribution::of(&histogram(values)).expect("there are trials")
+    Distribution::from_histogram(&histogram(values)).expect("there are trials")
 }

@@ -90,7 +90,7 @@ const RELEVANT: f64 = 0.01;
 impl Stationarity {
     /// Tests the cycles of one series or of several pairs. Each pair is compared with its own median, so a slower
     /// pair is not mistaken for a change over time.
-    pub fn of(pairs: &[Vec<Cycle>]) -> Stationarity {
+    pub fn new(pairs: &[Vec<Cycle>]) -> Stationarity {
         let (levels, cycles) = (levels(pairs), longest(pairs));
         if levels.len() < LEAST {
             return Stationarity::untested(cycles, Steadiness::TooFew);
@@ -100,7 +100,7 @@ impl Stationarity {
         }
         let first = apart::first(&levels);
         let rest = Stationarity::of_levels(&levels[first..], cycles);
-        let warm_up = Apart::of(&levels, |place| place < first);
+        let warm_up = Apart::new(&levels, |place| place < first);
         match rest.verdict {
             Steadiness::Steady if first > 0 => Stationarity { verdict: Steadiness::WarmsUp, warm_up, ..rest },
             _ => Stationarity { warm_up, ..rest },
@@ -116,11 +116,11 @@ impl Stationarity {
             return Stationarity::untested(cycles, Steadiness::TooFew);
         }
         let slow = apart::bursts(levels);
-        let bursts = Apart::of(levels, |place| slow.contains(&place));
+        let bursts = Apart::new(levels, |place| slow.contains(&place));
         // Test for other changes without the bursts, which would look like one.
         let places = (0..levels.len()).filter(|place| !slow.contains(place));
         let calm: Vec<f64> = places.map(|place| levels[place]).collect();
-        let (trend, runs, spread) = (Trend::of(&calm), Runs::of(&calm), Spread::of(&calm));
+        let (trend, runs, spread) = (Trend::new(&calm), Runs::new(&calm), Spread::new(&calm));
         let drifts = trend.p < LEVEL && trend.change.abs() >= RELEVANT;
         let is_wide = runs.is_some_and(|runs| runs.quartiles_apart >= RELEVANT);
         let crosses = runs.filter(|runs| runs.p < LEVEL && is_wide);
@@ -160,7 +160,7 @@ fn longest(pairs: &[Vec<Cycle>]) -> usize {
 }
 
 impl Trend {
-    fn of(levels: &[f64]) -> Trend {
+    fn new(levels: &[f64]) -> Trend {
         let n = levels.len();
         let pairs = || (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
         let score: f64 = pairs()
@@ -179,7 +179,7 @@ impl Trend {
 
 impl Runs {
     /// None if most cycles have the same median.
-    fn of(levels: &[f64]) -> Option<Runs> {
+    fn new(levels: &[f64]) -> Option<Runs> {
         let middle = median_of(levels.to_vec());
         // If there are only two levels, the median may be either of them.
         let split = |is_above: &dyn Fn(f64) -> bool| -> Option<Vec<bool>> {
@@ -204,13 +204,13 @@ impl Runs {
 }
 
 impl Spread {
-    fn of(levels: &[f64]) -> Option<Spread> {
+    fn new(levels: &[f64]) -> Option<Spread> {
         let halves = [&levels[..levels.len() / 2], &levels[levels.len() / 2..]];
         let deviations = halves.map(|half| {
             let middle = median_of(half.to_vec());
             half.iter().map(|level| (level - middle).abs()).collect::<Vec<f64>>()
         });
-        let found = MannWhitney::of(&Aligned::of_values(&[&deviations[0], &deviations[1]]), 0, 1);
+        let found = MannWhitney::new(&Aligned::of_values(&[&deviations[0], &deviations[1]]), 0, 1);
         let [first, second] = deviations.map(median_of);
         (first > 0.0).then(|| Spread { p: found.p, ratio: second / first })
     }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn verdict(seed: u64, count: usize, level: impl Fn(usize) -> f64) -> Steadiness {
-        Stationarity::of(&[cycles(seed, count, level)]).verdict
+        Stationarity::new(&[cycles(seed, count, level)]).verdict
     }
 
     /// Medians that scatter by 3 %, far more than the ignored 1 %, in any number of cycles.
@@ -243,7 +243,7 @@ mod tests {
             let wrong = (0..200).filter(|&seed| {
                 let mut cycles = cycles(seed, count, |_| 1.0);
                 cycles.iter_mut().for_each(|cycle| cycle.median = Time(cycle.median.ps() * 6 - 25_000_000));
-                Stationarity::of(&[cycles]).verdict != Steadiness::Steady
+                Stationarity::new(&[cycles]).verdict != Steadiness::Steady
             });
             let wrong = wrong.count();
             assert!(wrong <= 10, "{wrong} of 200 with {count} cycles");
@@ -262,7 +262,7 @@ mod tests {
                     Cycle { started_ns: index, count: 2, median, max: median, ..Cycle::default() }
                 };
                 let cycles: Vec<Cycle> = (0..20).map(cycle).collect();
-                usize::from(Stationarity::of(&[cycles]).verdict != Steadiness::Steady)
+                usize::from(Stationarity::new(&[cycles]).verdict != Steadiness::Steady)
             };
             skewed += of(&mut |draws| 1.0 - draws.unit().ln());
             coarse += of(&mut |draws| if draws.unit() < 0.15 { 1.2 } else { 1.0 });
@@ -284,17 +284,17 @@ mod tests {
             let single = |index: usize| if index == 7 { 2.0 } else { 1.0 };
             assert_eq!(verdict(seed, 20, single), Steadiness::Bursts, "{seed}");
         }
-        let found = Stationarity::of(&[cycles(1, 20, |index| if index < 2 { 1.5 } else { 1.0 })]);
+        let found = Stationarity::new(&[cycles(1, 20, |index| if index < 2 { 1.5 } else { 1.0 })]);
         let warm_up = found.warm_up.unwrap();
         assert_eq!((found.verdict, warm_up.cycles), (Steadiness::WarmsUp, 2));
         assert!((warm_up.change - 0.5).abs() < 0.02, "{warm_up:?}");
         // With 8 cycles, too few are left after the warm-up to call them steady.
-        let few = Stationarity::of(&[cycles(1, 8, |index| if index == 0 { 1.5 } else { 1.0 })]);
+        let few = Stationarity::new(&[cycles(1, 8, |index| if index == 0 { 1.5 } else { 1.0 })]);
         assert_eq!((few.verdict, few.warm_up.map(|first| first.cycles)), (Steadiness::TooFew, Some(1)));
         // A median outside the bins is unknown.
         let mut unknown = cycles(1, 20, |_| 1.0);
         unknown[3].median_outside = Some(Outside::Above(Time(100)));
-        assert_eq!(Stationarity::of(&[unknown]).verdict, Steadiness::OutsideBins);
+        assert_eq!(Stationarity::new(&[unknown]).verdict, Steadiness::OutsideBins);
         // Exact levels, one of which is the median itself.
         let exact = |index: usize| -> Cycle {
             let median = Time(5_000_000 + 500_000 * (index as u64 % 2));
@@ -302,7 +302,7 @@ mod tests {
         };
         for count in [20, 21] {
             let cycles: Vec<Cycle> = (0..count).map(exact).collect();
-            assert_eq!(Stationarity::of(&[cycles]).verdict, Steadiness::Alternates, "{count}");
+            assert_eq!(Stationarity::new(&[cycles]).verdict, Steadiness::Alternates, "{count}");
         }
         // A drift after the warm-up is found.
         let both = |index: usize| if index == 0 { 3.0 } else { 1.0 + 0.005 * index as f64 };
@@ -320,8 +320,8 @@ mod tests {
         }
         assert!(wrong <= 3, "{wrong}");
         assert_eq!(verdict(1, 7, |index| index as f64), Steadiness::TooFew);
-        assert_eq!(Stationarity::of(&[]).verdict, Steadiness::TooFew);
-        let found = Stationarity::of(&[cycles(5, 40, |index| 1.0 + 0.002 * index as f64)]);
+        assert_eq!(Stationarity::new(&[]).verdict, Steadiness::TooFew);
+        let found = Stationarity::new(&[cycles(5, 40, |index| 1.0 + 0.002 * index as f64)]);
         assert!((found.trend.unwrap().change - 0.078).abs() < 0.02, "{found:?}");
     }
 
@@ -334,9 +334,9 @@ mod tests {
             cycles
         };
         let pairs: Vec<Vec<Cycle>> = (0..6).map(pair).collect();
-        assert_eq!(Stationarity::of(&pairs).verdict, Steadiness::Steady);
+        assert_eq!(Stationarity::new(&pairs).verdict, Steadiness::Steady);
         let whole: Vec<Cycle> = pairs.concat();
-        assert_eq!(Stationarity::of(&[whole]).verdict, Steadiness::Drifts);
+        assert_eq!(Stationarity::new(&[whole]).verdict, Steadiness::Drifts);
     }
 
     /// The peers of a process have cycles that begin at the same time; differences between them are not a change over
@@ -355,7 +355,7 @@ mod tests {
                 cycles
             };
             let pairs: Vec<Vec<Cycle>> = (0..56).map(pair).collect();
-            wrong += usize::from(Stationarity::of(&pairs).verdict != Steadiness::Steady);
+            wrong += usize::from(Stationarity::new(&pairs).verdict != Steadiness::Steady);
         }
         assert!(wrong <= 3, "{wrong}");
     }

@@ -23,7 +23,7 @@ const IN_STEP: f64 = 0.95;
 impl Steps {
     /// The largest step that nearly all of the middle 98 % of trials keep; none if there is no such step, if there
     /// are fewer than three values, or if values hardly repeat.
-    pub fn of(distribution: &Distribution) -> Option<Steps> {
+    pub fn new(distribution: &Distribution) -> Option<Steps> {
         let [low, high] = [0.01, 0.99].map(|level| distribution.quantile_of_known(level));
         let cells: Vec<_> =
             distribution.known_cells().filter(|cell| cell.high > low && cell.low <= high).collect();
@@ -74,7 +74,7 @@ mod tests {
     fn steps_of_a_coarse_timer() {
         let values: Vec<u64> =
             lognormal(1, 5000, 4e6, 3e6, 0.4).iter().map(|ps| ps / 1_000_000 * 1_000_000).collect();
-        let found = Steps::of(&distribution(&values)).unwrap();
+        let found = Steps::new(&distribution(&values)).unwrap();
         assert!((found.step_ps - 1e6).abs() < 2e4, "{found:?}");
         assert!((found.median_steps - 6.0).abs() < 1.1 && found.values < 12, "{found:?}");
     }
@@ -83,9 +83,9 @@ mod tests {
     fn no_steps_in_a_fine_timer() {
         for seed in 0..40 {
             for count in [20, 100, 5000] {
-                assert_eq!(Steps::of(&distribution(&lognormal(seed, count, 4e6, 3e6, 0.4))), None);
+                assert_eq!(Steps::new(&distribution(&lognormal(seed, count, 4e6, 3e6, 0.4))), None);
             }
         }
-        assert_eq!(Steps::of(&distribution(&[5; 10])), None);
+        assert_eq!(Steps::new(&distribution(&[5; 10])), None);
     }
 }

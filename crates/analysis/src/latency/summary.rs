@@ -77,7 +77,7 @@ pub fn level_name(q: f64) -> String {
 }
 
 impl Summary {
-    pub fn of(distribution: &Distribution) -> Summary {
+    pub fn new(distribution: &Distribution) -> Summary {
         let level = |q: f64| {
             let (low_ps, high_ps) = distribution.interval(q, CONFIDENCE)?;
             let (least, most) = distribution.quantile_ends(q);
@@ -100,7 +100,7 @@ impl Summary {
             outside,
             skew: scaled(3),
             kurtosis: scaled(4).map(|ratio| ratio - 3.0),
-            about_minimum: AboutMinimum::of(distribution),
+            about_minimum: AboutMinimum::new(distribution),
         }
     }
 
@@ -110,7 +110,7 @@ impl Summary {
 }
 
 impl AboutMinimum {
-    fn of(distribution: &Distribution) -> Option<AboutMinimum> {
+    fn new(distribution: &Distribution) -> Option<AboutMinimum> {
         if distribution.unknown()[0] > 0 {
             return None;
         }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn moments_by_hand() {
         let values = [2, 4, 4, 4, 5, 5, 7, 9].map(|value| Time(value * 1_000_000));
-        let found = Summary::of(&Distribution::of_sorted(&values).unwrap());
+        let found = Summary::new(&Distribution::of_sorted(&values).unwrap());
         let sd = (32f64 / 7.0).sqrt();
         let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-5 * other.abs(), "{one} {other}");
         near(found.sd_ps.unwrap(), sd * 1e6);
@@ -158,7 +158,7 @@ mod tests {
         // The fourth powers of 0, 2, 2, 2, 3, 3, 5 and 7 add up to 3236.
         near(found.about_minimum.unwrap().kurtosis.unwrap(), 3236.0 / 8.0 / 169.0 - 3.0);
         assert_eq!(found.quantiles.iter().map(|level| level.q).collect::<Vec<f64>>(), [0.5]);
-        let one = Summary::of(&Distribution::of_sorted(&values[..1]).unwrap());
+        let one = Summary::new(&Distribution::of_sorted(&values[..1]).unwrap());
         assert_eq!((one.sd_ps, one.skew, one.quantiles.len()), (None, None, 0));
     }
 
@@ -167,7 +167,7 @@ mod tests {
     fn intervals_hold_known_quantiles() {
         let mut missed = [0; 3];
         for seed in 0..100 {
-            let found = Summary::of(&distribution(&lognormal(seed, 2000, 0.0, 5e6, 0.3)));
+            let found = Summary::new(&distribution(&lognormal(seed, 2000, 0.0, 5e6, 0.3)));
             for (place, (q, z)) in [(0.25, -0.67449), (0.5, 0.0), (0.99, 2.32635)].into_iter().enumerate() {
                 let (level, truth) = (found.at(q).unwrap(), 5e6 * (0.3f64 * z).exp());
                 missed[place] += i32::from(!(level.low_ps..=level.high_ps).contains(&truth));
@@ -182,7 +182,7 @@ mod tests {
         let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
         let mut times = Histogram::new(bins);
         (0..1000u64).for_each(|ps| times.record(Time(if ps < 500 { 50 } else { 1000 + ps })));
-        let found = Summary::of(&Distribution::of(&times).unwrap());
+        let found = Summary::new(&Distribution::from_histogram(&times).unwrap());
         let level = |q: f64| *found.at(q).unwrap();
         assert!(level(0.25).value_ps.is_some() && level(0.25).outside.is_none());
         let deep = level(0.9);
@@ -195,7 +195,7 @@ mod tests {
         assert!(found.sd_ps.is_some() && about.rms_ps > 0.0);
         // Below the timer's cost there is only a bound, for quantiles and for the minimum.
         (0..200).for_each(|_| times.record_underflow());
-        let found = Summary::of(&Distribution::of(&times).unwrap());
+        let found = Summary::new(&Distribution::from_histogram(&times).unwrap());
         let bound = Some(Outside::Below(Time(60)));
         assert_eq!((found.min_outside, found.at(0.05).unwrap().outside), (bound, bound));
         assert_eq!((found.about_minimum, found.at(0.05).unwrap().high_ps), (None, 60.0));
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn deep_as_the_count_supports() {
         let deepest = |count| {
-            Summary::of(&distribution(&lognormal(1, count, 0.0, 5e6, 0.3))).quantiles.last().unwrap().q
+            Summary::new(&distribution(&lognormal(1, count, 0.0, 5e6, 0.3))).quantiles.last().unwrap().q
         };
         assert_eq!(deepest(367), 0.95);
         assert_eq!(deepest(368), 0.99);

@@ -52,7 +52,7 @@ const RANK: f64 = 1.0 / 12.0;
 
 impl Variation {
     /// `cycles` are those of a [`super::Group`], each list in order of time.
-    pub fn of(whole: &Distribution, cycles: &[Vec<Cycle>]) -> Variation {
+    pub fn new(whole: &Distribution, cycles: &[Vec<Cycle>]) -> Variation {
         let runs = whole.runs.len().max(1);
         if runs >= LEAST_BLOCKS {
             return Variation::of_runs(whole);

@@ -89,7 +89,7 @@ impl Estimates {
     }
 
     /// Any quantity with its interval, which is extended to contain the estimate itself.
-    pub fn of(&self, quantity: impl Fn(&Values) -> f64) -> Estimate {
+    pub fn estimate(&self, quantity: impl Fn(&Values) -> f64) -> Estimate {
         let ps = quantity(&self.point);
         let mut drawn: Vec<f64> = self.drawn.iter().map(quantity).collect();
         drawn.sort_unstable_by(f64::total_cmp);

@@ -52,8 +52,8 @@ pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, sil
 }
 
 fn overheads(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
-    let send = estimates.of(Values::send_overhead).at_least_nothing();
-    let spaced = estimates.of(|values| values.spaced);
+    let send = estimates.estimate(Values::send_overhead).at_least_nothing();
+    let spaced = estimates.estimate(|values| values.spaced);
     if estimates.point.send.is_none() {
         doubts.push(
             "o_s is assumed to be a quarter of a one-way time: every send waits for its receiver, so its own cost \
@@ -68,7 +68,7 @@ fn overheads(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Esti
             spaced.as_time()
         ));
     }
-    (send, estimates.of(|values| values.receive).at_least_nothing())
+    (send, estimates.estimate(|values| values.receive).at_least_nothing())
 }
 
 /// Whether two estimates of one quantity contradict each other.
@@ -78,7 +78,7 @@ fn disagree(one: &Estimate, other: &Estimate) -> bool {
 }
 
 fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
-    let latency = estimates.of(Values::latency);
+    let latency = estimates.estimate(Values::latency);
     if latency.ps <= 0.0 {
         doubts.push(format!(
             "L is assumed to be 1 ns: o_s and o_r together already make up half a round trip, {}",
@@ -99,15 +99,15 @@ fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
         return None;
     }
     let both = |values: &Values| values.send_overhead().max(values.receive);
-    let period = estimates.of(|values| values.period);
-    if estimates.of(|values| values.period - CLEARLY * both(values)).low_ps > 0.0 {
+    let period = estimates.estimate(|values| values.period);
+    if estimates.estimate(|values| values.period - CLEARLY * both(values)).low_ps > 0.0 {
         return Some(period);
     }
-    if estimates.of(|values| values.sent_period - CLEARLY * values.send_overhead()).low_ps > 0.0 {
-        return Some(estimates.of(|values| values.sent_period));
+    if estimates.estimate(|values| values.sent_period - CLEARLY * values.send_overhead()).low_ps > 0.0 {
+        return Some(estimates.estimate(|values| values.sent_period));
     }
     if estimates.point.gap.is_some() {
-        let gap = estimates.of(|values| values.gap.unwrap_or(0.0));
+        let gap = estimates.estimate(|values| values.gap.unwrap_or(0.0));
         if gap.low_ps > 0.0 && gap.width() < 2.0 * WIDE && gap.low_ps <= period.high_ps {
             return Some(gap);
         }
@@ -136,7 +136,7 @@ fn usual_line(points: &[Measured], values: &Values) -> usize {
 
 /// Time per byte in messages of one protocol.
 fn slope(estimates: &Estimates, protocol: usize) -> Estimate {
-    estimates.of(|values| values.lines.get(protocol).map_or(0.0, |line| line.slope))
+    estimates.estimate(|values| values.lines.get(protocol).map_or(0.0, |line| line.slope))
 }
 
 /// G and O.
@@ -164,7 +164,7 @@ fn rates(
         );
         return (gap, Estimate::exactly(0.0));
     };
-    let overhead = estimates.of(|values| values.overhead_per_byte.unwrap_or(0.0));
+    let overhead = estimates.estimate(|values| values.overhead_per_byte.unwrap_or(0.0));
     if overhead.low_ps <= 0.0 {
         if overhead.high_ps > 0.01 * gap.ps {
             doubts.push(format!(
@@ -186,7 +186,7 @@ fn rates(
 }
 
 fn stream(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
-    let stream = estimates.of(|values| values.stream_per_byte);
+    let stream = estimates.estimate(|values| values.stream_per_byte);
     let single = slope(estimates, estimates.pieces.len().saturating_sub(1));
     if disagree(&stream, &single) {
         doubts.push(format!(
@@ -230,8 +230,8 @@ fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {
         from_bytes: samples.sizes[piece.start],
         to_bytes: samples.sizes[piece.end - 1],
         at_zero: estimates
-            .of(|values| line(values, index).map_or(0.0, |line| line.at_zero - values.trip / 2.0)),
-        per_byte: estimates.of(|values| line(values, index).map_or(0.0, |line| line.slope)),
+            .estimate(|values| line(values, index).map_or(0.0, |line| line.at_zero - values.trip / 2.0)),
+        per_byte: estimates.estimate(|values| line(values, index).map_or(0.0, |line| line.slope)),
     };
     estimates.pieces.iter().enumerate().map(protocol).collect()
 }

@@ -41,7 +41,7 @@ pub struct Worse {
 }
 
 impl Compare {
-    pub fn of(before: &[Summary], now: &[Summary]) -> Compare {
+    pub fn new(before: &[Summary], now: &[Summary]) -> Compare {
         let find = |list: &'_ [Summary], name: &str| list.iter().position(|node| node.name == name);
         let both: Vec<(&Summary, &Summary)> =
             now.iter().filter_map(|node| Some((&before[find(before, &node.name)?], node))).collect();
@@ -64,7 +64,7 @@ impl Compare {
 
 fn worse(before: &Summary, now: &Summary, level: f64) -> Option<Worse> {
     let more = now.lost >= NOISIER * before.lost && now.lost - before.lost >= MORE;
-    let compared = Compared::of(&before.lost_by_window, &now.lost_by_window);
+    let compared = Compared::new(&before.lost_by_window, &now.lost_by_window);
     let noisier = more && compared.is_some_and(|compared| compared.differs(level));
     let slower = before.iteration_ps > 0.0
         && before.processor == now.processor

@@ -161,7 +161,7 @@ impl Question<'_> {
         let replaced = self.replacements(&at, &all, &order)?;
         let removals = self.removals(&at, &all, &order)?;
         let slowdowns: Vec<f64> = all.iter().map(|&time| slowdown(time, quiet)).collect();
-        let slowdown = Slowdown::of(&slowdowns).unwrap_or(QUIET);
+        let slowdown = Slowdown::new(&slowdowns).unwrap_or(QUIET);
         let (replicas, quiet_ps) = (at.replicas, quiet.ps());
         Ok(Scale { processes, replicas, quiet_ps, slowdown, waits_ps, order, median, replaced, removals })
     }
@@ -299,5 +299,5 @@ fn gain(nodes: Vec<String>, quiet: Time, all: &[Time], left: &[Time]) -> Option<
     let times = quantile_of_sorted(&ratios, 0.5)?;
     let (low, high) = quantile_interval_of_sorted(&ratios, 0.5, CONFIDENCE)?;
     let slowdowns: Vec<f64> = left.iter().map(|&time| slowdown(time, quiet)).collect();
-    Some(Gain { nodes, times, low, high, slowdown: Slowdown::of(&slowdowns)? })
+    Some(Gain { nodes, times, low, high, slowdown: Slowdown::new(&slowdowns)? })
 }

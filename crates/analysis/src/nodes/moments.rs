@@ -53,7 +53,7 @@ pub struct Width {
 
 impl Moments {
     /// None for fewer than two nodes with noise, or if the measurement is too short.
-    pub fn of(cluster: &Cluster, clock_error: Time, seed: u64) -> Option<Moments> {
+    pub fn new(cluster: &Cluster, clock_error: Time, seed: u64) -> Option<Moments> {
         let nodes: Vec<&Node> = cluster
             .nodes
             .iter()
@@ -66,7 +66,7 @@ impl Moments {
         let all: Vec<(Hits, Width)> = (0..)
             .zip(WIDTHS)
             .filter_map(|(index, times)| {
-                let hits = Hits::of(&nodes, least.ps().saturating_mul(times))?;
+                let hits = Hits::new(&nodes, least.ps().saturating_mul(times))?;
                 let width = hits.judged(seed, index);
                 Some((hits, width))
             })
@@ -94,7 +94,7 @@ struct Hits {
 
 impl Hits {
     /// Covers the time in which all cores of all nodes were measured.
-    fn of(nodes: &[&Node], width: u64) -> Option<Hits> {
+    fn new(nodes: &[&Node], width: u64) -> Option<Hits> {
         let cores = || nodes.iter().flat_map(|node| &node.cores);
         let begin = cores().map(|core| core.began.ps()).max()?;
         let end = cores().map(|core| core.began.ps().saturating_add(core.length.ps())).min()?;

@@ -70,15 +70,15 @@ pub struct Compared {
 
 impl Compared {
     /// None if a sample is empty.
-    pub fn of(others: &[f64], own: &[f64]) -> Option<Compared> {
+    pub fn new(others: &[f64], own: &[f64]) -> Option<Compared> {
         if others.is_empty() || own.is_empty() {
             return None;
         }
         let aligned = Aligned::of_values(&[others, own]);
         Some(Compared {
-            kolmogorov_smirnov: KolmogorovSmirnov::of(&aligned, 0, 1),
-            mann_whitney: MannWhitney::of(&aligned, 0, 1),
-            anderson_darling: AndersonDarling::of(&aligned),
+            kolmogorov_smirnov: KolmogorovSmirnov::new(&aligned, 0, 1),
+            mann_whitney: MannWhitney::new(&aligned, 0, 1),
+            anderson_darling: AndersonDarling::new(&aligned),
         })
     }
 
@@ -108,7 +108,7 @@ struct Pool {
 impl Pool {
     /// The comparison of a node with the others, if it differs.
     fn differing(&self, node: NodeId) -> Option<[Option<Compared>; SAMPLES]> {
-        let compare = |samples: &Vec<Vec<f64>>| Compared::of(&of_others(samples, node), &samples[node]);
+        let compare = |samples: &Vec<Vec<f64>>| Compared::new(&of_others(samples, node), &samples[node]);
         let both = self.samples.each_ref().map(compare);
         both.iter().flatten().any(|compared| compared.differs(self.level)).then_some(both)
     }
@@ -120,7 +120,7 @@ impl Pool {
 
 impl Outliers {
     /// Finds none among fewer than two nodes.
-    pub fn of(cluster: &Cluster) -> Outliers {
+    pub fn new(cluster: &Cluster) -> Outliers {
         let count = cluster.nodes.len();
         let tests = if count < 2 { 0 } else { count * SAMPLES * TESTS };
         let level = FALSE_ALARMS / tests.max(1) as f64;

@@ -32,7 +32,7 @@ pub struct SlowNode {
 }
 
 impl Speeds {
-    pub fn of(cluster: &Cluster) -> Speeds {
+    pub fn new(cluster: &Cluster) -> Speeds {
         let iteration_ps: Vec<f64> = cluster.nodes.iter().map(iteration).collect();
         let mut kinds: BTreeMap<Option<&str>, Vec<NodeId>> = BTreeMap::new();
         for (node, one) in cluster.nodes.iter().enumerate().filter(|&(node, _)| iteration_ps[node] > 0.0) {

@@ -31,7 +31,7 @@ pub struct SourceShare {
 const MOST_SOURCES: usize = 10;
 
 impl Summary {
-    pub fn of(cluster: &Cluster, node: NodeId, speeds: &Speeds) -> Option<Summary> {
+    pub fn new(cluster: &Cluster, node: NodeId, speeds: &Speeds) -> Option<Summary> {
         let one = cluster.nodes.get(node)?;
         let (lost, sources) = one.lost();
         let source = |&(cause, lost): &(u16, f64)| SourceShare { name: cluster.cause(cause).into(), lost };

@@ -97,7 +97,7 @@ fn the_node_with_the_daemon_is_found_by_every_means() {
     assert!(first.gain.helps());
     assert!(large.removals[1..].iter().all(|other| other.gain.times < 1.05), "{:?}", large.removals);
 
-    let outliers = Outliers::of(&cluster);
+    let outliers = Outliers::new(&cluster);
     assert_eq!(outliers.tests, 12 * 6);
     let noisier: Vec<&str> = outliers.of_kind(Kind::Noisier).map(|node| node.name.as_str()).collect();
     assert_eq!(noisier, ["n0007"]);
@@ -105,7 +105,7 @@ fn the_node_with_the_daemon_is_found_by_every_means() {
     let times = outliers.nodes[0].times_lost.unwrap();
     // 250 × 3 µs and 200 × 100 µs against 250 × 3 µs.
     assert!((times - 20.75 / 0.75).abs() < 1.0, "{times}");
-    assert!(Speeds::of(&cluster).slow.is_empty());
+    assert!(Speeds::new(&cluster).slow.is_empty());
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn few_nodes_of_which_some_are_noisy() {
         for (node, place) in (0..count).zip([3usize, 1]) {
             parts[place] = part(&format!("n{place:04}"), 70 + node, noisy);
         }
-        let outliers = Outliers::of(&Cluster::of_parts(&parts, &[]));
+        let outliers = Outliers::new(&Cluster::of_parts(&parts, &[]));
         let mut names: Vec<(&str, Kind)> =
             outliers.nodes.iter().map(|node| (node.name.as_str(), node.kind)).collect();
         names.sort_by_key(|(name, _)| *name);
@@ -187,7 +187,7 @@ fn few_nodes_of_which_some_are_noisy() {
     }
     // Of two nodes, the noisier is the outlier.
     let two = [part("a", 1, noisy), part("b", 2, PLAIN)];
-    let outliers = Outliers::of(&Cluster::of_parts(&two, &[]));
+    let outliers = Outliers::new(&Cluster::of_parts(&two, &[]));
     assert_eq!((outliers.nodes.len(), outliers.nodes[0].name.as_str()), (1, "a"));
 }
 
@@ -197,7 +197,7 @@ fn among_nodes_alike_alarms_are_as_rare_as_stated() {
     for cluster in 0..10 {
         let parts: Vec<Part> =
             (0..20).map(|node| part(&format!("n{node}"), 1000 + cluster * 20 + node, PLAIN)).collect();
-        let outliers = Outliers::of(&Cluster::of_parts(&parts, &[]));
+        let outliers = Outliers::new(&Cluster::of_parts(&parts, &[]));
         assert_eq!(outliers.expected_false_alarms, FALSE_ALARMS);
         alarms += outliers.nodes.len();
     }
@@ -217,13 +217,13 @@ fn a_slow_node_is_not_a_noisy_one() {
     parts[6].recording.machine.processor = Some("another".into());
     parts[6].places.iter_mut().for_each(|place| place.iteration_ps = 90_000.0);
     let cluster = Cluster::of_parts(&parts, &[]);
-    let speeds = Speeds::of(&cluster);
+    let speeds = Speeds::new(&cluster);
     let slow: Vec<(&str, f64)> = speeds.slow.iter().map(|node| (node.name.as_str(), node.speed)).collect();
     assert_eq!(slow.len(), 2, "{slow:?}");
     assert_eq!(slow[0].0, "n0005");
     assert!((slow[0].1 - 0.75).abs() < 1e-6 && (slow[1].1 - 0.8).abs() < 1e-6, "{slow:?}");
     assert_eq!((slow[1].0, &speeds.alone[..]), ("n0003", &["n0006".to_string()][..]));
-    assert!(Outliers::of(&cluster).nodes.is_empty());
+    assert!(Outliers::new(&cluster).nodes.is_empty());
 }
 
 /// The same daemon on all nodes, at the same times on the common clock, although the nodes began at different times.
@@ -249,18 +249,18 @@ fn noise_at_the_same_moment_is_told_from_independent_noise() {
         }
         Cluster::of_parts(&parts, &[])
     };
-    let together = Moments::of(&cluster(&|_| 9), Time(3 * US), 1).unwrap();
+    let together = Moments::new(&cluster(&|_| 9), Time(3 * US), 1).unwrap();
     assert!(together.together, "{together:?}");
     assert_eq!(together.source.as_deref(), Some("kworker"));
     let width = together.clearest().unwrap();
     assert!(width.pairs as f64 > 3.0 * width.pairs_if_independent && width.most == 6, "{width:?}");
-    let apart = Moments::of(&cluster(&|node| 50 + node), Time(3 * US), 1).unwrap();
+    let apart = Moments::new(&cluster(&|node| 50 + node), Time(3 * US), 1).unwrap();
     assert!(!apart.together && apart.source.is_none(), "{apart:?}");
     // If clocks differ by more than all windows, nothing can be said.
-    assert_eq!(Moments::of(&cluster(&|_| 9), Time(LENGTH), 1), None);
+    assert_eq!(Moments::new(&cluster(&|_| 9), Time(LENGTH), 1), None);
     let widths: Vec<u64> = together.widths.iter().map(|width| width.window_ps).collect();
     assert_eq!(widths, [100 * US, MS, 10 * MS]);
-    let coarse = Moments::of(&cluster(&|_| 9), Time(MS), 1).unwrap();
+    let coarse = Moments::new(&cluster(&|_| 9), Time(MS), 1).unwrap();
     assert_eq!(coarse.widths[0].window_ps, 2 * MS);
 }
 
@@ -269,7 +269,7 @@ fn chance_is_rarely_called_common() {
     let called = |seed: u64| {
         let parts: Vec<Part> =
             (0..4).map(|node| part(&format!("n{node}"), 90 + 4 * seed + node, PLAIN)).collect();
-        Moments::of(&Cluster::of_parts(&parts, &[]), Time(US), seed).unwrap().together
+        Moments::new(&Cluster::of_parts(&parts, &[]), Time(US), seed).unwrap().together
     };
     assert!((0..20).filter(|&seed| called(seed)).count() <= 1);
 }
@@ -278,17 +278,17 @@ fn chance_is_rarely_called_common() {
 fn a_node_that_has_become_worse_is_named() {
     let summaries = |parts: &[Part]| -> Vec<Summary> {
         let cluster = Cluster::of_parts(parts, &[]);
-        let speeds = Speeds::of(&cluster);
-        (0..cluster.nodes.len()).filter_map(|node| Summary::of(&cluster, node, &speeds)).collect()
+        let speeds = Speeds::new(&cluster);
+        (0..cluster.nodes.len()).filter_map(|node| Summary::new(&cluster, node, &speeds)).collect()
     };
     let before = summaries(&plain(6));
     let mut parts: Vec<Part> = (0..6).map(|node| part(&format!("n{node:04}"), 40 + node, PLAIN)).collect();
-    let alike = baseline::Compare::of(&before, &summaries(&parts));
+    let alike = baseline::Compare::new(&before, &summaries(&parts));
     assert_eq!((alike.nodes, alike.worse.len()), (6, 0), "{alike:?}");
     parts[2] = part("n0002", 42, Made { daemon_hz: 100, daemon_ps: 20 * US, ..PLAIN });
     parts[4] = part("n0004", 44, Made { iteration_ps: 22_000.0, ..PLAIN });
     parts[5].host = "n0009".into();
-    let found = baseline::Compare::of(&before, &summaries(&parts));
+    let found = baseline::Compare::new(&before, &summaries(&parts));
     let worse: Vec<(&str, bool, bool)> =
         found.worse.iter().map(|node| (node.name.as_str(), node.noisier, node.slower)).collect();
     assert_eq!(worse, [("n0002", true, false), ("n0004", false, true)]);
@@ -320,15 +320,15 @@ fn processes_of_a_node_are_one_node_and_their_own_noise_is_left_out() {
     assert_eq!(cluster.nodes[0].cores[2].length, Time(LENGTH + 100 * US + 1));
     let by_core = cluster.by_core();
     assert_eq!((by_core.nodes.len(), by_core.name(3), by_core.unit), (4, "core 3", Unit::Core));
-    assert_eq!(Outliers::of(&by_core).nodes, []);
+    assert_eq!(Outliers::new(&by_core).nodes, []);
 }
 
 #[test]
 fn nothing_is_found_where_nothing_was_measured() {
     let empty = Cluster::of_parts(&[], &[]);
-    assert_eq!(Outliers::of(&empty).nodes, []);
-    assert_eq!(Moments::of(&empty, Time(1), 1), None);
-    assert!(Speeds::of(&empty).slow.is_empty());
+    assert_eq!(Outliers::new(&empty).nodes, []);
+    assert_eq!(Moments::new(&empty, Time(1), 1), None);
+    assert!(Speeds::new(&empty).slow.is_empty());
     let silent = Part { host: "a".into(), ..Part::default() };
     assert_eq!(Cluster::of_parts(&[silent], &[]).nodes, []);
 }

@@ -26,14 +26,14 @@ pub struct Durations {
 
 impl Durations {
     pub fn of_node(node: &Node) -> Durations {
-        Durations::of(&node.cores, |_| true)
+        Durations::new(&node.cores, |_| true)
     }
 
     pub fn of_cause(node: &Node, cause: CauseId) -> Durations {
-        Durations::of(&node.cores, |source| source == cause)
+        Durations::new(&node.cores, |source| source == cause)
     }
 
-    fn of(cores: &[CoreNoise], counts: impl Fn(CauseId) -> bool) -> Durations {
+    fn new(cores: &[CoreNoise], counts: impl Fn(CauseId) -> bool) -> Durations {
         let detours = cores.iter().flat_map(|core| &core.detours).filter(|detour| counts(detour.source));
         let mut longest_first: Vec<f64> = detours.map(|detour| detour.duration.ps() as f64).collect();
         longest_first.sort_unstable_by(|one, other| other.total_cmp(one));

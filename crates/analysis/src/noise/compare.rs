@@ -53,14 +53,14 @@ pub enum Difference {
 }
 
 impl Comparison {
-    pub fn of(first: &NoiseRecording, second: &NoiseRecording, seed: u64) -> Comparison {
+    pub fn new(first: &NoiseRecording, second: &NoiseRecording, seed: u64) -> Comparison {
         let both = [first, second];
         let resampled = [0, 1].map(|index| {
             Resampled::new(&both[index].cores.iter().collect::<Vec<&Core>>(), seed, index as u32)
         });
         let overhead_difference = difference(&resampled);
-        let durations = Distance::of(both.map(sorted_durations));
-        let gaps = Distance::of(both.map(sorted_gaps));
+        let durations = Distance::new(both.map(sorted_durations));
+        let gaps = Distance::new(both.map(sorted_gaps));
         let differs = overhead_difference.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
         let found = [
             (differs, Difference::Overhead),
@@ -106,7 +106,7 @@ fn difference(both: &[Resampled; 2]) -> Option<[f64; 2]> {
 }
 
 impl Distance {
-    fn of([one, other]: [Vec<u64>; 2]) -> Distance {
+    fn new([one, other]: [Vec<u64>; 2]) -> Distance {
         let median = |values: &[u64]| straggler_model::stats::quantile_of_sorted(values, 0.5);
         Distance {
             distance: distance(&one, &other),

@@ -78,16 +78,16 @@ pub enum Verdict {
 
 impl Together {
     /// None for fewer than two cores with noise.
-    pub fn of(recording: &NoiseRecording, seed: u64) -> Option<Together> {
+    pub fn new(recording: &NoiseRecording, seed: u64) -> Option<Together> {
         let cores: Vec<&Core> = recording.cores.iter().filter(|core| !core.detours.is_empty()).collect();
         let length_ps = cores.iter().map(|core| core.length.ps()).min()?;
         if cores.len() < 2 || length_ps == 0 {
             return None;
         }
-        let overlap = Overlap::of(&cores, length_ps);
+        let overlap = Overlap::new(&cores, length_ps);
         let widths: Vec<Width> = (0..)
             .zip(WIDTHS_PS)
-            .filter_map(|(index, width)| Width::of(&cores, length_ps, width, seed, index))
+            .filter_map(|(index, width)| Width::new(&cores, length_ps, width, seed, index))
             .collect();
         let verdict = verdict(&widths);
         Some(Together {
@@ -118,7 +118,7 @@ fn verdict(widths: &[Width]) -> Verdict {
 }
 
 impl Width {
-    fn of(cores: &[&Core], length_ps: u64, width_ps: u64, seed: u64, index: u32) -> Option<Width> {
+    fn new(cores: &[&Core], length_ps: u64, width_ps: u64, seed: u64, index: u32) -> Option<Width> {
         let mut slots = Slots::of_width(length_ps, width_ps);
         slots.count = slots.count.min(MOST_SLOTS).min(MOST_SLOTS_OF_ALL / cores.len());
         if slots.count < FEWEST_SLOTS {
@@ -187,7 +187,7 @@ struct Overlap {
 
 impl Overlap {
     /// Walks through the starts and ends of all detours.
-    fn of(cores: &[&Core], length_ps: u64) -> Overlap {
+    fn new(cores: &[&Core], length_ps: u64) -> Overlap {
         let mut borders: Vec<(u64, i32)> = Vec::new();
         let mut shares = Vec::new();
         for core in cores {
@@ -239,7 +239,7 @@ mod tests {
             Core { core, length: Time(100), detours: detours.collect(), ..Core::default() }
         };
         let cores = [core(0, &[(0, 10), (50, 10)]), core(1, &[(5, 10), (95, 10)])];
-        let overlap = Overlap::of(&[&cores[0], &cores[1]], 100);
+        let overlap = Overlap::new(&[&cores[0], &cores[1]], 100);
         assert_eq!(overlap.shares, [0.2, 0.15]);
         assert_eq!((overlap.any, overlap.coincides), (0.3, 10.0 / 35.0));
         let expected = (0.2 * 0.15 + 0.15 * 0.2) / 0.35;

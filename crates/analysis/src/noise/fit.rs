@@ -72,7 +72,7 @@ impl std::error::Error for FitError {}
 
 impl Fit {
     /// The signature of a recording; of one core, if the recording holds no other.
-    pub fn of(recording: &NoiseRecording, name: &str, made_from: &str) -> Result<Fit, FitError> {
+    pub fn new(recording: &NoiseRecording, name: &str, made_from: &str) -> Result<Fit, FitError> {
         let (noise, length) = recording.noise_and_length();
         let events: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
         if events == 0 || noise == Time::ZERO {
@@ -125,7 +125,7 @@ impl Fit {
 
 /// The parts of all sources, those with the most noise first.
 fn components(recording: &NoiseRecording) -> Vec<Component> {
-    let spectrum = Spectrum::of(recording);
+    let spectrum = Spectrum::new(recording);
     let steady = spectrum.lines.iter().filter(|line| line.steady && line.events > 0);
     let frequencies: Vec<f64> = steady.map(|line| line.frequency_hz).take(12).collect();
     let seconds = recording.cores.iter().map(|core| core.length.seconds()).fold(0.0, f64::max);

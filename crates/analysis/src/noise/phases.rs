@@ -19,7 +19,7 @@ pub struct SlowPhases {
 }
 
 impl SlowPhases {
-    pub fn of(core: &Core) -> SlowPhases {
+    pub fn new(core: &Core) -> SlowPhases {
         let length = core.length.ps().max(1) as f64;
         let slow: f64 = core.phases.iter().map(|phase| phase.duration.ps() as f64).sum();
         let weighted: f64 = core.phases.iter().map(|phase| phase.duration.ps() as f64 * phase.slowdown).sum();
@@ -51,8 +51,8 @@ mod tests {
         let phase = |duration, slowdown| Phase { start: Time::ZERO, duration: Time(duration), slowdown };
         let core =
             Core { length: Time(100), phases: vec![phase(10, 2.0), phase(30, 4.0)], ..Core::default() };
-        let slow = SlowPhases::of(&core);
+        let slow = SlowPhases::new(&core);
         assert_eq!((slow.share, slow.mean_slowdown, slow.lost_share), (0.4, 3.5, 0.275));
-        assert_eq!(SlowPhases::of(&Core::default()).mean_slowdown, 1.0);
+        assert_eq!(SlowPhases::new(&Core::default()).mean_slowdown, 1.0);
     }
 }

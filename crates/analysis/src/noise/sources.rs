@@ -52,14 +52,14 @@ pub fn table(recording: &NoiseRecording, spectrum: &Spectrum) -> Vec<SourceNoise
     lines.sort_by_key(|line| std::cmp::Reverse(line.events));
     let frequencies: Vec<f64> = lines.iter().take(LINES_TRIED).map(|line| line.frequency_hz).collect();
     let sources = 0..recording.sources.len().min(usize::from(SourceId::MAX) + 1);
-    let one = |id| SourceNoise::of(recording, id as SourceId, seconds, &frequencies);
+    let one = |id| SourceNoise::new(recording, id as SourceId, seconds, &frequencies);
     let mut table: Vec<SourceNoise> = sources.filter_map(one).collect();
     table.sort_by_key(|source| std::cmp::Reverse(source.noise_ps));
     table
 }
 
 impl SourceNoise {
-    fn of(
+    fn new(
         recording: &NoiseRecording,
         id: SourceId,
         seconds: f64,
@@ -99,8 +99,13 @@ pub(super) fn pulses(recording: &NoiseRecording, keep: impl Fn(&Detour) -> bool)
 }
 
 impl Explained {
-    pub fn of(recording: &NoiseRecording) -> Explained {
-        let times = recording.explained();
+    pub fn new(recording: &NoiseRecording) -> Explained {
+        Explained::without(recording, &[])
+    }
+
+    /// The shares of what is left without these sources.
+    pub fn without(recording: &NoiseRecording, names: &[String]) -> Explained {
+        let times = recording.explained_without(names);
         let all = times.total().ps().max(1) as f64;
         let share = |time: Time| time.ps() as f64 / all;
         Explained {

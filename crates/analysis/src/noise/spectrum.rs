@@ -84,11 +84,11 @@ pub struct Point {
 }
 
 impl Spectrum {
-    pub fn of(recording: &NoiseRecording) -> Spectrum {
+    pub fn new(recording: &NoiseRecording) -> Spectrum {
         let cores: Vec<&Core> = recording.cores.iter().filter(|core| !core.detours.is_empty()).collect();
         let pulses: Vec<Vec<Pulse>> = cores.iter().map(|core| exact::pulses(core)).collect();
         let length_ps = cores.iter().map(|core| core.length.ps()).max().unwrap_or(0);
-        let Some(powers) = Powers::of(&pulses, length_ps) else { return Spectrum::default() };
+        let Some(powers) = Powers::new(&pulses, length_ps) else { return Spectrum::default() };
         let noise_ps: f64 = pulses.iter().flatten().map(|pulse| pulse.duration_ps).sum();
         let mut lines = lines(pulses, &powers, length_ps);
         lines.iter_mut().for_each(|line| line.share = line.noise_ps / noise_ps.max(1.0));
@@ -122,7 +122,7 @@ fn lines(mut pulses: Vec<Vec<Pulse>>, whole: &Powers, length_ps: u64) -> Vec<Lin
         if lines.len() == before {
             break;
         }
-        let Some(rest) = Powers::of(&pulses, length_ps) else { break };
+        let Some(rest) = Powers::new(&pulses, length_ps) else { break };
         peaks = peaks::find(&rest);
     }
     lines

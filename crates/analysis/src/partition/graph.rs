@@ -45,7 +45,7 @@ impl Graph {
     }
 
     /// The graph of some vertices, in this order.
-    pub fn of(&self, own: &[u32]) -> Graph {
+    pub fn subgraph(&self, own: &[u32]) -> Graph {
         let mut place = vec![u32::MAX; self.len()];
         (0..).zip(own).for_each(|(at, &vertex)| place[vertex as usize] = at);
         let mut graph = Graph { work: Vec::with_capacity(own.len()), starts: vec![0], edges: Vec::new() };

@@ -135,14 +135,14 @@ fn frequent(groups: &[Group]) -> Vec<Group> {
 /// Removes calls that took much longer than similar ones.
 fn usual(alike: &[&Evidence], costs: &Costs) -> Group {
     // In thousandths, because floats have no total order.
-    let ratio = |one: &Evidence| (1_000.0 * one.time / costs.of(one).max(1.0)) as u64;
+    let ratio = |one: &Evidence| (1_000.0 * one.time / costs.cost(one).max(1.0)) as u64;
     let mut ratios: Vec<u64> = alike.iter().map(|one| ratio(one)).collect();
     let limit = DISTURBED * median_in_place(&mut ratios).unwrap_or(0) as f64;
     let mut group = Group::default();
     for one in alike {
         if ratio(one) as f64 > limit {
             let message = one.collective.is_none();
-            group.disturbed += if message { (one.time - costs.of(one)).max(0.0) } else { 0.0 };
+            group.disturbed += if message { (one.time - costs.cost(one)).max(0.0) } else { 0.0 };
             continue;
         }
         group.count += 1.0;

@@ -33,7 +33,7 @@ impl Costs {
     }
 
     /// The time that the evidence should have.
-    pub fn of(&self, evidence: &Evidence) -> f64 {
+    pub fn cost(&self, evidence: &Evidence) -> f64 {
         evidence.flights * self.flight + evidence.others() * self.receive + evidence.bytes * self.byte
     }
 }

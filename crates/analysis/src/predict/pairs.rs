@@ -33,7 +33,7 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
     let waits = waits(&operations);
-    let released = Released::of(trace, &messages.matched);
+    let released = Released::new(trace, &messages.matched);
     let pair = |message| pair(trace, message, &waits, &released);
     let mut pairs: Vec<Pair> = messages.matched.iter().filter_map(pair).collect();
     pairs.sort_by_key(|pair| (pair.done.rank, pair.done.call, pair.sent));
@@ -45,7 +45,7 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
 struct Released(Vec<(CallPlace, u32, Time)>);
 
 impl Released {
-    fn of(trace: &Trace, messages: &[Message]) -> Released {
+    fn new(trace: &Trace, messages: &[Message]) -> Released {
         let one = |message: &Message| {
             let (sent, done) = (message.sent, message.sent_in()?);
             let (over, posted) = (trace.call(done)?.exit, trace.call(message.received().place)?.enter);
@@ -72,7 +72,7 @@ fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) 
     let place = message.received_in()?;
     let done = trace.call(place)?;
     let rank = place.rank as usize;
-    let mut waited = waits.get(rank)?.of(place.call).unwrap_or(Waited::since(done.enter));
+    let mut waited = waits.get(rank)?.get(place.call).unwrap_or(Waited::since(done.enter));
     // While its own sends waited for their receivers, the rank did not receive.
     let released = waited.first.and_then(|first| released.last(place.rank, first, place.call));
     waited.since = waited.since.max(released.unwrap_or_default());

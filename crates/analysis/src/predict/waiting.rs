@@ -67,7 +67,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    pub fn of(&self, call: u32) -> Option<Waited> {
+    pub fn get(&self, call: u32) -> Option<Waited> {
         self.found.get(&call).copied()
     }
 

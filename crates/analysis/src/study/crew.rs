@@ -60,11 +60,11 @@ impl StudyRunner<'_> {
         let wide = self.wide(&lock(&shared.state).tracks, &shared.order, threads);
         for task in wide {
             while let Some(replica) = self.take_one(&shared, task) {
-                tell_all(cluster, &members, || Order::Join { task, replica });
+                send_to_all(cluster, &members, || Order::Join { task, replica });
                 self.run_batch(&shared, task, replica..replica + 1, (self.threads, Some(cluster)));
             }
         }
-        tell_all(cluster, &members, || Order::Apart);
+        send_to_all(cluster, &members, || Order::Apart);
         std::thread::scope(|scope| {
             (0..self.threads.max(1)).for_each(|_| {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work(&shared));
@@ -83,7 +83,7 @@ impl StudyRunner<'_> {
         let mut at_work = cluster.gather_values(&0u64).map_or(0, |all| all.into_iter().sum::<u64>());
         while at_work > 0 {
             let mut heard = false;
-            while let Ok(Some((from, report))) = cluster.hear_value::<Report>() {
+            while let Ok(Some((from, report))) = cluster.receive_control_value::<Report>() {
                 heard = true;
                 idle.push(from);
                 if let Report::Done { task, first, micros, makespans, fault } = report {
@@ -102,7 +102,7 @@ impl StudyRunner<'_> {
                 let Some(order) = self.order_for(shared) else { break };
                 at_work -= u64::from(matches!(order, Order::End));
                 idle.pop();
-                let _ = cluster.tell_value(member, &order);
+                let _ = cluster.send_control_value(member, &order);
             }
             if !heard {
                 std::thread::sleep(NAP);
@@ -129,7 +129,7 @@ impl StudyRunner<'_> {
         let threads = self.threads.max(1);
         cluster.gather_values(&(threads as u64)).map_err(|_| RunError::Garbled)?;
         for _ in 0..threads {
-            cluster.tell_value(0, &Report::Idle).map_err(|_| RunError::Garbled)?;
+            cluster.send_control_value(0, &Report::Idle).map_err(|_| RunError::Garbled)?;
         }
         let (give, orders) = mpsc::channel::<(usize, Range<u32>)>();
         let (tell, reports) = mpsc::channel::<Report>();
@@ -147,7 +147,9 @@ impl StudyRunner<'_> {
             let mut at_work = threads;
             while at_work > 0 {
                 let mut heard = false;
-                while let Some((_, order)) = cluster.hear_value::<Order>().map_err(|_| RunError::Garbled)? {
+                while let Some((_, order)) =
+                    cluster.receive_control_value::<Order>().map_err(|_| RunError::Garbled)?
+                {
                     heard = true;
                     match order {
                         Order::Run { task, replicas } => drop(give.send((task, replicas))),
@@ -156,7 +158,7 @@ impl StudyRunner<'_> {
                 }
                 while let Ok(report) = reports.try_recv() {
                     heard = true;
-                    cluster.tell_value(0, &report).map_err(|_| RunError::Garbled)?;
+                    cluster.send_control_value(0, &report).map_err(|_| RunError::Garbled)?;
                 }
                 if !heard {
                     std::thread::sleep(NAP);
@@ -170,7 +172,7 @@ impl StudyRunner<'_> {
     /// Takes part in the runs shared by all members.
     fn join_in(&self, cluster: &dyn Cluster) -> Result<(), RunError> {
         loop {
-            match cluster.hear_value::<Order>().map_err(|_| RunError::Garbled)? {
+            match cluster.receive_control_value::<Order>().map_err(|_| RunError::Garbled)? {
                 Some((_, Order::Join { task, replica })) => {
                     // The first member stores the result, and ends the study if the run failed.
                     let _ = self.simulate(
@@ -195,8 +197,8 @@ impl StudyRunner<'_> {
     }
 }
 
-fn tell_all(cluster: &dyn Cluster, members: &Range<u32>, order: impl Fn() -> Order) {
-    members.clone().for_each(|member| drop(cluster.tell_value(member, &order())));
+fn send_to_all(cluster: &dyn Cluster, members: &Range<u32>, order: impl Fn() -> Order) {
+    members.clone().for_each(|member| drop(cluster.send_control_value(member, &order())));
 }
 
 #[cfg(test)]

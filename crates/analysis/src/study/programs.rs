@@ -100,7 +100,7 @@ impl<'a> Programs<'a> {
                     "{text} is incomplete ({faults} faults): see `straggler trace check {text}`"
                 ));
             }
-            if let Some(found) = Disturbance::of(&trace) {
+            if let Some(found) = Disturbance::new(&trace) {
                 self.warn(format!("{text}: {}", found.sentence()));
             }
             let mut mark = crc32fast::Hasher::new();

@@ -189,10 +189,10 @@ impl Study {
             top_lacks: None,
         };
         if file.sweep.is_empty() {
-            study.sweeps.push(Sweep::of(String::new(), "the study", top, &Given::default())?);
+            study.sweeps.push(Sweep::new(String::new(), "the study", top, &Given::default())?);
             return Ok(study);
         }
-        match Sweep::of(String::new(), "the top level", Given::default(), &top) {
+        match Sweep::new(String::new(), "the top level", Given::default(), &top) {
             Ok(sweep) => study.sweeps.push(sweep),
             Err(SpecError::Missing { key, .. }) => study.top_lacks = Some(key),
             Err(fault) => return Err(fault),
@@ -203,14 +203,14 @@ impl Study {
                 return Err(SpecError::Twice { name });
             }
             let called = format!("sweep `{name}`");
-            study.sweeps.push(Sweep { place, ..Sweep::of(name, &called, sweep.given(), &top)? });
+            study.sweeps.push(Sweep { place, ..Sweep::new(name, &called, sweep.given(), &top)? });
         }
         Ok(study)
     }
 }
 
 impl Sweep {
-    fn of(name: String, place: &str, own: Given, top: &Given) -> Result<Sweep, SpecError> {
+    fn new(name: String, place: &str, own: Given, top: &Given) -> Result<Sweep, SpecError> {
         let own_work =
             own.collective.is_some() || own.workload.is_some() || own.goal.is_some() || own.trace.is_some();
         let mut all = own.clone().over(top);

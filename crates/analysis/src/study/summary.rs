@@ -26,7 +26,7 @@ pub struct Summary {
 
 impl Summary {
     /// None without replicas.
-    pub fn of(result: &PointResult) -> Option<Summary> {
+    pub fn new(result: &PointResult) -> Option<Summary> {
         let mut sorted: Vec<u64> = result.makespans.iter().map(|time| time.ps()).collect();
         sorted.sort_unstable();
         let times = BoxPlot::of_sorted(&sorted)?;
@@ -35,7 +35,7 @@ impl Summary {
             point: result.point.clone(),
             quiet_ps: result.quiet.ps(),
             median_interval: quantile_with_interval(&sorted, 0.5, CONFIDENCE).ok(),
-            slowdown: Slowdown::of(&result.slowdowns()),
+            slowdown: Slowdown::new(&result.slowdowns()),
             median_slowdown: slowdown(times.median),
             largest_slowdown: slowdown(times.max),
             times,
@@ -72,7 +72,7 @@ pub struct Series {
 /// All series of a study, in the order of its points.
 pub fn series(results: &Results, threshold: f64) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
-    for summary in results.points.iter().filter_map(Summary::of) {
+    for summary in results.points.iter().filter_map(Summary::new) {
         // The points of a series are adjacent.
         let last = all.last_mut().filter(|series| {
             series.points.last().is_some_and(|other| other.point.same_series(&summary.point))
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn one_replica_has_no_interval() {
         let alone = PointResult { makespans: vec![Time(150)], ..point(2, 1, 1) };
-        let summary = Summary::of(&alone).unwrap();
+        let summary = Summary::new(&alone).unwrap();
         assert_eq!((summary.median_interval, summary.slowdown, summary.median_slowdown), (None, None, 0.5));
-        assert_eq!(Summary::of(&PointResult { makespans: vec![], ..alone }), None);
+        assert_eq!(Summary::new(&PointResult { makespans: vec![], ..alone }), None);
     }
 }

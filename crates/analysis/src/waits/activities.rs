@@ -106,7 +106,7 @@ const _: () = assert!(size_of::<Step>() == 24);
 
 impl Activities {
     /// Without waits that others caused.
-    pub fn of(trace: &Trace, states: &WaitStates, regions: &Regions) -> Activities {
+    pub fn new(trace: &Trace, states: &WaitStates, regions: &Regions) -> Activities {
         let mut from = 0;
         let of_rank = |rank: Rank| {
             let count = states.waits[from..].partition_point(|wait| wait.place.rank <= rank);
@@ -117,7 +117,8 @@ impl Activities {
         let waits: Vec<&[Wait]> = (0..trace.processes()).map(of_rank).collect();
         let begins = trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.enter);
         let begin = begins.min().unwrap_or_default();
-        let of_rank = |rank: usize| Doings::of(&trace.ranks[rank], rank as Rank, begin, waits[rank], regions);
+        let of_rank =
+            |rank: usize| Doings::new(&trace.ranks[rank], rank as Rank, begin, waits[rank], regions);
         let found: Vec<(Doings, Vec<Key>)> = parallel::map(trace.ranks.len(), of_rank);
         let mut keys: Vec<Key> = found.iter().flat_map(|(_, keys)| keys).copied().collect();
         keys.sort_unstable();
@@ -144,7 +145,7 @@ impl Activities {
 }
 
 impl Doings {
-    fn of(
+    fn new(
         traced: &RankTrace,
         rank: Rank,
         begin: Time,

@@ -51,9 +51,9 @@ struct Due {
 
 /// The activities that made others wait, the longest time first. The costs add up to all waits that have a cause.
 pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) -> Vec<Cause> {
-    let lates = Lates::of(trace, &states.waits);
+    let lates = Lates::new(trace, &states.waits);
     let waits = &lates.list;
-    let in_step = InStep::of(trace, waits);
+    let in_step = InStep::new(trace, waits);
     let search = Search { sums: sums(waits), lates: &lates, in_step, activities };
     let found: Vec<Chunk> = parallel::map(waits.len().div_ceil(CHUNK), |number| {
         let from = number * CHUNK;

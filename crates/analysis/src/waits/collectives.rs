@@ -38,7 +38,7 @@ struct What {
 
 /// Waits in blocking calls, and waits for nonblocking collectives. A call that completes several has a wait for each.
 pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>, Vec<Wait>) {
-    let all = Meetings::of(trace, operations);
+    let all = Meetings::new(trace, operations);
     let found: Vec<Wait> =
         all.iter().flat_map(|meetings| on_communicator(trace, operations, meetings)).collect();
     let blocks = |wait: &Wait| {

@@ -55,10 +55,10 @@ impl PathActivity {
 }
 
 impl CriticalPath {
-    pub fn of(trace: &Trace, states: &WaitStates, activities: &Activities) -> CriticalPath {
+    pub fn new(trace: &Trace, states: &WaitStates, activities: &Activities) -> CriticalPath {
         let times = activities.ranks.iter().map(|rank| vec![Time::ZERO; rank.activities.len()]).collect();
-        let lates = Lates::of(trace, &states.waits);
-        let ends = Ends::of(trace);
+        let lates = Lates::new(trace, &states.waits);
+        let ends = Ends::new(trace);
         let mut walk = Walk { trace, activities, lates, times, stretches: Vec::new() };
         walk.back(&ends);
         let Walk { mut stretches, times, .. } = walk;
@@ -161,7 +161,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(trace: &Trace) -> Ends {
+    fn new(trace: &Trace) -> Ends {
         // For each rank: its first enter, its last exit, and when it entered MPI_Finalize.
         let of_rank = |rank: usize| {
             let traced = &trace.ranks[rank];

@@ -14,15 +14,15 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub fn of(trace: &Trace, states: &WaitStates) -> Explanation {
-        let regions = Regions::of(trace);
-        let activities = Activities::of(trace, states, &regions);
+    pub fn new(trace: &Trace, states: &WaitStates) -> Explanation {
+        let regions = Regions::new(trace);
+        let activities = Activities::new(trace, states, &regions);
         let (by_region, (causes, critical_path)) = rayon::join(
-            || RegionWaits::of(trace, states, &regions),
+            || RegionWaits::new(trace, states, &regions),
             || {
                 rayon::join(
                     || root_causes(trace, states, &activities),
-                    || CriticalPath::of(trace, states, &activities),
+                    || CriticalPath::new(trace, states, &activities),
                 )
             },
         );

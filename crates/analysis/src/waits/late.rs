@@ -23,7 +23,7 @@ pub(super) struct Lates {
 }
 
 impl Lates {
-    pub(super) fn of(trace: &Trace, waits: &[Wait]) -> Lates {
+    pub(super) fn new(trace: &Trace, waits: &[Wait]) -> Lates {
         let late = |wait: &Wait| {
             let cause = wait.cause.filter(|&cause| trace.call(cause).is_some())?;
             let end = trace.call(wait.place)?.enter + wait.time;

@@ -32,7 +32,7 @@ const SYNCHRONOUS: u64 = u64::MAX;
 /// Late receivers, at most one per call, by place. `messages` are by receiver.
 pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>], messages: &[Vec<Message>]) -> Vec<Wait> {
     let senders = by_sender(trace, operations, messages);
-    let eager = parallel::map(senders.len(), |rank| Eager::of(trace, rank as Rank, &senders[rank]));
+    let eager = parallel::map(senders.len(), |rank| Eager::new(trace, rank as Rank, &senders[rank]));
     let eager = eager.iter().fold(Eager::default(), Eager::with);
     let of_rank = |rank: usize, receipts| of_sender(trace, rank as Rank, receipts, &eager);
     parallel::map_owned(senders, of_rank).into_iter().flatten().collect()
@@ -113,7 +113,7 @@ fn class(number: u64) -> usize {
 }
 
 impl Eager {
-    fn of(trace: &Trace, rank: Rank, receipts: &[Receipt]) -> Eager {
+    fn new(trace: &Trace, rank: Rank, receipts: &[Receipt]) -> Eager {
         let doubt = |rank: Rank| trace.ranks.get(rank as usize).and_then(|traced| traced.clock.error);
         let mut eager = Eager::default();
         for receipt in receipts.iter().filter(|receipt| receipt.bytes != SYNCHRONOUS) {

@@ -33,7 +33,7 @@ type Ordered = (CommId, u32, u32);
 
 impl Meetings {
     /// For all communicators whose members are all in the trace.
-    pub(super) fn of(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Meetings> {
+    pub(super) fn new(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Meetings> {
         let sides = sides(&trace.communicators);
         let ranks: Vec<Vec<Ordered>> =
             parallel::map(trace.ranks.len(), |rank| ordered(&operations[rank], &sides));

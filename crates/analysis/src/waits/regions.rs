@@ -30,7 +30,7 @@ struct Nesting {
 }
 
 impl Regions {
-    pub fn of(trace: &Trace) -> Regions {
+    pub fn new(trace: &Trace) -> Regions {
         let ranks: Vec<(Nesting, Vec<RegionName>)> = parallel::map_list(&trace.ranks, Follow::rank);
         let mut numbers: BTreeMap<&RegionName, u32> =
             ranks.iter().flat_map(|(_, names)| names).map(|name| (name, 0)).collect();
@@ -179,10 +179,10 @@ pub struct WaitsIn {
 
 impl RegionWaits {
     /// All regions in which ranks wait, the longest exclusive time first.
-    pub fn of(trace: &Trace, states: &WaitStates, regions: &Regions) -> Vec<RegionWaits> {
+    pub fn new(trace: &Trace, states: &WaitStates, regions: &Regions) -> Vec<RegionWaits> {
         let ranks: Vec<&[Wait]> =
             states.waits.chunk_by(|one, next| one.place.rank == next.place.rank).collect();
-        let found: Vec<Sums> = parallel::map_list(&ranks, |waits| Sums::of(trace, waits, regions));
+        let found: Vec<Sums> = parallel::map_list(&ranks, |waits| Sums::new(trace, waits, regions));
         let mut parts: BTreeMap<(u32, Rank, Function, Pattern), Total> = BTreeMap::new();
         let mut inclusive: BTreeMap<u32, Total> = BTreeMap::new();
         for (waits, sums) in ranks.iter().zip(found) {
@@ -222,7 +222,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(trace: &Trace, waits: &[Wait], regions: &Regions) -> Sums {
+    fn new(trace: &Trace, waits: &[Wait], regions: &Regions) -> Sums {
         let mut sums = Sums::default();
         let mut open: Vec<u32> = Vec::new();
         for wait in waits {

@@ -52,7 +52,7 @@ fn of_calls(calls: impl IntoIterator<Item = Call>) -> RankTrace {
 
 /// Pattern, rank, call, microseconds, rank that was late.
 fn found(trace: &Trace) -> Vec<(Pattern, u32, u32, u64, Option<u32>)> {
-    let waits = WaitStates::of(trace).waits.into_iter();
+    let waits = WaitStates::new(trace).waits.into_iter();
     let microseconds = |time: Time| time.ps() / 1_000_000;
     waits
         .map(|wait| {
@@ -156,12 +156,12 @@ fn told_moments_count() {
     let mut earlier = RankTrace::default();
     earlier.push_with(send(20, 53, 0), at_moment(at(52)));
     let receiver = of_calls([recv(10, 60, 1), recv(61, 90, 2)]);
-    let states = WaitStates::of(&trace(vec![receiver.clone(), sender, earlier]));
+    let states = WaitStates::new(&trace(vec![receiver.clone(), sender, earlier]));
     assert_eq!(states.total().wrong_order.count, 1);
     let mut later = RankTrace::default();
     later.push_with(send(20, 60, 0), at_moment(at(58)));
     let sender = of_calls([send(50, 60, 0)]);
-    assert_eq!(WaitStates::of(&trace(vec![receiver, sender, later])).total().wrong_order.count, 0);
+    assert_eq!(WaitStates::new(&trace(vec![receiver, sender, later])).total().wrong_order.count, 0);
     // The second member was done at 52, though its call took until 70.
     let first = of_calls([collective(Function::Allreduce, 10, 50, -1)]);
     let mut second = RankTrace::default();
@@ -174,7 +174,7 @@ fn messages_received_in_the_wrong_order_are_told() {
     let waits = |first: u64, second: u64| {
         let senders = [of_calls([send(first, first + 1, 0)]), of_calls([send(second, second + 1, 0)])];
         let receiver = of_calls([recv(10, 60, 1), recv(61, 90, 2)]);
-        WaitStates::of(&trace([vec![receiver], senders.to_vec()].concat()))
+        WaitStates::new(&trace([vec![receiver], senders.to_vec()].concat()))
     };
     // The second message was sent before the first, for which the rank waited.
     let wrong = waits(50, 20);
@@ -372,7 +372,7 @@ fn efficiencies_are_factors_of_each_other() {
         let barrier = call(Function::Barrier, 10 + enter, 110, -1);
         of_calls([init, barrier, call(Function::Finalize, 110, 120, -1)])
     };
-    let states = WaitStates::of(&trace(vec![rank(80), rank(40)]));
+    let states = WaitStates::new(&trace(vec![rank(80), rank(40)]));
     let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
     let without = states.efficiency(None).unwrap();
     assert_eq!(without.factors, None);
@@ -384,7 +384,7 @@ fn efficiencies_are_factors_of_each_other() {
     near(factors.serialisation, 80.0 / 90.0);
     near(factors.transfer, 0.9);
     near(of.communication, factors.serialisation * factors.transfer);
-    assert_eq!(WaitStates::of(&Trace::default()).efficiency(None), None);
+    assert_eq!(WaitStates::new(&Trace::default()).efficiency(None), None);
 }
 
 /// A ring in which all ranks send to the right, receive from the left, and sometimes enter a collective.
@@ -430,7 +430,7 @@ proptest! {
     /// No wait exceeds its call, a call has at most one wait of each pattern, and the parts of a run add up.
     #[test]
     fn parts_add_up(trace in rings()) {
-        let states = WaitStates::of(&trace);
+        let states = WaitStates::new(&trace);
         let length = |place: CallPlace| {
             let call = trace.ranks[place.rank as usize].calls[place.call as usize];
             call.exit.since(call.enter)
@@ -439,12 +439,12 @@ proptest! {
             let sum = together.iter().fold(Time::ZERO, |sum, wait| sum + wait.time);
             prop_assert!(sum <= length(together[0].place), "{together:?}");
         }
-        for (rank, profile) in states.ranks.iter().zip(Profile::of(&trace).ranks) {
+        for (rank, profile) in states.ranks.iter().zip(Profile::new(&trace).ranks) {
             prop_assert_eq!(rank.run, profile.application());
             prop_assert_eq!(rank.waiting + rank.communication, profile.mpi);
             prop_assert_eq!(rank.run, rank.computation + rank.waiting + rank.communication);
         }
-        let totals = Pattern::ALL.map(|pattern| states.total().of(pattern));
+        let totals = Pattern::ALL.map(|pattern| states.total().get(pattern));
         prop_assert_eq!(totals.iter().map(|total| total.count).sum::<u64>(), states.waits.len() as u64);
     }
 }

@@ -32,7 +32,7 @@ pub fn unanalysed(trace: &Trace) -> Vec<(Function, Total)> {
         if !rank.calls.iter().any(|call| is_unknown(call) && call.function.makes_request()) {
             continue;
         }
-        let operations = Operations::of(rank);
+        let operations = Operations::new(rank);
         let described = |given: Given| {
             let Given::Operation(row) = given else { return None };
             operations.call(operations.get(row).map(|row: &Operation| row.described)?)

@@ -16,7 +16,7 @@ use straggler_trace::{Function, RankTrace, Trace};
 pub struct Gaps(Vec<Vec<Time>>);
 
 impl Gaps {
-    pub fn of(trace: &Trace) -> Gaps {
+    pub fn new(trace: &Trace) -> Gaps {
         let times = |traced| gaps(traced).into_iter().map(|gap| gap.time).collect();
         Gaps(trace.ranks.iter().map(times).collect())
     }

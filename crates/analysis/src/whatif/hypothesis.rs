@@ -136,7 +136,7 @@ impl Difference {
             Difference::Scale { place, factor } => format!("computation{} × {factor}", at(place)),
             Difference::Balance { place, weights: None } => format!("computation{} balanced", at(place)),
             Difference::Balance { place, .. } => format!("computation{} shared by weights", at(place)),
-            Difference::Quieten { place } => format!("computation{} without its noise", at(place)),
+            Difference::Quieten { place } => format!("computation{} free of noise", at(place)),
             Difference::Remove(filter) => format!("no messages ({filter})"),
             Difference::Merge { filter, count } => format!("{count} messages sent as one ({filter})"),
             Difference::Split { filter, count } => format!("messages sent in {count} parts ({filter})"),
@@ -194,7 +194,7 @@ pub fn apply_all<'t>(
         _ => None,
     });
     let deleted = calls::meant(trace, deletions)?;
-    let mut gaps = Gaps::of(trace);
+    let mut gaps = Gaps::new(trace);
     let mut recomputed = false;
     for difference in differences {
         recomputed |= difference.recompute(trace, &mut gaps, &mut notes)?;

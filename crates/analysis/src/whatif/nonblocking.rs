@@ -86,7 +86,7 @@ struct Made {
 }
 
 fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrace {
-    let operations = Operations::of(traced);
+    let operations = Operations::new(traced);
     let used = operations.rows().iter().filter(|row| row.has_request()).map(|row| row.request);
     let named = traced.details.iter().flat_map(|details| details.requests.iter().copied());
     let next = used.chain(named).max().map_or(RequestId(0), |last| RequestId(last.0.saturating_add(1)));

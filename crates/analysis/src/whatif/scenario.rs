@@ -91,7 +91,7 @@ pub struct InCalls {
 }
 
 impl InCalls {
-    pub fn of(trace: &Trace) -> InCalls {
+    pub fn new(trace: &Trace) -> InCalls {
         let mut sums = InCalls::default();
         for call in trace.ranks.iter().flat_map(|rank| &rank.calls) {
             let sum = match call.function.class() {
@@ -168,7 +168,7 @@ impl Scenario {
         let noiseless = simulation.noise.is_none();
         let mut run = |decisions| {
             let options = Options { decisions, ..*options };
-            Replay::of(&trace, &options, building, simulation, control)
+            Replay::new(&trace, &options, building, simulation, control)
         };
         let (replay, bound) = match run(options.decisions) {
             Err(ScenarioError::Hangs(_)) if options.decisions == Decisions::Redecide => {
@@ -195,7 +195,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn of(
+    fn new(
         trace: &Trace,
         options: &Options,
         building: &Building<'_>,
@@ -226,8 +226,8 @@ impl Replay {
         Scenario {
             end: finish.iter().copied().max().unwrap_or_default(),
             finish,
-            waits: WaitStates::of(&run),
-            calls: InCalls::of(&run),
+            waits: WaitStates::new(&run),
+            calls: InCalls::new(&run),
             decisions,
             superfluous_tests,
             goes_on_as_recorded,

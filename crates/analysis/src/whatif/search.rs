@@ -54,9 +54,9 @@ const MOST_RANKS: usize = 16;
 
 impl Search {
     /// `run` is the simulated trace, `end` its end, and `path` its critical path.
-    pub fn of(trace: &Trace, run: &Trace, end: Time, path: &CriticalPath) -> Search {
+    pub fn new(trace: &Trace, run: &Trace, end: Time, path: &CriticalPath) -> Search {
         let mut search = Search::default();
-        let bounds = Bounds::of(run, end, path);
+        let bounds = Bounds::new(run, end, path);
         for region in regions::names(trace).into_keys() {
             let place = Where { region: Some(region), ..Where::default() };
             let on_path = bounds.at(&place);
@@ -67,7 +67,7 @@ impl Search {
         let computation = bounds.at(&all);
         search.try_if(Difference::Balance { place: all.clone(), weights: None }, computation);
         search.slow_ranks(trace, &bounds);
-        let mut quiet = Gaps::of(trace);
+        let mut quiet = Gaps::new(trace);
         if quiet.quieten(trace, &all).is_ok() {
             search.try_if(Difference::Quieten { place: all.clone() }, computation);
         }
@@ -87,7 +87,7 @@ impl Search {
     /// Slow ranks and hosts, made as fast as the fastest comparable rank. The rank with the largest bound is left out:
     /// fixing it is the first step of fixing several together.
     fn slow_ranks(&mut self, trace: &Trace, bounds: &Bounds<'_>) {
-        self.slow = SlowRanks::of(trace);
+        self.slow = SlowRanks::new(trace);
         let on_path = bounds.by_rank();
         let bound = |slow: &Slow| on_path.get(slow.rank as usize).map_or(0.0, |on| on * (1.0 - slow.factor));
         let mut slow = self.slow.ranks.clone();
@@ -155,8 +155,8 @@ pub struct SlowRanks {
 }
 
 impl SlowRanks {
-    fn of(trace: &Trace) -> SlowRanks {
-        let gaps = Gaps::of(trace);
+    fn new(trace: &Trace) -> SlowRanks {
+        let gaps = Gaps::new(trace);
         let own: Vec<f64> = (0..trace.ranks.len()).map(|rank| gaps.total(rank).seconds()).collect();
         let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
         let comparable = own.iter().copied().filter(|&time| time > 0.0 && time >= COMPARABLE * mean);
@@ -172,7 +172,7 @@ impl SlowRanks {
         let left = self.ranks.iter().filter(|slow| fixed.iter().all(|other| other.rank != slow.rank));
         let mut left = left.filter(|_| fixed.len() < MOST_TOGETHER).peekable();
         left.peek()?;
-        let on_path = Bounds::of(run, end, path).by_rank();
+        let on_path = Bounds::new(run, end, path).by_rank();
         let bound = |slow: &Slow| on_path.get(slow.rank as usize).map_or(0.0, |on| on * (1.0 - slow.factor));
         let next = left.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(b.rank.cmp(&a.rank)))?;
         (bound(next) >= WORTH).then_some(*next)
@@ -209,7 +209,7 @@ struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    fn of(run: &'a Trace, length: Time, path: &CriticalPath) -> Bounds<'a> {
+    fn new(run: &'a Trace, length: Time, path: &CriticalPath) -> Bounds<'a> {
         let mut stretches = vec![Vec::new(); run.ranks.len()];
         for stretch in &path.stretches {
             if let Some(own) = stretches.get_mut(stretch.rank as usize) {

@@ -41,7 +41,7 @@ pub fn reenacted(trace: Trace, recording: &TracedRun, replayed: &[Replayed]) -> 
 fn retimed(mut trace: Trace, recording: &TracedRun, replayed: &[Replayed], noiseless: bool) -> Trace {
     let origin = recording.origin();
     for ((rank, recorded), replayed) in trace.ranks.iter_mut().zip(recording.ranks()).zip(replayed) {
-        Known::of(rank, recorded, replayed, origin, noiseless).retime(rank);
+        Known::new(rank, recorded, replayed, origin, noiseless).retime(rank);
     }
     decided::apply(&mut trace, recording, replayed);
     for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut trace.ranks) {
@@ -70,7 +70,7 @@ struct Anchor {
 }
 
 impl Known {
-    fn of(
+    fn new(
         traced: &RankTrace,
         recorded: &TracedRank,
         replayed: &Replayed,

@@ -185,7 +185,7 @@ fn with(trace: &Trace, difference: Difference) -> Trace {
 /// Number and time of waits, by pattern.
 fn waits(scenario: &Scenario) -> Vec<(u64, Time)> {
     let total = scenario.waits.total();
-    Pattern::ALL.iter().map(|&pattern| (total.of(pattern).count, total.of(pattern).time)).collect()
+    Pattern::ALL.iter().map(|&pattern| (total.get(pattern).count, total.get(pattern).time)).collect()
 }
 
 #[test]
@@ -379,15 +379,15 @@ fn a_mark_does_not_end_the_computation_before_a_call() {
             Function::Finalize
         ]
     );
-    assert_eq!(Gaps::of(&early).total(1), ms(11));
+    assert_eq!(Gaps::new(&early).total(1), ms(11));
 }
 
 #[test]
 fn a_search_tries_what_is_on_the_critical_path() {
     let trace = figure_4(FOO, [1, 2, 3]);
     let identity = simulate(&trace, Decisions::Redecide);
-    let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
-    let search = Search::of(&trace, &identity.trace, identity.end, &path);
+    let path = Explanation::new(&identity.trace, &identity.waits).critical_path;
+    let search = Search::new(&trace, &identity.trace, identity.end, &path);
     let texts =
         |differences: &[Difference]| differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
     let tried: Vec<String> = search.candidates.iter().map(|one| texts(&one.differences)).collect();
@@ -409,8 +409,8 @@ fn a_search_tries_what_is_on_the_critical_path() {
         author.region("bar", ms(250)).send(0, 0).collective(Function::Barrier).end()
     };
     let identity = simulate(&idle, Decisions::Redecide);
-    let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
-    let skipped = Search::of(&idle, &identity.trace, identity.end, &path).skipped;
+    let path = Explanation::new(&identity.trace, &identity.waits).critical_path;
+    let skipped = Search::new(&idle, &identity.trace, identity.end, &path).skipped;
     assert!(skipped.iter().any(|one| one.difference.text() == "computation in aside × 0.5"), "{skipped:?}");
 }
 
@@ -429,8 +429,8 @@ fn uneven(milliseconds: &[u64]) -> Trace {
 /// What fixing slow ranks together gains, one more each time.
 fn fixed_together(trace: &Trace) -> Vec<(Vec<u32>, f64)> {
     let identity = simulate(trace, Decisions::AsRecorded);
-    let path = |run: &Scenario| Explanation::of(&run.trace, &run.waits).critical_path;
-    let slow = Search::of(trace, &identity.trace, identity.end, &path(&identity)).slow;
+    let path = |run: &Scenario| Explanation::new(&run.trace, &run.waits).critical_path;
+    let slow = Search::new(trace, &identity.trace, identity.end, &path(&identity)).slow;
     let (mut fixed, mut found) = (Vec::new(), Vec::new());
     let mut next = slow.next(&fixed, &identity.trace, identity.end, &path(&identity));
     while let Some(slowest) = next {
@@ -524,6 +524,6 @@ proptest! {
     fn computation_is_kept(seed in any::<u64>(), ranks in 2u32..6, count in 1u32..8) {
         let trace = rounds(seed, ranks, count);
         let run = simulate(&trace, Decisions::Redecide);
-        prop_assert_eq!(Gaps::of(&run.trace), Gaps::of(&trace));
+        prop_assert_eq!(Gaps::new(&run.trace), Gaps::new(&trace));
     }
 }

@@ -21,7 +21,7 @@ fn explain(
     let mut control = Control::new(threads);
     control.block_shift = Some(1);
     let (run, recorders) = simulation.run_recorded(workload, &mut control).unwrap();
-    (run.outcome.makespan(), CriticalPath::of(&recorders, &simulation))
+    (run.outcome.makespan(), CriticalPath::new(&recorders, &simulation))
 }
 
 fn makespan(network: &Network, simulation: &Simulation<'_>, workload: &Workload) -> Time {

@@ -72,7 +72,7 @@ fn frequencies_are_found_to_a_thousandth() {
         let mut signature = usual();
         let period = Time((1e12 / frequency) as u64);
         signature.sources[0].arrivals = periodic(period, us(20));
-        let spectrum = Spectrum::of(&nameless(drawn(&signature, seed, seconds(10))));
+        let spectrum = Spectrum::new(&nameless(drawn(&signature, seed, seconds(10))));
         let ours = spectrum.lines.iter().find(|line| (line.frequency_hz / frequency - 1.0).abs() < 1e-3);
         let line = ours.unwrap_or_else(|| panic!("{frequency}: {:?}", spectrum.lines));
         let expected = frequency * 10.0;
@@ -91,7 +91,7 @@ fn two_rhythms_and_a_slow_one() {
         ("swapper", periodic(seconds(1), us(100)), Durations::Constant(us(300))),
         ("faults", random(us(30_000)), Durations::Exponential { mean: us(20) }),
     ]);
-    let analysis = Analysis::of(&drawn(&signature, 1, seconds(30)), 1);
+    let analysis = Analysis::new(&drawn(&signature, 1, seconds(30)), 1);
     let found: Vec<f64> = analysis.spectrum.lines.iter().map(|line| line.frequency_hz).collect();
     for expected in [1000.0, 1e6 / 6025.0, 1.0] {
         // 30 s resolve a thirtieth of a hertz; a slow rhythm is found to a fraction of that.
@@ -111,7 +111,7 @@ fn two_rhythms_and_a_slow_one() {
 fn chance_has_no_lines() {
     let signature = signature(vec![("daemon", random(us(2000)), Durations::Exponential { mean: us(50) })]);
     for seed in 0..20 {
-        let spectrum = Spectrum::of(&drawn(&signature, seed, seconds(10)));
+        let spectrum = Spectrum::new(&drawn(&signature, seed, seconds(10)));
         assert_eq!(spectrum.lines, [], "{seed}");
     }
 }
@@ -169,7 +169,7 @@ fn common_noise_is_found_and_separate_noise_is_not() {
     for seed in 0..5 {
         let separate =
             side_by_side((0..3).map(|core| drawn(&usual(), 100 * seed + core, seconds(20))).collect());
-        let together = Together::of(&separate, 1).unwrap();
+        let together = Together::new(&separate, 1).unwrap();
         assert_eq!(together.verdict, Verdict::Independent, "{seed}: {together:?}");
         assert!((together.any_core / together.any_core_if_independent - 1.0).abs() < 0.1, "{together:?}");
 
@@ -177,7 +177,7 @@ fn common_noise_is_found_and_separate_noise_is_not() {
         let one = other.clone();
         other.cores[0].detours.iter_mut().for_each(|detour| detour.start += us(5));
         other.cores[0].detours.retain(|detour| detour.start < seconds(20));
-        let together = Together::of(&side_by_side(vec![one, other]), 1).unwrap();
+        let together = Together::new(&side_by_side(vec![one, other]), 1).unwrap();
         assert_eq!(together.verdict, Verdict::Common, "{seed}: {together:?}");
         assert!(together.coincides > 0.8 && together.coincides_if_independent < 0.05, "{together:?}");
         assert!(together.gain() < 0.1 * together.any_core, "{together:?}");
@@ -186,7 +186,7 @@ fn common_noise_is_found_and_separate_noise_is_not() {
 
 /// A signature fitted to a recording must draw noise that is indistinguishable from it.
 fn fitted_equals(recording: &NoiseRecording, length: Time) -> Fit {
-    let fit = Fit::of(recording, "fitted", "a test").unwrap();
+    let fit = Fit::new(recording, "fitted", "a test").unwrap();
     let again = fit.signature.recording(77, Extent::Length(length)).unwrap();
     let text = || fit.signature.to_toml().unwrap();
     for (what, (distance, limit)) in ["durations", "gaps"].iter().zip(fit::distances(recording, &again)) {
@@ -199,7 +199,7 @@ fn fitted_equals(recording: &NoiseRecording, length: Time) -> Fit {
     assert!((rate(&again) / rate(recording) - 1.0).abs() < 0.05, "{}", text());
     let share = |recording: &NoiseRecording| overhead::of_recording(recording, 1).share;
     assert!((fit.signature.share() / share(recording) - 1.0).abs() < 0.05, "{}", text());
-    assert!(Comparison::of(recording, &again, 1).is_equal(), "{}", text());
+    assert!(Comparison::new(recording, &again, 1).is_equal(), "{}", text());
     fit
 }
 
@@ -250,11 +250,11 @@ fn missing_beats_are_kept() {
 fn comparisons_name_what_differs() {
     let recording = drawn(&usual(), 1, seconds(30));
     let other = drawn(&usual(), 2, seconds(30));
-    let equal = Comparison::of(&recording, &other, 1);
+    let equal = Comparison::new(&recording, &other, 1);
     assert!(equal.is_equal(), "{equal:?}");
     let mut noisier = usual();
     noisier.sources[1].durations = Durations::Exponential { mean: us(200) };
-    let different = Comparison::of(&recording, &drawn(&noisier, 3, seconds(30)), 1);
+    let different = Comparison::new(&recording, &drawn(&noisier, 3, seconds(30)), 1);
     assert!(!different.is_equal());
     assert_eq!(different.sources[0].name, "daemon");
     assert!(different.overhead_difference.unwrap()[0] > 0.0, "{different:?}");
@@ -263,10 +263,10 @@ fn comparisons_name_what_differs() {
 #[test]
 fn nothing_is_analysed_without_a_panic() {
     let empty = NoiseRecording::default();
-    let analysis = Analysis::of(&empty, 1);
+    let analysis = Analysis::new(&empty, 1);
     assert_eq!((analysis.overhead.share, analysis.sources.len()), (0.0, 0));
-    assert!(Fit::of(&empty, "x", "y").is_err());
-    let _ = Comparison::of(&empty, &empty, 1);
+    assert!(Fit::new(&empty, "x", "y").is_err());
+    let _ = Comparison::new(&empty, &empty, 1);
     let odd = |length, detours: &[(u64, u64)]| {
         let detours = detours.iter().map(|&(start, duration)| Detour {
             start: Time(start),
@@ -290,9 +290,9 @@ fn nothing_is_analysed_without_a_panic() {
     ] {
         let twice = side_by_side(vec![recording.clone(), recording.clone()]);
         for recording in [&recording, &twice] {
-            let _ = Analysis::of(recording, 1);
-            let _ = Fit::of(recording, "x", "y");
-            let _ = Comparison::of(recording, recording, 1);
+            let _ = Analysis::new(recording, 1);
+            let _ = Fit::new(recording, "x", "y");
+            let _ = Comparison::new(recording, recording, 1);
         }
     }
 }
@@ -302,7 +302,7 @@ fn shares_by_evidence_add_up() {
     let mut recording = drawn(&usual(), 1, seconds(5));
     recording.sources[1].evidence = Evidence::Traced;
     recording.sources[3].evidence = Evidence::Remainder;
-    let explained = Analysis::of(&recording, 1).explained;
+    let explained = Analysis::new(&recording, 1).explained;
     assert!((explained.named() - 1.0).abs() < 1e-9 && explained.unnamed == 0.0);
     assert!(explained.traced > 0.0 && explained.stated > 0.0 && explained.remainder > explained.traced);
 }
@@ -316,7 +316,7 @@ fn a_hundred_thousand_detours_are_all_counted() {
     let recording = drawn(&signature, 1, seconds(100));
     let drawn = recording.cores.iter().map(|core| core.detours.len()).sum::<usize>();
     assert!((90_000..110_000).contains(&drawn));
-    assert_eq!(Analysis::of(&recording, 1).overhead.detours, drawn as u64);
+    assert_eq!(Analysis::new(&recording, 1).overhead.detours, drawn as u64);
 }
 
 /// A core of 10 s with detours at these times, in seconds, of these durations, in microseconds.
@@ -349,7 +349,7 @@ fn heavy(count: u32, seed: u64) -> Vec<(f64, f64)> {
 /// The lines of a recording. Also checks that lines together contain no more noise and detours than
 /// there are.
 fn lines_of(recording: &NoiseRecording) -> Vec<(f64, f64, u64)> {
-    let spectrum = Spectrum::of(recording);
+    let spectrum = Spectrum::new(recording);
     let shares: f64 = spectrum.lines.iter().map(|line| line.share).sum();
     let events: u64 = spectrum.lines.iter().map(|line| line.events).sum();
     assert!((0.0..1.02).contains(&shares), "{:?}", spectrum.lines);

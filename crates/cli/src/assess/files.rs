@@ -41,6 +41,11 @@ pub fn check(folder: &Path) -> Outcome<()> {
     refuse_foreign(folder, &RESULTS, JSON)
 }
 
+/// Whether the folder holds the results of an earlier assessment.
+pub fn has_report(folder: &Path) -> bool {
+    folder.join(JSON).exists()
+}
+
 /// Writes the recording, and removes the results of an earlier assessment, which had other noise.
 pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
     make_folder(folder)?;

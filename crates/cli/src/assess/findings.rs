@@ -6,12 +6,12 @@ use crate::assess::{Report, Subject, jobs, programs};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::invocation::quoted;
 use crate::noise::words::explained;
-use straggler_analysis::assess::{Curve, Point, Ranking};
-use straggler_analysis::noise::Explained;
+use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
 use straggler_model::Time;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::UNNAMED;
-use straggler_report::numbers::{NOTHING, counted, grouped, longer, percent, seconds, slowdown};
+use straggler_model::words::list;
+use straggler_report::numbers::{NO_LONGER, NOTHING, counted, grouped, longer, percent, seconds, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.
 const SCALES: [u32; 2] = [1024, 16384];
@@ -42,44 +42,49 @@ fn verdict(report: &Report) -> Vec<String> {
 /// Where noise becomes the bottleneck of the first operation or of the program, and what it costs.
 fn of_the_operation(report: &Report) -> Vec<String> {
     let Some(curve) = report.answer.curves.first() else { return Vec::new() };
-    let operation = an_operation(report);
     let bottleneck = match curve.inflection {
         Some(processes) => format!(
-            "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on the \
-             median takes more than {}.",
-            network(report),
+            "From {} processes up, noise adds more than {} to {} on {}.",
             grouped(processes),
-            longer(report.threshold)
+            percent(report.threshold),
+            typical(report),
+            network(report)
         ),
-        None => no_bottleneck(report, curve, &operation),
+        None => no_bottleneck(report, curve),
     };
     vec![bottleneck, costs(curve, report.program.is_some())]
 }
 
+/// "a typical allreduce", "the traced program run".
+fn typical(report: &Report) -> String {
+    an_operation(report).replace("a single", "a typical")
+}
+
 /// Says that noise is no bottleneck, or may be one: a median lies above the threshold, but its interval
 /// does not.
-fn no_bottleneck(report: &Report, curve: &Curve, operation: &str) -> String {
+fn no_bottleneck(report: &Report, curve: &Curve) -> String {
     let processes = grouped(curve.points.last().map_or(0, |point| point.processes));
     let slowdowns = curve.points.iter().map(|point| point.slowdown);
     let largest = slowdowns.max_by(|one, other| one.median.total_cmp(&other.median));
     match largest {
         Some(largest) if largest.median > report.threshold => format!(
-            "On {}, it is not certain that noise is a bottleneck of {operation} up to {processes} processes: \
-             the median takes {}, but its 95 % interval ({} to {}) starts below {}. More replicas would \
-             decide.",
+            "On {}, up to {processes} processes, noise may add more than {} to {}: the median takes {}, but the 95 % \
+             interval starts below ({} to {}). More replicas would decide.",
             network(report),
+            percent(report.threshold),
+            typical(report),
             longer(largest.median),
             slowdown(largest.low),
-            slowdown(largest.high),
-            slowdown(report.threshold).trim_start_matches('+')
+            slowdown(largest.high)
         ),
         _ => format!(
-            "On {}, noise is not a bottleneck of {operation} up to {processes} processes: {}.",
+            "On {}, up to {processes} processes, noise adds {} to {}.",
             network(report),
-            match slowdown(largest.map_or(0.0, |largest| largest.median.max(0.0))).as_str() {
-                NOTHING => "it does not slow down the median".into(),
-                slowdown => format!("the slowdown of the median is at most {slowdown}"),
-            }
+            match percent(largest.map_or(0.0, |largest| largest.median.max(0.0))).as_str() {
+                NOTHING => "nothing".into(),
+                share => format!("at most {share}"),
+            },
+            typical(report)
         ),
     }
 }
@@ -136,7 +141,7 @@ fn network(report: &Report) -> &str {
     }
 }
 
-/// "At 1,024 processes it takes 5.0 % longer (10.1 µs instead of 9.6 µs), at …".
+/// "At 1,024 processes it takes 5.0 % longer (10.1 µs, not 9.6 µs), at …".
 fn costs(curve: &Curve, is_program: bool) -> String {
     let largest = curve.points.last().map_or(0, |point| point.processes);
     let smaller = SCALES.into_iter().filter(|&scale| scale < largest);
@@ -148,10 +153,20 @@ fn costs(curve: &Curve, is_program: bool) -> String {
     }
     let each = points.into_iter().map(|point| {
         let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
-        let processes = grouped(point.processes);
-        format!("{} at {processes} processes ({noisy} instead of {quiet})", longer(point.slowdown.median))
+        let processes = counted(point.processes.into(), "process", "processes");
+        match longer(point.slowdown.median).as_str() {
+            NO_LONGER => format!("at {processes} noise has no effect ({noisy})"),
+            more => format!("at {processes} it takes {more} ({noisy}, not {quiet})"),
+        }
     });
-    format!("It takes {}.", each.collect::<Vec<_>>().join(", "))
+    sentence(each)
+}
+
+/// Joins parts to a sentence.
+fn sentence(parts: impl Iterator<Item = String>) -> String {
+    let text = parts.collect::<Vec<_>>().join("; ");
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 pub fn advice(report: &Report, ranking: &Ranking) -> String {
@@ -160,24 +175,27 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
             root to name the sources."
             .into();
     }
-    let (operation, processes) = (an_operation(report), grouped(ranking.processes));
+    let processes = grouped(ranking.processes);
+    let cut = |removal: &Removal| {
+        format!(
+            "This cuts the slowdown of {} on {processes} processes from {} to {}.",
+            an_operation(report),
+            slowdown(ranking.slowdown.median),
+            match slowdown(removal.slowdown.median).as_str() {
+                NOTHING => "zero",
+                left => left,
+            }
+        )
+    };
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
         Some(first) if first.cause == jobs::NAME => format!(
-            "Keep the {}{} off the node first. Without them, {operation} on {} processes takes {} instead of {}.",
+            "Keep the {}{} off the node first. {}",
             jobs::NAME,
             if report.subject.jobs.is_busy() { " named above" } else { "" },
-            processes,
-            longer(first.slowdown.median),
-            longer(ranking.slowdown.median)
+            cut(first)
         ),
-        Some(first) => format!(
-            "Remove first: {}. Without it, {operation} on {} processes takes {} instead of {}.",
-            first.cause,
-            processes,
-            longer(first.slowdown.median),
-            longer(ranking.slowdown.median)
-        ),
+        Some(first) => format!("Remove first: {}. {}", first.cause, cut(first)),
         None if ranking.removals.is_empty() => "There is no source to remove.".into(),
         None => format!(
             "No single source is to blame at {processes} processes: no gain from removing any one of them \
@@ -210,6 +228,8 @@ fn notes(report: &Report) -> Vec<String> {
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
         notes.push(STAR.into());
     }
+    let sources = report.subject.explained().map(|sources| explained(&sources)).unwrap_or_default();
+    notes.extend((!sources.is_empty()).then(|| sources.trim_end().to_string()));
     notes.extend(report.subject.recording.iter().flat_map(about_recording));
     notes.extend(report.warnings.iter().cloned());
     notes
@@ -243,10 +263,9 @@ fn lower_bound(report: &Report) -> Option<String> {
     let measured = report.subject.noise.measured?.seconds();
     let points = &report.answer.curves.first()?.points;
     let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
-    let mend =
-        if report.subject.measured_here { "; measure longer with --time to see rarer noise" } else { "" };
+    let longer = if report.subject.measured_here { ": measure longer with --time" } else { "" };
     Some(format!(
-        "Only {} were measured: from {} processes up the costs are lower bounds, because rarer noise is missing{mend}.",
+        "Only {} of CPU time were measured, so rare noise is missing from {} processes up, and costs are lower bounds{longer}.",
         seconds(measured),
         grouped(first.processes)
     ))
@@ -271,14 +290,12 @@ fn about_recording(recording: &NoiseRecording) -> Vec<String> {
             counted(lost, "detour", "detours")
         ));
     }
-    let sure = explained(&Explained::of(recording));
-    notes.extend((!sure.is_empty()).then(|| sure.trim_end().to_string()));
     notes.extend(recording.attribution.hindrance.clone());
     notes
 }
 
 impl Subject {
-    /// "This node loses 0.31 % of its time to noise: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
+    /// "On this node, noise takes 0.31 % of CPU time: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
     pub fn sentence(&self) -> String {
         let Some(recording) = &self.recording else { return format!("Assessed: {}.", self.name) };
         let (_, length) = recording.noise_and_length();
@@ -288,6 +305,10 @@ impl Subject {
         let lost = self.noise.share();
         let share = percent(lost);
         let cores = counted(recording.cores.len() as u64, "core", "cores");
+        let place = match self.measured_here {
+            true => "On this node".into(),
+            false => format!("In {}", self.name),
+        };
         let each = Time(length.ps() / (recording.cores.len() as u64).max(1));
         let longest = longest.map_or_else(String::new, |longest| format!(", the longest {longest}"));
         let apart = match self.jobs.is_busy() {
@@ -299,27 +320,28 @@ impl Subject {
             false => String::new(),
         };
         format!(
-            "{} loses {share} of its time to noise{apart}: {} on {cores} in {each}{longest}.",
-            self.name,
+            "{place}, noise takes {share} of CPU time{apart}: {} on {cores} in {each}{longest}.",
             counted(detours as u64, "detour", "detours")
         )
     }
 
-    /// Which process gets which trace.
+    /// Which process replays which noise.
     fn placement(&self) -> String {
         let streams = &self.noise.streams;
         match (&self.recording, streams.as_slice()) {
             (Some(_), [only]) => {
-                format!("every process gets the trace of {}, from its own random start", only.name)
+                format!("every process replays the noise of {} from a random time", only.name)
+            }
+            (Some(_), all)
+                if all.iter().enumerate().all(|(place, one)| one.name == format!("core {place}")) =>
+            {
+                format!("process r replays the noise of core r mod {} from a random time", all.len())
             }
             (Some(_), all) => format!(
-                "process r gets the trace of the core at index r mod {} in {}, from its own random start",
-                all.len(),
-                all.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+                "processes replay the noise of {} in turn, each from a random time",
+                list(&all.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>())
             ),
-            (None, _) => {
-                "every process gets all sources of the description, each from its own random start".into()
-            }
+            (None, _) => "every process gets all sources of the description, each from a random time".into(),
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Jobs {
 
 impl Jobs {
     /// Other jobs of a recording, without ignored sources.
-    pub fn of(recording: &NoiseRecording, left_out: &[String]) -> Jobs {
+    pub fn new(recording: &NoiseRecording, left_out: &[String]) -> Jobs {
         let length = recording.noise_and_length().1.seconds().max(f64::MIN_POSITIVE);
         let mut shares = vec![0.0; recording.sources.len()];
         for detour in recording.cores.iter().flat_map(|core| &core.detours) {
@@ -91,7 +91,7 @@ mod tests {
         }
         let length = Time::from_ns(1_000_000_000);
         recording.cores.push(Core { length, detours, ..Core::default() });
-        let jobs = Jobs::of(&recording, &["own".into()]);
+        let jobs = Jobs::new(&recording, &["own".into()]);
         assert_eq!(jobs.names, ["rustc", "LogGOPSim"]);
         assert!(jobs.is_busy() && (jobs.share - 0.072).abs() < 1e-9, "{jobs:?}");
         assert_eq!(

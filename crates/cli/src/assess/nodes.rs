@@ -104,12 +104,12 @@ pub fn conclude(plan: &Plan, prepared: Prepared, measured: Measurement, console:
     };
     let report = analyse(plan, prepared, measured, hosts.clone(), console).map_err(stopped)?;
     let findings = findings::findings(&report);
-    let json = Json::of(&report, &findings);
+    let json = Json::new(&report, &findings);
     let written = kept::write(&plan.output, &report, &findings, &json).map_err(stopped)?;
     if console.json {
         console.print_json(&json)?;
     } else {
-        console.print(&tables::say(&report, &findings))?;
+        console.print(&tables::summary(&report, &findings))?;
         console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     }
     worse(&report)
@@ -150,19 +150,19 @@ fn analyse(
     let cluster = Cluster::of_parts(&measured.parts, &OWN_NAMES);
     drop(measured);
     let cluster = if cluster.nodes.len() == 1 { cluster.by_core() } else { cluster };
-    let speeds = Speeds::of(&cluster);
+    let speeds = Speeds::new(&cluster);
     let summaries: Vec<Summary> =
-        (0..cluster.nodes.len()).filter_map(|node| Summary::of(&cluster, node, &speeds)).collect();
+        (0..cluster.nodes.len()).filter_map(|node| Summary::new(&cluster, node, &speeds)).collect();
     let compared = match &earlier {
         Some(earlier) => Some(earlier.compare(&summaries, cluster.unit, &hosts)?),
         None => None,
     };
     Ok(Report {
         costs: simulate(plan, &cluster, &network, console)?,
-        outliers: Outliers::of(&cluster),
-        moments: Moments::of(&cluster, clock_error, plan.seed),
+        outliers: Outliers::new(&cluster),
+        moments: Moments::new(&cluster, clock_error, plan.seed),
         cores: cluster.cores(),
-        network: NetworkAnswer::of(&network),
+        network: NetworkAnswer::new(&network),
         baseline: plan.baseline.as_ref().map(|path| path.display().to_string()),
         seed: plan.seed,
         bytes: plan.bytes,
@@ -238,13 +238,13 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    fn of(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
+    fn new(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
         Json {
             format: earlier::FORMAT,
             version: earlier::VERSION,
             straggler: env!("CARGO_PKG_VERSION"),
             command: command_line(),
-            verdict: FindingKind::Verdict.of(findings),
+            verdict: FindingKind::Verdict.select(findings),
             findings,
             unit: report.cluster.unit,
             hosts: &report.hosts,

@@ -21,11 +21,11 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
         .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
     if let Some(recording) = &report.subject.recording {
         let name = &report.subject.name;
-        let subject = crate::noise::page::Subject { recording, name, seed: report.seed };
-        sections.push(subject.section(&Analysis::of(recording, report.seed)));
+        let subject = crate::noise::page::Subject { recording, name, seed: report.seed, headline: None };
+        sections.push(subject.section(&Analysis::new(recording, report.seed)));
     }
     let title = format!("Cost of noise: {}", report.subject.name);
-    let mut page = pages::page(title, FindingKind::Verdict.of(findings), sections);
+    let mut page = pages::page(title, FindingKind::Verdict.select(findings), sections);
     if let Some(program) = &report.program {
         page.facts.add(if program.kind == Kind::Trace { "Trace" } else { "Schedule" }, &program.name);
         let copies: Vec<String> = program.copies.iter().map(|&copies| grouped(copies)).collect();
@@ -38,9 +38,12 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
         true => page.facts.add("Network fitted to the trace", report.network.parameters()),
         false => page.facts.add("Network", &report.network.name),
     }
+    if let Some(recording) = &report.subject.recording {
+        crate::noise::page::add_machine(&mut page.facts, recording);
+    }
     page.facts.add("Largest scale", largest_scale(report));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = FindingKind::Note.of(findings);
+    page.warnings = FindingKind::Note.select(findings);
     page
 }
 
@@ -58,10 +61,7 @@ fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) 
         Some(_) => "Slowdowns by processes",
         None => "A single operation",
     });
-    section.text.push(format!(
-        "{} The chart shows the added time T/T0 − 1: +10 % is 10 % longer, +10× is 11 times as long.",
-        what_the_curves_show(report)
-    ));
+    section.text.push(what_the_curves_show(report).into());
     section.add(Chart { command: command.into(), synthetic, ..slowdowns(report) });
     section.add(tables::points(report).titled("Slowdowns", command).with_note(SLOWDOWN_LEGEND));
     if findings.iter().any(|finding| finding.text == STAR) {

@@ -30,6 +30,8 @@ pub struct Subject {
     pub batches: Option<Batches>,
     /// Other jobs on the node.
     pub jobs: Jobs,
+    /// Sources that are not part of the noise: ignored ones, and the measurement itself.
+    pub left_out: Vec<String>,
 }
 
 impl Subject {
@@ -67,10 +69,10 @@ impl Subject {
             left_out.iter().cloned().chain([OWN, SAMPLER].map(String::from)).collect();
         let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
         let mut noise = Noise::of_recording(&recording, &names);
-        let jobs = Jobs::of(&recording, &left_out);
+        let jobs = Jobs::new(&recording, &left_out);
         noise.join(&jobs.sources, jobs::NAME.into());
         let (recording, measured_here, batches) = (Some(recording), false, None);
-        Subject { name, noise, recording, measured_here, batches, jobs }
+        Subject { name, noise, recording, measured_here, batches, jobs, left_out }
     }
 
     fn of_file(name: &str, path: &Path, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
@@ -103,6 +105,7 @@ impl Subject {
             measured_here: false,
             batches: None,
             jobs: Jobs::default(),
+            left_out: Vec::new(),
         };
         Ok((subject, warnings))
     }
@@ -118,11 +121,16 @@ impl Subject {
             causes: &self.noise.causes,
             jobs: &self.jobs.names,
             jobs_share: self.jobs.share,
-            explained: self.recording.as_ref().map(Explained::of),
+            explained: self.explained(),
             machine: self.recording.as_ref().map(|recording| &recording.machine),
             timer: self.recording.as_ref().map(|recording| &recording.timer),
             attribution: self.recording.as_ref().map(|recording| &recording.attribution),
         }
+    }
+
+    /// What is known about the sources of the noise that is simulated.
+    pub fn explained(&self) -> Option<Explained> {
+        self.recording.as_ref().map(|recording| Explained::without(recording, &self.left_out))
     }
 
     /// The recording as a file for a later assessment.

@@ -147,7 +147,7 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
             counted(host.cores.into(), "core", "cores")
         )
     }));
-    notes.extend(Disturbance::of(&replayed.trace).map(|found| found.sentence()));
+    notes.extend(Disturbance::new(&replayed.trace).map(|found| found.sentence()));
     notes.extend(replayed.recording.notes().iter().cloned());
     let assumed = fitted.iter().flat_map(|fit| &fit.assumed);
     notes.extend(assumed.map(|assumed| format!("about the fitted network: {assumed}")));

@@ -8,13 +8,13 @@ use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer_range};
 
-pub fn say(report: &Report, findings: &[Finding]) -> String {
-    let mut text = FindingKind::Verdict.of(findings).join("\n");
+pub fn summary(report: &Report, findings: &[Finding]) -> String {
+    let mut text = FindingKind::Verdict.select(findings).join("\n");
     if let Some(table) = programs::table(report) {
         text += &format!("\n\n{}\n\n{}", programs::LEGEND, table.to_string().trim_end());
     }
     text += &format!("\n\n{} {SLOWDOWN_LEGEND}\n\n{}", what_the_curves_show(report), tables::curves(report));
-    let mut notes = FindingKind::Note.of(findings);
+    let mut notes = FindingKind::Note.select(findings);
     // The star is explained below the table that contains it.
     if let Some(star) = notes.iter().position(|note| note == STAR) {
         text += &format!("  {}\n", notes.remove(star));
@@ -84,7 +84,10 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
 fn cause_of(report: &Report, variation: &Variation) -> String {
     let machine = report.subject.recording.as_ref().map(|recording| &recording.machine);
     let is_virtual = machine.is_some_and(|machine| machine.hypervisor.is_some());
-    match variation.varies_most.as_deref() {
+    // A source that is too small to be simulated alone is no cause.
+    let passed_over = report.answer.rankings.last().map(|ranking| &ranking.passed_over);
+    let matters = |name: &&str| passed_over.is_none_or(|names| !names.iter().any(|one| one == name));
+    match variation.varies_most.as_deref().filter(matters) {
         Some(BELOW_THE_KERNEL) if is_virtual => "; the host below this virtual machine is the cause".into(),
         Some(jobs::NAME) => format!("; the {} vary most", jobs::NAME),
         Some(name) if name != "unnamed" => format!("; {name} varies most"),
@@ -132,7 +135,7 @@ pub fn parts_left_out(report: &Report) -> Option<String> {
     })
 }
 
-pub fn of(report: &Report) -> Vec<Metric> {
+pub fn metrics(report: &Report) -> Vec<Metric> {
     let mut metrics = vec![Metric::new(&gates::NOISE_SHARE, report.subject.noise.share())];
     metrics.extend(programs::metrics(report));
     for curve in &report.answer.curves {

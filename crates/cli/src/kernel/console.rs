@@ -79,29 +79,29 @@ impl Console {
     /// Prints a warning about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            self.tell(&format!("warning: {text}"));
+            self.print_err(&format!("warning: {text}"));
         }
     }
 
     /// Prints a detail, with --verbose.
     pub fn detail(&self, text: &str) {
         if self.verbose && !self.quiet {
-            tell(text);
+            eprint_line(text);
         }
     }
 
     /// Prints a note on what was done, for example that a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
-            self.tell(text);
+            self.print_err(text);
         }
     }
 
     /// Prints on stderr. Sentences wrap at the width of its terminal.
-    fn tell(&self, text: &str) {
+    fn print_err(&self, text: &str) {
         match self.stderr_width {
-            Some(width) => tell(&wrap_prose(&visible(text), width)),
-            None => tell(text),
+            Some(width) => eprint_line(&wrap_prose(&visible(text), width)),
+            None => eprint_line(text),
         }
     }
 
@@ -117,10 +117,10 @@ impl Console {
     /// Prints the error and returns the exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         // One error is enough: a launcher may kill this process because another rank has exited.
-        interrupt::say_nothing();
+        interrupt::silence();
         // The messages of the libraries include their causes, so only the outermost is printed.
         if !self.mute {
-            tell_error(&format!("error: {}", failure.error), self.stderr_width);
+            print_error(&format!("error: {}", failure.error), self.stderr_width);
         }
         ExitCode::from(failure.exit as u8)
     }
@@ -128,13 +128,13 @@ impl Console {
 
 /// Prints what the option parser says instead of returning arguments: help, the version, or an error. Returns the
 /// exit code.
-pub fn say_instead(error: &clap::Error) -> ExitCode {
+pub fn print_parser_message(error: &clap::Error) -> ExitCode {
     let is_help = !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help {
         // The parser has wrapped it. Nobody is left to read it if the pipe is closed.
         let _ = error.print();
     } else {
-        tell_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())));
+        print_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())));
     }
     code_of(error)
 }
@@ -143,10 +143,10 @@ pub fn code_of(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
-fn tell_error(text: &str, width: Option<usize>) {
+fn print_error(text: &str, width: Option<usize>) {
     match width {
-        Some(width) => tell(&wrap_error(&visible(text), width)),
-        None => tell(text),
+        Some(width) => eprint_line(&wrap_error(&visible(text), width)),
+        None => eprint_line(text),
     }
 }
 
@@ -179,6 +179,6 @@ fn settle(written: io::Result<()>) -> Outcome<()> {
 
 /// Prints a line on stderr, without control characters. Errors of stderr (a full disk, a closed pipe) are ignored;
 /// `eprintln!` would panic.
-pub fn tell(line: &str) {
+pub fn eprint_line(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }

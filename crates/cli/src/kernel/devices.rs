@@ -72,7 +72,7 @@ pub struct GpuAnswer {
 }
 
 /// Reports what ran where. Falling back to the CPU is a warning with `--device gpu`, else a note.
-pub fn tell(gpus: Option<&Gpus>, device: TypedDevice, console: &Console) -> Vec<GpuAnswer> {
+pub fn report(gpus: Option<&Gpus>, device: TypedDevice, console: &Console) -> Vec<GpuAnswer> {
     let Some(gpus) = gpus else { return Vec::new() };
     let ran = gpus.ran().into_iter().filter(|&(_, replicas)| replicas > 0);
     let answers: Vec<GpuAnswer> =

@@ -20,7 +20,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// The texts of this kind, in order.
-    pub fn of(self, findings: &[Finding]) -> Vec<String> {
+    pub fn select(self, findings: &[Finding]) -> Vec<String> {
         findings.iter().filter(|finding| finding.kind == self).map(|finding| finding.text.clone()).collect()
     }
 }

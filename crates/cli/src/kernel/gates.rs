@@ -183,7 +183,7 @@ pub struct Checked {
 
 impl Checked {
     /// Judges all limits. A limit that matches no metric is an error: it would always pass.
-    pub fn of(checks: &ChecksOption, metrics: Vec<Metric>) -> Outcome<Checked> {
+    pub fn new(checks: &ChecksOption, metrics: Vec<Metric>) -> Outcome<Checked> {
         let mut limits = Vec::new();
         for limit in &checks.limits.fail_if {
             let about: Vec<&Metric> = metrics.iter().filter(|metric| is_about(limit, metric)).collect();
@@ -292,13 +292,13 @@ fn judge(limit: &Limit, metric: &Metric) -> LimitAnswer {
         value: finite(metric.value),
         interval: metric.interval.map(|ends| ends.map(finite)),
         outcome,
-        says: say(limit, metric, outcome),
+        says: sentence(limit, metric, outcome),
     }
 }
 
 /// "--fail-if slowdown@65536>2x: limit exceeded, slowdown of allreduce on 65,536 processes is 4.10× (95 % interval 3.90×
 /// to 4.30×)".
-fn say(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
+fn sentence(limit: &Limit, metric: &Metric, outcome: GateOutcome) -> String {
     let unit = metric.kind.unit;
     let value = match (metric.value.is_finite(), metric.interval) {
         (false, Some([searched, _])) => format!("not found up to {}", unit.write(searched)),
@@ -457,7 +457,7 @@ mod tests {
     }
 
     fn outcomes(limit: &str, metrics: Vec<Metric>) -> Vec<GateOutcome> {
-        Checked::of(&checks(limit), metrics).unwrap().limits.iter().map(|limit| limit.outcome).collect()
+        Checked::new(&checks(limit), metrics).unwrap().limits.iter().map(|limit| limit.outcome).collect()
     }
 
     fn slowdowns() -> Vec<Metric> {
@@ -484,7 +484,7 @@ mod tests {
     #[test]
     fn verdicts_have_the_scale_of_the_tables() {
         let says = |limit: &str, metric: Metric| {
-            Checked::of(&checks(limit), vec![metric]).unwrap().limits[0].says.clone()
+            Checked::new(&checks(limit), vec![metric]).unwrap().limits[0].says.clone()
         };
         let slow = || Metric::new(&SLOWDOWN, 70.2).within(5.74, 153.0);
         let text = says("slowdown>2x", slow());
@@ -504,14 +504,14 @@ mod tests {
 
     #[test]
     fn limits_on_nothing_are_refused() {
-        let failure = Checked::of(&checks("slowdown@2048>2x"), slowdowns()).unwrap_err();
+        let failure = Checked::new(&checks("slowdown@2048>2x"), slowdowns()).unwrap_err();
         assert_eq!(failure.exit, Exit::BadInput);
         assert!(failure.error.to_string().contains("1,024, 65,536"), "{}", failure.error);
-        let failure = Checked::of(&checks("slowdown[barier]@65536>2x"), slowdowns()).unwrap_err();
+        let failure = Checked::new(&checks("slowdown[barier]@65536>2x"), slowdowns()).unwrap_err();
         let expected =
             "no operation `barier`; the operations are allreduce, barrier; did you mean `barrier`?";
         assert!(failure.error.to_string().ends_with(expected), "{}", failure.error);
-        let failure = Checked::of(&checks("slowdown[barrier]@1024>2x"), slowdowns()).unwrap_err();
+        let failure = Checked::new(&checks("slowdown[barrier]@1024>2x"), slowdowns()).unwrap_err();
         assert!(failure.error.to_string().ends_with("results for 65,536 processes"), "{}", failure.error);
         let failure = refuse_unknown(&checks("slowdwon>2"), &[&SLOWDOWN]).unwrap_err();
         assert!(failure.error.to_string().contains("did you mean `slowdown`"), "{}", failure.error);

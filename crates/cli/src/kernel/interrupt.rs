@@ -1,7 +1,7 @@
 //! Ctrl-C. While an engine runs, the signal only sets a flag and the stage ends in order; at any other time, and at the
 //! second signal, the program exits at once. A file or folder that was being written is removed.
 
-use crate::kernel::console::tell;
+use crate::kernel::console::eprint_line;
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_measure::sources::tracefs;
@@ -16,13 +16,13 @@ static EXPECTED: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses the message when a signal ends the program: another member of the cluster prints the error, and
 /// launchers kill all members when one has failed.
-pub fn say_nothing() {
+pub fn silence() {
     SILENT.store(true, Ordering::Relaxed);
 }
 
 /// A signal is the way to end this command, so it ends quietly and with success.
 pub fn expect() {
-    say_nothing();
+    silence();
     EXPECTED.store(true, Ordering::Relaxed);
 }
 
@@ -35,7 +35,7 @@ pub fn listen() {
         let again = STOP.swap(true, Ordering::Relaxed);
         if again || ORDERLY.load(Ordering::Relaxed) == 0 {
             if !SILENT.load(Ordering::Relaxed) {
-                tell("error: interrupted");
+                eprint_line("error: interrupted");
             }
             // Otherwise the kernel would go on tracing.
             tracefs::stop_own();
@@ -45,7 +45,7 @@ pub fn listen() {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        tell(&format!("warning: cannot handle signals: {error}"));
+        eprint_line(&format!("warning: cannot handle signals: {error}"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A progress bar on stderr, for work that lasts longer than a second. Without a terminal, a line every half minute.
 
-use crate::kernel::console::{Console, tell};
+use crate::kernel::console::{Console, eprint_line};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -29,11 +29,11 @@ pub struct Meter {
 impl Meter {
     /// A meter for `expected` messages in total.
     pub fn new(console: &Console, expected: u64) -> Meter {
-        Meter::of(console, expected, "messages")
+        Meter::with_unit(console, expected, "messages")
     }
 
     /// A meter for `expected` units of another kind.
-    pub fn of(console: &Console, expected: u64, unit: &'static str) -> Meter {
+    pub fn with_unit(console: &Console, expected: u64, unit: &'static str) -> Meter {
         Meter {
             shown: console.may_show_progress(),
             started: Instant::now(),
@@ -73,7 +73,11 @@ impl Meter {
         let share = (done as f64 / self.expected.max(1) as f64).min(1.0);
         let left = Duration::from_secs_f64(elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0).min(1e6));
         let (percent, expected) = (share * 100.0, rounded(self.expected as f64));
-        tell(&format!("{percent:.0} % of {expected} {}, about {} left", self.unit, HumanDuration(left)));
+        eprint_line(&format!(
+            "{percent:.0} % of {expected} {}, about {} left",
+            self.unit,
+            HumanDuration(left)
+        ));
     }
 }
 

@@ -93,13 +93,13 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
         typed.files.iter().map(|path| file::read(path, typed.unit)).collect::<Outcome<_>>()?;
     let gates = gates(&typed.limits)?;
     let (sets, mut warnings) = matched(&files, &typed.series, !gates.is_empty())?;
-    let answer = CompareAnswer::of(&files, &sets, &gates, seed, &mut warnings)?;
+    let answer = CompareAnswer::new(&files, &sets, &gates, seed, &mut warnings)?;
     pages::write_asked(typed.report.report.as_ref(), console, || tables::page(&answer, &files, &sets))?;
     if console.json {
         console.print_json(&answer)?;
     } else {
         answer.warnings.iter().for_each(|warning| console.warn(warning));
-        console.print(&words::say(&answer))?;
+        console.print(&words::summary(&answer))?;
     }
     let tripped: Vec<String> =
         answer.gates.iter().filter(|gate| gate.is_tripped()).map(words::gate).collect();
@@ -226,14 +226,14 @@ impl GateAnswer {
 }
 
 impl CompareAnswer {
-    fn of(
+    fn new(
         files: &[LatencyFile],
         sets: &[Set],
         gates: &[Gate],
         seed: u64,
         warnings: &mut Vec<String>,
     ) -> Outcome<CompareAnswer> {
-        let series: Vec<SeriesAnswer> = sets.iter().map(|set| SeriesAnswer::of(files, set, seed)).collect();
+        let series: Vec<SeriesAnswer> = sets.iter().map(|set| SeriesAnswer::new(files, set, seed)).collect();
         let gates = judged(files, sets, gates, seed)?;
         if series.iter().flat_map(|one| &one.comparisons).any(|one| !one.comparison.same_bins) {
             warnings.push(
@@ -258,11 +258,11 @@ impl CompareAnswer {
 }
 
 impl SeriesAnswer {
-    fn of(files: &[LatencyFile], set: &Set, seed: u64) -> SeriesAnswer {
+    fn new(files: &[LatencyFile], set: &Set, seed: u64) -> SeriesAnswer {
         let first = &set.distributions[0];
         let others = set.distributions.iter().zip(files).zip('A'..).skip(1);
         let comparisons = others.map(|((distribution, file), letter)| {
-            let comparison = Comparison::of(first, distribution, seed);
+            let comparison = Comparison::new(first, distribution, seed);
             let verdict = words::verdict(letter, &comparison);
             FileAnswer { file: file.name.clone(), letter, verdict, comparison }
         });

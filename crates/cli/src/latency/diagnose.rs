@@ -78,10 +78,10 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
         Some(path) => Some(noise_file::read(path, None, &FormatOptions::default())?),
         None => None,
     };
-    let diagnosis = Diagnosis::of(&file.measurement, &groups, noise.as_ref().map(|noise| &noise.recording));
-    let mut answer = DiagnosisAnswer::of(&file, diagnosis, noise.is_some());
+    let diagnosis = Diagnosis::new(&file.measurement, &groups, noise.as_ref().map(|noise| &noise.recording));
+    let mut answer = DiagnosisAnswer::new(&file, diagnosis, noise.is_some());
     answer.warnings.extend(noise.iter().flat_map(|noise| noise.warnings.clone()));
-    let doubts = noise.iter().flat_map(|noise| of(&file.measurement, &noise.recording));
+    let doubts = noise.iter().flat_map(|noise| doubts(&file.measurement, &noise.recording));
     answer.warnings.extend(doubts.map(|doubt| format!("--with-noise: {doubt}")));
     let without: Vec<String> = answer.groups.iter().filter_map(words::no_noise).collect();
     answer.warnings.extend(without);
@@ -90,7 +90,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::say(&answer))
+    console.print(&words::summary(&answer))
 }
 
 /// Names that a warning lists.
@@ -104,7 +104,7 @@ pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
     let (mut unknown, mut known) = (BTreeSet::new(), false);
     for process in &mut file.measurement.processes {
         let Some(host) = &process.host else { continue };
-        process.switch = switches.of(host);
+        process.switch = switches.get(host);
         known |= process.switch.is_some();
         if process.switch.is_none() {
             unknown.insert(host.clone());
@@ -132,7 +132,7 @@ pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
 const TOGETHER_S: u64 = 10;
 
 /// Reasons to doubt that the noise was recorded during the measurement. A missing host or date is no doubt.
-pub fn of(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
+pub fn doubts(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
     other_host(measurement, recording).into_iter().chain(other_time(measurement, recording)).collect()
 }
 
@@ -209,12 +209,12 @@ mod tests {
         let mut measurement = Measurement::new("exchange", measured(1000));
         let machine = Machine { host: Some("b".into()), ..Machine::default() };
         let recording = NoiseRecording { origin: measured(1005), machine, ..NoiseRecording::default() };
-        assert_eq!(of(&measurement, &recording), Vec::<String>::new());
+        assert_eq!(doubts(&measurement, &recording), Vec::<String>::new());
         measurement.processes.push(process);
-        assert!(of(&measurement, &recording)[0].contains("recorded on b, the latencies on a"));
+        assert!(doubts(&measurement, &recording)[0].contains("recorded on b, the latencies on a"));
         let later = NoiseRecording { origin: measured(1100), machine: Machine::default(), ..recording };
-        let doubts = of(&measurement, &later);
-        assert!(doubts.len() == 1 && doubts[0].contains("not recorded at the same time"), "{doubts:?}");
+        let found = doubts(&measurement, &later);
+        assert!(found.len() == 1 && found[0].contains("not recorded at the same time"), "{found:?}");
         // A file of another program has the times of its cycles.
         let second = 1_000_000_000;
         for (started_ns, doubted) in
@@ -224,7 +224,7 @@ mod tests {
             let series = vec![Series { cycles, ..Series::default() }];
             let imported = Measurement { series, ..Measurement::new("exchange", Origin::Imported) };
             let recording = NoiseRecording { origin: measured(1_600_000_005), ..NoiseRecording::default() };
-            assert_eq!(!of(&imported, &recording).is_empty(), doubted, "{started_ns}");
+            assert_eq!(!doubts(&imported, &recording).is_empty(), doubted, "{started_ns}");
         }
     }
 }

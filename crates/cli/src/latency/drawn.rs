@@ -181,7 +181,7 @@ pub fn load(
     let size = options.latency_size.map(|Bytes(size)| size);
     let mut fetch = |typed: &[ClassFile], parameter| {
         typed.iter().try_fold(Vec::new(), |mut all, file| {
-            let read = Read::of(file, parameter, network, size)?;
+            let read = Read::new(file, parameter, network, size)?;
             all.extend(read.measured);
             files.extend(read.files);
             warnings.extend(read.warnings);
@@ -196,7 +196,7 @@ pub fn load(
     let answer = LatencyAnswer {
         files,
         latency_is: if meaning == Meaning::Wire { "wire" } else { "total" },
-        classes: drawn.classes().iter().map(ClassAnswer::of).collect(),
+        classes: drawn.classes().iter().map(ClassAnswer::new).collect(),
         smallest_flight_ps: drawn.lookahead().ps(),
     };
     let too_short = |class: &Class| messages::too_short(class, SizeOption::LatencySize);
@@ -217,7 +217,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(
+    fn new(
         ClassFile { class, path }: &ClassFile,
         parameter: &'static str,
         network: &Network,
@@ -259,20 +259,20 @@ fn paths(files: &[FileAnswer]) -> String {
 }
 
 impl ClassAnswer {
-    fn of(class: &Class) -> ClassAnswer {
+    fn new(class: &Class) -> ClassAnswer {
         ClassAnswer {
             name: class.name.clone(),
             measured: class.is_measured,
-            latency: TableAnswer::of(&class.latency),
-            send_overhead: TableAnswer::of(&class.send_overhead),
-            recv_overhead: TableAnswer::of(&class.recv_overhead),
+            latency: TableAnswer::new(&class.latency),
+            send_overhead: TableAnswer::new(&class.send_overhead),
+            recv_overhead: TableAnswer::new(&class.recv_overhead),
             below_overheads: class.below_overheads,
         }
     }
 }
 
 impl TableAnswer {
-    fn of(table: &Table) -> TableAnswer {
+    fn new(table: &Table) -> TableAnswer {
         TableAnswer {
             smallest_ps: table.smallest().ps(),
             median_ps: table.median().ps(),

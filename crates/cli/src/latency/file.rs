@@ -87,7 +87,7 @@ pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
     }
     let file = read(path, None)?;
     let name = file.name.clone();
-    let sample = Sample::of(file, size)?;
+    let sample = Sample::new(file, size)?;
     let bytes = sample.bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
         Failure::bad_input(format!("{name}: it does not record how many bytes were exchanged"))
     })?;
@@ -122,10 +122,10 @@ impl Sample {
             let times = samples::read(path, unit).map_err(fault)?;
             return Ok(Sample { times, bytes: None, warnings: Vec::new(), synthetic: false });
         }
-        Sample::of(read(path, unit)?, size)
+        Sample::new(read(path, unit)?, size)
     }
 
-    fn of(file: LatencyFile, size: Option<u64>) -> Outcome<Sample> {
+    fn new(file: LatencyFile, size: Option<u64>) -> Outcome<Sample> {
         let LatencyFile { name, measurement, mut warnings } = file;
         let fault = |fault| Failure::bad_input(format!("{name}: {fault}"));
         let chosen = messages::chosen(&measurement, size, SizeOption::Size).map_err(fault)?;
@@ -198,7 +198,7 @@ pub fn append_cycles(known: &Measurement, next: &mut Measurement) {
 /// The groups of a file, or the series whose name contains a text, without empty ones.
 pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
-    let mut groups = Group::of(&file.measurement).map_err(failure)?;
+    let mut groups = Group::new(&file.measurement).map_err(failure)?;
     if let Some(text) = wanted {
         groups.retain(|group| is_named(&group.labels, text));
         if groups.is_empty() {

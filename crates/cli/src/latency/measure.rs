@@ -56,7 +56,7 @@ fn measure_and_tell(plan: &MeasurePlan, console: &Console) -> Outcome<()> {
         let runs = counted(plan.effort.warm_up(), "run that does", "runs that do");
         console.note(&format!("Warm-up: {runs} not count."));
     }
-    let meter = Meter::of(console, options.trials(), "trials");
+    let meter = Meter::with_unit(console, options.trials(), "trials");
     let watch = Watch { stop: interrupt::flag(), progress: &|more| meter.advance(more) };
     let measurement = measure(&options, &without_token(&plan.kernel, command_line()), &timer, watch);
     drop(meter);
@@ -89,7 +89,7 @@ fn finish(plan: &MeasurePlan, measurement: &Measurement, console: &Console) -> O
                     .iter()
                     .skip(measurement.interruptions.len())
                     .for_each(|doubt| console.warn(doubt));
-                console.print(&words::say(measurement))?;
+                console.print(&words::summary(measurement))?;
             }
         }
     }
@@ -219,7 +219,7 @@ impl<'a> SeriesAnswer<'a> {
             sd_ps: trials.variance_ps2().map(f64::sqrt),
             quantiles: QUANTILES
                 .iter()
-                .filter_map(|&quantile| QuantileAnswer::of(trials, quantile))
+                .filter_map(|&quantile| QuantileAnswer::new(trials, quantile))
                 .collect(),
             cycle_minima_ps: series.minima.iter().map(|time| time.ps()).collect(),
             timer_subtracted_ps: series.timer.subtracted.map(|bounds| bounds.low.ps()),
@@ -230,7 +230,7 @@ impl<'a> SeriesAnswer<'a> {
 }
 
 impl QuantileAnswer {
-    fn of(trials: &Histogram, quantile: f64) -> Option<QuantileAnswer> {
+    fn new(trials: &Histogram, quantile: f64) -> Option<QuantileAnswer> {
         let bounds = trials.quantile(quantile).filter(|_| is_supported(trials.count(), quantile))?;
         let outside = trials.outside(quantile);
         Some(QuantileAnswer { quantile, low_ps: bounds.low.ps(), high_ps: bounds.high.ps(), outside })

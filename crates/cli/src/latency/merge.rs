@@ -52,8 +52,8 @@ pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
     }
     let merged = merged.unwrap_or_default();
     write(&typed.output, &merged)?;
-    let answer = MergeAnswer::of(typed, &merged);
-    if console.json { console.print_json(&answer) } else { console.print(&answer.say()) }
+    let answer = MergeAnswer::new(typed, &merged);
+    if console.json { console.print_json(&answer) } else { console.print(&answer.summary()) }
 }
 
 /// Refuses a file that is already part of the merged ones.
@@ -94,7 +94,7 @@ struct MergeAnswer {
 }
 
 impl MergeAnswer {
-    fn of(typed: &Merge, merged: &Measurement) -> MergeAnswer {
+    fn new(typed: &Merge, merged: &Measurement) -> MergeAnswer {
         MergeAnswer {
             output: typed.output.display().to_string(),
             files: typed.files.len() as u64,
@@ -103,7 +103,7 @@ impl MergeAnswer {
         }
     }
 
-    fn say(&self) -> String {
+    fn summary(&self) -> String {
         format!(
             "{} has the {} of {}, in {}.\n",
             self.output,

@@ -95,7 +95,9 @@ pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart 
 pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthetic: bool) -> Chart {
     let line = |one: &Named<'_>| {
         let points = shares_below(one.distribution).into_iter().map(|(at, share)| (at, 1.0 - share));
-        curve(&one.name, points.filter(|&(_, share)| share > 1e-12))
+        // No share is smaller than that of a single trial; half of it forgives rounding.
+        let least = 0.5 / one.distribution.count() as f64;
+        curve(&one.name, points.filter(|&(_, share)| share > least))
     };
     let mut series: Vec<Line> = all.iter().map(line).collect();
     series.extend(noise.map(|noise| {

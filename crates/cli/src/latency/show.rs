@@ -32,5 +32,5 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
         return console.print_json(&MeasureLatencyAnswer::new(&file.measurement));
     }
     file.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::say(&file.measurement))
+    console.print(&words::summary(&file.measurement))
 }

@@ -92,7 +92,7 @@ pub fn run(process: &Process<'_>, typed: AssessNodes) -> anyhow::Result<Outcome<
     use_threads(common);
     let measured = match &plan.from {
         Some(_) => None,
-        None => assess::run(session, &options(&plan), &|text| process.tell(text))?,
+        None => assess::run(session, &options(&plan), &|text| process.note(text))?,
     };
     Ok(match prepared {
         Some(prepared) => measured_or_read(&plan, measured)

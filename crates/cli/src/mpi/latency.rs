@@ -107,7 +107,7 @@ impl Latency {
 pub fn run(process: &Process<'_>, typed: Latency) -> anyhow::Result<Outcome<()>> {
     let Process { session, console, .. } = process;
     let options = typed.options();
-    let (measured, end) = latency::run(session, &options, &|text| process.tell(text))?;
+    let (measured, end) = latency::run(session, &options, &|text| process.note(text))?;
     if !session.is_first() {
         return Ok(Ok(()));
     }

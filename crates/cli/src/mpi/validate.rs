@@ -65,7 +65,7 @@ impl Validate {
 
 pub fn run(process: &Process<'_>, typed: Validate) -> anyhow::Result<Outcome<()>> {
     let options = typed.options(process.common.seed);
-    let answer = validate::run(&process.session, &options, &|text| process.tell(text))?;
+    let answer = validate::run(&process.session, &options, &|text| process.note(text))?;
     let write = || {
         if let Some(path) = &options.output {
             let json = to_json(&answer)?;

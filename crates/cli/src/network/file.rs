@@ -77,12 +77,12 @@ pub struct LinkAnswer {
 }
 
 impl NetworkAnswer {
-    pub fn of(network: &Network) -> NetworkAnswer {
+    pub fn new(network: &Network) -> NetworkAnswer {
         let level =
-            |level: &Level| LevelAnswer { name: level.name.clone(), link: LinkAnswer::of(&level.link) };
+            |level: &Level| LevelAnswer { name: level.name.clone(), link: LinkAnswer::new(&level.link) };
         NetworkAnswer {
             name: network.name.clone(),
-            base: LinkAnswer::of(&network.base),
+            base: LinkAnswer::new(&network.base),
             levels: network.levels.iter().map(level).collect(),
         }
     }
@@ -106,7 +106,7 @@ impl NetworkAnswer {
 }
 
 impl LinkAnswer {
-    pub fn of(link: &Link) -> LinkAnswer {
+    pub fn new(link: &Link) -> LinkAnswer {
         LinkAnswer {
             latency: write_time(link.latency),
             send_overhead: write_time(link.send_overhead),

@@ -46,7 +46,7 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     // Two draws from one description need different seeds.
     let first = or_drawn(first, &typed.first, seed, length)?;
     let second = or_drawn(second, &typed.second, seed.wrapping_add(1), length)?;
-    let comparison = Comparison::of(&first.recording, &second.recording, seed);
+    let comparison = Comparison::new(&first.recording, &second.recording, seed);
     let warnings = [first.warnings, second.warnings].concat();
     let answer = CompareNoiseAnswer {
         equal: comparison.is_equal(),
@@ -62,7 +62,7 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
         console.print_json(&answer)?;
     } else {
         answer.warnings.iter().for_each(|warning| console.warn(warning));
-        console.print(&say(&answer))?;
+        console.print(&summary(&answer))?;
     }
     if typed.fail_if_different {
         console.note(
@@ -111,7 +111,7 @@ fn verdict(comparison: &Comparison) -> String {
     }
 }
 
-fn say(answer: &CompareNoiseAnswer) -> String {
+fn summary(answer: &CompareNoiseAnswer) -> String {
     let comparison = &answer.comparison;
     let mut table = Table::new("", &["", "#A", "#B", "#difference", "#critical value"]);
     let [first, second] = &comparison.overheads;
@@ -128,10 +128,10 @@ fn say(answer: &CompareNoiseAnswer) -> String {
         let numbers = [distance.distance, distance.limit].map(|number| format!("{number:.3}"));
         table.row([format!("median {name}"), first, second].into_iter().chain(numbers));
     }
-    format!("{}\n\n{table}{}", answer.verdict, say_sources(comparison))
+    format!("{}\n\n{table}{}", answer.verdict, sources_text(comparison))
 }
 
-fn say_sources(comparison: &Comparison) -> String {
+fn sources_text(comparison: &Comparison) -> String {
     let sources = &comparison.sources;
     if sources.len() < 2 {
         return String::new();

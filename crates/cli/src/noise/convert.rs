@@ -18,7 +18,7 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         .map(|(position, path)| read(path, position, typed))
         .collect::<Outcome<_>>()?;
     let mut warnings: Vec<String> = read.iter().flat_map(|read| read.file.warnings.clone()).collect();
-    let inputs = read.iter().map(InputAnswer::of).collect();
+    let inputs = read.iter().map(InputAnswer::new).collect();
     let recording = format::join(read.into_iter().map(|read| read.file.recording).collect())?;
     let written = format::write(&recording, typed.to)?;
     warnings.extend(written.dropped.iter().map(|what| format!("{} cannot store {what}", typed.to)));
@@ -35,7 +35,7 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&say(&answer))
+    console.print(&summary(&answer))
 }
 
 /// An input file.
@@ -110,7 +110,7 @@ struct RepairsAnswer {
 }
 
 impl InputAnswer {
-    fn of(read: &Read) -> InputAnswer {
+    fn new(read: &Read) -> InputAnswer {
         let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.file.repairs;
         InputAnswer {
             file: read.path.display().to_string(),
@@ -128,7 +128,7 @@ struct OutputAnswer {
     bytes: u64,
 }
 
-fn say(answer: &ConvertNoiseAnswer) -> String {
+fn summary(answer: &ConvertNoiseAnswer) -> String {
     let samples = match answer.quanta {
         0 => String::new(),
         quanta => format!(" and {}", counted(quanta, "sample", "samples")),

@@ -18,7 +18,7 @@ pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
     let first = typed.files.first().map_or("", String::as_str);
     let stem = || path_of(first).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
     let name = typed.name.clone().unwrap_or_else(stem);
-    let fit = Fit::of(&recording, &name, &made_from(typed, &recording)).map_err(Failure::bad_input_of)?;
+    let fit = Fit::new(&recording, &name, &made_from(typed, &recording)).map_err(Failure::bad_input_of)?;
     warnings.extend(fit.notes.iter().cloned());
     if recording.cores.len() > 1 {
         warnings.push(
@@ -36,11 +36,11 @@ pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
     answer.warnings.iter().for_each(|warning| console.warn(warning));
     match &typed.output {
         Some(path) => {
-            console.print(&say(&answer))?;
+            console.print(&summary(&answer))?;
             console.note(&format!("wrote {}", path.display()));
             Ok(())
         }
-        None => console.print_verbatim(&format!("{}\n{toml}", commented(&say(&answer)))),
+        None => console.print_verbatim(&format!("{}\n{toml}", commented(&summary(&answer)))),
     }
 }
 
@@ -123,25 +123,34 @@ impl<'a> FitNoiseAnswer<'a> {
     }
 }
 
-fn say(answer: &FitNoiseAnswer<'_>) -> String {
+fn summary(answer: &FitNoiseAnswer<'_>) -> String {
     let count = counted(answer.sources.len() as u64, "source", "sources");
+    let detours = answer.sources.iter().map(|source| source.events).sum();
     let (has, was) = (percent(answer.fitted_overhead), percent(answer.overhead));
     let mut text = format!(
         "The signature has {count}. Its noise takes {has} of the time; the measured noise takes {was}.\n"
     );
     for (what, Distance { distance, limit }) in [("durations", &answer.durations), ("gaps", &answer.gaps)] {
-        let verdict = if distance <= limit { "statistically indistinguishable" } else { "distinguishable" };
-        text.push_str(&format!(
-            "Noise drawn from it is {verdict} from the measured noise in its {what}: the distance is \
-             {distance:.3}, the critical value {limit:.3}.\n"
-        ));
+        text.push_str(&match (*distance, *limit) {
+            // No distance exceeds 1.
+            (_, 1.0..) => format!("Its {what} cannot be tested: there are too few detours.\n"),
+            (distance, limit) if distance <= limit => format!(
+                "Noise drawn from it has the same {what} as the measured noise, as far as {count} tell: the \
+                 distance is {distance:.3}, the critical value {limit:.3}.\n",
+                count = counted(detours, "detour", "detours")
+            ),
+            (distance, limit) => format!(
+                "Noise drawn from it has other {what} than the measured noise: the distance is {distance:.3}, the \
+                 critical value {limit:.3}.\n"
+            ),
+        });
     }
     let table = Columns::over(answer.sources)
         .text("source", |row| &row.name)
         .number("detours", |row| Cell::count(row.events))
         .number("of the noise", |row| Cell::share(row.share))
         .number("distance", |row| format!("{:.3}", row.distance))
-        .number("critical value", |row| format!("{:.3}", row.limit))
+        .number("critical value", |row| (row.limit < 1.0).then(|| format!("{:.3}", row.limit)))
         .build();
     format!("{text}\n{table}")
 }

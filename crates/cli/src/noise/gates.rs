@@ -38,7 +38,7 @@ pub struct NoiseNumbers {
 
 impl NoiseNumbers {
     /// The numbers of measured noise.
-    pub fn of(analysis: &Analysis) -> NoiseNumbers {
+    pub fn new(analysis: &Analysis) -> NoiseNumbers {
         let overhead = &analysis.overhead;
         let seconds = Time(overhead.length_ps).seconds();
         NoiseNumbers {

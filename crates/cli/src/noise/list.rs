@@ -15,14 +15,14 @@ pub fn run(name: Option<&str>, console: &Console) -> Outcome<()> {
     let Some(name) = name else { return all(console) };
     let built_in = BuiltIn::find(name).map_err(|fault| Failure::new(Exit::Usage, fault))?;
     if console.json {
-        console.print_json(&SignatureAnswer::of(built_in)?)
+        console.print_json(&SignatureAnswer::new(built_in)?)
     } else {
         console.print_verbatim(built_in.toml)
     }
 }
 
 fn all(console: &Console) -> Outcome<()> {
-    let signatures = BuiltIn::all().iter().map(SignatureAnswer::of).collect::<Outcome<Vec<_>>>()?;
+    let signatures = BuiltIn::all().iter().map(SignatureAnswer::new).collect::<Outcome<Vec<_>>>()?;
     if console.json {
         #[derive(Serialize)]
         struct List {
@@ -30,7 +30,7 @@ fn all(console: &Console) -> Outcome<()> {
         }
         return console.print_json(&List { signatures });
     }
-    console.print(&say(&signatures))
+    console.print(&summary(&signatures))
 }
 
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ struct SourceAnswer {
 }
 
 impl SignatureAnswer {
-    fn of(built_in: &BuiltIn) -> Outcome<SignatureAnswer> {
+    fn new(built_in: &BuiltIn) -> Outcome<SignatureAnswer> {
         let signature = built_in.signature()?;
         Ok(SignatureAnswer {
             share: signature.share(),
@@ -71,13 +71,13 @@ impl SignatureAnswer {
             label: LABEL,
             made_from: signature.made_from,
             published_percent: built_in.published_percent,
-            sources: signature.sources.iter().map(SourceAnswer::of).collect(),
+            sources: signature.sources.iter().map(SourceAnswer::new).collect(),
         })
     }
 }
 
 impl SourceAnswer {
-    fn of(source: &SignatureSource) -> SourceAnswer {
+    fn new(source: &SignatureSource) -> SourceAnswer {
         let mean = Time(source.durations.mean_ps().round() as u64);
         let (period, jitter, mean_gap, words) = match source.arrivals {
             Arrivals::Periodic { period, jitter } => {
@@ -100,7 +100,7 @@ impl SourceAnswer {
     }
 }
 
-fn say(signatures: &[SignatureAnswer]) -> String {
+fn summary(signatures: &[SignatureAnswer]) -> String {
     let mut table = Table::new("", &["name", "#share", "source", "detours (mean)", "system"]);
     for signature in signatures {
         let none = [("none".to_string(), String::new())];

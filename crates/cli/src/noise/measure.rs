@@ -41,7 +41,7 @@ fn runs(session: &Session<'_>, count: u32, choose: Choose) -> Outcome<()> {
     let mut chosen: Option<(usize, Measured)> = None;
     for index in 0..count as usize {
         let measured = session.measure(&session.cores, &meter)?;
-        runs.push(RunAnswer::of(&measured.recording));
+        runs.push(RunAnswer::new(&measured.recording));
         let better = match (&chosen, choose) {
             (None, _) | (_, Choose::Last) => true,
             (_, Choose::First) => false,
@@ -80,19 +80,19 @@ fn finish(session: &Session<'_>, mut answer: MeasureNoiseAnswer, measured: &Meas
     pages::write_asked(session.plan.report.as_ref(), session.console, || {
         let recording = &measured.recording;
         let name = recording.machine.host.as_deref().unwrap_or("this machine");
-        crate::noise::page::Subject { recording, name, seed: SEED }.page()
+        crate::noise::page::Subject { recording, name, seed: SEED, headline: None }.page()
     })?;
     let checks = &session.plan.checks;
     let metrics = match checks.is_given() {
-        true => NoiseNumbers::of(&Analysis::of(&measured.recording, SEED)).metrics(),
+        true => NoiseNumbers::new(&Analysis::new(&measured.recording, SEED)).metrics(),
         false => Vec::new(),
     };
-    let checked = Checked::of(checks, metrics)?;
+    let checked = Checked::new(checks, metrics)?;
     answer.limits.clone_from(&checked.limits);
     if session.console.json {
         session.console.print_json(&answer)?;
     } else {
-        session.console.print(&answer::say(&answer))?;
+        session.console.print(&answer::summary(&answer))?;
         if let Some(path) = &session.plan.output {
             let detours: usize = measured.recording.cores.iter().map(|core| core.detours.len()).sum();
             let detours = counted(detours as u64, "detour", "detours");

@@ -15,7 +15,7 @@ const BAR: f64 = 40.0;
 /// Lines of the spectrum below this share of the noise are not shown.
 const LEAST_LINE: f64 = 1e-3;
 
-pub fn say(recording: &NoiseRecording, analysis: &Analysis) -> String {
+pub fn summary(recording: &NoiseRecording, analysis: &Analysis) -> String {
     let mut parts = vec![opening(recording, analysis)];
     if analysis.overhead.detours > 0 {
         parts.push(with_rest(words::cores(analysis, MOST_ROWS), analysis.cores.len()));
@@ -45,8 +45,10 @@ fn spectrum(analysis: &Analysis) -> String {
     if lines.is_empty() {
         return format!("No frequency stands out up to {nyquist} Hz (resolution {resolution} Hz).\n");
     }
+    // No more digits than the resolution has.
+    let decimals = (-spectrum.resolution_hz.log10()).ceil().clamp(0.0, 6.0) as usize;
     let table = Columns::over(lines.iter().take(MOST_ROWS))
-        .number("frequency", |row| format!("{} Hz", exact(row.frequency_hz)))
+        .number("frequency", |row| format!("{:.decimals$} Hz", row.frequency_hz))
         .number("period", |row| Cell::ps(row.period_ps))
         .number("of the noise", |row| Cell::share(row.share))
         .number("detours", |row| Cell::count(row.events))
@@ -56,11 +58,6 @@ fn spectrum(analysis: &Analysis) -> String {
         .build();
     let table = with_rest(table, lines.len());
     format!("{table}  up to {nyquist} Hz, resolution {resolution} Hz\n")
-}
-
-/// Frequencies have more digits than other numbers.
-fn exact(hz: f64) -> String {
-    if hz >= 100.0 { format!("{hz:.2}") } else { format!("{hz:.4}") }
 }
 
 fn together(together: &Together) -> String {
@@ -107,5 +104,5 @@ fn histogram(analysis: &Analysis) -> String {
         .number("of the noise", |row| Cell::share(row.noise_ps as f64 / all_ps))
         .text("", |row| "█".repeat(length(row.count)))
         .build();
-    table.to_string()
+    format!("{table}  bars are logarithmic\n")
 }

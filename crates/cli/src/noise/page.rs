@@ -8,23 +8,46 @@ use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorte
 use straggler_analysis::noise::spectrum::Point;
 use straggler_analysis::noise::{Analysis, spectrum};
 use straggler_model::Time;
+use straggler_model::date::utc;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::Origin;
 use straggler_report::page::{
-    Axis, Chart, Distribution, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,
+    Axis, Chart, Distribution, Facts, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,
     Sample, Scale, Scatter, Section, Unit,
 };
 
 /// A recording, its file or description, and the seed of the analysis.
-#[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub recording: &'a NoiseRecording,
     pub name: &'a str,
     pub seed: u64,
+    /// What a description says, if the recording was drawn from it.
+    pub headline: Option<String>,
 }
 
 pub fn is_synthetic(recording: &NoiseRecording) -> bool {
     matches!(recording.origin, Origin::Synthetic { .. })
+}
+
+/// Where and when a recording was made.
+pub fn add_machine(facts: &mut Facts, recording: &NoiseRecording) {
+    let machine = &recording.machine;
+    let started = match &recording.origin {
+        Origin::Measured { started, .. } => Some(utc(*started)),
+        Origin::Imported | Origin::Synthetic { .. } => None,
+    };
+    for (name, text) in [
+        ("Host", &machine.host),
+        ("Measured", &started),
+        ("Processor", &machine.processor),
+        ("Kernel", &machine.kernel),
+        ("Hypervisor", &machine.hypervisor),
+        ("Cores", &machine.allowed_cores),
+    ] {
+        if let Some(text) = text {
+            facts.add(name, text.clone());
+        }
+    }
 }
 
 /// The command that made a recording; if unknown, the command that shows it.
@@ -37,22 +60,14 @@ fn command(recording: &NoiseRecording) -> String {
 
 impl Subject<'_> {
     pub fn page(&self) -> Page {
-        let analysis = Analysis::of(self.recording, self.seed);
-        let summary = pages::paragraphs(&opening(self.recording, &analysis)).into_iter().take(1).collect();
+        let analysis = Analysis::new(self.recording, self.seed);
+        let measured =
+            || pages::paragraphs(&opening(self.recording, &analysis)).into_iter().take(1).collect();
+        let summary = self.headline.as_ref().map_or_else(measured, |headline| vec![headline.clone()]);
         let whose = self.recording.machine.host.as_deref().unwrap_or(self.name);
         let mut page = pages::page(format!("Noise of {whose}"), summary, vec![self.section(&analysis)]);
         page.facts.add("Noise", self.name);
-        let machine = &self.recording.machine;
-        for (name, text) in [
-            ("Processor", &machine.processor),
-            ("Kernel", &machine.kernel),
-            ("Hypervisor", &machine.hypervisor),
-            ("Cores", &machine.allowed_cores),
-        ] {
-            if let Some(text) = text {
-                page.facts.add(name, text.clone());
-            }
-        }
+        add_machine(&mut page.facts, self.recording);
         page
     }
 
@@ -60,6 +75,9 @@ impl Subject<'_> {
         let recording = self.recording;
         let mut section = Section::new(format!("Noise: {}", self.name));
         section.text = pages::paragraphs(&opening(recording, analysis));
+        if self.headline.is_some() {
+            section.text.insert(0, "What was drawn:".into());
+        }
         if analysis.overhead.detours == 0 {
             return section;
         }

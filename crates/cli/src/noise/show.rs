@@ -17,8 +17,11 @@ use straggler_model::stats::quantile_in_place;
 use straggler_report::numbers::percent;
 use straggler_report::{Cell, Columns};
 
-/// The length drawn from a description for a report.
-const DRAWN: Time = Time::from_ns(10_000_000_000);
+/// What is drawn from a description for a report lasts at least this long.
+const LEAST_DRAWN: Time = Time::from_ns(10_000_000_000);
+/// It has about this many detours of every source, if there are not too many in all.
+const DRAWN_DETOURS: f64 = 20.0;
+const MOST_DRAWN_DETOURS: f64 = 300_000.0;
 
 pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
     let sources = typed.noise.iter().flat_map(|spec| spec.sources.clone()).collect();
@@ -29,21 +32,21 @@ pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
     let mut text = String::new();
     let read = file::files(&whole)?;
     if typed.report.report.is_some() {
-        write_report(typed, read.as_ref(), &whole, seed, console)?;
+        write_report(typed, read.as_ref(), &whole, &answer, console)?;
     }
     if let Some(input) = read {
-        let analysis = Analysis::of(&input.recording, seed);
-        text = measured::say(&input.recording, &analysis);
+        let analysis = Analysis::new(&input.recording, seed);
+        text = measured::summary(&input.recording, &analysis);
         answer.analysis = Some(analysis);
         answer.warnings = input.warnings;
     }
-    let checked = Checked::of(&typed.checks, answer.numbers().metrics())?;
+    let checked = Checked::new(&typed.checks, answer.numbers().metrics())?;
     answer.limits.clone_from(&checked.limits);
     if console.json {
         console.print_json(&answer)?;
     } else {
         answer.warnings.iter().for_each(|warning| console.warn(warning));
-        console.print(&if answer.analysis.is_some() { text } else { say(&answer) })?;
+        console.print(&if answer.analysis.is_some() { text } else { summary(&answer) })?;
     }
     checked.finish(console)
 }
@@ -53,13 +56,21 @@ fn write_report(
     typed: &Show,
     read: Option<&Input>,
     spec: &NoiseSpec,
-    seed: u64,
+    answer: &NoiseAnswer,
     console: &Console,
 ) -> Outcome<()> {
-    let drawn = if read.is_some() { None } else { Some(file::drawn(spec, seed, DRAWN)?) };
+    let seed = answer.seed;
+    let length = answer.length_to_draw();
+    let drawn = if read.is_some() { None } else { Some(file::drawn(spec, seed, length)?) };
     let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
     let name = file::name(spec, seed)?;
-    let subject = crate::noise::page::Subject { recording: &input.recording, name: &name, seed };
+    let headline = drawn.as_ref().map(|_| {
+        format!(
+            "{} Below: {length} of it, drawn at random, in which rare detours may be missing.",
+            answer.sentence()
+        )
+    });
+    let subject = crate::noise::page::Subject { recording: &input.recording, name: &name, seed, headline };
     pages::write_asked(typed.report.report.as_ref(), console, || subject.page())
 }
 
@@ -105,24 +116,34 @@ impl NoiseAnswer {
             description: injection.to_string(),
             share: injection.share(0),
             seed,
-            sources: injection.sources.iter().map(SourceAnswer::of).collect(),
+            sources: injection.sources.iter().map(SourceAnswer::new).collect(),
             analysis: None,
             warnings,
             limits: Vec::new(),
         })
     }
 
+    fn sentence(&self) -> String {
+        format!("{}. It takes {} of rank 0's time.", self.description, percent(self.share))
+    }
+
+    /// Long enough to show every source.
+    fn length_to_draw(&self) -> Time {
+        let rates = self.sources.iter().filter_map(SourceAnswer::rate_hz).filter(|&rate| rate > 0.0);
+        let rarest = rates.clone().min_by(f64::total_cmp).unwrap_or(1.0);
+        let seconds = (DRAWN_DETOURS / rarest).min(MOST_DRAWN_DETOURS / rates.sum::<f64>().max(1.0));
+        LEAST_DRAWN.max(Time((seconds.ceil() * 1e12) as u64))
+    }
+
     /// The numbers of a recording, or of rank 0 under a description.
     fn numbers(&self) -> NoiseNumbers {
         if let Some(analysis) = &self.analysis {
-            return NoiseNumbers::of(analysis);
+            return NoiseNumbers::new(analysis);
         }
-        let rate =
-            |source: &SourceAnswer| source.length_ps.map(|ps| source.detours as f64 / Time(ps).seconds());
         NoiseNumbers {
             overhead: self.share,
             interval: None,
-            rate_hz: Some(self.sources.iter().filter_map(rate).sum()),
+            rate_hz: Some(self.sources.iter().filter_map(SourceAnswer::rate_hz).sum()),
             longest: Time(self.sources.iter().map(|source| source.duration_ps.max).max().unwrap_or(0)),
             sources: self.sources.iter().map(|source| (source.name.clone(), source.share)).collect(),
         }
@@ -130,9 +151,14 @@ impl NoiseAnswer {
 }
 
 impl SourceAnswer {
-    fn of(source: &Source) -> SourceAnswer {
+    /// Detours per second; none for a single one.
+    fn rate_hz(&self) -> Option<f64> {
+        self.length_ps.map(|ps| self.detours as f64 / Time(ps).seconds())
+    }
+
+    fn new(source: &Source) -> SourceAnswer {
         let (detours, length_ps, duration_ps) = match &source.waveform {
-            Waveform::Trace(trace) => (trace.len() as u64, Some(trace.length().ps()), Durations::of(trace)),
+            Waveform::Trace(trace) => (trace.len() as u64, Some(trace.length().ps()), Durations::new(trace)),
             Waveform::Once { duration, .. } => {
                 let ps = duration.ps();
                 (1, None, Durations { min: ps, median: ps, p99: ps, max: ps })
@@ -151,14 +177,14 @@ impl SourceAnswer {
 }
 
 impl Durations {
-    fn of(trace: &Detours) -> Durations {
+    fn new(trace: &Detours) -> Durations {
         let mut durations: Vec<u64> = trace.iter().map(|(_, duration)| duration.ps()).collect();
         let mut at = |share| quantile_in_place(&mut durations, share).unwrap_or(0);
         Durations { min: at(0.0), median: at(0.5), p99: at(0.99), max: at(1.0) }
     }
 }
 
-fn say(answer: &NoiseAnswer) -> String {
+fn summary(answer: &NoiseAnswer) -> String {
     if answer.sources.is_empty() {
         return "No noise.\n".into();
     }
@@ -173,6 +199,5 @@ fn say(answer: &NoiseAnswer) -> String {
         .number("longest", |row| Cell::ps(row.duration_ps.max))
         .text("ranks", |row| &row.ranks)
         .build();
-    let share = percent(answer.share);
-    format!("{}.\nIt takes {share} of rank 0's time.\n\n{table}", answer.description)
+    format!("{}\n\n{table}", answer.sentence())
 }

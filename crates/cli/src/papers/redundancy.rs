@@ -62,7 +62,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
         let synthetic = has_drawn_source(&plan.noise.spec);
         pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     }
-    if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
+    if console.json { console.print_json(&answer) } else { console.print(&summary(&answer)) }
 }
 
 /// The input files that exist.
@@ -161,7 +161,7 @@ impl RedundancyAnswer {
         RedundancyAnswer {
             processes: plan.processes,
             cycles: plan.cycles,
-            network: NetworkAnswer::of(network),
+            network: NetworkAnswer::new(network),
             noise: noise.describe(),
             seed: plan.seed,
             replicas: plan.replicas,
@@ -185,7 +185,7 @@ impl Undisturbed {
         Undisturbed { conventional_ps, redundant_ps, cost }
     }
 
-    fn say(&self) -> String {
+    fn summary(&self) -> String {
         let Undisturbed { conventional_ps, redundant_ps, cost } = *self;
         if cost < 0.001 {
             return "Without noise, redundant exchanges cost less than 0.1 %.\n".to_string();
@@ -219,7 +219,7 @@ impl TrialAnswer {
     }
 }
 
-fn say(answer: &RedundancyAnswer) -> String {
+fn summary(answer: &RedundancyAnswer) -> String {
     let on = counted(answer.processes.into(), "process", "processes");
     let headline = match &answer.recovery {
         None => format!("Noise in communication costs nothing on {on}, so there is nothing to recover."),
@@ -241,7 +241,7 @@ fn say(answer: &RedundancyAnswer) -> String {
             sureness(answer, ratio.low, ratio.high)
         ),
     };
-    let cost = answer.undisturbed.map_or_else(String::new, |undisturbed| undisturbed.say());
+    let cost = answer.undisturbed.map_or_else(String::new, |undisturbed| undisturbed.summary());
     format!("{headline}\n{cost}\n{}", cases(answer))
 }
 

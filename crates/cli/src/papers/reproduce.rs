@@ -153,7 +153,7 @@ pub fn run(typed: &Valid<Reproduce>, common: &Common, console: &Console) -> Outc
     if console.json {
         return console.print_json(&answer);
     }
-    console.print(&words::say(&answer))?;
+    console.print(&words::console_text(&answer))?;
     console.note(&format!("Full results, with figures: {}", report.display()));
     Ok(())
 }

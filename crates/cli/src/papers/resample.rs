@@ -85,7 +85,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     // Whether noise or times were drawn.
     let synthetic = has_drawn_source(&plan.noise) || inputs.synthetic;
     pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
-    if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
+    if console.json { console.print_json(&answer) } else { console.print(&words::summary(&answer)) }
 }
 
 impl Inputs {
@@ -129,7 +129,7 @@ fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings
     let began = Instant::now();
     let compared = inputs.measured.as_ref().map_or(0, |_| u64::from(COMPARED));
     let exchanges = plan.cases.iter().map(Case::exchanges).fold(compared, u64::saturating_add);
-    let meter = Meter::of(console, exchanges, "exchanges");
+    let meter = Meter::with_unit(console, exchanges, "exchanges");
     let progress = |more| meter.advance(more);
     let watch = Watch { stop: interrupt::flag(), progress: &progress };
     let model = Model { times: &inputs.times, noise: inputs.noise.as_ref(), seed: plan.seed };

@@ -112,7 +112,7 @@ fn is_noise(beginning: &[u8], ending: Option<&str>, named: bool) -> bool {
 fn of_noise(path: &Path, seed: u64) -> Outcome<Page> {
     let file = file::read(path, None, &FormatOptions::default())?;
     let name = path.display().to_string();
-    let mut page = Subject { recording: &file.recording, name: &name, seed }.page();
+    let mut page = Subject { recording: &file.recording, name: &name, seed, headline: None }.page();
     page.warnings.extend(file.warnings);
     Ok(page)
 }

@@ -38,7 +38,7 @@ struct File {
 }
 
 impl Search {
-    pub fn of(inputs: &[PathBuf]) -> Outcome<Search> {
+    pub fn new(inputs: &[PathBuf]) -> Outcome<Search> {
         let mut files = Vec::new();
         for input in inputs {
             let about = std::fs::metadata(input).map_err(|fault| unreadable(input, &fault))?;

@@ -42,7 +42,7 @@ pub fn run(typed: &Prove, console: &Console) -> Outcome<()> {
             fault: wrong.clone(),
         })?;
     } else if let (Ok(proof), None) = (&verdict, &wrong) {
-        console.print(&say(&plan, proof))?;
+        console.print(&summary(&plan, proof))?;
     }
     match wrong {
         None => Ok(()),
@@ -77,7 +77,7 @@ fn wrong(plan: &CollectivePlan, idempotent: bool, verdict: &Result<Proof, Fault>
 }
 
 /// "Proven for an allreduce of 8 B by a ring: …".
-fn say(plan: &CollectivePlan, proof: &Proof) -> String {
+fn summary(plan: &CollectivePlan, proof: &Proof) -> String {
     if !proof.followed {
         return format!(
             "There is no data to track in {}: give at least one byte. Its {} all received, and nothing \

@@ -134,10 +134,10 @@ impl SimulateAnswer {
             cluster: findings.exchange.clone(),
             workload: inputs.workload.description.clone(),
             collective: inputs.workload.collective.clone(),
-            network: NetworkAnswer::of(&inputs.network),
+            network: NetworkAnswer::new(&inputs.network),
             latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
-            stuck: replicas.stuck().map(StuckAnswer::of),
+            stuck: replicas.stuck().map(StuckAnswer::new),
             critical_path: findings.details.critical_path.clone(),
             warnings: inputs.warnings.clone(),
             recorded: recorded.map(|recorded| {

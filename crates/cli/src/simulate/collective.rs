@@ -98,23 +98,22 @@ impl CollectiveRequest {
                 Ok(None)
             };
         };
-        CollectiveRequest::of(choice, processes, &typed.data, typed.repetition).map(Some)
+        CollectiveRequest::from_choice(choice, processes, &typed.data, typed.repetition).map(Some)
     }
 
     pub fn new(typed: &CheckedCollective) -> Outcome<CollectiveRequest> {
-        CollectiveRequest::of(&typed.collective, typed.processes, &typed.data, Repetition::default())
+        CollectiveRequest::from_choice(&typed.collective, typed.processes, &typed.data, Repetition::default())
     }
 
     /// The collective of `generate`, if one was given.
     pub fn of_generate(typed: &Generate) -> Outcome<Option<CollectiveRequest>> {
-        let request = typed
-            .collective
-            .as_ref()
-            .map(|choice| CollectiveRequest::of(choice, typed.processes, &typed.data, typed.repetition));
+        let request = typed.collective.as_ref().map(|choice| {
+            CollectiveRequest::from_choice(choice, typed.processes, &typed.data, typed.repetition)
+        });
         request.transpose()
     }
 
-    fn of(
+    fn from_choice(
         choice: &Choice,
         processes: u32,
         data: &DataOptions,
@@ -265,7 +264,7 @@ mod tests {
     use super::*;
 
     fn request(choice: &str, data: DataOptions) -> Outcome<CollectiveRequest> {
-        CollectiveRequest::of(&choice.parse().unwrap(), 4, &data, Repetition::default())
+        CollectiveRequest::from_choice(&choice.parse().unwrap(), 4, &data, Repetition::default())
     }
 
     fn says(choice: &str, data: DataOptions, text: &str) {
@@ -311,7 +310,8 @@ mod tests {
         let warnings = |processes, idempotent| {
             let data = DataOptions { idempotent, ..DataOptions::default() };
             let choice: Choice = "allreduce:dissemination".parse().unwrap();
-            let request = CollectiveRequest::of(&choice, processes, &data, Repetition::default()).unwrap();
+            let request =
+                CollectiveRequest::from_choice(&choice, processes, &data, Repetition::default()).unwrap();
             request.warnings(&choice.algorithm.unwrap())
         };
         assert!(warnings(8, false).is_empty());

@@ -102,7 +102,7 @@ impl Details {
 fn explain(runner: &ReplicaRunner<'_>, replica: u32) -> Outcome<CriticalPath> {
     observed(runner, replica, |simulation, control| {
         let (_, recorders) = simulation.run_recorded(runner.workload, control)?;
-        Ok(CriticalPath::of(&recorders, simulation))
+        Ok(CriticalPath::new(&recorders, simulation))
     })
 }
 

@@ -66,7 +66,7 @@ impl Inputs {
             ("the version of straggler", env!("CARGO_PKG_VERSION").to_string()),
             ("the workload", format!("{:?}", plan.workload)),
             ("the number of processes", self.workload.processes().to_string()),
-            ("the network", in_one_line(&NetworkAnswer::of(&self.network))?),
+            ("the network", in_one_line(&NetworkAnswer::new(&self.network))?),
             ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
             ("the noise", format!("{:?}", plan.noise)),
             ("the random seed", plan.seed.to_string()),
@@ -125,7 +125,7 @@ fn load_workload(
         WorkloadPlan::Application(request) => Named::application(workload::load(request)?),
         WorkloadPlan::Trace(request) => {
             let replayed = traced::load(request, console)?;
-            replayed.tell(console);
+            replayed.print_notes(console);
             let named = Named::traced(replayed.playback.clone(), &request.path);
             return Ok((named, Some((request.path.clone(), replayed))));
         }

@@ -37,7 +37,7 @@ impl Recorded {
             is_synthetic: replayed.is_synthetic,
             fit,
             shared_hosts: sharing(&replayed.trace),
-            disturbed: Disturbance::of(&replayed.trace),
+            disturbed: Disturbance::new(&replayed.trace),
             ranks_without_a_stream: replayed.ranks_without_a_stream.clone(),
         }
     }

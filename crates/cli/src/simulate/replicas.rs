@@ -92,7 +92,7 @@ impl<'a> ReplicaRunner<'a> {
         let count = replicas.len();
         let of_run = |replica, run: Run| {
             let threads = run.threads;
-            Ok((Replica::of(replica, run, keep_finish && count == 1, self.replicas.cluster)?, threads))
+            Ok((Replica::new(replica, run, keep_finish && count == 1, self.replicas.cluster)?, threads))
         };
         // A GPU does not return the finish times of all replicas: only those of one are read.
         let brief = self.replicas.accelerator.is_some() && count > 1;
@@ -108,7 +108,7 @@ impl<'a> ReplicaRunner<'a> {
         if all.shown().engine == Engine::Gpu && brief {
             let (shown, one) = (all.shown, all.shown().replica);
             if let Some(whole) = self.replicas.whole(self.workload, one)? {
-                all.runs[shown] = Replica::of(one, whole, keep_finish, self.replicas.cluster)?;
+                all.runs[shown] = Replica::new(one, whole, keep_finish, self.replicas.cluster)?;
             }
         }
         Ok(all)
@@ -127,7 +127,7 @@ impl<'a> ReplicaRunner<'a> {
 }
 
 impl Replica {
-    fn of(replica: u32, run: Run, keep: bool, cluster: Option<&dyn Cluster>) -> Outcome<Replica> {
+    fn new(replica: u32, run: Run, keep: bool, cluster: Option<&dyn Cluster>) -> Outcome<Replica> {
         let makespan = run.outcome.makespan();
         let straggler_sim::Outcome { mut finish, ranks, messages, windows, stuck, .. } = run.outcome;
         let kept = keep.then(|| Share { ranks, finish: finish.clone() });

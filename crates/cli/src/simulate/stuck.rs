@@ -56,7 +56,7 @@ pub fn stuck_simulation(stuck: &Stuck) -> Failure {
 }
 
 impl StuckAnswer {
-    pub fn of(stuck: &Stuck) -> StuckAnswer {
+    pub fn new(stuck: &Stuck) -> StuckAnswer {
         let leftover = |left: &Leftover| LeftoverAnswer {
             from: left.from,
             to: left.to,
@@ -65,7 +65,7 @@ impl StuckAnswer {
         };
         StuckAnswer {
             unfinished: stuck.unfinished,
-            blocked: stuck.blocked.iter().map(BlockedAnswer::of).collect(),
+            blocked: stuck.blocked.iter().map(BlockedAnswer::new).collect(),
             leftover_count: stuck.leftover_count,
             leftovers: stuck.leftovers.iter().map(leftover).collect(),
             cycle: stuck.cycle.clone(),
@@ -74,7 +74,7 @@ impl StuckAnswer {
 }
 
 impl BlockedAnswer {
-    fn of(blocked: &Blocked) -> BlockedAnswer {
+    fn new(blocked: &Blocked) -> BlockedAnswer {
         let Operation { kind, amount, peer, tag, .. } = blocked.operation;
         let definite = |value: u32| (value != ANY).then_some(value);
         let kind = match kind {

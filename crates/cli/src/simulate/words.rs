@@ -12,7 +12,7 @@ use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, longer, memory, percent, rounded, seconds};
 use straggler_report::{Cell, Columns, Table};
 
-pub fn say(answer: &SimulateAnswer, inputs: &Inputs) -> String {
+pub fn summary(answer: &SimulateAnswer, inputs: &Inputs) -> String {
     let mut text = sentence(answer, inputs.noise.is_some());
     for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
         text += &format!("\n{doubt}");

@@ -11,7 +11,7 @@ use straggler_report::{Cell, Columns, Table};
 /// Only this many series get a sentence; the tables show all.
 const SENTENCES: usize = 8;
 
-pub fn say(name: &str, all: &[Series], about: &About, threshold: f64, quantiles: &[f64]) -> String {
+pub fn summary(name: &str, all: &[Series], about: &About, threshold: f64, quantiles: &[f64]) -> String {
     let mut text = format!("{name}\n");
     for line in verdict(all, threshold) {
         text.push_str(&format!("{line}\n"));

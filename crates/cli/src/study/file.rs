@@ -59,8 +59,8 @@ pub struct FittedAnswer {
 }
 
 impl FittedAnswer {
-    pub fn of(fitted: &Fitted) -> FittedAnswer {
-        FittedAnswer { trace: fitted.trace.clone(), network: NetworkAnswer::of(&fitted.network) }
+    pub fn new(fitted: &Fitted) -> FittedAnswer {
+        FittedAnswer { trace: fitted.trace.clone(), network: NetworkAnswer::new(&fitted.network) }
     }
 
     /// "Network fitted to the trace run: L=1.20us,…".

@@ -59,11 +59,7 @@ pub fn page(
         summary.insert(0, description.into());
     }
     let mut page = pages::page(name, summary, sections);
-    page.facts.add(
-        "Slowdown",
-        "in charts, the added time T/T0 − 1, where T0 is the time without noise: +10 % is 10 % longer, +10× is 11 \
-         times as long",
-    );
+    page.facts.add("Slowdown", "+17 % is 17 % longer than without noise; 3.4× is 3.4 times as long");
     page.facts.add("Intervals", format!("{} confidence, from order statistics", percent(CONFIDENCE)));
     for fitted in &about.fitted {
         page.facts.add(format!("Network fitted to the trace {}", fitted.trace), fitted.network.parameters());

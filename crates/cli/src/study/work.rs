@@ -215,7 +215,7 @@ fn prepare(
     let opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
     let mut tracks = Tracks::new(plan);
     tracks.restore(&opened.batches);
-    tell_what_is_there(&opened, console);
+    report_stored(&opened, console);
     let complete =
         tracks.is_finished() && [RESULTS, PROVENANCE].iter().all(|name| folder.join(name).exists());
     if !complete {
@@ -268,7 +268,7 @@ fn simulate(
         }
     };
     drop(meter);
-    let gpus = devices::tell(gpus.as_ref(), on.device, console);
+    let gpus = devices::report(gpus.as_ref(), on.device, console);
     journal.sync()?;
     match results {
         Ok(results) => Ok((tracks, results, gpus)),
@@ -289,7 +289,7 @@ fn interrupted(plan: &Plan, tracks: &Tracks) -> Failure {
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
 }
 
-fn tell_what_is_there(opened: &Opened, console: &Console) {
+fn report_stored(opened: &Opened, console: &Console) {
     if opened.cut > 0 {
         console.warn(&format!(
             "the journal ends with a torn record, as after a crash: its {} were dropped, and their runs \
@@ -371,7 +371,7 @@ pub fn text(session: &Session<'_>) -> Outcome<String> {
         gpus: &session.gpus,
         wall_seconds: session.wall_seconds,
         sessions: session.sessions,
-        fitted: session.plan.fitted.iter().map(FittedAnswer::of).collect(),
+        fitted: session.plan.fitted.iter().map(FittedAnswer::new).collect(),
         points: points.collect(),
     })
 }

@@ -63,7 +63,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         let text = to_json(&report)?;
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    if console.json { console.print_json(&report) } else { console.print(&words::say(&report)) }
+    if console.json { console.print_json(&report) } else { console.print(&words::summary(&report)) }
 }
 
 /// The hidden command that measures one case and prints the result.

@@ -29,7 +29,7 @@ pub fn run(command: &Valid<PlotCommand>, seed: u64, console: &Console) -> Outcom
 }
 
 fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
-    let Input { recording, name, warnings } = Input::of(typed, seed)?;
+    let Input { recording, name, warnings } = Input::new(typed, seed)?;
     let heading = heading(typed, &recording, &name);
     let (chart, peaks_hz) = chart(typed, &recording, &heading);
     let picture = chart.draw(&heading);
@@ -48,7 +48,7 @@ fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&say(&answer))
+    console.print(&summary(&answer))
 }
 
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ fn chart(typed: &PlotNoise, recording: &NoiseRecording, heading: &Heading) -> (C
         NoiseFigure::Scatter => (noise_page::scatter(recording).into(), None),
         NoiseFigure::Histogram => (noise_page::histogram(recording).into(), None),
         NoiseFigure::Spectrum => {
-            let found = Spectrum::of(recording);
+            let found = Spectrum::new(recording);
             let peaks = found.lines.iter().map(|line| line.frequency_hz).collect();
             (noise_page::spectrum(&found).into(), Some(peaks))
         }
@@ -115,7 +115,7 @@ fn heading(typed: &PlotNoise, recording: &NoiseRecording, name: &str) -> Heading
     Heading { title, subtitle, footer, synthetic }
 }
 
-fn say(answer: &PlotAnswer) -> String {
+fn summary(answer: &PlotAnswer) -> String {
     let PlotAnswer { picture, what, detours, cores, .. } = answer;
     let (detours, cores) = (counted(*detours, "detour", "detours"), counted(*cores, "core", "cores"));
     let mut text = format!("{picture}: {what} of {detours} on {cores}");
@@ -139,7 +139,7 @@ pub struct Input {
 }
 
 impl Input {
-    pub fn of(typed: &PlotNoise, seed: u64) -> Outcome<Input> {
+    pub fn new(typed: &PlotNoise, seed: u64) -> Outcome<Input> {
         let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
         for (index, name) in typed.noise.iter().enumerate() {
             recordings.push(match file::recording_named(name) {

@@ -155,6 +155,6 @@ fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {
         "workload": opened.trace.meta.program,
         "synthetic": opened.is_synthetic(),
     });
-    let regions: Vec<Vec<RegionSpan<'_>>> = opened.trace.ranks.iter().map(RegionSpan::of).collect();
+    let regions: Vec<Vec<RegionSpan<'_>>> = opened.trace.ranks.iter().map(RegionSpan::new).collect();
     Ok(replace_private_file(output, |out| chrome::write_with_regions(&timeline, &regions, &about, out))?)
 }

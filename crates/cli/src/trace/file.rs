@@ -61,7 +61,7 @@ impl Opened {
     }
 
     pub fn warnings(&self, path: &Path) -> Vec<String> {
-        let disturbed = Disturbance::of(&self.trace).map(|found| found.sentence());
+        let disturbed = Disturbance::new(&self.trace).map(|found| found.sentence());
         self.unfinished(path).into_iter().chain(self.faults(path)).chain(disturbed).collect()
     }
 
@@ -90,7 +90,7 @@ impl Opened {
         Some(format!(
             "{}: {errors} in the streams, first: {}; `straggler trace check` lists all",
             path.display(),
-            say(first)
+            sentence(first)
         ))
     }
 
@@ -133,7 +133,7 @@ pub fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
 }
 
 /// "rank 3, byte 4711: the last block is cut off".
-pub fn say(finding: &Finding) -> String {
+pub fn sentence(finding: &Finding) -> String {
     place(finding.rank, finding.offset) + &finding.what
 }
 

@@ -74,7 +74,7 @@ pub struct UsageAnswer {
 }
 
 impl UsageAnswer {
-    fn of(usage: &Usage) -> UsageAnswer {
+    fn new(usage: &Usage) -> UsageAnswer {
         UsageAnswer {
             wall_seconds: usage.wall.seconds(),
             cpu_seconds: usage.cpu.seconds(),
@@ -98,7 +98,7 @@ pub struct CommAnswer {
 
 pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     let opened = open_trace(path)?;
-    let mut answer = InfoAnswer::of(path, &opened, &Profile::of(&opened.trace));
+    let mut answer = InfoAnswer::new(path, &opened, &Profile::new(&opened.trace));
     answer.call_sites = sites::places(&opened.trace.call_sites);
     if console.json {
         return console.print_json(&answer);
@@ -108,7 +108,7 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
 }
 
 impl InfoAnswer {
-    pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> InfoAnswer {
+    pub fn new(path: &Path, opened: &Opened, profile: &Profile) -> InfoAnswer {
         let trace = &opened.trace;
         let calls = profile.ranks.iter().fold(0, |sum: u64, rank| sum.saturating_add(rank.calls));
         let errors: Option<Vec<Time>> =
@@ -166,8 +166,8 @@ fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAns
         clock_error_seconds: of_rank.clock.error.map(Time::seconds),
         clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
         clock_drift_ppm: of_rank.clock.drift_ppm,
-        usage: of_rank.usage.as_ref().map(UsageAnswer::of),
-        functions: functions.map(|(function, counts)| (function.name(), CallTotals::of(counts))).collect(),
+        usage: of_rank.usage.as_ref().map(UsageAnswer::new),
+        functions: functions.map(|(function, counts)| (function.name(), CallTotals::new(counts))).collect(),
         unknown: of_rank.unknown.clone(),
     }
 }

@@ -64,7 +64,7 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
         cannot_start(program, &fault)
     })?;
     let code = exit_code(wait(child)?);
-    let summary = tell(output, code, console);
+    let summary = report_written(output, code, console);
     if console.json
         && let Err(failure) = console.print_json_line(&summary)
     {
@@ -171,7 +171,7 @@ struct RunSummary {
 }
 
 /// Reports the recording, one sentence per run.
-fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
+fn report_written(output: &Path, exit_code: i32, console: &Console) -> Summary {
     let folder = output.display().to_string();
     let mut summary = Summary { folder, exit_code, runs: Vec::new(), warnings: Vec::new() };
     let runs = file::runs(output);
@@ -194,7 +194,7 @@ fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
 }
 
 fn run_summary(folder: &Path, opened: &Opened) -> RunSummary {
-    let answer = InfoAnswer::of(folder, opened, &Profile::of(&opened.trace));
+    let answer = InfoAnswer::new(folder, opened, &Profile::new(&opened.trace));
     RunSummary {
         sentence: sentence(&answer),
         unfinished: opened.findings.iter().filter(|finding| finding.is_about_the_end()).count(),

@@ -114,12 +114,12 @@ pub fn warnings(profile: &Profile) -> Vec<String> {
 fn warning(
     profile: &Profile,
     count: impl Fn(&RegionCounts) -> u64,
-    say: impl Fn(u64) -> String,
+    text: impl Fn(u64) -> String,
 ) -> Option<String> {
     let sum = profile.regions.iter().fold(0, |sum: u64, region| sum.saturating_add(count(&region.total)));
     let first = profile.regions.iter().find(|region| count(&region.total) > 0)?;
     let (rank, _) = first.ranks.iter().find(|(_, counts)| count(counts) > 0)?;
-    Some(format!("{}; first: {} on rank {rank}", say(sum), printable(&first.name.to_string())))
+    Some(format!("{}; first: {} on rank {rank}", text(sum), printable(&first.name.to_string())))
 }
 
 /// Replaces control characters: names come from the traced program and must not affect the terminal.

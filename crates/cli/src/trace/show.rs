@@ -88,7 +88,7 @@ pub struct DotAnswer {
 
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Show)?;
-    let profile = Profile::of(&opened.trace);
+    let profile = Profile::new(&opened.trace);
     let answer = answer(typed, &opened, &profile);
     pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;
     if let Some(output) = &typed.output {
@@ -146,7 +146,7 @@ fn ranks(profile: &Profile) -> Vec<RankAnswer> {
 
 fn functions(profile: &Profile) -> Vec<FunctionTotals> {
     let totals = profile.totals();
-    let of = |(function, counts): &(Function, Counts)| FunctionTotals::of(*function, counts, totals);
+    let of = |(function, counts): &(Function, Counts)| FunctionTotals::new(*function, counts, totals);
     profile.functions.iter().map(of).collect()
 }
 
@@ -157,7 +157,7 @@ fn communicators(opened: &Opened, profile: &Profile) -> Vec<CommAnswer> {
             communicator,
             name: comm.name.clone(),
             size: comm.members.len() + comm.remote.len(),
-            counts: CallTotals::of(counts),
+            counts: CallTotals::new(counts),
         })
     });
     communicators.collect()

@@ -50,7 +50,7 @@ pub fn answers(sites: &CallSites, profile: &Profile) -> (Vec<SiteAnswer>, Vec<St
         let slowest = site.slowest();
         Some(SiteAnswer {
             place: resolver.place(sites, site.site)?,
-            totals: FunctionTotals::of(site.function, &site.counts, totals),
+            totals: FunctionTotals::new(site.function, &site.counts, totals),
             ranks: site.ranks.len(),
             variation: site.variation,
             slowest_rank: slowest.map(|(rank, _)| rank),

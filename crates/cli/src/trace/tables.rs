@@ -124,7 +124,7 @@ pub struct CallTotals {
 }
 
 impl CallTotals {
-    pub fn of(counts: &Counts) -> CallTotals {
+    pub fn new(counts: &Counts) -> CallTotals {
         CallTotals {
             calls: counts.calls,
             seconds: counts.time.seconds(),
@@ -148,10 +148,10 @@ pub struct FunctionTotals {
 
 impl FunctionTotals {
     /// Takes the time of all ranks in MPI, and their total time.
-    pub fn of(function: Function, counts: &Counts, (mpi, application): (Time, Time)) -> FunctionTotals {
+    pub fn new(function: Function, counts: &Counts, (mpi, application): (Time, Time)) -> FunctionTotals {
         FunctionTotals {
             function: function.name(),
-            counts: CallTotals::of(counts),
+            counts: CallTotals::new(counts),
             mean_seconds: counts.mean().seconds(),
             share_of_application: share(counts.time, application),
             share_of_mpi: is_counted(function).then(|| share(counts.time, mpi)),

@@ -93,12 +93,12 @@ pub fn no_stream_of(ranks: &[u32]) -> Option<String> {
 
 impl Replayed {
     /// Prints what is not replayed and what is guessed.
-    pub fn tell(&self, console: &Console) {
-        tell(&self.recording, console);
+    pub fn print_notes(&self, console: &Console) {
+        print_notes(&self.recording, console);
     }
 }
 
-fn tell(recording: &TracedRun, console: &Console) {
+fn print_notes(recording: &TracedRun, console: &Console) {
     recording.notes().iter().for_each(|note| console.note(note));
 }
 
@@ -134,7 +134,7 @@ fn refuse_too_many_copies(recording: &TracedRun, request: &TraceRequest) -> Outc
 /// Builds a replay of a trace; prints what was dropped or guessed.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
     let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request, trace, &[]))?;
-    tell(&recording, console);
+    print_notes(&recording, console);
     play(recording, request)
 }
 
@@ -148,7 +148,7 @@ enum Unusable {
 impl Unusable {
     /// If streams are missing, reports these: unmatched calls are only a consequence.
     fn failure(self, request: &TraceRequest, trace: &Trace, without_a_stream: &[u32]) -> Failure {
-        let paused = trace.ranks.iter().position(|rank| !Pauses::of(rank).is_empty());
+        let paused = trace.ranks.iter().position(|rank| !Pauses::new(rank).is_empty());
         let path = request.path.display();
         match (self, no_stream_of(without_a_stream)) {
             (Unusable::Unmatched(error), Some(missing)) => Failure::bad_input(format!(

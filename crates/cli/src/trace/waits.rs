@@ -22,9 +22,9 @@ use straggler_trace::{Function, Trace};
 
 pub fn run(typed: &Waits, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Waits)?;
-    let states = WaitStates::of(&opened.trace);
-    let explanation = Explanation::of(&opened.trace, &states);
-    let answer = WaitsAnswer::of(&typed.trace, &opened, &states, &explanation);
+    let states = WaitStates::new(&opened.trace);
+    let explanation = Explanation::new(&opened.trace, &states);
+    let answer = WaitsAnswer::new(&typed.trace, &opened, &states, &explanation);
     answer.warnings.iter().for_each(|warning| console.warn(warning));
     pages::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&answer, &opened, &states, &explanation)
@@ -182,7 +182,7 @@ pub struct RankAnswer {
 }
 
 impl WaitsAnswer {
-    pub fn of(path: &Path, opened: &Opened, states: &WaitStates, explanation: &Explanation) -> WaitsAnswer {
+    pub fn new(path: &Path, opened: &Opened, states: &WaitStates, explanation: &Explanation) -> WaitsAnswer {
         let trace = &opened.trace;
         let mut warnings = opened.warnings(path);
         if states.ranks.iter().all(|rank| rank.communication + rank.waiting == Time::ZERO) {
@@ -196,7 +196,7 @@ impl WaitsAnswer {
             trace: path.display().to_string(),
             program: trace.meta.program.clone(),
             synthetic: opened.is_synthetic(),
-            sentence: words::of(states, &explanation.causes, &unanalysed, opened.is_synthetic()),
+            sentence: words::headline(states, &explanation.causes, &unanalysed, opened.is_synthetic()),
             processes: trace.processes(),
             run_seconds,
             computation_seconds: sum(|rank| rank.computation),
@@ -260,7 +260,7 @@ fn pattern_answer(pattern: &'static str, Total { count, time }: Total) -> Patter
 /// All patterns, in a fixed order.
 fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
     let mut all: Vec<PatternAnswer> =
-        Pattern::ALL.iter().map(|&pattern| pattern_answer(pattern.name(), totals.of(pattern))).collect();
+        Pattern::ALL.iter().map(|&pattern| pattern_answer(pattern.name(), totals.get(pattern))).collect();
     all.insert(1, pattern_answer(WRONG_ORDER, totals.wrong_order));
     all
 }

@@ -4,8 +4,8 @@ pub mod changes;
 
 use crate::kernel::typed::count;
 use crate::report::ReportOption;
-pub use crate::training::args::changes::JobChanges;
-use crate::training::faults::{TypedFault, link, slow, stall, who_help};
+pub use crate::training::args::changes::{Faults, JobChanges};
+use crate::training::faults::who_help;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -162,15 +162,8 @@ pub struct Generate {
     /// Standard deviation of random variation in computing time: 0.01 is 1 %
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = share)]
     pub jitter: f64,
-    /// Multiply the computing time of a worker by this factor
-    #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
-    pub slow: Vec<TypedFault>,
-    /// Multiply the time of all transfers of a worker, or only of those between two workers, for all participants
-    #[arg(long, value_name = "WHO[-WORKER]:TIMES[@STEP]", value_parser = link)]
-    pub link: Vec<TypedFault>,
-    /// Delay the host of a worker by this time, once per step
-    #[arg(long, value_name = "WHO:TIME[@STEP]", value_parser = stall)]
-    pub stall: Vec<TypedFault>,
+    #[command(flatten)]
+    pub faults: Faults,
 }
 
 /// Formats in which a job can be written.

@@ -33,7 +33,7 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
             "the job consists of single kernels, each with its own size: remove --activations and --gradients",
         ));
     }
-    let known = Sizes::of(&job);
+    let known = Sizes::new(&job);
     let sizes = Sizes {
         activations: typed.activations.map_or(known.activations, Size::known),
         gradients: typed.gradients.map_or(known.gradients, Size::known),

@@ -20,7 +20,7 @@ pub struct Cost {
 
 impl Cost {
     /// A description also counts the GPUs of tensor-parallel groups, of which only one is recorded.
-    pub fn of(answers: &Answers, meta: Option<&Meta>, price_of_gpu_hour: Option<f64>) -> Cost {
+    pub fn new(answers: &Answers, meta: Option<&Meta>, price_of_gpu_hour: Option<f64>) -> Cost {
         let workers = (answers.workers_recorded + answers.workers_missing) as u64;
         let gpus = meta.map_or(workers, |meta| u64::from(meta.world).max(workers));
         let hours = |share: f64| 24.0 * gpus as f64 * share.clamp(0.0, 1.0);

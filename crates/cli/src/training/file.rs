@@ -44,7 +44,7 @@ pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
 /// A job as a trace, with message sizes as recorded or guessed from transfer times.
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
-    let sizes = Sizes::of(&job);
+    let sizes = Sizes::new(&job);
     let mut trace = straggler_training::trace(&job, sizes)
         .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
     let guessed = [(sizes.activations, "per microbatch"), (sizes.gradients, "of gradients per stage")];
@@ -81,7 +81,7 @@ pub fn places(typed: &Path, job: &Job) -> Outcome<Vec<Places>> {
 
 /// Writes a synthetic table, in the format of the file extension.
 pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
-    let format = TableFormat::of(path)?;
+    let format = TableFormat::from_path(path)?;
     Ok(replace_file(path, |mut out| match format {
         TableFormat::Csv => write_csv(rows, true, &mut out),
         TableFormat::Parquet => write_parquet(rows, true, &mut out),

@@ -42,7 +42,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     let rank = |dp_rank: u32, stage: u32| {
         (dp_rank < typed.dp && stage < typed.pp).then(|| stage * typed.dp + dp_rank)
     };
-    for fault in [&typed.slow, &typed.link, &typed.stall].into_iter().flatten() {
+    for fault in typed.faults.iter() {
         let fault = fault.in_job(rank).map_err(Failure::usage)?;
         of.add(&fault).map_err(|error| Failure::usage(error.to_string()))?;
     }

@@ -36,7 +36,7 @@ fn convert(typed: &Convert) -> Outcome<()> {
 fn generate(typed: &Generate) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
     match typed.to {
-        JobFormat::Table => TableFormat::of(&typed.output).map(drop),
+        JobFormat::Table => TableFormat::from_path(&typed.output).map(drop),
         JobFormat::Kineto | JobFormat::KinetoGz => Ok(()),
     }
 }
@@ -49,7 +49,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    pub fn of(path: &Path) -> Outcome<TableFormat> {
+    pub fn from_path(path: &Path) -> Outcome<TableFormat> {
         let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
         match (ends("csv"), ends("parquet")) {
             (true, _) => Ok(TableFormat::Csv),

@@ -61,7 +61,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
         return console.print_json(&answer(&answers, warnings));
     }
     warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&say(&answers))
+    console.print(&summary(&answers))
 }
 
 /// The tables in messages.
@@ -100,7 +100,7 @@ fn answer(of: &Answers, warnings: Vec<String>) -> PublishedAnswer<'_> {
     }
 }
 
-fn say(of: &Answers) -> String {
+fn summary(of: &Answers) -> String {
     let mut text = format!(
         "S = {:.4}: by the published analysis, steps take {} with mean durations. The replay leaves {} of the \
          recorded time unexplained.\n{}, {}, {}.\n",

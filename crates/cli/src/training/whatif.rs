@@ -79,7 +79,10 @@ struct Worst {
 }
 
 pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
-    if typed.job.faults().next().is_none() && typed.trace.changes.noise.is_empty() && typed.job.copies == 1 {
+    if typed.job.all_faults().next().is_none()
+        && typed.trace.changes.noise.is_empty()
+        && typed.job.copies == 1
+    {
         return Err(Failure::usage(
             "nothing is changed: give --slow, --link, --stall, --lose, --fix, --noise or --copies",
         ));
@@ -92,7 +95,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     // With many copies a single draw takes long, so progress counts steps, including those of the recorded job.
-    let meter = Meter::of(console, job.steps.len() as u64 * (1 + u64::from(draws)), "steps");
+    let meter = Meter::with_unit(console, job.steps.len() as u64 * (1 + u64::from(draws)), "steps");
     let before = replays.all_told(|_, at| at.real(), &|| meter.advance(1));
     if before.iter().all(|&step| step == 0) {
         return Err(Failure::bad_input(format!(
@@ -128,7 +131,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::say(&answer, typed.job.output.as_deref()))
+    console.print(&words::summary(&answer, typed.job.output.as_deref()))
 }
 
 /// Warns of a fixed worker that has no other worker in its stage to be compared with.
@@ -163,7 +166,7 @@ fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
         let mut workers = job.workers.iter().filter(|worker| worker.recorded);
         workers.find(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage)).map(|worker| worker.rank)
     };
-    let faults = typed.job.faults().map(|fault| fault.in_job(rank)).collect::<Result<Vec<_>, String>>();
+    let faults = typed.job.all_faults().map(|fault| fault.in_job(rank)).collect::<Result<Vec<_>, String>>();
     let faults = faults.map_err(Failure::usage)?;
     let mut sources = Vec::new();
     for spec in &typed.trace.changes.noise {

@@ -324,7 +324,7 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     list
 }
 
-pub fn say(job: &Job, answers: &Answers, cost: &Cost) -> String {
+pub fn summary(job: &Job, answers: &Answers, cost: &Cost) -> String {
     let mut text = format!("{}\n", verdict(answers));
     if job.synthetic {
         text.push_str("The job is synthetic: generated or changed, not recorded.\n");
@@ -340,7 +340,7 @@ pub fn say(job: &Job, answers: &Answers, cost: &Cost) -> String {
         text.push_str(&format!("{all}\n"));
     }
     for number in 0..answers.causes.len() {
-        text.push_str(&format!("\n{}. {}", number + 1, told(answers, number, &cost.of_cause(number))));
+        text.push_str(&format!("\n{}. {}", number + 1, paragraph(answers, number, &cost.of_cause(number))));
     }
     if answers.causes.len() > 1 {
         text.push_str(&format!("\n{DO_NOT_ADD_UP}\n"));
@@ -391,7 +391,7 @@ pub fn costs(cause: &Cause, all: &[Cause]) -> String {
     format!("{summary}{hidden} {} of a step, {}{since}", percent(gain), seconds(saved))
 }
 
-fn told(answers: &Answers, number: usize, cost: &str) -> String {
+fn paragraph(answers: &Answers, number: usize, cost: &str) -> String {
     let cause = &answers.causes[number];
     let mut text = format!("{}\n   {cost}\n", costs(cause, &answers.causes));
     phrases::evidence(cause).iter().for_each(|line| text.push_str(&format!("   {line}\n")));

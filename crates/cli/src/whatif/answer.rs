@@ -16,6 +16,7 @@ use straggler_report::numbers::{counted, percent};
 /// A simulated hypothesis.
 pub struct Simulated {
     pub text: String,
+    pub ideal_network: bool,
     pub network: Network,
     pub scenario: Scenario,
     pub waits: RunWaits,
@@ -60,7 +61,10 @@ pub struct WhatIfAnswer {
     /// The first hypothesis, or the unchanged run, with real messages.
     pub replayed: Option<Replayed>,
     pub warnings: Vec<String>,
-    /// The warnings about the simulations.
+    /// Why small gains are not reliable, if the baseline is not.
+    #[serde(skip)]
+    pub unreliable: Option<String>,
+    /// The other warnings about the simulations.
     #[serde(skip)]
     pub doubts: Vec<String>,
     /// Simplifications and omissions.
@@ -113,6 +117,8 @@ pub struct Waits {
 pub struct HypothesisAnswer {
     pub hypothesis: String,
     pub hypothesis_ps: u64,
+    /// With an ideal network: a limit of what can be gained, not a change that can be made.
+    pub ideal_network: bool,
     /// (identity − hypothesis) / identity: positive if it is faster.
     pub gain: f64,
     /// The run time is expected between these: it may differ by the error of the baseline, and time without a model
@@ -150,35 +156,24 @@ impl WhatIfAnswer {
         opened: &Opened,
         results: &Results,
     ) -> WhatIfAnswer {
-        let Results {
-            measured,
-            waits,
-            identity,
-            identity_waits,
-            ideal,
-            hypotheses,
-            skipped,
-            fixed,
-            hanging,
-            replayed,
-        } = results;
+        let Results { measured, waits, identity, identity_waits, hypotheses, .. } = results;
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts: Vec<String> = session.base.doubt.iter().cloned().collect();
-        if let Some(error) = error.filter(|error| error.abs() > WELL) {
-            doubts.push(format!(
+        let unreliable = error.filter(|error| error.abs() > WELL).map(|error| {
+            format!(
                 "the baseline differs from the measured run by {:.1} %: smaller gains are not reliable",
                 error * 100.0
-            ));
-        }
-        let unmodelled = UnmodelledAnswer::of(identity);
+            )
+        });
+        let unmodelled = UnmodelledAnswer::new(identity);
         doubts.extend(unmodelled.as_ref().filter(|found| found.is_much()).map(UnmodelledAnswer::doubt));
         for (bound, what) in DECIDED_BY_TRACE {
             let mut names = names_of(hypotheses, |run| run.bound == bound);
             names.extend((identity.bound == bound).then_some("baseline"));
             doubts.extend(said_once(&names, what));
         }
-        doubts.extend(hanging.iter().cloned());
+        doubts.extend(results.hanging.iter().cloned());
         let continuing = names_of(hypotheses, |run| run.goes_on_as_recorded);
         doubts.extend(said_once(&continuing, CONTINUES_AS_RECORDED));
         let first = hypotheses.first();
@@ -194,36 +189,41 @@ impl WhatIfAnswer {
             decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
             identity_error: error,
             unmodelled,
-            ideal_network_ps: ideal.end.ps(),
-            efficiency: identity.waits.efficiency(Some(ideal.longest)).map(EfficiencyAnswer::of),
-            network: NetworkAnswer::of(&session.base.network),
+            ideal_network_ps: results.ideal.end.ps(),
+            efficiency: identity.waits.efficiency(Some(results.ideal.longest)).map(EfficiencyAnswer::new),
+            network: NetworkAnswer::new(&session.base.network),
             fitted: session.base.fitted,
             waits: Waits {
                 measured: waits.clone(),
                 identity: identity_waits.clone(),
                 hypothesis: first.map_or(identity_waits, |first| &first.waits).clone(),
             },
-            hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end, error)).collect(),
-            skipped: skipped.iter().map(SkippedAnswer::of).collect(),
-            fixed_together: fixed.clone(),
-            identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
-            replayed: replayed.clone(),
-            warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
+            hypotheses: hypotheses
+                .iter()
+                .map(|one| HypothesisAnswer::new(one, identity.end, error))
+                .collect(),
+            skipped: results.skipped.iter().map(SkippedAnswer::new).collect(),
+            fixed_together: results.fixed.clone(),
+            identity_decisions: identity.decisions.iter().map(DecisionAnswer::new).collect(),
+            replayed: results.replayed.clone(),
+            warnings: [opened.warnings(&typed.trace), unreliable.iter().cloned().collect(), doubts.clone()]
+                .concat(),
+            unreliable,
             doubts,
             notes: identity.notes.clone(),
         }
     }
 
-    /// The largest gain first.
+    /// The largest gain first; what an ideal network would gain comes last.
     pub fn sorted(&self) -> Vec<&HypothesisAnswer> {
         let mut sorted: Vec<&HypothesisAnswer> = self.hypotheses.iter().collect();
-        sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        sorted.sort_by(|a, b| a.ideal_network.cmp(&b.ideal_network).then(b.gain.total_cmp(&a.gain)));
         sorted
     }
 }
 
 impl UnmodelledAnswer {
-    fn of(identity: &Scenario) -> Option<UnmodelledAnswer> {
+    fn new(identity: &Scenario) -> Option<UnmodelledAnswer> {
         let (rank, time) = identity.unmodelled.most()?;
         let functions = identity.unmodelled.functions.iter().cloned();
         let functions = functions.map(|(function, calls, time)| {
@@ -261,13 +261,13 @@ impl UnmodelledAnswer {
 }
 
 impl SkippedAnswer {
-    fn of(skipped: &Skipped) -> SkippedAnswer {
+    fn new(skipped: &Skipped) -> SkippedAnswer {
         SkippedAnswer { hypothesis: skipped.difference.text(), gain_at_most: skipped.bound }
     }
 }
 
 impl EfficiencyAnswer {
-    fn of(efficiency: Efficiency) -> EfficiencyAnswer {
+    fn new(efficiency: Efficiency) -> EfficiencyAnswer {
         EfficiencyAnswer {
             parallel: efficiency.parallel,
             load_balance: efficiency.load_balance,
@@ -291,8 +291,8 @@ const DECIDED_BY_TRACE: [(Bound, &str); 2] = [
     ),
 ];
 
-const CONTINUES_AS_RECORDED: &str = "after a decision that differs, ranks continue as in the trace: what they \
-                                     send and to whom is not decided again";
+const CONTINUES_AS_RECORDED: &str =
+    "where the order of messages changed, later messages still follow the trace";
 
 /// Runs that a warning names; the rest are counted.
 const MOST_NAMES: usize = 3;
@@ -312,20 +312,21 @@ fn said_once(names: &[&str], what: &str) -> Option<String> {
 }
 
 impl HypothesisAnswer {
-    fn of(one: &Simulated, identity: Time, error: Option<f64>) -> HypothesisAnswer {
-        let Simulated { text, network, scenario, waits, notes } = one;
+    fn new(one: &Simulated, identity: Time, error: Option<f64>) -> HypothesisAnswer {
+        let Simulated { text, ideal_network, network, scenario, waits, notes } = one;
         let whole = identity.ps().max(1) as f64;
         let off = Time((scenario.end.ps() as f64 * error.unwrap_or(0.0).abs()) as u64);
         let unmodelled = scenario.unmodelled.most().map_or(Time::ZERO, |(_, time)| time);
         HypothesisAnswer {
             hypothesis: text.clone(),
             hypothesis_ps: scenario.end.ps(),
+            ideal_network: *ideal_network,
             gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
             at_least_ps: scenario.end.since(off + unmodelled).ps(),
             at_most_ps: (scenario.end + off).ps(),
-            network: NetworkAnswer::of(network),
+            network: NetworkAnswer::new(network),
             decisions_changed: scenario.decisions_changed(),
-            decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
+            decisions: scenario.decisions.iter().map(DecisionAnswer::new).collect(),
             superfluous_tests: scenario.superfluous_tests,
             bound: scenario.bound != Bound::Nothing,
             waits: waits.clone(),
@@ -335,7 +336,7 @@ impl HypothesisAnswer {
 }
 
 impl DecisionAnswer {
-    fn of(decided: &Decided) -> DecisionAnswer {
+    fn new(decided: &Decided) -> DecisionAnswer {
         let Decided { rank, function, kind, count } = *decided;
         DecisionAnswer { rank, function: function.name(), kind: kind.name(), count }
     }

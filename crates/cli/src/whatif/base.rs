@@ -27,7 +27,7 @@ const MEASURED: &str = "measured";
 const FAR_OFF: f64 = 0.25;
 
 impl Base {
-    pub fn of(typed: &TraceWhatIf, opened: &Opened) -> Outcome<Base> {
+    pub fn new(typed: &TraceWhatIf, opened: &Opened) -> Outcome<Base> {
         if let Some(name) = typed.base_network.as_deref().filter(|&name| name != FIT) {
             return Ok(Base { network: load_network(name, None)?, fitted: false, doubt: None });
         }

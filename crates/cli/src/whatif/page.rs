@@ -63,7 +63,7 @@ fn when(answer: &WhatIfAnswer, results: &Results, command: &str) -> Option<Secti
     let kept = |trace: &Trace| !trace.ranks.is_empty();
     let best = results.hypotheses.iter().find(|one| kept(&one.scenario.trace))?;
     let identity = &results.identity;
-    let shown = Shown::of(&identity.trace);
+    let shown = Shown::new(&identity.trace);
     let runs = [
         Run { name: "unchanged", trace: &identity.trace, states: &identity.waits },
         Run { name: "changed", trace: &best.scenario.trace, states: &best.scenario.waits },

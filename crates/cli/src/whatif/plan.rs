@@ -21,7 +21,7 @@ impl Check for WhatIf {
     fn check(&self) -> Outcome<()> {
         self.trace.check()?;
         self.job.output.iter().try_for_each(|path| refuse_unwritable(path))?;
-        self.job.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))
+        self.job.output.iter().try_for_each(|path| TableFormat::from_path(path).map(drop))
     }
 }
 

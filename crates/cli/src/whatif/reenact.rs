@@ -174,7 +174,7 @@ impl Replayed {
             trace: path.display().to_string(),
             replayed_ps: recording.traced_end().ps(),
             error: None,
-            waits: RunWaits::of(&WaitStates::of(trace), &InCalls::of(trace)),
+            waits: RunWaits::new(&WaitStates::new(trace), &InCalls::new(trace)),
             notes: trace.notes.iter().filter(|note| note.starts_with("replayed: ")).cloned().collect(),
         })
     }

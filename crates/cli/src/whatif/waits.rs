@@ -37,7 +37,7 @@ pub struct PatternAnswer {
 }
 
 impl RunWaits {
-    pub fn of(states: &WaitStates, calls: &InCalls) -> RunWaits {
+    pub fn new(states: &WaitStates, calls: &InCalls) -> RunWaits {
         let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
         let ranks = (0..).zip(&states.ranks).zip(states.totals()).map(|((rank, times), totals)| RankWaits {
             rank,
@@ -65,7 +65,7 @@ impl RunWaits {
 }
 
 fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
-    let own = Pattern::ALL.map(|pattern| (pattern.name(), totals.of(pattern)));
+    let own = Pattern::ALL.map(|pattern| (pattern.name(), totals.get(pattern)));
     let all = own.into_iter().chain([("late_sender_wrong_order", totals.wrong_order)]);
     all.map(|(pattern, total)| PatternAnswer { pattern, count: total.count, seconds: total.time.seconds() })
         .collect()

@@ -9,9 +9,11 @@ use straggler_analysis::whatif::scenario::HangingCall;
 use straggler_analysis::whatif::search::MOST_TOGETHER;
 use straggler_report::numbers::{counted, grouped, longer, longer_than, percent, seconds};
 
-pub fn say(answer: &WhatIfAnswer) -> String {
+pub fn summary(answer: &WhatIfAnswer) -> String {
     let sorted = answer.sorted();
-    let mut text = sentence(answer, &sorted);
+    // Who reads the number has read what it is worth.
+    let mut text: String = answer.unreliable.iter().map(|doubt| format!("warning: {doubt}.\n")).collect();
+    text += &sentence(answer, &sorted);
     for warning in &answer.doubts {
         text += &format!("\nwarning: {warning}.");
     }
@@ -83,10 +85,15 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     };
     let (time, verdict) = (ps(best.hypothesis_ps), verdict(best));
     let instead = ps(answer.identity_ps);
-    let what = if sorted.len() > 1 { "Largest gain, with" } else { "With" };
+    let what = if sorted.len() > 1 { "Largest gain: with" } else { "With" };
     let unmodelled = unmodelled(answer, best);
+    let limit = sorted.last().filter(|last| sorted.len() > 1 && last.ideal_network);
+    let limit = limit.map_or_else(String::new, |ideal| {
+        let time = ps(ideal.hypothesis_ps);
+        format!("\nThe limit of any change to the network: {time} on an ideal one.")
+    });
     format!(
-        "{what} {}: {time} instead of {instead}, {verdict}.{decided}{unmodelled}\n{baseline}",
+        "{what} {} the run would take {time}, not {instead}: {verdict}.{decided}{unmodelled}{limit}\n{baseline}",
         best.hypothesis
     )
 }

@@ -36,7 +36,7 @@ fn people_get_a_sentence_a_table_and_the_timer() {
     let folder = Folder::new();
     let text = folder.run("latency measure --kernel pipe --trials 1000 --cycles 1").good().stdout();
     assert!(
-        text.starts_with("A round trip (pipe) took ") && text.contains("One trial in 100 took longer"),
+        text.starts_with("Median pipe round trip: ") && text.contains("One trial in 100 took longer"),
         "{text}"
     );
     for word in ["median", "90 %", "99 %", "max", "Timer: ", "which is subtracted"] {
@@ -63,7 +63,7 @@ fn what_fails_half_way_keeps_what_was_measured() {
     folder.write("twelve", "echo >> count; [ $(wc -l < count) -le 12 ]");
     let line = "latency measure --trials 20 --cycles 2 -o a.lat -- sh twelve";
     let ended = folder.run(line).ends_with(3).says("failed after 10 trials").says("is in a.lat");
-    assert!(ended.stdout().starts_with("sh took "), "{}", ended.stdout());
+    assert!(ended.stdout().starts_with("Median sh: "), "{}", ended.stdout());
     assert_eq!(folder.names(), ["a.lat", "count", "twelve"]);
     let nothing = folder.run("latency measure -o b.lat -- /no/such/program");
     nothing.ends_with(3).says("cannot be run").says("nothing was measured");

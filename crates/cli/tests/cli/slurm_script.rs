@@ -5,7 +5,7 @@ use serde_json::Value;
 
 const THOUSAND_MILLION: &str = "--collective allreduce --processes 1000000000 --size 8 --network chic";
 
-fn told(folder: &Folder, line: &str) -> Value {
+fn estimate(folder: &Folder, line: &str) -> Value {
     folder.run(&format!("tools slurm-script {line}")).good().json()
 }
 
@@ -19,7 +19,7 @@ fn memory_follows_from_the_problem() {
             let line = format!(
                 "simulate --nodes {nodes} --tasks-per-node {tasks} --json -- {THOUSAND_MILLION}{noise}"
             );
-            let answer = told(&folder, &line);
+            let answer = estimate(&folder, &line);
             let share = 1_000_000_000 * bytes / (nodes * tasks);
             assert_eq!(answer["memory_per_task_bytes"], share * 13 / 10 + program, "{line}");
             let node = answer["memory_per_node_bytes"].as_u64().unwrap();
@@ -29,11 +29,11 @@ fn memory_follows_from_the_problem() {
             assert_eq!(answer["tasks"], nodes * tasks);
         }
     }
-    let study = told(&folder, "study examples/studies/allreduce.toml --nodes 4 --json");
+    let study = estimate(&folder, "study examples/studies/allreduce.toml --nodes 4 --json");
     let checked = folder.run("study check examples/studies/allreduce.toml --json").good().json();
     let needs = checked["memory_bytes"].as_u64().unwrap();
     assert_eq!(study["memory_per_task_bytes"], needs * 13 / 10 + program);
-    assert_eq!(told(&folder, "assess --nodes 4 --json")["memory_per_node_bytes"], Value::Null);
+    assert_eq!(estimate(&folder, "assess --nodes 4 --json")["memory_per_node_bytes"], Value::Null);
 }
 
 #[test]

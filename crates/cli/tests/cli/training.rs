@@ -200,7 +200,7 @@ fn generated_jobs_are_read_again() {
     let line = "training generate --dp 3 --pp 1 --microbatches 2 --steps 6 --stall 1/0:500ms -o new.csv";
     folder.run(line).good();
     let text = folder.run("training show new.csv").good().stdout();
-    assert!(text.contains("Operations start later than they could"), "{text}");
+    assert!(text.contains("The host delays operations"), "{text}");
     folder.run(&line.replace("1/0:500ms", "7/0:500ms")).ends_with(2).says("there is no worker 7/0");
     folder.run(&line.replace("1/0:500ms", "nonsense")).ends_with(2).says("write it like 3:200ms");
 }

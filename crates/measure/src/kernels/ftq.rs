@@ -154,7 +154,7 @@ mod tests {
     const QUANTUM: u64 = 10_000;
 
     fn run(script: Simulated, deadline: u64) -> Seen {
-        let (mut clock, mut worker) = Bench::of(script);
+        let (mut clock, mut worker) = Bench::new(script);
         let settings = Settings { quantum: QUANTUM, steps: 8, least: 100, capacity: 10_000 };
         Kernel::new(settings).run(&mut clock, &mut worker, 0, deadline, |_| false)
     }

@@ -150,14 +150,14 @@ mod tests {
     const STEPS: u64 = 100;
 
     fn run(script: Simulated, deadline: u64, capacity: usize) -> Seen {
-        let (mut clock, mut worker) = Bench::of(script);
+        let (mut clock, mut worker) = Bench::new(script);
         let settings = Settings { steps: STEPS, t_min: STEPS + 2, least: 5, capacity };
         Kernel::new(settings).run(&mut clock, &mut worker, 0, deadline, |_| false)
     }
 
     #[test]
     fn work_is_calibrated() {
-        let (mut clock, mut worker) = Bench::of(Simulated::new(2).with_detour(50, 1000));
+        let (mut clock, mut worker) = Bench::new(Simulated::new(2).with_detour(50, 1000));
         let (steps, took) = calibrate(&mut clock, &mut worker, 10_000);
         assert!(steps.abs_diff(10_000) < 200, "{steps}");
         assert_eq!(took, steps + 2);

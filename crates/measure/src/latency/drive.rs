@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn run(fails_at: u64, stop: bool) -> (Ended, straggler_model::latency::Series, u64) {
-        let (clock, work) = Bench::of(Simulated::new(20));
+        let (clock, work) = Bench::new(Simulated::new(20));
         let mut recorder = Recorder::with_clock(clock, 1e9, Labels::default(), Bins::default());
         let mut operation = Scripted { work, trials: 0, fails_at };
         let (stop, done) = (AtomicBool::new(stop), AtomicU64::new(0));
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn what_a_signal_ended_has_not_failed() {
         for fails_at in [0, 30] {
-            let (clock, work) = Bench::of(Simulated::new(20));
+            let (clock, work) = Bench::new(Simulated::new(20));
             let mut recorder = Recorder::with_clock(clock, 1e9, Labels::default(), Bins::default());
             let mut operation = Scripted { work, trials: 0, fails_at };
             let stop = AtomicBool::new(false);

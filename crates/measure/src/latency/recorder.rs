@@ -208,7 +208,7 @@ mod tests {
 
     /// A recorder and the work it times, on a core whose clock makes 1 ns steps and costs 20 of them.
     fn bench(core: Simulated) -> (Recorder<Bench>, Bench) {
-        let (clock, work) = Bench::of(core);
+        let (clock, work) = Bench::new(core);
         (Recorder::with_clock(clock, 1e9, Labels::default(), Bins::default()), work)
     }
 

@@ -78,7 +78,7 @@ impl Clock for Simulated {
 pub(crate) struct Bench(Rc<RefCell<Simulated>>);
 
 impl Bench {
-    pub fn of(core: Simulated) -> (Bench, Bench) {
+    pub fn new(core: Simulated) -> (Bench, Bench) {
         let shared = Rc::new(RefCell::new(core));
         (Bench(Rc::clone(&shared)), Bench(shared))
     }

@@ -149,7 +149,7 @@ const LEAST_FOR_P99: u64 = 100;
 
 impl Cycle {
     /// Summarises the histogram of one cycle; `None` if it is empty.
-    pub fn of(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
+    pub fn new(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
         let (min, max) = (histogram.min()?, histogram.max()?);
         let median_outside = histogram.outside(0.5);
         let median = match median_outside {
@@ -230,7 +230,7 @@ impl Series {
     /// Adds a finished cycle.
     pub fn add_cycle(&mut self, cycle: &Histogram, started_ns: u64) -> Result<(), MergeError> {
         self.trials.merge(cycle)?;
-        if let Some(summary) = Cycle::of(cycle, started_ns) {
+        if let Some(summary) = Cycle::new(cycle, started_ns) {
             let minimum = self.minima.partition_point(|&other| other <= summary.min);
             self.minima.insert(minimum, summary.min);
             let place = self.cycles.partition_point(|other| *other <= summary);

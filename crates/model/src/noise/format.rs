@@ -147,13 +147,13 @@ pub fn read(
     let (mut recording, repairs) = match format {
         Format::Straggler => (straggler::read(bytes)?, Repairs::default()),
         _ if bytes.contains(&0) => return Err(FormatError::NotText),
-        Format::Selfish => selfish::read(&text::of(bytes), options)?,
-        Format::Columns => columns::read(&text::of(bytes), options)?,
-        Format::Sysjitter => sysjitter::read(&text::of(bytes), options)?,
-        Format::NetgaugeFwq => netgauge::read_fixed_work(&text::of(bytes), options)?,
-        Format::NetgaugeFtq => netgauge::read_fixed_time(&text::of(bytes), options)?,
-        Format::LlnlFwq => llnl::read(&text::of(bytes), options)?,
-        Format::Ftq => ftq::read(&text::of(bytes), options)?,
+        Format::Selfish => selfish::read(&text::decode(bytes), options)?,
+        Format::Columns => columns::read(&text::decode(bytes), options)?,
+        Format::Sysjitter => sysjitter::read(&text::decode(bytes), options)?,
+        Format::NetgaugeFwq => netgauge::read_fixed_work(&text::decode(bytes), options)?,
+        Format::NetgaugeFtq => netgauge::read_fixed_time(&text::decode(bytes), options)?,
+        Format::LlnlFwq => llnl::read(&text::decode(bytes), options)?,
+        Format::Ftq => ftq::read(&text::decode(bytes), options)?,
     };
     if let Some(length) = options.length {
         recording.cores.iter_mut().for_each(|core| core.length = length);

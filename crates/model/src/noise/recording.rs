@@ -339,9 +339,18 @@ impl NoiseRecording {
 
     /// Sums the noise time of all cores by evidence.
     pub fn explained(&self) -> Explained {
+        self.explained_without(&[])
+    }
+
+    /// The same without the noise of these sources.
+    pub fn explained_without(&self, names: &[String]) -> Explained {
         let mut explained = Explained::default();
+        let is_left_out: Vec<bool> = self.sources.iter().map(|source| names.contains(&source.name)).collect();
         for detour in self.cores.iter().flat_map(|core| &core.detours) {
             let source = self.sources.get(usize::from(detour.source));
+            if is_left_out.get(usize::from(detour.source)) == Some(&true) {
+                continue;
+            }
             let sum = match source.map(|source| source.evidence).unwrap_or_default() {
                 Evidence::None => &mut explained.unnamed,
                 Evidence::Traced => &mut explained.traced,

@@ -35,7 +35,7 @@ pub fn shares(processes: &[Allowed]) -> Vec<Vec<u32>> {
 mod tests {
     use super::*;
 
-    fn of(list: &[(u32, &[u32])]) -> Vec<Vec<u32>> {
+    fn placed(list: &[(u32, &[u32])]) -> Vec<Vec<u32>> {
         let processes: Vec<Allowed> =
             list.iter().map(|&(node, cores)| Allowed { node, cores: cores.to_vec() }).collect();
         shares(&processes)
@@ -43,18 +43,18 @@ mod tests {
 
     #[test]
     fn bound_processes_measure_their_own_cores() {
-        assert_eq!(of(&[(0, &[0]), (0, &[1]), (1, &[0]), (1, &[1])]), [[0], [1], [0], [1]]);
+        assert_eq!(placed(&[(0, &[0]), (0, &[1]), (1, &[0]), (1, &[1])]), [[0], [1], [0], [1]]);
     }
 
     #[test]
     fn fewer_processes_than_cores_share_them() {
-        assert_eq!(of(&[(0, &[0, 1, 2, 3]), (0, &[0, 1, 2, 3])]), [[0, 2], [1, 3]]);
-        assert_eq!(of(&[(0, &[0, 1, 2])]), [[0, 1, 2]]);
+        assert_eq!(placed(&[(0, &[0, 1, 2, 3]), (0, &[0, 1, 2, 3])]), [[0, 2], [1, 3]]);
+        assert_eq!(placed(&[(0, &[0, 1, 2])]), [[0, 1, 2]]);
     }
 
     #[test]
     fn a_shared_core_is_measured_once() {
-        assert_eq!(of(&[(0, &[5]), (0, &[5]), (0, &[4, 5])]), [vec![5], vec![], vec![4]]);
-        assert_eq!(of(&[]), Vec::<Vec<u32>>::new());
+        assert_eq!(placed(&[(0, &[5]), (0, &[5]), (0, &[4, 5])]), [vec![5], vec![], vec![4]]);
+        assert_eq!(placed(&[]), Vec::<Vec<u32>>::new());
     }
 }

@@ -18,7 +18,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    pub fn of(recording: &'a TracedRun, rank: u32) -> Part<'a> {
+    pub fn new(recording: &'a TracedRun, rank: u32) -> Part<'a> {
         let recorded = recording.rank(rank);
         let mut part = Part { recording, recorded, incoming: incoming(recording, rank), largest: 0 };
         let largest = recorded.instructions().iter().map(|instruction| part.outgoing(instruction)).max();
@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
         match *instruction {
             Instruction::Send { bytes, .. } => bytes as usize,
             Instruction::Collective { call, member, .. } => {
-                Share::of(self.recording, call, member).map_or(0, |share| share.outgoing())
+                Share::new(self.recording, call, member).map_or(0, |share| share.outgoing())
             }
             _ => 0,
         }
@@ -40,7 +40,7 @@ impl<'a> Part<'a> {
     pub fn room_of(&self, number: u32) -> usize {
         match self.recorded.instructions().get(number as usize) {
             Some(&Instruction::Collective { call, member, .. }) => {
-                Share::of(self.recording, call, member).map_or(0, |share| share.incoming())
+                Share::new(self.recording, call, member).map_or(0, |share| share.incoming())
             }
             _ => self.incoming.get(&number).copied().unwrap_or(0),
         }

@@ -153,7 +153,7 @@ impl<'a> Player<'a> {
     }
 
     fn collective(&mut self, number: u32, call: u32, member: u32, how: How) -> Result<()> {
-        let Some(share) = Share::of(self.part.recording, call, member) else { return Ok(()) };
+        let Some(share) = Share::new(self.part.recording, call, member) else { return Ok(()) };
         let mut room = self.rooms.take(share.incoming());
         if how.blocking {
             self.wire.collective(&share, &mut room)?;

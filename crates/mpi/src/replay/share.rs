@@ -18,7 +18,7 @@ pub struct Share {
 
 impl Share {
     /// The part of `member` in a call of the recording.
-    pub fn of(recording: &TracedRun, call: u32, member: u32) -> Option<Share> {
+    pub fn new(recording: &TracedRun, call: u32, member: u32) -> Option<Share> {
         let call = recording.calls().get(call as usize)?;
         let members = recording.groups().get(call.group as usize)?.members.len();
         let sizes = recording.sizes().get(call.sizes as usize)?;

@@ -64,7 +64,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    fn of(pairs: &[Pair]) -> Option<Compared> {
+    fn new(pairs: &[Pair]) -> Option<Compared> {
         let median = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
         let slowdown = median(|pair| pair.noisy_seconds / pair.quiet_seconds)?;
         let predicted_slowdown = median(|pair| pair.predicted_noisy_seconds / pair.predicted_quiet_seconds)?;
@@ -101,8 +101,8 @@ impl CaseAnswer {
             work_seconds: work.seconds(),
             detour_seconds: detour.seconds(),
             collectives,
-            all: Compared::of(&pairs),
-            undisturbed: Compared::of(&undisturbed),
+            all: Compared::new(&pairs),
+            undisturbed: Compared::new(&undisturbed),
             pairs,
             doubts,
         }
@@ -127,7 +127,7 @@ pub struct Medians {
 }
 
 impl Medians {
-    fn of(cases: &[CaseAnswer], of: fn(&CaseAnswer) -> Option<Compared>) -> Medians {
+    fn new(cases: &[CaseAnswer], of: fn(&CaseAnswer) -> Option<Compared>) -> Medians {
         let errors = |keep: fn(&CaseAnswer) -> bool| -> Vec<f64> {
             cases.iter().filter(|case| keep(case)).filter_map(|case| Some(of(case)?.error.abs())).collect()
         };
@@ -162,8 +162,8 @@ impl Validation {
             library: session.library(),
             period_seconds: options.period.seconds(),
             repetitions: options.repetitions,
-            median_errors: Medians::of(&cases, |case| case.all),
-            median_errors_undisturbed: Medians::of(&cases, |case| case.undisturbed),
+            median_errors: Medians::new(&cases, |case| case.all),
+            median_errors_undisturbed: Medians::new(&cases, |case| case.undisturbed),
             warnings: warnings(session, &cases),
             cases,
         }
@@ -218,6 +218,6 @@ mod tests {
         assert!((all.error - (1.1 / 3.0 - 1.0)).abs() < 1e-12 && alone.error.abs() < 1e-12);
         assert_eq!(all.quiet_error, 1.0);
         let empty = CaseAnswer::new(Kind::Barrier, Time::ZERO, Time::from_ns(1), 1, Vec::new(), Vec::new());
-        assert_eq!((empty.all, Medians::of(&[empty], |case| case.all).largest), (None, None));
+        assert_eq!((empty.all, Medians::new(&[empty], |case| case.all).largest), (None, None));
     }
 }

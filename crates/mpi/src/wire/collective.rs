@@ -17,7 +17,7 @@ struct Blocks {
 
 impl Blocks {
     /// Converts block sizes in bytes to counts of units.
-    fn of(sizes: &[u64], unit: u64) -> Blocks {
+    fn new(sizes: &[u64], unit: u64) -> Blocks {
         let counts: Vec<c_int> = sizes.iter().map(|&bytes| (bytes / unit) as c_int).collect();
         let places = counts.iter().scan(0, |sum, &count| Some(std::mem::replace(sum, *sum + count)));
         Blocks { places: places.collect(), counts }
@@ -53,14 +53,14 @@ macro_rules! either {
 impl Wire {
     /// Takes part in a collective until it is over.
     pub fn collective(&self, share: &Share, into: &mut Room) -> Result<()> {
-        let (gives, gets) = (Blocks::of(&share.gives, share.unit()), Blocks::of(&share.gets, share.unit()));
+        let (gives, gets) = (Blocks::new(&share.gives, share.unit()), Blocks::new(&share.gets, share.unit()));
         let given = self.given(share, into, &gives, &gets)?;
         // SAFETY: the room and the lists live until the call returns.
         unsafe { make(share, &given, None) }
     }
 
     pub fn begin_collective(&self, share: &Share, mut into: Room) -> Result<Pending> {
-        let (gives, gets) = (Blocks::of(&share.gives, share.unit()), Blocks::of(&share.gets, share.unit()));
+        let (gives, gets) = (Blocks::new(&share.gives, share.unit()), Blocks::new(&share.gets, share.unit()));
         let given = self.given(share, &mut into, &gives, &gets)?;
         let mut pending = Pending::new(self, Some(into));
         // SAFETY: the pending operation owns the room and the lists until it has completed; their

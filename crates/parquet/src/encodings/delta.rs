@@ -34,7 +34,7 @@ impl Delta {
     pub fn new(bytes: &[u8], at: usize, most: usize) -> Result<Delta, Fault> {
         // A page in which all values are missing may be empty.
         if at == bytes.len() {
-            return Ok(Delta::of(at, 8, 1, 0, 0));
+            return Ok(Delta::from_parts(at, 8, 1, 0, 0));
         }
         let (block, at) = varint(bytes, at)?;
         let (minis, at) = varint(bytes, at)?;
@@ -45,10 +45,10 @@ impl Delta {
         }
         let count = usize::try_from(count).ok().filter(|&count| count <= most);
         let count = count.ok_or("it has more values than its header states")?;
-        Ok(Delta::of(at, (block / minis) as usize, minis as usize, count, first))
+        Ok(Delta::from_parts(at, (block / minis) as usize, minis as usize, count, first))
     }
 
-    fn of(at: usize, mini_values: usize, minis: usize, left: usize, next: i64) -> Delta {
+    fn from_parts(at: usize, mini_values: usize, minis: usize, left: usize, next: i64) -> Delta {
         Delta {
             at,
             mini_values,

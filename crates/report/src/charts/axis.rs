@@ -44,7 +44,7 @@ pub struct Extent {
 
 impl Extent {
     /// Covers the drawable values, and the range that the axis always covers.
-    pub fn of(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Extent {
+    pub fn new(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Extent {
         let mut extent = Extent { scale: axis.scale, low: f64::INFINITY, high: f64::NEG_INFINITY };
         let covered = axis.covers.into_iter().flatten();
         for value in values.into_iter().chain(covered).filter(|&value| drawable(value, axis.scale)) {
@@ -187,7 +187,10 @@ impl Axis {
         };
         let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
         let values = (0..MOST).map(|index| first + index as f64).take_while(|&index| index <= last);
-        values.map(|index| index * step).map(|at| (at, Some(tick(at, self.unit, step, largest)))).collect()
+        // 20× and 40×, not 21× and 41×.
+        let shift = if self.unit == Unit::Slowdown && step >= 5.0 { 1.0 } else { 0.0 };
+        let at = |index: f64| if index > 0.0 { index * step - shift } else { index * step };
+        values.map(at).map(|at| (at, Some(tick(at, self.unit, step, largest)))).collect()
     }
 
     /// Adds the ticks of the ends to even ticks, and drops ticks too close to them.
@@ -230,6 +233,8 @@ impl Axis {
         for (power, digit) in (first..=last).flat_map(|power| digits.clone().map(move |digit| (power, digit)))
         {
             let value: f64 = format!("{digit}e{power}").parse().unwrap_or(f64::NAN);
+            // 10× and 100×, not 11× and 101×.
+            let value = if self.unit == Unit::Slowdown && value >= 10.0 { value - 1.0 } else { value };
             if value >= low * 0.999999 && value <= high * 1.000001 {
                 let is_labelled = labelled.contains(&digit) && power.rem_euclid(every) == 0;
                 ticks.push((value, is_labelled.then(|| brief(value, self.unit))));
@@ -254,7 +259,7 @@ mod tests {
 
     fn fitting(unit: Unit, scale: Scale, values: &[f64]) -> Axis {
         let axis = page::Axis::new("", unit, scale);
-        Axis::new(&axis, Extent::of(&axis, values.iter().copied()).padded(0.0))
+        Axis::new(&axis, Extent::new(&axis, values.iter().copied()).padded(0.0))
     }
 
     fn labels(axis: &Axis, room: f64) -> Vec<String> {
@@ -300,11 +305,11 @@ mod tests {
     #[test]
     fn amounts_begin_at_zero() {
         let axis = page::Axis::linear("", Unit::Count);
-        let extent = Extent::of(&axis, [10.0, 20.0]);
+        let extent = Extent::new(&axis, [10.0, 20.0]);
         assert_eq!(extent.with_zero(0.1), Range { low: 0.0, high: 22.0 });
         assert_eq!(extent.padded(0.1), Range { low: 9.0, high: 21.0 });
         let whole = page::Axis::whole("");
-        assert_eq!(Extent::of(&whole, [0.3]).home(&whole, 0.1), Range { low: 0.0, high: 1.0 });
+        assert_eq!(Extent::new(&whole, [0.3]).home(&whole, 0.1), Range { low: 0.0, high: 1.0 });
     }
 
     proptest! {
@@ -315,7 +320,7 @@ mod tests {
         ) {
             let scale = [Scale::Linear, Scale::Log10, Scale::Log2][kind];
             let axis = page::Axis::new("", Unit::Seconds, scale);
-            let axis = Axis::new(&axis, Extent::of(&axis, values.iter().copied()).padded(0.05));
+            let axis = Axis::new(&axis, Extent::new(&axis, values.iter().copied()).padded(0.05));
             let ticks = axis.ticks(room as f64);
             prop_assert!(ticks.windows(2).all(|pair| pair[0].share < pair[1].share), "{:?}", ticks);
             prop_assert!(ticks.iter().all(|tick| (0.0..=1.0).contains(&tick.share)));

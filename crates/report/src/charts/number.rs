@@ -1,7 +1,7 @@
 //! Numbers in charts, in suitable units. The page formats them in the same way
 //! (`web/report/src/format/number.ts`), except for its narrow space before a unit.
 
-use crate::numbers::group_whole_part;
+use crate::numbers::{group_whole_part, is_factor};
 use crate::page::Unit;
 
 const SI: [(f64, &str); 11] = [
@@ -44,11 +44,13 @@ pub fn brief(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return "–".into();
     }
+    if unit == Unit::Slowdown && is_factor(value) {
+        return brief(value + 1.0, Unit::Factor);
+    }
     let (mut factor, mut suffix) = prefix(value.abs(), unit);
     // 999.9996 ms in three digits is 1 s, not 1000 ms.
     let rounded = format!("{:.*e}", DIGITS - 1, value / factor).parse::<f64>().unwrap_or(0.0);
-    let has_next =
-        matches!(unit, Unit::Seconds | Unit::Hertz | Unit::BytesPerSecond | Unit::Share | Unit::Slowdown);
+    let has_next = matches!(unit, Unit::Seconds | Unit::Hertz | Unit::BytesPerSecond | Unit::Share);
     if rounded.abs() >= 1000.0 && has_next {
         (factor, suffix) = prefix(value.abs() * (1.0 + 10f64.powi(-(DIGITS as i32))), unit);
     }
@@ -57,9 +59,10 @@ pub fn brief(value: f64, unit: Unit) -> String {
 
 /// The label of a tick: in the prefix that suits the largest value of the axis, with as many decimals as steps need.
 pub fn tick(value: f64, unit: Unit, step: f64, largest: f64) -> String {
-    // 0× would be read as a factor.
-    let is_none = value == 0.0 && unit == Unit::Slowdown;
-    let (factor, suffix) = prefix(if is_none { 0.0 } else { largest }, unit);
+    if unit == Unit::Slowdown && is_factor(value) {
+        return tick(value + 1.0, Unit::Factor, step, largest);
+    }
+    let (factor, suffix) = prefix(if unit == Unit::Slowdown { value.abs() } else { largest }, unit);
     let decimals = (-((step / factor).log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;
     let value = value / factor;
     if value.abs() >= 1e15 {
@@ -111,8 +114,9 @@ fn prefix(size: f64, unit: Unit) -> (f64, String) {
         Unit::Hertz => scaled(size, &SI, "Hz"),
         Unit::Bytes => scaled(size, &IEC, "B"),
         Unit::BytesPerSecond => scaled(size, &SI[..6], "B/s"),
-        Unit::Share | Unit::Slowdown if size < TENFOLD * NEARLY => (0.01, " %".into()),
-        Unit::Share | Unit::Slowdown | Unit::Factor => (1.0, "×".into()),
+        Unit::Slowdown => (0.01, " %".into()),
+        Unit::Share if size < TENFOLD * NEARLY => (0.01, " %".into()),
+        Unit::Share | Unit::Factor => (1.0, "×".into()),
         Unit::Count | Unit::None => (1.0, String::new()),
     }
 }
@@ -155,13 +159,16 @@ mod tests {
             (0.0, "0 %"),
             (0.1234, "+12.3 %"),
             (-0.05, "\u{2212}5 %"),
-            (9.9999, "+10×"),
-            (49310.0, "+49,310×"),
+            (0.999, "2×"),
+            (9.0, "10×"),
+            (49309.0, "49,310×"),
         ] {
             assert_eq!(brief(value, Unit::Slowdown), text);
         }
         let labels = [0.0, 5.0, 10.0].map(|value| tick(value, Unit::Slowdown, 5.0, 20.0));
-        assert_eq!(labels, ["0 %", "+5×", "+10×"]);
+        assert_eq!(labels, ["0 %", "6×", "11×"]);
+        let labels = [0.5, 1.0, 1.5].map(|value| tick(value, Unit::Slowdown, 0.5, 1.5));
+        assert_eq!(labels, ["+50 %", "2.0×", "2.5×"]);
         let labels = [-0.005, 0.0, 0.005].map(|value| tick(value, Unit::Slowdown, 0.005, 0.01));
         assert_eq!(labels, ["\u{2212}0.5 %", "0.0 %", "+0.5 %"]);
     }

@@ -18,7 +18,7 @@ const POINTS: f64 = 72.0 / 96.0;
 
 /// The bytes of a PDF file.
 pub fn to_pdf(drawing: &Drawing) -> Vec<u8> {
-    let page = Page::of(drawing);
+    let page = Page::new(drawing);
     let mut file = File::new();
     let [catalog, pages, leaf, content, info] = std::array::from_fn(|_| file.reserve());
     file.object(catalog, &format!("<</Type/Catalog/Pages {pages}>>"));

@@ -26,7 +26,7 @@ pub enum SaveError {
 
 impl ImageFormat {
     /// Selects the format by the file extension, ignoring case.
-    pub fn of(path: &Path) -> Result<ImageFormat, SaveError> {
+    pub fn from_path(path: &Path) -> Result<ImageFormat, SaveError> {
         let extension = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref() {
             Some("svg") => Ok(ImageFormat::Svg),
@@ -39,7 +39,7 @@ impl ImageFormat {
 
 /// Writes a picture atomically.
 pub fn save(path: &Path, picture: &Picture) -> Result<(), SaveError> {
-    let bytes = match ImageFormat::of(path)? {
+    let bytes = match ImageFormat::from_path(path)? {
         ImageFormat::Svg => picture.svg().into_bytes(),
         ImageFormat::Png => picture.png().map_err(|fault| SaveError::Png { path: path.into(), fault })?,
         ImageFormat::Pdf => picture.pdf(),

@@ -44,7 +44,7 @@ impl Axis {
 
     /// Slowdowns T/T0 − 1.
     pub fn slowdown(scale: Scale) -> Axis {
-        Axis::new("slowdown: added time / T0", Unit::Slowdown, scale)
+        Axis::new("slowdown", Unit::Slowdown, scale)
     }
 
     /// Process counts, in powers of two.
@@ -84,8 +84,7 @@ pub enum Unit {
     BytesPerSecond,
     /// 0.1 is shown as 10 %.
     Share,
-    /// A slowdown T/T0 − 1. 0.1 is shown as +10 %, 12 as +12×: the plus sign distinguishes added time from the factor
-    /// T/T0.
+    /// A slowdown T/T0 − 1. 0.1 is shown as +10 %, and from twice the time on as the factor T/T0: 12 is 13×.
     Slowdown,
     /// 2.5 is shown as 2.5×.
     Factor,

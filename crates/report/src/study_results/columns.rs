@@ -30,7 +30,7 @@ const LAYOUT: Layout<'static> = Layout {
 };
 
 pub(super) fn write(out: &mut dyn Write, results: &Results) -> io::Result<()> {
-    let rows = Rows::of(results);
+    let rows = Rows::new(results);
     straggler_parquet::write(out, &LAYOUT, rows.count, &mut |column, range| rows.column(column, range))
 }
 
@@ -43,7 +43,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(results: &'a Results) -> Rows<'a> {
+    fn new(results: &'a Results) -> Rows<'a> {
         let mut count = 0;
         let firsts = (results.points.iter())
             .map(|point| {
@@ -123,7 +123,7 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     #[rustfmt::skip]
-    fn of(page: &[&'a ColumnValues]) -> Option<Columns<'a>> {
+    fn new(page: &[&'a ColumnValues]) -> Option<Columns<'a>> {
         let sizes = *page.get(2)?;
         let page: Vec<&Values> = page.iter().map(|column| &column.values).collect();
         let [
@@ -179,7 +179,7 @@ impl<'a> Columns<'a> {
 }
 
 fn append(page: &[&ColumnValues], results: &mut Results) -> Result<(), String> {
-    let columns = Columns::of(page).ok_or("it has unexpected columns")?;
+    let columns = Columns::new(page).ok_or("it has unexpected columns")?;
     for (row, &replica) in columns.replica.iter().enumerate() {
         let replica = replica as u32;
         if !results.points.last().is_some_and(|point| columns.belongs(row, point)) {

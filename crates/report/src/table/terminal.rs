@@ -29,7 +29,7 @@ pub fn fit_tables(width: usize) {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Layout::of(self, WIDTH.load(Ordering::Relaxed)).write(f)
+        Layout::new(self, WIDTH.load(Ordering::Relaxed)).write(f)
     }
 }
 
@@ -43,7 +43,7 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn of(table: &'a Table, width: usize) -> Layout<'a> {
+    fn new(table: &'a Table, width: usize) -> Layout<'a> {
         let on_terminal =
             || table.columns.iter().enumerate().filter(|(_, column)| column.shown != Shown::Page);
         // File names may contain line breaks, which must not start a new line.
@@ -222,7 +222,7 @@ mod tests {
         struct Fitted<'a>(&'a Table, usize);
         impl fmt::Display for Fitted<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                Layout::of(self.0, self.1).write(f)
+                Layout::new(self.0, self.1).write(f)
             }
         }
         Fitted(table, width).to_string()

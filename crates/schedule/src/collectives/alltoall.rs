@@ -38,7 +38,7 @@ fn block(processes: u32, from: Rank, to: Rank) -> u64 {
 /// Size in bytes of the block that goes from one rank to another.
 #[inline(always)]
 fn bytes(job: &Job, from: Rank, to: Rank) -> u64 {
-    job.sizes.of(block(job.processes, from, to))
+    job.sizes.size(block(job.processes, from, to))
 }
 
 /// Byte range of the block that goes from one rank to another.
@@ -55,7 +55,7 @@ fn largest(job: &Job) -> u64 {
     let travels = |block: u64| block < all * all && !block.is_multiple_of(all + 1);
     let period = job.sizes.period();
     let sent = (0..period.min(all * all)).filter(|&place| travels(place) || travels(place + period));
-    sent.map(|place| job.sizes.of(place)).max().unwrap_or(0)
+    sent.map(|place| job.sizes.size(place)).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl<R: Rounds> Blockwise<R> {
 
     #[inline(always)]
     fn message(&self, peer: Rank, from: Rank, to: Rank, round: u32) -> Message {
-        Message { peer, tag: round, bytes: self.job.sizes.of(R::block(&self.job, from, to, round)) }
+        Message { peer, tag: round, bytes: self.job.sizes.size(R::block(&self.job, from, to, round)) }
     }
 }
 

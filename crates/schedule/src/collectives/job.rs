@@ -38,13 +38,13 @@ impl Job {
 
     /// Size in bytes of the vector that every rank has.
     pub fn vector(&self) -> u64 {
-        self.sizes.of(0)
+        self.sizes.size(0)
     }
 
     /// Cost of combining `bytes` received bytes.
     #[inline(always)]
     pub fn cost(&self, bytes: u64) -> Time {
-        self.reduction.of(bytes)
+        self.reduction.total(bytes)
     }
 
     /// Byte ranges of the blocks of `count` ranks from `first` on, wrapping around: one or two ranges.

@@ -128,7 +128,7 @@ impl Sizes {
 
     /// The size of block `block`.
     #[inline]
-    pub fn of(&self, block: u64) -> u64 {
+    pub fn size(&self, block: u64) -> u64 {
         if self.starts.len() == 2 {
             return self.starts[1];
         }
@@ -149,7 +149,7 @@ impl Sizes {
 
     /// The largest size among the first `blocks` blocks.
     pub fn largest_before(&self, blocks: u64) -> u64 {
-        (0..blocks.min(self.period())).map(|block| self.of(block)).max().unwrap_or(0)
+        (0..blocks.min(self.period())).map(|block| self.size(block)).max().unwrap_or(0)
     }
 
     /// Size in bytes of `count` blocks from `first` on, where block `all` is block 0 again.
@@ -186,7 +186,7 @@ impl Split {
 
     /// The size of part `part`.
     #[inline(always)]
-    pub fn of(&self, part: u32) -> u64 {
+    pub fn size(&self, part: u32) -> u64 {
         self.part_bytes + u64::from(u64::from(part) < self.longer)
     }
 
@@ -202,7 +202,7 @@ impl Split {
     }
 
     pub fn largest(&self) -> u64 {
-        self.of(0)
+        self.size(0)
     }
 }
 
@@ -238,7 +238,7 @@ impl Segments {
     }
 
     #[inline(always)]
-    pub fn of(&self, segment: u32) -> u64 {
+    pub fn size(&self, segment: u32) -> u64 {
         if segment + 1 < self.count {
             self.segment
         } else {
@@ -248,11 +248,11 @@ impl Segments {
 
     pub fn range(&self, segment: u32) -> Range<u64> {
         let start = self.segment * u64::from(segment);
-        start..start + self.of(segment)
+        start..start + self.size(segment)
     }
 
     pub fn largest(&self) -> u64 {
-        self.of(0)
+        self.size(0)
     }
 }
 
@@ -264,13 +264,13 @@ mod tests {
     #[test]
     fn a_repeating_list() {
         let sizes = Sizes::repeating(&[3, 0, 5]);
-        assert_eq!((0..7).map(|block| sizes.of(block)).collect::<Vec<_>>(), [3, 0, 5, 3, 0, 5, 3]);
+        assert_eq!((0..7).map(|block| sizes.size(block)).collect::<Vec<_>>(), [3, 0, 5, 3, 0, 5, 3]);
         assert_eq!((0..5).map(|block| sizes.start(block)).collect::<Vec<_>>(), [0, 3, 3, 8, 11]);
         assert!(!sizes.is_uniform());
         assert!(Sizes::repeating(&[4, 4]).is_uniform());
-        assert_eq!(Sizes::repeating(&[]).of(9), 0);
+        assert_eq!(Sizes::repeating(&[]).size(9), 0);
         let later = sizes.from(4).from(1);
-        assert_eq!((0..4).map(|block| later.of(block)).collect::<Vec<_>>(), [5, 3, 0, 5]);
+        assert_eq!((0..4).map(|block| later.size(block)).collect::<Vec<_>>(), [5, 3, 0, 5]);
         assert_eq!((0..4).map(|block| later.start(block)).collect::<Vec<_>>(), [0, 5, 8, 8]);
         assert_eq!([1, 2, 3, 6].map(|blocks| sizes.period_of_runs(blocks)), [3, 3, 1, 1]);
         assert_eq!([0, 2, 3, 9].map(|blocks| sizes.largest_before(blocks)), [0, 3, 5, 5]);
@@ -288,26 +288,29 @@ mod tests {
             (0..all * all).map(|at| square[(at / all) % side * side + (at % all) % side]).collect();
         let expected = Sizes::repeating(&plain);
         for block in 0..=(all * all) as u64 + 5 {
-            assert_eq!((sizes.of(block), sizes.start(block)), (expected.of(block), expected.start(block)));
+            assert_eq!(
+                (sizes.size(block), sizes.start(block)),
+                (expected.size(block), expected.start(block))
+            );
         }
         assert_eq!((sizes.largest(), sizes.largest_before(2)), (9, 3));
         let (later, expected) = (sizes.from(17), expected.from(17));
         assert!((0..200).all(|block| later.start(block) == expected.start(block)));
         assert_eq!(Sizes::tiled(&square, 3, 1), Sizes::repeating(&square));
         assert_eq!(Sizes::tiled(&square, 2, 5), Sizes::uniform(0));
-        assert_eq!(Sizes::tiled(&[6], 1, 5).of(24), 6);
+        assert_eq!(Sizes::tiled(&[6], 1, 5).size(24), 6);
     }
 
     proptest! {
         #[test]
         fn parts_make_up_the_whole(bytes in 0u64..1000, parts in 1u32..50, segment in 1u64..60) {
             let split = Split::new(bytes, parts);
-            prop_assert_eq!((0..parts).map(|part| split.of(part)).sum::<u64>(), bytes);
-            prop_assert!((0..parts).all(|part| split.range(part..part + 1).count() as u64 == split.of(part)));
+            prop_assert_eq!((0..parts).map(|part| split.size(part)).sum::<u64>(), bytes);
+            prop_assert!((0..parts).all(|part| split.range(part..part + 1).count() as u64 == split.size(part)));
             prop_assert_eq!(split.start(parts), bytes);
             let segments = Segments::new(bytes, segment).unwrap();
-            prop_assert_eq!((0..segments.count()).map(|part| segments.of(part)).sum::<u64>(), bytes);
-            prop_assert!((0..segments.count()).all(|part| segments.of(part) <= segments.largest()));
+            prop_assert_eq!((0..segments.count()).map(|part| segments.size(part)).sum::<u64>(), bytes);
+            prop_assert!((0..segments.count()).all(|part| segments.size(part) <= segments.largest()));
         }
     }
 }

@@ -22,7 +22,7 @@ pub enum Format {
 
 impl Format {
     /// Guesses the format from the first bytes.
-    pub fn of(bytes: &[u8]) -> Option<Format> {
+    pub fn detect(bytes: &[u8]) -> Option<Format> {
         match bytes.first_chunk::<8>().map(|first| u64::from_le_bytes(*first)) {
             Some(binary::MAGIC | binary::DESTROYED) => Some(Format::Binary),
             _ if bytes.iter().take(64).any(|byte| *byte == 0) => None,
@@ -70,7 +70,7 @@ pub fn read_path(path: impl AsRef<Path>) -> Result<Loaded, ReadError> {
     let bytes = input.bytes();
     let graph = parse_with(bytes, &mut |range| input.release(range));
     let graph = graph.map_err(|source| ReadError::Goal { path: path.into(), source })?;
-    let format = Format::of(bytes).unwrap_or(Format::Text);
+    let format = Format::detect(bytes).unwrap_or(Format::Text);
     Ok(Loaded { graph, format, bytes: bytes.len() as u64 })
 }
 
@@ -96,7 +96,7 @@ fn with_binary<T>(
 ) -> Result<Option<T>, ReadError> {
     let input = Input::open(path).map_err(|source| ReadError::Io { path: path.into(), source })?;
     let bytes = input.bytes();
-    if Format::of(bytes) != Some(Format::Binary) {
+    if Format::detect(bytes) != Some(Format::Binary) {
         return Ok(None);
     }
     read(&input, bytes).map(Some).map_err(|source| ReadError::Goal { path: path.into(), source })

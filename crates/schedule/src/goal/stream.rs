@@ -26,7 +26,7 @@ pub struct Streamed {
 
 /// Writes a script in a format. If the writer fails, writing stops between two batches of ranks.
 pub fn write<W: Write>(script: &dyn Script, format: Format, mut out: W) -> io::Result<Streamed> {
-    let groups = Groups::of(script);
+    let groups = Groups::new(script);
     match format {
         Format::Text => writeln!(out, "num_ranks {}", script.processes())?,
         Format::Binary => write_header(script, &groups, &mut out)?,
@@ -55,7 +55,7 @@ impl Groups {
     /// Operations per group: about a megabyte of output, which stays in a core's cache.
     const OPERATIONS: u64 = 16 << 10;
 
-    fn of(script: &dyn Script) -> Groups {
+    fn new(script: &dyn Script) -> Groups {
         let processes = script.processes();
         let of_rank = script.operations() / u64::from(processes.max(1));
         let ranks = (Self::OPERATIONS / of_rank.max(1)).clamp(1, 4096) as u32;
@@ -95,7 +95,7 @@ fn write_header(script: &dyn Script, groups: &Groups, out: &mut impl Write) -> i
 }
 
 fn length(script: &dyn Script, rank: Rank) -> u64 {
-    let Extent { operations, dependencies, dependents, .. } = Extent::of(script, rank);
+    let Extent { operations, dependencies, dependents, .. } = Extent::new(script, rank);
     binary_write::length_of(operations, operations - dependents, dependencies)
 }
 

@@ -18,7 +18,7 @@ use straggler_trace::Trace;
 /// This concerns routes between ranks with several threads: which thread sends first depends on timing in
 /// MPI, which differs in a replay; in the trace, the n-th sending call belongs to the n-th receiving one. It
 /// also concerns programs that take messages with matched probes and receive them in a different order.
-pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashMap<Tag, Tag>, TraceError> {
+pub(super) fn distinguish(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashMap<Tag, Tag>, TraceError> {
     let threaded: Vec<bool> = ranks.iter().map(|read| read.recorded.threads() > 1).collect();
     let has_threads = |from: Rank, to: Rank| {
         [from, to].iter().any(|&rank| threaded.get(rank as usize).copied().unwrap_or(false))

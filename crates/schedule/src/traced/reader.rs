@@ -35,11 +35,11 @@ impl TracedRun {
         };
         let mut ranks = Vec::with_capacity(trace.ranks.len());
         for (rank, traced) in (0..).zip(&trace.ranks) {
-            let operations = Operations::of(traced);
+            let operations = Operations::new(traced);
             ranks.push(RankReader::new(&mut shared, rank, &operations).read()?);
         }
         let mut tags = shared.tags.len() as u32;
-        let stand_for = matching::tell_apart(&mut ranks, &mut tags)?;
+        let stand_for = matching::distinguish(&mut ranks, &mut tags)?;
         let lone = matching::pair(&mut ranks, &shared.collectives);
         if lone.iter().any(|lone| !lone.is_empty()) {
             shared.leave_out(&mut ranks, &lone)?;

@@ -25,7 +25,7 @@ impl Computation {
 
     /// How long a rank computes in a phase.
     #[inline(always)]
-    pub fn of(&self, rank: Rank, phase: u32) -> Time {
+    pub fn time(&self, rank: Rank, phase: u32) -> Time {
         if self.imbalance.spread == 0 { self.time } else { self.varied(rank, phase) }
     }
 
@@ -61,14 +61,14 @@ mod tests {
     fn lengths_are_spread_evenly() {
         let imbalance = Imbalance { spread: 200_000, seed: 3 };
         let computation = Computation { time: Time(1_000_000), imbalance };
-        let all: Vec<u64> = (0..10_000).map(|rank| computation.of(rank, 7).ps()).collect();
+        let all: Vec<u64> = (0..10_000).map(|rank| computation.time(rank, 7).ps()).collect();
         assert!(all.iter().all(|ps| (800_000..1_200_000).contains(ps)));
         let mean = all.iter().sum::<u64>() / 10_000;
         // The mean of 10,000 draws has a standard deviation of 400,000 / √12 / 100 = 1,155.
         assert!((995_000..1_005_000).contains(&mean), "{mean}");
         assert!(all.iter().any(|&ps| ps < 804_000) && all.iter().any(|&ps| ps > 1_196_000));
-        assert_ne!(computation.of(1, 1), computation.of(1, 2));
-        assert_ne!(computation.of(1, 1), computation.of(2, 1));
+        assert_ne!(computation.time(1, 1), computation.time(1, 2));
+        assert_ne!(computation.time(1, 1), computation.time(2, 1));
     }
 
     #[test]

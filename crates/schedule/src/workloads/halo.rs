@@ -97,7 +97,7 @@ impl Halo {
             rest &= rest.wrapping_sub(1);
         }
         if rest == 0 {
-            return Step::calc(self.inside.of(rank, phase));
+            return Step::calc(self.inside.time(rank, phase));
         }
         let direction = rest.trailing_zeros();
         let message = |to: u32, tag| {

@@ -40,7 +40,7 @@ impl Overlapped {
         if stage >= beside && stage < steps {
             return self.collective.step(rank, stage);
         }
-        let whole = self.inside.of(rank, phase).ps();
+        let whole = self.inside.time(rank, phase).ps();
         let chunk = whole / u64::from(self.chunks);
         let rest = whole - chunk * u64::from(beside);
         if stage >= steps {

@@ -59,7 +59,7 @@ impl Part {
     fn step(&self, rank: Rank, phase: u32, stage: u32) -> Step {
         match self {
             Part::Nothing => Step::default(),
-            Part::Compute(computation) => Step::calc(computation.of(rank, phase)),
+            Part::Compute(computation) => Step::calc(computation.time(rank, phase)),
             Part::Collective(collective) => collective.step(rank, stage),
             Part::Halo(halo) => halo.step(rank, phase, stage),
             Part::Sweep(sweep) => sweep.step(rank, phase, stage),

@@ -81,7 +81,7 @@ impl Pipeline {
     pub fn step(&self, rank: Rank, phase: u32, _: u32) -> Step {
         match self.what {
             PipelineTask::Compute(computation) => {
-                let forward = computation.of(rank, phase);
+                let forward = computation.time(rank, phase);
                 match self.order.direction(self.order.stage(rank), self.by_slot.divide(phase).0) {
                     Direction::Forward => Step::calc(forward),
                     Direction::Backward => Step::calc(forward + forward),

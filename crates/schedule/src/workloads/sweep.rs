@@ -57,7 +57,7 @@ impl Sweep {
     #[inline]
     pub fn step(&self, rank: Rank, phase: u32, stage: u32) -> Step {
         let Stream { from, to } = self.stream(rank);
-        let inside = || self.inside.of(rank, phase);
+        let inside = || self.inside.time(rank, phase);
         let mut left = stage;
         if from == [None; 2] && self.inside.is_any() {
             if left == 0 {

@@ -88,7 +88,7 @@ impl MasterWorker {
 
     /// The length of a task depends on the task, not on the worker.
     fn work(&self, rank: Rank, stage: u32) -> Time {
-        self.compute.of(stage.wrapping_mul(self.workers).wrapping_add(rank - 1), 0)
+        self.compute.time(stage.wrapping_mul(self.workers).wrapping_add(rank - 1), 0)
     }
 
     pub fn messages(&self) -> u64 {

@@ -61,7 +61,7 @@ struct Model {
 }
 
 impl Model {
-    fn of(setting: &Setting<'_>) -> Result<Model, WorkloadError> {
+    fn new(setting: &Setting<'_>) -> Result<Model, WorkloadError> {
         let (tp, pp) = (setting.count("tp")?, setting.count("pp")?);
         let dp = degree(setting, tp, pp)?;
         let layers = setting.count("layers")?;
@@ -134,7 +134,7 @@ fn order(setting: &Setting<'_>, model: &Model) -> Result<Order, WorkloadError> {
 }
 
 fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
-    let model = Model::of(setting)?;
+    let model = Model::new(setting)?;
     let order = order(setting, &model)?;
     let mut builder = Builder::default();
     let tensor = builder.part(Model::group(setting, Operation::Allreduce, model.tp, 1, model.activation)?);

@@ -1,6 +1,6 @@
 //! A cluster whose members are threads.
 
-use super::{Cluster, SAID, Shares};
+use super::{AGREED, Cluster, Shares};
 use std::collections::VecDeque;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +10,10 @@ type Envelope = (u32, Vec<u8>);
 /// State shared by the members.
 struct Room {
     barrier: Barrier,
-    /// By receiver, as is `told`.
+    /// By receiver, as is `control`.
     letters: Vec<Mutex<Vec<Envelope>>>,
-    told: Vec<Mutex<VecDeque<Envelope>>>,
-    said: Mutex<Vec<[u64; SAID]>>,
+    control: Vec<Mutex<VecDeque<Envelope>>>,
+    agreeing: Mutex<Vec<[u64; AGREED]>>,
     gathered: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -53,13 +53,13 @@ impl Cluster for Member<'_> {
         letters.into_iter().for_each(|(from, bytes)| take(from, bytes));
     }
 
-    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
-        lock(&self.room.said)[self.rank as usize] = said;
+    fn agree(&self, agreeing: [u64; AGREED], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; AGREED] {
+        lock(&self.room.agreeing)[self.rank as usize] = agreeing;
         self.room.barrier.wait();
         self.poll(take);
-        let said = lock(&self.room.said).clone();
+        let agreeing = lock(&self.room.agreeing).clone();
         self.room.barrier.wait();
-        said.into_iter().fold([0; SAID], |a, b| std::array::from_fn(|number| a[number].max(b[number])))
+        agreeing.into_iter().fold([0; AGREED], |a, b| std::array::from_fn(|number| a[number].max(b[number])))
     }
 
     fn shares(&self) -> Option<&Shares> {
@@ -74,12 +74,12 @@ impl Cluster for Member<'_> {
         all
     }
 
-    fn tell(&self, to: u32, bytes: &[u8]) {
-        lock(&self.room.told[to as usize]).push_back((self.rank, bytes.to_vec()));
+    fn send_control(&self, to: u32, bytes: &[u8]) {
+        lock(&self.room.control[to as usize]).push_back((self.rank, bytes.to_vec()));
     }
 
-    fn hear(&self) -> Option<(u32, Vec<u8>)> {
-        lock(&self.room.told[self.rank as usize]).pop_front()
+    fn receive_control(&self) -> Option<(u32, Vec<u8>)> {
+        lock(&self.room.control[self.rank as usize]).pop_front()
     }
 }
 
@@ -98,8 +98,8 @@ pub fn on_threads_sharing<T: Send>(
     let room = Room {
         barrier: Barrier::new(size as usize),
         letters: (0..size).map(|_| Mutex::default()).collect(),
-        told: (0..size).map(|_| Mutex::default()).collect(),
-        said: Mutex::new(vec![[0; SAID]; size as usize]),
+        control: (0..size).map(|_| Mutex::default()).collect(),
+        agreeing: Mutex::new(vec![[0; AGREED]; size as usize]),
         gathered: Mutex::new(vec![Vec::new(); size as usize]),
     };
     std::thread::scope(|scope| {

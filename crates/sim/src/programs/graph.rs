@@ -419,11 +419,11 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         place.unfinished == 0
     }
 
-    fn unstarted(&self, rank: Rank, block: &Dependencies, tell: &mut dyn FnMut(&Operation)) {
+    fn unstarted(&self, rank: Rank, block: &Dependencies, visit: &mut dyn FnMut(&Operation)) {
         let base = (self.graph.first_operation(rank) - block.first_operation) as usize;
         for (id, operation) in self.graph.rank(rank).operations().enumerate() {
             if block.open[base + id] > 0 {
-                tell(&operation);
+                visit(&operation);
             }
         }
     }

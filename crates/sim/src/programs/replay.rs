@@ -165,7 +165,7 @@ impl<'a> Replay<'a> {
             if how.awaited == Awaited::Elsewhere {
                 let place = thread.begin(number, 0, false);
                 thread.under_way[place].done = thread.ready;
-                self.tell_others(rank, process, at, place, release);
+                self.notify_others(rank, process, at, place, release);
             }
         }
     }
@@ -275,7 +275,7 @@ impl<'a> Replay<'a> {
                     self.consider(rank, process, at, release);
                 }
             }
-            Awaited::Elsewhere => self.tell_others(rank, process, at, place, release),
+            Awaited::Elsewhere => self.notify_others(rank, process, at, place, release),
         }
     }
 
@@ -298,7 +298,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Handles the completion of an instruction that another thread waits for, now or later.
-    fn tell_others(
+    fn notify_others(
         &self,
         rank: Rank,
         process: &mut Process,
@@ -492,11 +492,11 @@ impl Program for Replay<'_> {
         block.get(rank).threads.iter().all(Thread::is_over)
     }
 
-    fn unstarted(&self, rank: Rank, block: &Processes, tell: &mut dyn FnMut(&Operation)) {
+    fn unstarted(&self, rank: Rank, block: &Processes, visit: &mut dyn FnMut(&Operation)) {
         let mut all = |instruction: &Instruction, from: u32| {
             for stage in from..self.playback.stages(rank, instruction) {
                 let step = self.playback.step(rank, instruction, stage);
-                step.operations().for_each(|operation| tell(&operation));
+                step.operations().for_each(|operation| visit(&operation));
             }
         };
         for thread in &block.get(rank).threads {

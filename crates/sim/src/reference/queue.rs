@@ -27,6 +27,9 @@ pub(super) struct RadixHeap {
     later: [Vec<Entry>; 64],
 }
 
+/// So few events are sorted at once.
+const FEW: usize = 32;
+
 /// The sort key of events at the same time.
 #[inline(always)]
 fn rest(&(key, rank, _): &Entry) -> (u64, u128) {
@@ -101,24 +104,27 @@ impl RadixHeap {
     }
 
     fn sort_now(&mut self) {
-        self.group_by_number();
-        self.now.sort_unstable_by_key(|event| std::cmp::Reverse(rest(event)));
+        if self.now.len() > FEW {
+            self.group();
+        }
+        // Stable, as that sort takes little time where the order is already there in parts.
+        self.now.sort_by_key(|event| std::cmp::Reverse(rest(event)));
     }
 
-    /// Groups local operations by kind and number, keeping the order of pushes within a group. At the start, when
-    /// every process has operations ready and they were pushed by rank, this already is the final order.
-    fn group_by_number(&mut self) {
+    /// Groups events by class, and local operations by number, keeping the order of pushes within a group. Where all
+    /// processes do the same at the same time and were served by rank, each group is already sorted.
+    fn group(&mut self) {
         let number = |(key, ..): &Entry| match key.class {
             Class::Send | Class::Recv | Class::Calc => key.order,
-            Class::Acknowledgement | Class::Message => u64::MAX,
+            Class::Acknowledgement | Class::Message => 0,
         };
         let largest = self.now.iter().map(number).max().unwrap_or(u64::MAX);
         if largest >= self.now.len() as u64 / 4 {
             return;
         }
         let width = largest as usize + 1;
-        let group = |entry: &Entry| (entry.0.class as usize) * width + entry.0.order as usize;
-        let mut places = vec![0; (Class::Calc as usize + 1) * width];
+        let group = |entry: &Entry| (entry.0.class as usize) * width + number(entry) as usize;
+        let mut places = vec![0; (Class::Message as usize + 1) * width];
         self.now.iter().for_each(|entry| places[group(entry)] += 1);
         let mut start = 0;
         for place in &mut places {
@@ -145,20 +151,27 @@ mod tests {
     use proptest::prelude::*;
     use straggler_model::Time;
 
-    fn entry(eligible: u64, created: u64, order: u64) -> Entry {
-        (Key { eligible: Time(eligible), created: Time(created), class: Class::Calc, order }, 0, 0)
-    }
+    const CLASSES: [Class; 5] =
+        [Class::Acknowledgement, Class::Send, Class::Recv, Class::Calc, Class::Message];
 
     proptest! {
-        /// Pops interleaved with pushes behave like a sorted set.
+        /// Pops interleaved with pushes behave like a sorted set, with few and with many events at a time.
         #[test]
-        fn equals_a_sorted_set(steps in prop::collection::vec((any::<bool>(), 0u64..50, 0u64..3), 1..200)) {
+        fn equals_a_sorted_set(
+            steps in prop::collection::vec(
+                (0u32..4, prop_oneof![4 => Just(0u64), 1 => 0u64..50], 0u64..3, 0usize..5, 0u64..9),
+                1..600,
+            ),
+            pops in 1u32..4,
+        ) {
             let mut heap = RadixHeap::new();
             let mut set = std::collections::BTreeSet::new();
             let mut now = 0;
-            for (order, (push, delay, created)) in steps.into_iter().enumerate() {
-                if push {
-                    let entry = entry(now + delay * delay * 1000, created, order as u64);
+            for (rank, (step, delay, created, class, order)) in (0..).zip(steps) {
+                if step < pops {
+                    let eligible = Time(now + delay * delay * 1000);
+                    let key = Key { eligible, created: Time(created), class: CLASSES[class], order };
+                    let entry = (key, rank, 0);
                     heap.push(entry);
                     set.insert(entry);
                 } else {

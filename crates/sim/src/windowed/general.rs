@@ -4,7 +4,7 @@ use super::actors::{Actors, MessageOf, Process, Turn};
 use super::mail::Mail;
 use crate::agenda::{Agenda, InProgress};
 use crate::checkpoint::{Unsound, ensure};
-use crate::execution::{Execution, Happened, Incoming, Site, tell};
+use crate::execution::{Execution, Happened, Incoming, Site, notify};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
@@ -320,12 +320,12 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_
     }
 
     #[inline(always)]
-    fn tell(&mut self, happened: Happened, t: Time) {
+    fn notify(&mut self, happened: Happened, t: Time) {
         let Process { rank, slot, shared } = &mut self.process;
         let Slot { host, agenda, local } = &mut **slot;
         let Shared { block, pool } = &mut **shared;
         let observer = &mut *self.turn.observer;
-        tell(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
+        notify(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
             agenda.release(pool, &release, t, host);
             if observer.is_active() {
                 observer.released(*rank, &release);

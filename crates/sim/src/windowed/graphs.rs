@@ -71,7 +71,7 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
             rendezvous: network.may_rendezvous(largest),
             alike,
             usual: if alike { largest } else { u64::MAX },
-            cost: MessageCost::of(&network.base, largest),
+            cost: MessageCost::new(&network.base, largest),
             irequires: program.has_irequires(),
             posts_at_once: rules.sends_take_time() && !program.has_irequires(),
         }
@@ -91,7 +91,7 @@ impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
 
     #[inline(never)]
     fn unusual(&self, from: Rank, to: Rank, bytes: u64) -> MessageCost {
-        MessageCost::of(self.rules.network.link(from, to), bytes)
+        MessageCost::new(self.rules.network.link(from, to), bytes)
     }
 }
 
@@ -194,7 +194,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         let (cpu, send_free) = self.slot.host.sending(0, 0);
         let sender = Sender { cpu, send_free, lanes: self.turn.lanes };
         let sent = self.actors.rules.send_at(cost, (self.rank, peer), sender, t);
-        let (arrival, body) = (sent.arrival.ps(), Numbered::of(amount, row.tag(), id));
+        let (arrival, body) = (sent.arrival.ps(), Numbered::pack(amount, row.tag(), id));
         let stamp = L::carry(sent.number);
         let message = || Message { arrival, to: peer, from: self.rank, body, stamp };
         if peer < self.turn.processes && sent.arrival < self.turn.frame.next_until {
@@ -260,7 +260,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
     #[inline(always)]
     fn started(&mut self, id: u32, t: Time) {
         if self.actors.irequires {
-            self.actors.tell_listed(self.rank, self.slot, self.shared, id, true, t);
+            self.actors.notify_listed(self.rank, self.slot, self.shared, id, true, t);
         }
     }
 
@@ -271,7 +271,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
     fn completed(&mut self, id: u32, t: Time, mut released: Pair) -> Pair {
         self.slot.place.unfinished -= 1;
         let Some(run) = self.row(id).run() else {
-            self.actors.tell_listed(self.rank, self.slot, self.shared, id, false, t);
+            self.actors.notify_listed(self.rank, self.slot, self.shared, id, false, t);
             return released;
         };
         for dependent in run {
@@ -502,7 +502,7 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
 impl<N: Noise, L: Latency> Graphs<'_, N, L> {
     /// Updates the operations that wait for the start or the completion of an operation, if they are in a list.
     #[inline(never)]
-    fn tell_listed(
+    fn notify_listed(
         &self,
         rank: Rank,
         slot: &mut Slot,

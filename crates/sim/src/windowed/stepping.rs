@@ -47,7 +47,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         // u64::MAX is also the length of an acknowledgement, but none is in flight while a process only waits for a
         // message.
         let usual = if alike { largest } else { u64::MAX };
-        Stepping { script, rules, rendezvous, usual, cost: MessageCost::of(&rules.network.base, largest) }
+        Stepping { script, rules, rendezvous, usual, cost: MessageCost::new(&rules.network.base, largest) }
     }
 
     #[inline(always)]
@@ -413,7 +413,7 @@ fn letter<L: Latency>(
     &StepMessage { peer, tag, bytes }: &StepMessage,
     sent: &Sent,
 ) -> Message<L> {
-    let (arrival, body, stamp) = (sent.arrival.ps(), Compact::of(bytes, tag), L::carry(sent.number));
+    let (arrival, body, stamp) = (sent.arrival.ps(), Compact::pack(bytes, tag), L::carry(sent.number));
     CompactMessage { arrival, to: peer, from, body, stamp }
 }
 

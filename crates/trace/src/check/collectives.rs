@@ -27,7 +27,7 @@ pub(super) fn check(
         }
         let agreement = Agreement { trace, comm, of_comm, sequence: &sequence, members: &members };
         match members.intersection(paused).next() {
-            None => agreement.tell(findings),
+            None => agreement.report(findings),
             Some(&rank) => findings.extend(agreement.paused(rank)),
         }
     }
@@ -47,7 +47,7 @@ struct Agreement<'a> {
 impl Agreement<'_> {
     /// Reports ranks that call something else than the others. Such a rank is out of step from
     /// there on, so only its first disagreement is reported.
-    fn tell(&self, findings: &mut Vec<Finding>) {
+    fn report(&self, findings: &mut Vec<Finding>) {
         let longest = self.members.iter().map(|&rank| self.calls(rank).len()).max().unwrap_or(0);
         let mut out_of_step: BTreeSet<Rank> = BTreeSet::new();
         for number in 0..longest {
@@ -85,7 +85,7 @@ impl Agreement<'_> {
     /// Reports disagreement once if recording was paused, since it is then no fault of the program.
     fn paused(&self, rank: Rank) -> Option<Finding> {
         let mut findings = Vec::new();
-        self.tell(&mut findings);
+        self.report(&mut findings);
         let first = findings.first()?;
         let what = format!(
             "collectives on communicator {} do not agree, as recording was paused on this rank, but not at the same point on \

@@ -33,7 +33,7 @@ pub(super) fn check(
     }
     findings.extend(found.matched.iter().filter_map(|message| too_long(trace, message)));
     ends.iter().for_each(|rank| others(trace, rank, findings));
-    cut.tell(findings);
+    cut.report(findings);
 }
 
 /// Number of messages whose partner may be in a missing part of a stream, by the rank of that
@@ -54,7 +54,7 @@ impl Cut {
         true
     }
 
-    fn tell(self, findings: &mut Vec<Finding>) {
+    fn report(self, findings: &mut Vec<Finding>) {
         for ((rank, paused), count) in self.0 {
             let why = match paused {
                 true => "recording was paused on this rank, but not at the same point on the others",

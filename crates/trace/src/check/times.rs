@@ -25,7 +25,7 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
             early.entry((ranks[1], threads)).or_default().add(*message, by);
         }
     }
-    findings.extend(early.iter().map(|(&(rank, threads), early)| early.tell(trace, rank, threads)));
+    findings.extend(early.iter().map(|(&(rank, threads), early)| early.report(trace, rank, threads)));
 }
 
 /// Whether several threads of a rank make calls. The order in which MPI matched their messages is
@@ -87,7 +87,7 @@ impl Early {
 
     /// An error if both clocks have a stated error, which must then be wrong. A warning if one has
     /// none, or if messages of several threads may have been confused.
-    fn tell(&self, trace: &Trace, rank: Rank, threads: bool) -> Finding {
+    fn report(&self, trace: &Trace, rank: Rank, threads: bool) -> Finding {
         let Some((by, message)) = self.worst else { return Finding::warning(rank, "") };
         let (sent, received) = (message.sent, message.received());
         let errors = [sent.place.rank, rank].map(|rank| stated(trace, rank));

@@ -40,7 +40,7 @@ impl BlockKind {
         }
     }
 
-    fn of(code: u16) -> Option<BlockKind> {
+    fn from_code(code: u16) -> Option<BlockKind> {
         use BlockKind::{Calls, CallsWithSites, Clock, End, Head, Sites};
         [Head, Calls, Clock, End, CallsWithSites, Sites].into_iter().find(|&kind| kind as u16 == code)
     }
@@ -133,7 +133,7 @@ pub fn take(bytes: &[u8]) -> Result<(Block<'_>, usize), NoBlock> {
         return Err(NoBlock::Checksum);
     }
     let code = u16::from_le_bytes([head[6], head[7]]);
-    let Some(kind) = BlockKind::of(code) else {
+    let Some(kind) = BlockKind::from_code(code) else {
         return Err(NoBlock::Kind { code, bytes: HEADER + length });
     };
     let header = Header {

@@ -43,7 +43,7 @@ struct Own {
 
 impl Own {
     /// Fits a line through the first and the last anchor. Times count from `reference_ns`, which keeps them small.
-    fn of(stream: &Stream, reference_ns: u64) -> Own {
+    fn new(stream: &Stream, reference_ns: u64) -> Own {
         let first = stream.anchors.first().copied().unwrap_or_default();
         let last = stream.anchors.last().copied().unwrap_or(first);
         let ticks = last.0.wrapping_sub(first.0) as i64 as f64;
@@ -78,7 +78,7 @@ struct Map {
 impl Map {
     const SAME: Map = Map { offset: 0.0, rate: 1.0, error_ns: Some(0.0) };
 
-    fn of(&self, ns: f64) -> f64 {
+    fn apply(&self, ns: f64) -> f64 {
         self.offset + self.rate * ns
     }
 }
@@ -88,7 +88,7 @@ pub fn align(streams: &[Option<Stream>]) -> Vec<Option<Conversion>> {
     let reference =
         streams.iter().flatten().find_map(|stream| stream.anchors.first()).map_or(0, |anchor| anchor.1);
     let own: Vec<Option<Own>> =
-        streams.iter().map(|stream| stream.as_ref().map(|stream| Own::of(stream, reference))).collect();
+        streams.iter().map(|stream| stream.as_ref().map(|stream| Own::new(stream, reference))).collect();
     let mut maps: Vec<Option<Map>> = vec![None; streams.len()];
     let home = streams.iter().flatten().next().map(|stream| stream.head.boot.clone()).unwrap_or_default();
     // A partner in the tree has a smaller rank, so one pass is enough.
@@ -105,11 +105,11 @@ fn join(own: Own, map: Map) -> Conversion {
     let error = map.error_ns.map(|error| Time(((error + own.residual_ns) * 1000.0).round() as u64));
     Conversion {
         from: own.from,
-        start_ps: map.of(own.start_ns) * 1000.0,
+        start_ps: map.apply(own.start_ns) * 1000.0,
         tick_ps: own.tick_ns * map.rate * 1000.0,
         clock: Clock {
             error,
-            offset_ps: ((map.of(own.start_ns) - own.start_ns) * 1000.0).round() as i64,
+            offset_ps: ((map.apply(own.start_ns) - own.start_ns) * 1000.0).round() as i64,
             drift_ppm: (1.0 / map.rate - 1.0) * 1e6,
         },
     }
@@ -152,7 +152,7 @@ fn point(
     let half = (after - before) / 2.0;
     Some(Point {
         mine: before + half,
-        run: map.of(theirs.ns(exchange.theirs)),
+        run: map.apply(theirs.ns(exchange.theirs)),
         error: map.error_ns.map(|error| error + half.abs()),
     })
 }

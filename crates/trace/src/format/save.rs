@@ -23,7 +23,7 @@ pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
     let mut out = Output { bytes: Vec::new(), sequence: 0 };
     out.push_pairs(BlockKind::Head, head_of(trace, of_rank, rank));
     let threads = of_rank.calls.iter().map(|call| call.thread).max().unwrap_or(0);
-    let places = Places::of(trace, of_rank);
+    let places = Places::new(trace, of_rank);
     if let Some(places) = &places {
         out.push_pairs(BlockKind::Sites, places.pairs(trace));
     }
@@ -152,7 +152,7 @@ struct Places(BTreeSet<SiteId>);
 
 impl Places {
     /// Returns `None` if places were not recorded.
-    fn of(trace: &Trace, of_rank: &RankTrace) -> Option<Places> {
+    fn new(trace: &Trace, of_rank: &RankTrace) -> Option<Places> {
         let used = (0..of_rank.sites.len()).filter_map(|call| of_rank.site(call));
         let used: BTreeSet<SiteId> = used.filter(|&site| trace.call_sites.get(site).is_some()).collect();
         (!of_rank.sites.is_empty()).then_some(Places(used))

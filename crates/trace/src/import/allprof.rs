@@ -49,7 +49,7 @@ pub fn read(sources: &[Source]) -> Result<Trace, ImportError> {
     let mut notes = Vec::new();
     let unified = communicators::unify(&logs, &mut notes)?;
     let mpich = logs.iter().flat_map(|log| &log.communicators).any(|local| local.id == MPICH_WORLD);
-    let alignments: Vec<Alignment> = logs.iter().map(Alignment::of).collect();
+    let alignments: Vec<Alignment> = logs.iter().map(Alignment::new).collect();
     let zero = earliest(&logs, &alignments);
     let mut totals = Totals::default();
     let mut ranks = Vec::with_capacity(logs.len());

@@ -45,7 +45,7 @@ pub fn read(sources: &[Source], flops_per_second: f64) -> Result<Trace, ImportEr
     let mut lines: BTreeMap<Rank, Vec<Line<'_>>> = BTreeMap::new();
     for (source, text) in sources.iter().zip(&texts) {
         for (at, text) in text.lines().enumerate() {
-            if let Some(line) = Line::of(&source.name, at + 1, text)? {
+            if let Some(line) = Line::new(&source.name, at + 1, text)? {
                 lines.entry(line.rank).or_default().push(line);
             }
         }
@@ -59,7 +59,7 @@ pub fn read(sources: &[Source], flops_per_second: f64) -> Result<Trace, ImportEr
         let last = lines.keys().next_back().map_or(0, |last| u64::from(*last) + 1);
         return Err(ImportError::MissingRank { rank: u64::from(rank), ranks: last });
     }
-    let grammar = Grammar::of(lines.values().flatten().map(|line| line.words.as_slice()));
+    let grammar = Grammar::detect(lines.values().flatten().map(|line| line.words.as_slice()));
     let mut totals = Totals::default();
     let mut traces = Vec::with_capacity(lines.len());
     for (rank, lines) in lines {
@@ -88,7 +88,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(file: &'a str, number: usize, text: &'a str) -> Result<Option<Line<'a>>, ImportError> {
+    fn new(file: &'a str, number: usize, text: &'a str) -> Result<Option<Line<'a>>, ImportError> {
         let mut words = text.split_whitespace();
         let Some(first) = words.next().filter(|first| !first.starts_with('#')) else { return Ok(None) };
         let wrong = |what: String| ImportError::Line { file: file.into(), line: number, what };
@@ -129,7 +129,7 @@ impl Replay {
     fn all(mut self, lines: &[Line<'_>], totals: &mut Totals) -> Result<RankTrace, ImportError> {
         for line in lines {
             let wrong = |what| ImportError::Line { file: line.file.into(), line: line.number, what };
-            let action = Action::of(&line.words, self.grammar, self.ranks, self.unit).map_err(wrong)?;
+            let action = Action::parse(&line.words, self.grammar, self.ranks, self.unit).map_err(wrong)?;
             let Some(action) = action else {
                 let name = line.words.first().copied().unwrap_or_default();
                 *totals.ignored.entry(name.to_string()).or_default() += 1;

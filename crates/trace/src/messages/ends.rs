@@ -23,7 +23,7 @@ pub struct Ends {
 
 impl Ends {
     /// What `rank` sent and received.
-    pub fn of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Ends {
+    pub fn new(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Ends {
         let mut finding = Finding::new(trace, rank, operations);
         for (row, operation) in (0..).zip(operations.rows()) {
             finding.send(operation);
@@ -50,7 +50,7 @@ impl Ends {
 
     /// Returns what every rank of a trace sent and received.
     pub fn of_ranks(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Ends> {
-        (0..).zip(operations).map(|(rank, operations)| Ends::of(trace, rank, operations)).collect()
+        (0..).zip(operations).map(|(rank, operations)| Ends::new(trace, rank, operations)).collect()
     }
 }
 

@@ -311,13 +311,13 @@ impl<'a> Resolver<'a> {
                 self.found.lengths.push((row, bytes));
             }
         }
-        match Lists::of(call, details).finished {
+        match Lists::new(call, details).finished {
             Finished::Given => self.complete_all(number, details),
             Finished::Told(count) => {
                 self.list(details);
                 for completed in details.completed.iter().take(count) {
                     let given = self.look_up(completed.request);
-                    self.tell(given, completed.matched);
+                    self.note_given(given, completed.matched);
                     self.close(number, given, completed.cancelled);
                     self.found.finished.push(given.into());
                 }
@@ -329,7 +329,7 @@ impl<'a> Resolver<'a> {
     fn complete_all(&mut self, number: u32, details: &Details) {
         self.note_cancelled(details);
         for completed in details.completed.iter().filter(|one| !one.cancelled) {
-            self.tell(self.look_up(completed.request), completed.matched);
+            self.note_given(self.look_up(completed.request), completed.matched);
         }
         for &request in &details.requests {
             let given = self.look_up(request);
@@ -374,7 +374,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Records whom a wildcard matched.
-    fn tell(&mut self, given: Given, matched: Option<Matched>) {
+    fn note_given(&mut self, given: Given, matched: Option<Matched>) {
         let Given::Operation(row) = given else { return };
         if let Some(operation) = self.found.rows.get_mut(row as usize) {
             operation.source = resolved(operation.source, matched);

@@ -32,7 +32,7 @@ impl<'o> Acted<'o, '_> {
 
     /// Whether it completed everything it was given.
     pub fn finishes_all(&self) -> bool {
-        Lists::of(self.call, self.details).finished == Finished::Given
+        Lists::new(self.call, self.details).finished == Finished::Given
     }
 
     /// The operations it began, with their row numbers.
@@ -67,7 +67,7 @@ impl<'o, 'a> Iterator for Walk<'o, 'a> {
         let rows = operations.rows.get(self.row..).unwrap_or_default();
         let begun = rows.iter().take_while(|row| row.begun == number).count();
         let (begun, first) = (rows.get(..begun).unwrap_or_default(), self.row as u32);
-        let lists = Lists::of(call, details);
+        let lists = Lists::new(call, details);
         let given = take(&operations.given, &mut self.given, lists.given);
         let finished = match lists.finished {
             Finished::Given => given,
@@ -102,7 +102,7 @@ pub(super) enum Finished {
 }
 
 impl Lists {
-    pub(super) fn of(call: &Call, details: &Details) -> Lists {
+    pub(super) fn new(call: &Call, details: &Details) -> Lists {
         let (given, told) = (details.requests.len(), details.completed.len());
         let completes = |how: HowMany, found: bool| match how {
             _ if !found => Finished::Told(0),

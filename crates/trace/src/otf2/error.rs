@@ -57,7 +57,7 @@ impl Fault {
         Fault { offset, what: what.into() }
     }
 
-    pub(super) fn of(self, path: &Path) -> Otf2Error {
+    pub(super) fn in_file(self, path: &Path) -> Otf2Error {
         Otf2Error::Malformed { path: path.into(), offset: self.offset, what: self.what }
     }
 }

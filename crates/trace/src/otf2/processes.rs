@@ -174,17 +174,17 @@ impl<'a> Members<'a> {
 
     /// Returns `None` for a communicator of which each process has its own.
     fn sides(&self, comm: &Comm) -> Result<Option<Sides>, String> {
-        let Some(here) = self.of(comm.group)? else {
+        let Some(here) = self.get(comm.group)? else {
             return Ok(None);
         };
         let there = match comm.remote {
-            Some(group) => self.of(group)?.unwrap_or_default(),
+            Some(group) => self.get(group)?.unwrap_or_default(),
             None => Vec::new(),
         };
         Ok(Some((here, there)))
     }
 
-    fn of(&self, number: u32) -> Result<Option<Vec<Rank>>, String> {
+    fn get(&self, number: u32) -> Result<Option<Vec<Rank>>, String> {
         let found = self.definitions.groups.get(&number);
         let found = found.ok_or_else(|| format!("group {number} is not defined"))?;
         if found.kind == group::COMM_SELF {

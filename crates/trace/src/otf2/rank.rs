@@ -57,7 +57,7 @@ pub(super) struct Habits {
 }
 
 impl Habits {
-    pub(super) fn of<'a>(facts: impl Iterator<Item = &'a Event>) -> Habits {
+    pub(super) fn new<'a>(facts: impl Iterator<Item = &'a Event>) -> Habits {
         let mut habits = Habits::default();
         for fact in facts {
             match fact {
@@ -427,7 +427,7 @@ impl<'a> Building<'a> {
         {
             let is_scan = matches!(operation, crate::Collective::Scan | crate::Collective::Exscan);
             let me = if is_scan { comm.rank_of(self.rank).unwrap_or_default() } else { 0 };
-            let factors = Factors::of(operation, comm.peers(self.rank).len() as u64, me.into());
+            let factors = Factors::new(operation, comm.peers(self.rank).len() as u64, me.into());
             (call.sent, call.received) = factors.parts(collected.sent, collected.received);
         }
         Ok(())

@@ -61,7 +61,7 @@ pub(super) struct Factors {
 
 impl Factors {
     /// The factors for rank `me` of `size`. Parts of different sizes are counted as they are.
-    pub(super) fn of(operation: Collective, size: u64, me: u64) -> Factors {
+    pub(super) fn new(operation: Collective, size: u64, me: u64) -> Factors {
         let (sent, received) = match operation {
             Collective::Barrier
             | Collective::Gatherv
@@ -106,7 +106,7 @@ mod tests {
         for operation in OPERATIONS {
             for size in 1..6 {
                 for me in 0..size {
-                    let factors = Factors::of(operation, size, me);
+                    let factors = Factors::new(operation, size, me);
                     let (sent, received) = factors.parts(factors.sent * 12, factors.received * 12);
                     if factors != (Factors { sent: 0, received: 0 }) {
                         assert_eq!((sent, received), (12, 12), "{operation:?} {me}/{size}");
@@ -115,7 +115,7 @@ mod tests {
             }
         }
         // In place: nine of ten processes count.
-        assert_eq!(Factors::of(Collective::Allreduce, 10, 0).parts(9 * 8, 9 * 8), (8, 8));
+        assert_eq!(Factors::new(Collective::Allreduce, 10, 0).parts(9 * 8, 9 * 8), (8, 8));
     }
 
     #[test]

@@ -69,12 +69,12 @@ impl Archive<'_> {
         let mut names = Names::default();
         let mut locations = Vec::new();
         let references = definitions::references(trace);
-        let windows = Windows::of(trace);
+        let windows = Windows::new(trace);
         let whole = Whole { trace, references: &references, windows: &windows };
         let operations = Operations::of_trace(trace);
         let lengths = requests::lengths(trace, &operations);
         for ((operations, lengths), number) in operations.iter().zip(&lengths).zip(0..) {
-            let rank = events::Rank { number, operations, forgotten: Forgotten::of(operations), lengths };
+            let rank = events::Rank { number, operations, forgotten: Forgotten::new(operations), lengths };
             for thread in threads(operations.traced()) {
                 let location = location_number(number, thread);
                 let (bytes, events) = events::encode(&whole, &rank, thread, &mut names)?;

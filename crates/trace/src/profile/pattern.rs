@@ -32,8 +32,8 @@ pub struct Dot {
 impl Pattern {
     pub const BINS: usize = 200;
 
-    pub(super) fn of(trace: &Trace, ranks: &[RankProfile], ends: &[Ends]) -> Pattern {
-        let run = Run::of(ranks);
+    pub(super) fn new(trace: &Trace, ranks: &[RankProfile], ends: &[Ends]) -> Pattern {
+        let run = Run::new(ranks);
         let mut dots: Vec<Dot> = Vec::new();
         for (comm, sequence) in sequences(trace) {
             let longest = sequence.values().map(Vec::len).max().unwrap_or(0);
@@ -58,7 +58,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(ranks: &[RankProfile]) -> Run {
+    fn new(ranks: &[RankProfile]) -> Run {
         let started = ranks.iter().filter(|rank| rank.calls > 0);
         let start = started.clone().map(|rank| rank.start).min().unwrap_or_default();
         let end = started.map(|rank| rank.end).max().unwrap_or_default();

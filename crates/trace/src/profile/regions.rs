@@ -101,12 +101,12 @@ impl Region {
                 all.entry(name).or_default().push((rank, *counts));
             }
         }
-        let mut list: Vec<Region> = all.into_iter().map(|(name, ranks)| Region::of(name, ranks)).collect();
+        let mut list: Vec<Region> = all.into_iter().map(|(name, ranks)| Region::new(name, ranks)).collect();
         list.sort_by_key(|region| std::cmp::Reverse(region.total.time));
         list
     }
 
-    fn of(name: &RegionName, ranks: Vec<(Rank, RegionCounts)>) -> Region {
+    fn new(name: &RegionName, ranks: Vec<(Rank, RegionCounts)>) -> Region {
         let mut total = RegionCounts::default();
         ranks.iter().for_each(|(_, counts)| total.add(counts));
         Region { name: name.clone(), total, ranks }

@@ -23,7 +23,7 @@ type OfRanks = (Counts, Vec<(Rank, Time)>);
 
 impl SiteProfile {
     /// The call sites of all ranks, most time first.
-    pub(super) fn of(ranks: &[RankProfile]) -> Vec<SiteProfile> {
+    pub(super) fn new(ranks: &[RankProfile]) -> Vec<SiteProfile> {
         let mut found: BTreeMap<(SiteId, Function), OfRanks> = BTreeMap::new();
         for (rank, profile) in (0..).zip(ranks) {
             for (&place, counts) in &profile.sites {
@@ -83,7 +83,7 @@ mod tests {
             rank(&[(3, Function::Send, 10), (3, Function::Recv, 25)]),
             rank(&[(3, Function::Send, 30), (5, Function::Send, 1)]),
         ];
-        let found = SiteProfile::of(&ranks);
+        let found = SiteProfile::new(&ranks);
         let told: Vec<_> =
             found.iter().map(|site| (site.site, site.function, site.counts.time.ps())).collect();
         assert_eq!(told, [(3, Function::Send, 40), (3, Function::Recv, 25), (5, Function::Send, 1)]);

@@ -22,7 +22,7 @@ pub const POINT_TO_POINT: &str = "point-to-point";
 impl SizeClass {
     /// Counts messages by the bytes sent, and collectives once for every rank that takes part, by
     /// the larger of what it gives and what it gets according to its arguments.
-    pub(super) fn of(operations: &[Operations<'_>], ends: &[Ends]) -> Vec<SizeClass> {
+    pub(super) fn new(operations: &[Operations<'_>], ends: &[Ends]) -> Vec<SizeClass> {
         let mut found: BTreeMap<(&'static str, u32), (u64, u64)> = BTreeMap::new();
         let mut add = |kind: &'static str, bytes: u64| {
             let (messages, sum) = found.entry((kind, bucket(bytes))).or_default();

@@ -17,7 +17,7 @@ pub struct RegionSpan<'a> {
 
 impl<'a> RegionSpan<'a> {
     /// The regions of a rank, in the order in which they are entered. A leave ends the last region of its name.
-    pub fn of(rank: &'a RankTrace) -> Vec<RegionSpan<'a>> {
+    pub fn new(rank: &'a RankTrace) -> Vec<RegionSpan<'a>> {
         let mut found: Vec<RegionSpan<'a>> = Vec::new();
         // The open regions of all threads, and when each thread ends.
         let (mut open, mut ends): (Vec<usize>, Vec<Time>) = (Vec::new(), Vec::new());

@@ -349,7 +349,7 @@ proptest! {
             prop_assert!(message.received().done().is_some());
         }
         // The matrix counts the sends, and so does a loop over the program.
-        let bytes: u64 = Profile::of(&trace).matrix.iter().map(|pair| pair.bytes).sum();
+        let bytes: u64 = Profile::new(&trace).matrix.iter().map(|pair| pair.bytes).sum();
         prop_assert_eq!(bytes, (0..exchanges.len() as u64).sum::<u64>());
     }
 
@@ -389,7 +389,7 @@ proptest! {
             trace.ranks[rank].push_with(call, details);
         }
         check(&trace, &BTreeSet::new());
-        Profile::of(&trace);
+        Profile::new(&trace);
         straggler_trace::Timeline::of_trace(&trace, 10);
         straggler_trace::perfetto::write(&trace, std::io::sink()).unwrap();
     }

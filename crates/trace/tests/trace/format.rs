@@ -145,7 +145,7 @@ fn trace() -> impl Strategy<Value = Trace> {
 
 /// The calls with their details. Details lie in the order of the stream, which goes by thread, so
 /// they are compared by content.
-fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
+fn calls(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
     let of_rank = |rank: &RankTrace| {
         let calls = rank.calls.iter().map(|call| (Call { details: 0, ..*call }, rank.details(call).cloned()));
         let mut calls: Vec<_> = calls.collect();
@@ -198,7 +198,7 @@ proptest! {
         let streams = (0..trace.processes()).map(|rank| read(&stream(&trace, rank), 0).0);
         let (back, findings) = assemble(streams.collect());
         prop_assert_eq!(&findings, &[]);
-        prop_assert_eq!(told(&back), told(&trace));
+        prop_assert_eq!(calls(&back), calls(&trace));
         prop_assert_eq!(places(&back), places(&trace));
         for (back, rank) in back.ranks.iter().zip(&trace.ranks) {
             prop_assert_eq!(back.sites.len(), rank.sites.len());
@@ -215,7 +215,7 @@ proptest! {
         });
         let (back, findings) = assemble(streams.collect());
         prop_assert_eq!(&findings, &[]);
-        prop_assert_eq!(told(&back), told(&trace));
+        prop_assert_eq!(calls(&back), calls(&trace));
         prop_assert_eq!(&back.communicators, &trace.communicators);
         prop_assert_eq!(&back.meta, &trace.meta);
         prop_assert_eq!(&back.notes, &trace.notes);

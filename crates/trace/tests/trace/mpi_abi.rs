@@ -104,9 +104,9 @@ fn mpi_headers_agree() {
 
 #[test]
 fn families_are_told_apart() {
-    assert_eq!(Family::of("/opt/lib/libmpi_abi.so.0.0.0", false, false), Family::Standard);
-    assert_eq!(Family::of("/opt/lib/libmpi_abi.so.1", false, true), Family::Standard);
-    assert_eq!(Family::of("/opt/lib/mpi.so", true, true), Family::Standard);
-    assert_eq!(Family::of("/opt/lib/libmpi.so.40", false, true), Family::OpenMpi);
-    assert_eq!(Family::of("/opt/libmpi_abi/libmpi.so.12", false, false), Family::Mpich);
+    assert_eq!(Family::detect("/opt/lib/libmpi_abi.so.0.0.0", false, false), Family::Standard);
+    assert_eq!(Family::detect("/opt/lib/libmpi_abi.so.1", false, true), Family::Standard);
+    assert_eq!(Family::detect("/opt/lib/mpi.so", true, true), Family::Standard);
+    assert_eq!(Family::detect("/opt/lib/libmpi.so.40", false, true), Family::OpenMpi);
+    assert_eq!(Family::detect("/opt/libmpi_abi/libmpi.so.12", false, false), Family::Mpich);
 }

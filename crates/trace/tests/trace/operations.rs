@@ -17,7 +17,7 @@ fn naming(requests: &[RequestId]) -> Details {
     Details { requests: requests.into(), found: true, ..Details::default() }
 }
 
-fn told(request: RequestId, peer: Option<i32>, cancelled: bool) -> Completed {
+fn completed(request: RequestId, peer: Option<i32>, cancelled: bool) -> Completed {
     Completed { request, matched: peer.map(|peer| Matched { peer, tag: 3 }), cancelled }
 }
 
@@ -46,7 +46,11 @@ fn waits_complete_what_they_say() {
         (
             plain(Function::Waitsome, 0),
             Details {
-                completed: vec![told(RequestId(2), None, false), told(RequestId(0), Some(7), false)].into(),
+                completed: vec![
+                    completed(RequestId(2), None, false),
+                    completed(RequestId(0), Some(7), false),
+                ]
+                .into(),
                 ..naming(&[RequestId(0), RequestId(1), RequestId(2)])
             },
         ),
@@ -54,12 +58,12 @@ fn waits_complete_what_they_say() {
         (
             plain(Function::Waitall, 0),
             Details {
-                completed: vec![told(RequestId(1), None, true)].into(),
+                completed: vec![completed(RequestId(1), None, true)].into(),
                 ..naming(&[RequestId(2), RequestId(1), RequestId(99), RequestId(1)])
             },
         ),
     ]);
-    let operations = Operations::of(&calls);
+    let operations = Operations::new(&calls);
     let done = [(0, Fate::Completed, Some(4)), (1, Fate::Cancelled, Some(5)), (2, Fate::Completed, Some(4))];
     assert_eq!(fates(&operations), done);
     assert_eq!(operations.rows()[0].source, Matched { peer: 7, tag: 3 });
@@ -83,7 +87,7 @@ fn persistent_requests_are_begun_again_and_again() {
         (
             plain(Function::Waitall, 0),
             Details {
-                completed: vec![told(RequestId(3), Some(4), false)].into(),
+                completed: vec![completed(RequestId(3), Some(4), false)].into(),
                 ..naming(&[RequestId(2), RequestId(3)])
             },
         ),
@@ -94,7 +98,7 @@ fn persistent_requests_are_begun_again_and_again() {
         (plain(Function::Request_free, 0), naming(&[RequestId(0)])),
         (plain(Function::Wait, 0), naming(&[RequestId(1)])),
     ]);
-    let operations = Operations::of(&calls);
+    let operations = Operations::new(&calls);
     let rows: Vec<_> = operations.rows().iter().map(|row| (row.kind, row.described, row.begun)).collect();
     let expected = [(Kind::Send, 0, 2), (Kind::Receive, 1, 2), (Kind::Other, 2, 2), (Kind::Send, 0, 4)];
     assert_eq!(rows, [&expected[..], &[(Kind::Send, 0, 6)]].concat());
@@ -129,7 +133,7 @@ fn receives_take_what_probes_found() {
         // From another rank.
         (plain(Function::Recv, 6), Details::default()),
     ]);
-    let operations = Operations::of(&calls);
+    let operations = Operations::new(&calls);
     let rows: Vec<_> =
         operations.rows().iter().map(|row| (row.begun, row.probe(), row.just_probed)).collect();
     assert_eq!(rows, [(1, Some(0), true), (4, Some(2), false), (6, None, false)]);

@@ -124,7 +124,7 @@ fn the_fixture_is_what_is_written_here() {
 /// A step is 10 µs of exchange, 105 µs of solving and 1 µs more, three times on two ranks.
 #[test]
 fn its_regions_are_those_of_its_steps() {
-    let profile = Profile::of(&trace());
+    let profile = Profile::new(&trace());
     let found: Vec<(String, u64, u64, u64)> = profile
         .regions
         .iter()

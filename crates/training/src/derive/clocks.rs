@@ -93,7 +93,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
         notes.push(format!(
             "The {clocks} of {} {are} relative to the others in {} of {steps} steps, so each step was aligned separately: {} of \
              another job?",
-            words::of("rank", &ranks),
+            words::named("rank", &ranks),
             moved.len(),
             words::plural(ranks.len(), "is this a rank", "are these ranks")
         ));
@@ -124,7 +124,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
 
 /// The clock offsets that these meetings show, if they are clearly off.
 fn aligned(meetings: &[Ends], workers: usize) -> Option<Offsets> {
-    let offsets = Offsets::of(meetings, workers);
+    let offsets = Offsets::new(meetings, workers);
     let largest = offsets.offset[offsets.furthest()].saturating_abs();
     let (residual, _) = offsets.residual(meetings);
     (largest > GOOD && largest > residual.saturating_mul(CLEARLY)).then_some(offsets)
@@ -306,7 +306,7 @@ fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
     };
     let mut members = Vec::new();
     for group in 0..graph.groups.len() {
-        let ops = graph.groups.of(group);
+        let ops = graph.groups.get(group);
         let together = if graph.wide[group] { columns } else { 1 };
         for first in (0..columns).step_by(together) {
             members.clear();
@@ -325,7 +325,7 @@ fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
 
 /// Calls `visit` with the worst contradiction, or the closest to one, of each group of a step.
 fn each_clash(job: &Job, step: usize, shift: &[i64], mut visit: impl FnMut(Clash)) {
-    each_group(job, step, |members| Clash::of(job, members, shift).into_iter().for_each(&mut visit));
+    each_group(job, step, |members| Clash::new(job, members, shift).into_iter().for_each(&mut visit));
 }
 
 /// The worst contradiction of a step.
@@ -349,7 +349,7 @@ struct Clash {
 }
 
 impl Clash {
-    fn of(job: &Job, members: &[Member], shift: &[i64]) -> Option<Clash> {
+    fn new(job: &Job, members: &[Member], shift: &[i64]) -> Option<Clash> {
         let start = |of: &Member| job.start[of.instance].saturating_add(shift[of.worker]);
         let end = |of: &Member| start(of).saturating_add(job.duration[of.instance]);
         let message = members.iter().any(|of| of.receives);

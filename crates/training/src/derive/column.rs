@@ -69,7 +69,7 @@ fn picoseconds(seconds: f64) -> i64 {
 
 impl Column {
     /// Builds a column from rows sorted by stage, kind and sequence number. The step begins at `first` seconds.
-    pub fn of(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
+    pub fn new(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
         let start = rows.iter().map(|row| picoseconds(row.start - first)).collect();
         let duration = rows.iter().map(|row| picoseconds(row.duration)).collect();
         Building::new(rows, start, duration).column(stages, habits)

@@ -28,7 +28,7 @@ type WorkerAt = (u32, u32);
 /// Selects steps from rows sorted by step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
     let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
-    let there: Vec<There> = parallel::map_list(&steps, |of_step| There::of(of_step, workers));
+    let there: Vec<There> = parallel::map_list(&steps, |of_step| There::new(of_step, workers));
     refuse_two_jobs(&steps, &there, workers)?;
     let spans = spans(&there);
     let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();
@@ -102,7 +102,7 @@ struct There {
 }
 
 impl There {
-    fn of(of_step: &[Row], workers: &Workers) -> There {
+    fn new(of_step: &[Row], workers: &Workers) -> There {
         let has_end = |rows: &&[Row]| !workers.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
         let all = || of_step.chunk_by(same_worker);
         There {

@@ -58,7 +58,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(rows: &'a [Row]) -> Part<'a> {
+    fn new(rows: &'a [Row]) -> Part<'a> {
         let mut hasher = DefaultHasher::new();
         rows.iter().filter(counts).for_each(|row| key(row).hash(&mut hasher));
         Part { rows, signature: hasher.finish() }
@@ -72,7 +72,7 @@ impl<'a> Part<'a> {
 /// Finds the lost rows of steps. The rows of each step are sorted by worker.
 pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     let steps: Vec<Vec<Part<'_>>> =
-        parallel::map_list(steps, |rows| rows.chunk_by(same_worker).map(Part::of).collect());
+        parallel::map_list(steps, |rows| rows.chunk_by(same_worker).map(Part::new).collect());
     // By stage and signature: the count, and one example. Sorted, so that the example is deterministic.
     let mut known: BTreeMap<(u32, u64), (usize, &Part<'_>)> = BTreeMap::new();
     for part in steps.iter().flatten() {

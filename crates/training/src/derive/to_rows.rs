@@ -59,7 +59,7 @@ fn ends(job: &Job, step: usize, column: usize) -> BTreeMap<usize, i64> {
         }
         let mut outer = number;
         while shape.ops[outer].inside
-            && let Some(&before) = shape.graph.before.of(outer).first()
+            && let Some(&before) = shape.graph.before.get(outer).first()
         {
             outer = before as usize;
         }

@@ -21,7 +21,7 @@ pub struct Workers {
 
 impl Workers {
     /// The workers of the rows. `known` has the number of data-parallel ranks and stages, as far as known.
-    pub fn of(rows: &[Row], known: (u32, u32)) -> Result<Workers, JobError> {
+    pub fn new(rows: &[Row], known: (u32, u32)) -> Result<Workers, JobError> {
         if rows.is_empty() {
             return Err(JobError::Empty);
         }

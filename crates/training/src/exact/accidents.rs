@@ -95,7 +95,7 @@ fn of_kind(job: &Job, times: &[StepTimes], by_kind: &ByKind, kind: usize, least:
         let columns = |group: usize| if graph.wide[group] { job.steps[step].columns as usize } else { 1 };
         graph
             .group(place)
-            .is_some_and(|group| graph.groups.of(group as usize).len() * columns(group as usize) > 2)
+            .is_some_and(|group| graph.groups.get(group as usize).len() * columns(group as usize) > 2)
     };
     let mut by_worker: BTreeMap<usize, Vec<Once>> = BTreeMap::new();
     let long = each().filter(|(.., takes)| *takes >= least);

@@ -263,7 +263,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let (real, ideal) = (over(&|step| step.real), over(&|step| step.ideal));
     let stage_ideal = over(&|step| step.stage_ideal);
     let recorded = mean(&replays.times.iter().map(|times| times.recorded).collect::<Vec<i64>>());
-    let draws = Draws::of(steps.len());
+    let draws = Draws::new(steps.len());
     let named = |names: Vec<String>, of: &dyn Fn(&OfStep) -> &Vec<i64>| -> Slowdowns {
         let at = |place: usize| ratio(over(&|step| of(step)[place]), ideal);
         names.into_iter().enumerate().map(|(place, name)| (name, at(place))).collect()
@@ -294,8 +294,8 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let stages = job.stages();
     let last: Vec<usize> =
         order.iter().copied().filter(|&place| job.workers[place].stage as usize + 1 == stages).collect();
-    let repaired_workers = repairing.of(&order[..slowest.min(order.len())], true);
-    let repaired_last_stage = repairing.of(&last, false);
+    let repaired_workers = repairing.repair(&order[..slowest.min(order.len())], true);
+    let repaired_last_stage = repairing.repair(&last, false);
     let early_ends = replays.times.iter().map(|times| times.early_ends).fold(Cut::default(), Cut::and);
     let overlap = replays.times.iter().map(|times| times.overlap).fold(Cut::default(), Cut::and);
     let s = ratio(real, ideal);

@@ -9,7 +9,7 @@ use crate::graph::Lists;
 pub struct ByKind(Vec<Lists>);
 
 impl ByKind {
-    pub fn of(job: &Job) -> ByKind {
+    pub fn new(job: &Job) -> ByKind {
         let of_shape = |shape: &crate::Shape| {
             let pairs: Vec<(u32, u32)> =
                 shape.ops.iter().zip(0..).map(|(op, place)| (u32::from(op.kind), place)).collect();
@@ -20,6 +20,6 @@ impl ByKind {
 
     /// The operations of a kind in a step: ascending indices in its shape.
     pub fn places(&self, job: &Job, step: usize, kind: usize) -> impl Iterator<Item = usize> {
-        self.0[job.steps[step].shape as usize].of(kind).iter().map(|&place| place as usize)
+        self.0[job.steps[step].shape as usize].get(kind).iter().map(|&place| place as usize)
     }
 }

@@ -155,8 +155,8 @@ struct CauseSearch<'a> {
 impl<'a> CauseSearch<'a> {
     /// `real` is the mean step, in picoseconds.
     fn at(replays: &'a Replays<'a>, real: f64) -> CauseSearch<'a> {
-        let spread = Spread::of(replays);
-        let facts = Facts::of(replays, &spread);
+        let spread = Spread::new(replays);
+        let facts = Facts::new(replays, &spread);
         let rises = facts.rises();
         let usual = communication::usual(replays);
         let usual_step = if replays.once.is_empty() { real } else { mean(&replays.all(steady(replays))) };

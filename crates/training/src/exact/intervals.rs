@@ -17,7 +17,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    pub fn of(steps: usize) -> Draws {
+    pub fn new(steps: usize) -> Draws {
         let blocks = steps.min(MOST_BLOCKS);
         let mut random = Stream::new(0, 0, 0, 0);
         let mut counts = vec![0.0; DRAWS * blocks];
@@ -72,15 +72,15 @@ mod tests {
     #[test]
     fn intervals_are_those_of_the_mean() {
         let value = |step: usize| (step as i64 * 7919 % 101) * 1_000_000;
-        let [low, high] = Draws::of(400).interval(|step| Some((value(step), 100_000_000)));
+        let [low, high] = Draws::new(400).interval(|step| Some((value(step), 100_000_000)));
         let values: Vec<f64> = (0..400).map(|step| value(step) as f64 / 1e8).collect();
         let mean = values.iter().sum::<f64>() / 400.0;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 400.0;
         let error = 1.96 * (variance / 400.0).sqrt();
         assert!((mean - error - low).abs() < 0.1 * error && (mean + error - high).abs() < 0.1 * error);
         // Steps without a record do not count.
-        assert_eq!(Draws::of(4).interval(|step| (step > 1).then_some((30, 20))), [1.5, 1.5]);
-        assert_eq!(Draws::of(4).interval(|_| None), [1.0, 1.0]);
-        assert_eq!(Draws::of(0).interval(|_| None), [1.0, 1.0]);
+        assert_eq!(Draws::new(4).interval(|step| (step > 1).then_some((30, 20))), [1.5, 1.5]);
+        assert_eq!(Draws::new(4).interval(|_| None), [1.0, 1.0]);
+        assert_eq!(Draws::new(0).interval(|_| None), [1.0, 1.0]);
     }
 }

@@ -31,7 +31,7 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn of(job: &Job) -> Places {
+    pub fn new(job: &Job) -> Places {
         let mut counts = vec![0u32; job.dp_ranks()];
         let count = |rank: u32| {
             let next = &mut counts[rank as usize];
@@ -101,17 +101,17 @@ impl Ranks {
         let pairs: Vec<(u32, u32)> = (0..shape.ops.len()).map(|op| (rank(op), op as u32)).collect();
         let ops = Lists::of_pairs(ranks, &pairs);
         let mut own = vec![0u32; shape.ops.len()];
-        for of_rank in (0..ranks).map(|rank| ops.of(rank)) {
+        for of_rank in (0..ranks).map(|rank| ops.get(rank)) {
             (0..).zip(of_rank).for_each(|(place, &op)| own[op as usize] = place);
         }
         let crosses =
-            |op: usize| shape.graph.before.of(op).iter().any(|&before| rank(before as usize) != rank(op));
+            |op: usize| shape.graph.before.get(op).iter().any(|&before| rank(before as usize) != rank(op));
         if (0..shape.ops.len()).any(crosses) {
             return None;
         }
         let groups = &shape.graph.groups;
         let is_wide = |group: usize| {
-            let of = groups.of(group);
+            let of = groups.get(group);
             of.iter().any(|&op| rank(op as usize) != rank(of[0] as usize))
         };
         let wide: Vec<bool> = (0..groups.len()).map(is_wide).collect();
@@ -119,22 +119,22 @@ impl Ranks {
             ops: of_rank.iter().map(|&op| at_place(&shape.ops[op as usize], places, 0, 0)).collect(),
             before: (of_rank.iter())
                 .flat_map(|&op| {
-                    let before = shape.graph.before.of(op as usize);
+                    let before = shape.graph.before.get(op as usize);
                     [before.len() as u32].into_iter().chain(before.iter().map(|&before| own[before as usize]))
                 })
                 .collect(),
             groups: (of_rank.iter())
                 .map(|&op| match shape.graph.group(op as usize) {
                     Some(group) if wide[group as usize] => (true, group),
-                    Some(group) => (false, own[groups.of(group as usize)[0] as usize]),
+                    Some(group) => (false, own[groups.get(group as usize)[0] as usize]),
                     None => (false, Graph::ALONE),
                 })
                 .collect(),
         };
         let mut known: HashMap<Order, usize> = HashMap::new();
         let mut alike: Vec<Vec<u32>> = Vec::new();
-        for rank in (0..ranks).filter(|&rank| !ops.of(rank).is_empty()) {
-            let class = *known.entry(order(ops.of(rank))).or_insert(alike.len());
+        for rank in (0..ranks).filter(|&rank| !ops.get(rank).is_empty()) {
+            let class = *known.entry(order(ops.get(rank))).or_insert(alike.len());
             if class == alike.len() {
                 alike.push(Vec::new());
             }
@@ -149,11 +149,11 @@ impl Ranks {
         let mut groups: BTreeMap<(u32, usize), Vec<u32>> = BTreeMap::new();
         let mut moved = vec![0u32; shape.ops.len()];
         for (block, &rank) in ranks.iter().enumerate() {
-            let of_rank = self.ops.of(rank as usize);
+            let of_rank = self.ops.get(rank as usize);
             (ops.len() as u32..).zip(of_rank).for_each(|(to, &op)| moved[op as usize] = to);
             for &op in of_rank {
                 let to = moved[op as usize];
-                let before = shape.graph.before.of(op as usize).iter();
+                let before = shape.graph.before.get(op as usize).iter();
                 edges.extend(before.map(|&before| (to, moved[before as usize])));
                 if let Some(group) = shape.graph.group(op as usize) {
                     let block = if self.wide[group as usize] { usize::MAX } else { block };
@@ -269,7 +269,7 @@ impl<'a> Alone<'a> {
         let blocks: Vec<u32> = [class].iter().chain(&ideal).map(|&of| stands_for(of)).collect();
         let (job, places) = (self.replays.job, &self.replays.places);
         let (shape, from) = ranks.side_by_side(job.shape(self.step), places, &blocks)?;
-        let own_ops = ranks.ops.of(blocks[0] as usize).len();
+        let own_ops = ranks.ops.get(blocks[0] as usize).len();
         Some(Replayed {
             shape,
             from,
@@ -319,7 +319,7 @@ impl<'a> Alone<'a> {
             }
             for (lane, &rank) in members.iter().enumerate() {
                 let (place, column) =
-                    if columns > 1 { (from, rank) } else { (ranks.ops.of(rank as usize)[at] as usize, 0) };
+                    if columns > 1 { (from, rank) } else { (ranks.ops.get(rank as usize)[at] as usize, 0) };
                 let op = &job.shape(self.step).ops[place];
                 let instance = place * columns + column as usize;
                 let worker = column as usize * per_column + op.worker as usize;

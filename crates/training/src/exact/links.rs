@@ -30,7 +30,7 @@ pub struct Links {
 }
 
 impl Links {
-    pub fn of(job: &Job) -> Links {
+    pub fn new(job: &Job) -> Links {
         let mut links = Links::default();
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut tables: BTreeMap<(u32, u32), usize> = BTreeMap::new();
@@ -83,13 +83,13 @@ impl Replays<'_> {
         by_step
     }
 
-    /// Calls `tell` with the link and duration of every transfer of a kind in a step.
-    fn transfers_in(&self, step: usize, kind: usize, mut tell: impl FnMut(usize, i64)) {
+    /// Calls `visit` with the link and duration of every transfer of a kind in a step.
+    fn transfers_in(&self, step: usize, kind: usize, mut visit: impl FnMut(usize, i64)) {
         let columns = self.job.steps[step].columns as usize;
         for place in self.by_kind.places(self.job, step, kind) {
             for column in 0..columns {
                 if let Some(link) = self.links.link(self.job, step, place, column) {
-                    tell(link, self.times[step].steady()[place * columns + column]);
+                    visit(link, self.times[step].steady()[place * columns + column]);
                 }
             }
         }
@@ -116,7 +116,7 @@ fn table(job: &Job, step: usize, known: &mut HashMap<Vec<u32>, u32>) -> Vec<u32>
     let all_of = all_of(job);
     let mut table = Vec::with_capacity(graph.groups.len() * columns);
     for group in 0..graph.groups.len() {
-        let ops = graph.groups.of(group);
+        let ops = graph.groups.get(group);
         let least = ops.first().map_or(2, |&op| all_of[job.shape(step).ops[op as usize].kind as usize]);
         let mut link = |columns: std::ops::Range<usize>| {
             let all = columns.flat_map(|column| ops.iter().map(move |&op| (op as usize, column)));

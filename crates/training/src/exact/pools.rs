@@ -25,11 +25,11 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    pub fn of(job: &Job, times: &[StepTimes], by_kind: &ByKind, pool: Pool) -> Ideal {
+    pub fn new(job: &Job, times: &[StepTimes], by_kind: &ByKind, pool: Pool) -> Ideal {
         let stages = job.stages();
         let kinds = job.kinds.len();
         let per_kind: Vec<(Vec<i64>, i64)> = parallel::map(kinds, |kind| {
-            let mut values = Values::of(job, times, by_kind, kind, stages);
+            let mut values = Values::new(job, times, by_kind, kind, stages);
             let by_stage: Vec<i64> = values
                 .takes
                 .iter_mut()
@@ -80,7 +80,7 @@ struct Values {
 }
 
 impl Values {
-    fn of(job: &Job, times: &[StepTimes], by_kind: &ByKind, kind: usize, stages: usize) -> Values {
+    fn new(job: &Job, times: &[StepTimes], by_kind: &ByKind, kind: usize, stages: usize) -> Values {
         let by_worker = job.kinds[kind].role == Role::Compute;
         let mut values = Values { takes: vec![Vec::new(); stages], delays: Vec::new() };
         let mut sums = vec![(0i128, 0i128); if by_worker { job.workers.len() } else { 0 }];

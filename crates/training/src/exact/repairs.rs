@@ -61,7 +61,7 @@ impl Repairs<'_> {
         mean(&self.replays.all(|_, at| at.real_if(is_chosen[at.worker] == real)))
     }
 
-    pub fn of(&self, chosen: &[usize], named: bool) -> Repaired {
+    pub fn repair(&self, chosen: &[usize], named: bool) -> Repaired {
         let workers = &self.replays.job.workers;
         let (without, with_only) = (self.with(chosen, false), self.with(chosen, true));
         let (share_saved, lost) = (self.share_saved(without), self.real - self.ideal);

@@ -65,7 +65,7 @@ pub fn replay_disturbed(
                 spans.end(ends);
             }
             Node::Group(group) => {
-                let members = shape.graph.groups.of(group as usize);
+                let members = shape.graph.groups.get(group as usize);
                 room.latest.clear();
                 room.latest.resize(columns, 0);
                 for &op in members {
@@ -90,7 +90,7 @@ pub fn replay_disturbed(
             }
         }
     }
-    spans.of(meet)
+    spans.get(meet)
 }
 
 /// When an operation starts in every column.
@@ -99,7 +99,7 @@ fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64],
     let delays = &delays[op * columns..(op + 1) * columns];
     starts.clear();
     // Most operations wait for one other.
-    match *shape.graph.before.of(op) {
+    match *shape.graph.before.get(op) {
         [] => starts.extend_from_slice(delays),
         [before] => starts
             .extend(ends(before).iter().zip(delays).map(|(end, delay)| end.max(&0).saturating_add(*delay))),
@@ -148,7 +148,7 @@ impl Spans {
         self.last.iter_mut().zip(ends).for_each(|(last, end)| *last = (*last).max(*end));
     }
 
-    fn of(&self, meet: Meet) -> Vec<i64> {
+    fn get(&self, meet: Meet) -> Vec<i64> {
         let span = |first: i64, carried: i64, last: i64| {
             last - if first == i64::MAX { 0 } else { first.max(carried) }
         };

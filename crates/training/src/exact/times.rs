@@ -94,7 +94,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
     let (mut cut, mut overlap) = (Cut::default(), Cut::default());
     let (mut takes, mut delays) = (vec![0; ops * columns], vec![0; ops * columns]);
     for op in 0..ops {
-        let before = shape.graph.before.of(op);
+        let before = shape.graph.before.get(op);
         let posted = job.kinds[shape.ops[op].kind as usize].posted;
         for column in 0..columns {
             takes[op * columns + column] = end(op, column).saturating_sub(start(op, column));
@@ -105,7 +105,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
         }
     }
     for group in 0..shape.graph.groups.len() {
-        let members = shape.graph.groups.of(group);
+        let members = shape.graph.groups.get(group);
         let latest = |columns: std::ops::Range<usize>| {
             let starts = columns
                 .flat_map(|column| members.iter().map(move |&op| (op, column)))

@@ -173,7 +173,7 @@ fn name_ranks(workers: &mut [Recorded]) -> Vec<String> {
     notes.push(format!(
         "Neither the contents nor the name gives the rank of {}: numbered {}.",
         words::list(&names),
-        words::of("rank", &ranks)
+        words::named("rank", &ranks)
     ));
     notes
 }
@@ -225,7 +225,7 @@ fn missing_ranks(workers: &[Recorded]) -> Option<String> {
              waits for {}, only its long duration shows it.",
             given.len(),
             words::plural(given.len(), "was", "were"),
-            words::of("rank", &missing),
+            words::named("rank", &missing),
             words::plural(missing.len(), "is", "are"),
             words::plural(missing.len(), "it", "these"),
             words::plural(missing.len(), "it", "them")
@@ -245,7 +245,7 @@ fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
     }
     let named: Vec<String> = reasons
         .iter()
-        .map(|((step, why), ranks)| format!("step {step} ({why} on {})", words::of("rank", ranks)))
+        .map(|((step, why), ranks)| format!("step {step} ({why} on {})", words::named("rank", ranks)))
         .collect();
     if !named.is_empty() {
         notes.push(format!("Left out: {}.", words::list(&named)));
@@ -267,8 +267,10 @@ fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
         }
     }
     if !partial.is_empty() {
-        notes
-            .push(format!("Left out, because not all ranks recorded them: {}.", words::of("step", &partial)));
+        notes.push(format!(
+            "Left out, because not all ranks recorded them: {}.",
+            words::named("step", &partial)
+        ));
     }
     whole
 }
@@ -291,7 +293,7 @@ fn in_part(workers: &[Recorded], steps: &[i64]) -> Option<String> {
         format!(
             "Recorded in only some of the steps: {}. In the other steps, delays caused by such a rank show up as waiting time \
              of the others.",
-            words::of("rank", &ranks)
+            words::named("rank", &ranks)
         )
     })
 }

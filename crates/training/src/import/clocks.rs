@@ -47,7 +47,7 @@ impl Clocks {
         let done = match left_out {
             Some(steps) => format!(
                 "Steps before and after a jump were aligned separately. Left out, because a clock may jump within them: {}.",
-                words::of("step", steps)
+                words::named("step", steps)
             ),
             None => "Waiting times of these ranks are not reliable.".into(),
         };
@@ -79,7 +79,7 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         .collect();
     dated.sort_by_key(|(ends, _)| ends.iter().map(|&(_, end)| end).max());
     let (meetings, steps): (Vec<Ends>, Vec<i64>) = dated.into_iter().unzip();
-    let offsets = Offsets::of(&meetings, workers.len());
+    let offsets = Offsets::new(&meetings, workers.len());
     let rank_of = |worker: usize| rank(workers, worker);
     let alone: Vec<u32> = offsets.alone.iter().map(|&worker| rank_of(worker)).collect();
     let mut notes = Vec::new();
@@ -100,7 +100,7 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         notes.push(format!(
             "The clock of {} could not be compared: no collective with the others was recorded. Its times are used \
              as they are.",
-            words::of("rank", &alone)
+            words::named("rank", &alone)
         ));
     }
     let shift_ps =

@@ -131,7 +131,7 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
     }
     if !bad.is_empty() {
         let left = words::plural(bad.len(), "was left out: not a record", "were left out: not records");
-        recorded.note(&format!("{} {left} of NCCL Inspector.", words::of("line", &bad)));
+        recorded.note(&format!("{} {left} of NCCL Inspector.", words::named("line", &bad)));
     }
     recorded.memberships = members.into_iter().map(|(id, (rank, size))| (id, rank, size)).collect();
     build(entries, &mut recorded);

@@ -25,7 +25,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(workers: &[Recorded]) -> Evidence {
+    fn new(workers: &[Recorded]) -> Evidence {
         let mut keys: HashMap<&str, u32> = HashMap::new();
         let mut evidence = Evidence { collectives: Vec::new(), numbered: Vec::new(), by_order: Vec::new() };
         for worker in workers {
@@ -86,7 +86,7 @@ fn join(same: &mut [usize], one: usize, other: usize) {
 /// Removes ranks that have no collective in common with the others although they are in the same group, and adds a note. Workers
 /// are in order of rank.
 pub fn without_strangers(workers: &mut Vec<Recorded>, notes: &mut Vec<String>) -> Result<(), ImportError> {
-    let evidence = Evidence::of(workers);
+    let evidence = Evidence::new(workers);
     let part = evidence.connected();
     let mut sizes = vec![0usize; workers.len()];
     part.iter().for_each(|&part| sizes[part] += 1);
@@ -117,7 +117,7 @@ pub fn without_strangers(workers: &mut Vec<Recorded>, notes: &mut Vec<String>) -
     notes.push(format!(
         "Left out: {} ({}). No collective there has the sequence number of one of the other ranks: {} recorded at another \
          time, or in another run. What {} did is unknown.",
-        words::of("rank", &ranks),
+        words::named("rank", &ranks),
         words::list(&strange.iter().map(|&worker| workers[worker].name()).collect::<Vec<_>>()),
         words::plural(ranks.len(), "the file was", "the files were"),
         words::plural(ranks.len(), "this rank", "these ranks")
@@ -129,7 +129,7 @@ pub fn without_strangers(workers: &mut Vec<Recorded>, notes: &mut Vec<String>) -
 
 /// Renumbers the steps of ranks whose step numbers differ from those of the others, and adds a note.
 pub fn same_steps(workers: &mut [Recorded], notes: &mut Vec<String>) {
-    let ahead = steps_ahead(&Evidence::of(workers).collectives);
+    let ahead = steps_ahead(&Evidence::new(workers).collectives);
     let mut told = Vec::new();
     for (worker, by) in workers.iter_mut().zip(ahead).filter(|(_, by)| *by != 0) {
         let renumbered = |step: &mut i64| *step = step.saturating_sub(by);

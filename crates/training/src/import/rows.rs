@@ -18,7 +18,7 @@ pub fn rows(
         if lacking.len() < workers.len() {
             notes.push(format!(
                 "The kernels of all ranks are analysed one by one, because {} cannot be read as microbatches; the other ranks can.",
-                words::of("rank", &lacking)
+                words::named("rank", &lacking)
             ));
         }
         return None;

@@ -62,7 +62,7 @@ impl<'a> Assembly<'a> {
             job.notes.push(format!(
                 "Left out: {}. Operations wait for each other in a cycle: collectives run in different orders on different \
                  ranks, or were matched wrongly.",
-                words::of("step", &circular)
+                words::named("step", &circular)
             ));
         }
     }
@@ -165,11 +165,11 @@ fn earliest(graph: &Graph, start_ps: &mut [i64], duration_ps: &[i64]) {
     for node in &graph.order {
         let ops = match node {
             Node::Op(op) => std::slice::from_ref(op),
-            Node::Group(group) => graph.groups.of(*group as usize),
+            Node::Group(group) => graph.groups.get(*group as usize),
         };
         for &op in ops {
             let end = |&before: &u32| start_ps[before as usize].saturating_add(duration_ps[before as usize]);
-            start_ps[op as usize] = graph.before.of(op as usize).iter().map(end).max().unwrap_or(0);
+            start_ps[op as usize] = graph.before.get(op as usize).iter().map(end).max().unwrap_or(0);
         }
     }
 }

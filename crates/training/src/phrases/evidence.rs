@@ -185,7 +185,7 @@ impl fmt::Display for Evidence {
                 match period.slower_from.is_empty() {
                     true => Ok(()),
                     false => {
-                        write!(f, " They are slower still from {} on.", words::of("step", &period.slower_from))
+                        write!(f, " They are slower still from {} on.", words::named("step", &period.slower_from))
                     }
                 }
             }

@@ -43,7 +43,7 @@ pub fn when(period: &Period) -> String {
 pub fn slower_still(steps: &[i64]) -> String {
     match steps.is_empty() {
         true => String::new(),
-        false => format!(", and slower still from {} on", words::of("step", steps)),
+        false => format!(", and slower still from {} on", words::named("step", steps)),
     }
 }
 
@@ -70,16 +70,16 @@ pub fn others(stage: Option<u32>) -> &'static str {
 
 /// `ranks 8 to 15 (node n17)`.
 pub fn ranks_at(ranks: &[u32], place: Option<&String>) -> String {
-    let Some(place) = place else { return words::of("rank", ranks) };
+    let Some(place) = place else { return words::named("rank", ranks) };
     match words::range(ranks) {
         Some(range) => format!("ranks {range} ({place})"),
-        None => format!("{} ({place})", words::of("rank", ranks)),
+        None => format!("{} ({place})", words::named("rank", ranks)),
     }
 }
 
 /// `between ranks 3 and 5`, `among ranks 3, 4 and 5`.
 pub fn between(ranks: &[u32]) -> String {
-    format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", ranks))
+    format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::named("rank", ranks))
 }
 
 /// `forward-compute 3`, or the name of a kernel.

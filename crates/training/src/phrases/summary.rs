@@ -15,7 +15,7 @@ pub fn summary(cause: &Cause) -> String {
     let steps = in_its_steps(cause);
     match &cause.finding {
         Finding::Worker { factor, period, stage, .. } => {
-            let rank = words::of("Rank", &cause.ranks);
+            let rank = words::named("Rank", &cause.ranks);
             match *factor < WORKER.factor() {
                 true => format!(
                     "{rank} computes {:.1} % longer than {} {}",
@@ -34,7 +34,7 @@ pub fn summary(cause: &Cause) -> String {
                 _ => "",
             };
             let is = words::plural(stages.len(), "is", "are");
-            format!("{} {is} slow{steps}{alike}", words::of("Stage", stages))
+            format!("{} {is} slow{steps}{alike}", words::named("Stage", stages))
         }
         Finding::RandomStalls { stalls, mean_stall_seconds, workers_hit, of_workers } => format!(
             "Workers stall at random: {stalls} stalls of {} on average, on {workers_hit} of {of_workers} workers",
@@ -50,7 +50,7 @@ pub fn summary(cause: &Cause) -> String {
                 true => String::new(),
                 false => format!(", mainly on {}", ranks_at(&cause.ranks, cause.place.as_ref())),
             };
-            format!("Operations start later than they could{mainly}{steps}")
+            format!("The host delays operations{mainly}{steps}")
         }
         Finding::HostBound { gpus, idle_share, .. } => {
             let who = words::plural(*gpus, "The GPU waits", "GPUs wait");

@@ -114,7 +114,7 @@ fn work_and_lengths_are_named() {
 #[test]
 fn hosts_and_links_are_named() {
     let launch = |ranks: &[u32]| cause(Finding::LaunchDelay {}, ranks);
-    let text = "Operations start later than they could";
+    let text = "The host delays operations";
     assert_reads(
         &launch(&[]),
         text,

@@ -65,7 +65,7 @@ impl<'a> Times<'a> {
     fn split_transfers(&mut self) {
         let (job, dp) = (self.job, self.job.dp as usize);
         for group in 0..self.graph.groups.len() {
-            let (ops, wide) = (self.graph.groups.of(group), self.graph.wide[group]);
+            let (ops, wide) = (self.graph.groups.get(group), self.graph.wide[group]);
             for step in 0..job.steps.len() {
                 let latest = |ranks: std::ops::Range<usize>| {
                     let starts = ranks.flat_map(|rank| {
@@ -92,7 +92,7 @@ impl<'a> Times<'a> {
             let first = job.start[all].iter().copied().fold(f64::INFINITY, f64::min);
             for rank in 0..job.dp as usize {
                 for op in 0..job.ops.len() {
-                    let before = self.graph.before.of(op).iter();
+                    let before = self.graph.before.get(op).iter();
                     let ends = before.map(|&before| job.end(job.instance(step, rank, before as usize)));
                     let ready = ends.reduce(f64::max).unwrap_or(first);
                     let instance = job.instance(step, rank, op);
@@ -165,7 +165,7 @@ impl<'a> Times<'a> {
                     }
                 }
                 Node::Group(number) => {
-                    let members = self.graph.groups.of(number as usize);
+                    let members = self.graph.groups.get(number as usize);
                     let wide = self.graph.wide[number as usize];
                     let mut of_all = f64::NEG_INFINITY;
                     for rank in 0..dp {
@@ -200,7 +200,7 @@ impl<'a> Times<'a> {
     fn start(&self, instance: usize, place: usize, mix: &Mix, room: &Scratch) -> f64 {
         let ops = self.job.ops.len();
         let rank = place / ops * ops;
-        let before = self.graph.before.of(place % ops).iter();
+        let before = self.graph.before.get(place % ops).iter();
         let ends = before.map(|&before| room.end[rank + before as usize]);
         let ready = ends.reduce(f64::max).unwrap_or(0.0);
         match &mix.delayed {

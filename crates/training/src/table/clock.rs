@@ -62,7 +62,7 @@ pub fn caveat(clocks: &BTreeMap<u32, Clock>) -> Option<String> {
     let ranks: Vec<u32> = said().map(|(rank, _)| rank).collect();
     Some(format!(
         "the recorder of {} says: {first}. Ranks that wait for a slow one then look slow, too",
-        words::of("rank", &ranks)
+        words::named("rank", &ranks)
     ))
 }
 

@@ -77,7 +77,7 @@ impl Kineto {
         }
         ranks.values_mut().flat_map(BTreeMap::values_mut).for_each(|ops| place_on_host(ops));
         let begins = begins(&ranks);
-        Kineto { layout: Layout::of(rows), ranks, begins, synthetic }
+        Kineto { layout: Layout::new(rows), ranks, begins, synthetic }
     }
 
     pub fn ranks(&self) -> impl Iterator<Item = u32> {

@@ -120,7 +120,7 @@ impl<'a> Building<'a> {
         let mut by_worker: BTreeMap<usize, Vec<Communication>> = BTreeMap::new();
         for column in 0..columns {
             let computed = |op: usize| {
-                let before = shape.graph.before.of(op).iter().map(|&before| before as usize);
+                let before = shape.graph.before.get(op).iter().map(|&before| before as usize);
                 before.filter(|&before| !is_transfer(before)).map(|before| end(column, before)).max()
             };
             // By communication: when everything else that its first dependent waits for has ended. By worker: when all its
@@ -143,7 +143,7 @@ impl<'a> Building<'a> {
                 let is_awaited = |before: &Op| {
                     before.worker == own.worker && !(is_transfer(op) && before.stream == own.stream)
                 };
-                let before = shape.graph.before.of(op).iter().map(|&before| before as usize);
+                let before = shape.graph.before.get(op).iter().map(|&before| before as usize);
                 for before in before.filter(|&before| is_transfer(before) && is_awaited(&shape.ops[before])) {
                     let first = awaited.entry(before).or_insert(i64::MAX);
                     *first = ready.min(*first);
@@ -192,7 +192,7 @@ impl<'a> Building<'a> {
             }
         };
         for group in 0..shape.graph.groups.len() {
-            let own = shape.graph.groups.of(group);
+            let own = shape.graph.groups.get(group);
             let all = |columns: Range<usize>| -> Vec<(usize, usize)> {
                 columns.flat_map(|column| own.iter().map(move |&op| (column, op as usize))).collect()
             };
@@ -203,7 +203,7 @@ impl<'a> Building<'a> {
         }
         let is_transfer = |op: usize| job.kinds[shape.ops[op].kind as usize].role == Role::Communication;
         for op in (0..ops).filter(|&op| is_transfer(op)) {
-            let before = shape.graph.before.of(op).iter().map(|&before| before as usize);
+            let before = shape.graph.before.get(op).iter().map(|&before| before as usize);
             let from =
                 |before: &usize| is_transfer(*before) && shape.ops[*before].worker != shape.ops[op].worker;
             if let Some(before) = before.into_iter().find(from) {

@@ -123,13 +123,13 @@ fn wider(shape: &Shape, workers: u32, copies: u32) -> Option<Shape> {
         members.dedup();
         members.len() == workers as usize
     };
-    let edge = |after: u32| graph.before.of(after as usize).iter().map(move |&before| (after, before));
+    let edge = |after: u32| graph.before.get(after as usize).iter().map(move |&before| (after, before));
     let edges: Vec<(u32, u32)> = all
         .clone()
         .flat_map(|copy| (0..count).flat_map(edge).map(move |(a, b)| (a + copy * count, b + copy * count)))
         .collect();
     let mut groups = Vec::with_capacity(graph.groups.len());
-    for group in (0..graph.groups.len()).map(|group| graph.groups.of(group)) {
+    for group in (0..graph.groups.len()).map(|group| graph.groups.get(group)) {
         let moved = |copy: u32| group.iter().map(move |op| op + copy * count);
         match group.len() {
             1 => groups.extend(all.clone().map(|copy| Group { ops: moved(copy).collect(), wide: false })),

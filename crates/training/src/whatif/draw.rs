@@ -286,7 +286,7 @@ impl<'a> Partners<'a> {
         let own = |place: usize| (place / self.per_column, (place % self.per_column) as u32);
         let column = own(one).0;
         (0..shape.graph.groups.len()).filter_map(move |group| {
-            let members = shape.graph.groups.of(group);
+            let members = shape.graph.groups.get(group);
             let wide = shape.graph.wide[group];
             let has = |place: usize| members.iter().any(|&op| shape.ops[op as usize].worker == own(place).1);
             let size = members.len() * if wide { self.columns } else { 1 };
@@ -305,7 +305,7 @@ impl<'a> Partners<'a> {
         mut visit: impl FnMut(usize),
     ) {
         for (group, columns) in self.groups(one, other) {
-            let members = self.job.shape(self.step).graph.groups.of(group);
+            let members = self.job.shape(self.step).graph.groups.get(group);
             if !wanted(members.len() * columns.len()) {
                 continue;
             }

@@ -92,7 +92,7 @@ fn inspector_records_meet_by_communicator_and_number() {
     let graph = &job.shape(0).graph;
     assert_eq!((graph.ops(), graph.groups.len(), graph.before.items()), (6, 3, 4));
     let start = |op: u32| job.start[op as usize] / 1_000_000;
-    let of_group: Vec<i64> = graph.groups.of(1).iter().map(|&op| start(op)).collect();
+    let of_group: Vec<i64> = graph.groups.get(1).iter().map(|&op| start(op)).collect();
     assert_eq!(of_group, [1000, 1100]);
     assert!(says(&job, "Only communication can be judged"));
     assert!(!says(&job, "wrote no event times"));

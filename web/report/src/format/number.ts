@@ -27,11 +27,12 @@ export function exact(value: number, unit: Unit): string {
 
 function withDigits(value: number, unit: Unit, digits: number): string {
   if (!Number.isFinite(value)) return "–";
+  if (unit === "slowdown" && isFactor(value)) return withDigits(value + 1, "factor", digits);
   const prefix = prefixFor(Math.abs(value), unit);
   let scaled = value / prefix.factor;
   // With three digits, 999.9996 ms is 1 s, not 1000 ms.
   const rounded = Math.abs(Number(scaled.toPrecision(digits)));
-  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share" || unit === "slowdown")) {
+  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second" || unit === "share")) {
     const next = prefixFor(Math.abs(value) * (1 + 10 ** -digits), unit);
     scaled = value / next.factor;
     return plus(value, unit) + significant(scaled, digits) + next.suffix;
@@ -39,7 +40,12 @@ function withDigits(value: number, unit: Unit, digits: number): string {
   return plus(value, unit) + significant(scaled, digits) + prefix.suffix;
 }
 
-/** The sign of added time, which distinguishes +10× from the factor 10×. */
+/** Whether a slowdown T/T0 − 1 is written as the factor T/T0. */
+function isFactor(more: number): boolean {
+  return more >= 0.995;
+}
+
+/** The sign of added time: +10 % is 10 % longer. */
 function plus(value: number, unit: Unit): string {
   return unit === "slowdown" && value > 0 ? "+" : "";
 }
@@ -74,7 +80,8 @@ export function prefixFor(size: number, unit: Unit): Prefix {
     case "bytes": return scaledPrefix(size, IEC, "B");
     case "bytes per second": return scaledPrefix(size, SI.slice(0, 6), "B/s");
     // From 1000 % on, a share is written as a factor: 49,310×, not 4,931,000 %.
-    case "share": case "slowdown": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
+    case "slowdown": return { factor: 0.01, suffix: THIN + "%" };
+    case "share": return size < 10 * 0.9999999999 ? { factor: 0.01, suffix: THIN + "%" } : { factor: 1, suffix: "×" };
     case "factor": return { factor: 1, suffix: "×" };
     default: return { factor: 1, suffix: "" };
   }
@@ -87,8 +94,8 @@ function scaledPrefix(size: number, table: [number, string][], symbol: string): 
 
 /** A tick label of a linear axis: all have the same prefix, and as many decimals as the step needs. */
 export function tick(value: number, unit: Unit, step: number, largest: number): string {
-  // 0× would be read as a factor.
-  const prefix = prefixFor(value === 0 && unit === "slowdown" ? 0 : largest, unit);
+  if (unit === "slowdown" && isFactor(value)) return tick(value + 1, "factor", step, largest);
+  const prefix = prefixFor(largest, unit);
   const scaledStep = step / prefix.factor;
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(scaledStep) + 1e-9)));
   const scaled = value / prefix.factor;

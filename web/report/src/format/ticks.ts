@@ -53,7 +53,8 @@ function linear(axis: Axis, lo: number, hi: number, room: number): Tick[] {
   const last = Math.floor(hi / step + 1e-9);
   const out: Tick[] = [];
   for (let i = first; i <= last && out.length < 200; i++) {
-    const value = i * step;
+    // 20× and 40×, not 21× and 41×.
+    const value = axis.unit === "slowdown" && step >= 5 && i > 0 ? i * step - 1 : i * step;
     out.push({ value, label: tick(value, axis.unit, step, largest), major: true });
   }
   return out;
@@ -80,7 +81,9 @@ function decades(axis: Axis, lo: number, hi: number, room: number, span: number)
   const out: Tick[] = [];
   for (let e = first; e <= last; e++) {
     for (let m = 1; m < 10; m++) {
-      const value = Number(`${m}e${e}`);
+      const power = Number(`${m}e${e}`);
+      // 10× and 100×, not 11× and 101×.
+      const value = axis.unit === "slowdown" && power >= 10 ? power - 1 : power;
       if (value < lo * 0.999999 || value > hi * 1.000001) continue;
       if (m > 1 && span > 8) break;
       const major = labelled.includes(m) && ((e % every) + every) % every === 0;

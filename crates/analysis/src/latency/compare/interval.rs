@@ -136,7 +136,7 @@ pub const BODY: f64 = 0.9;
 
 impl<'a> Rows<'a> {
     /// `levels` ascend; the same seed and side give the same rows.
-    pub fn of(one: &'a Distribution, levels: &'a [f64], seed: u64, side: u32) -> Rows<'a> {
+    pub fn new(one: &'a Distribution, levels: &'a [f64], seed: u64, side: u32) -> Rows<'a> {
         let at = |sample: &Distribution, levels: &[f64]| -> Vec<Ends> {
             levels.iter().map(|&level| sample.quantile_ends(level)).collect()
         };

@@ -4,7 +4,7 @@ use straggler_model::Time;
 use straggler_model::latency::{Bins, Histogram};
 
 fn comparison(one: &[u64], other: &[u64]) -> Comparison {
-    Comparison::of(&distribution(one), &distribution(other), 1)
+    Comparison::new(&distribution(one), &distribution(other), 1)
 }
 
 /// Samples of one distribution: every interval contains 0 in 95 of 100 cases, and no change is found.
@@ -71,7 +71,8 @@ fn other_layouts_are_compared_by_quantiles() {
     let values = lognormal(1, 5000, 4e6, 1e6, 0.3);
     let mut coarse = Histogram::new(Bins::FixedWidth { width_ps: 100_000, count: 1000 });
     values.iter().for_each(|&ps| coarse.record(Time(ps)));
-    let compared = Comparison::of(&distribution(&values), &Distribution::of(&coarse).unwrap(), 1);
+    let compared =
+        Comparison::new(&distribution(&values), &Distribution::from_histogram(&coarse).unwrap(), 1);
     assert!(!compared.same_bins);
     assert_eq!(compared.change.shift, None, "{compared:?}");
     let few = comparison(&[1_000_000, 2_000_000], &[1_000_000]);
@@ -86,7 +87,7 @@ fn the_same_seed_gives_the_same_numbers() {
     turned.reverse();
     assert_eq!(comparison(&one, &other), comparison(&turned, &other));
     assert_ne!(
-        Comparison::of(&distribution(&one), &distribution(&other), 2).quantiles,
+        Comparison::new(&distribution(&one), &distribution(&other), 2).quantiles,
         comparison(&one, &other).quantiles
     );
 }
@@ -97,9 +98,9 @@ fn equal_layouts_with_overflow_have_the_same_bins() {
     let of = |longest: u64| {
         let mut histogram = Histogram::new(Bins::FixedWidth { width_ps: 10, count: 10 });
         (0..50).chain([longest, longest + 5]).for_each(|ps| histogram.record(Time(ps)));
-        Distribution::of(&histogram).unwrap()
+        Distribution::from_histogram(&histogram).unwrap()
     };
-    assert!(Comparison::of(&of(250), &of(490), 1).same_bins);
+    assert!(Comparison::new(&of(250), &of(490), 1).same_bins);
 }
 
 /// Samples of one distribution are told apart in about 5 of 100 cases, although a dozen quantiles are tested.
@@ -131,13 +132,13 @@ fn a_constant_against_a_spread() {
 fn binned(values: &[u64]) -> Distribution {
     let mut histogram = Histogram::new(Bins::FixedWidth { width_ps: 10_000, count: 1000 });
     values.iter().for_each(|&ps| histogram.record(Time(ps)));
-    Distribution::of(&histogram).unwrap()
+    Distribution::from_histogram(&histogram).unwrap()
 }
 
 /// Quantiles outside the bins of both files are reported as unknown, not as equal.
 #[test]
 fn what_lies_outside_the_bins_is_not_known() {
-    let compared = |one: &[u64], other: &[u64]| Comparison::of(&binned(one), &binned(other), 1).change;
+    let compared = |one: &[u64], other: &[u64]| Comparison::new(&binned(one), &binned(other), 1).change;
     let [near, far] = [2e7, 8e7].map(|median| lognormal(1, 5000, 0.0, median, 0.1));
     // Both medians beyond: 20 and 80 µs look the same in these bins.
     let change = compared(&near, &far);
@@ -174,7 +175,7 @@ fn what_lies_outside_the_bins_is_not_known() {
 #[test]
 fn bins_that_end_early_make_no_difference() {
     let values = lognormal(5, 5000, 0.0, 9e6, 0.2);
-    let change = Comparison::of(&distribution(&values), &binned(&values), 1).change;
+    let change = Comparison::new(&distribution(&values), &binned(&values), 1).change;
     assert_eq!((change.shift, change.spread, change.tail), (None, None, None), "{change:?}");
     assert!(change.unknown.spread && change.unknown.tail && !change.unknown.shift, "{change:?}");
 }

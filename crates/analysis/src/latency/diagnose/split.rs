@@ -45,7 +45,7 @@ pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
     let at_ps = upper.low_ps;
     let shares: Vec<f64> = pairs
         .iter()
-        .filter_map(|series| Distribution::of(&series.trials))
+        .filter_map(|series| Distribution::from_histogram(&series.trials))
         .map(|distribution| distribution.share_below(at_ps))
         .collect();
     if different(pairs) < 2 {

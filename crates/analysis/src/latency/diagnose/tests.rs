@@ -42,7 +42,7 @@ fn pairs(level: impl Fn(u32, u32, usize) -> f64) -> Measurement {
 }
 
 fn diagnosed(measurement: &Measurement) -> Diagnosis {
-    Diagnosis::of(measurement, &Group::of(measurement).unwrap(), None)
+    Diagnosis::new(measurement, &Group::new(measurement).unwrap(), None)
 }
 
 /// One trial in five takes 4 ms; the others take anything from microseconds to tens of milliseconds.

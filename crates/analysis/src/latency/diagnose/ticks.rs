@@ -34,7 +34,7 @@ const SHARE_OF_MODE: f64 = 0.3;
 
 impl Ticks {
     /// `tick_hz` is that of the kernel. None if the median lies outside the bins.
-    pub fn of(distribution: &Distribution, modes: &[Mode], tick_hz: Option<u32>) -> Option<Ticks> {
+    pub fn new(distribution: &Distribution, modes: &[Mode], tick_hz: Option<u32>) -> Option<Ticks> {
         let median = distribution.known_quantile(0.5)?;
         let own = tick_hz.filter(|&hz| hz > 0).map(|hz| 1e12 / f64::from(hz));
         let is_mode = |tick_ps: &f64| {
@@ -95,8 +95,8 @@ mod tests {
         distribution(&values)
     }
 
-    fn of(distribution: &Distribution) -> Option<Ticks> {
-        Ticks::of(distribution, &[], None)
+    fn ticks(distribution: &Distribution) -> Option<Ticks> {
+        Ticks::new(distribution, &[], None)
     }
 
     /// A real tail under load: most of it is a single tick long, some of it shorter.
@@ -108,18 +108,18 @@ mod tests {
         };
         let found = with_tail(1, tail);
         let modes = crate::latency::modes::find(&found);
-        assert_eq!(Ticks::of(&found, &modes, None), None);
-        let ticks = Ticks::of(&found, &modes, Some(250)).unwrap();
+        assert_eq!(Ticks::new(&found, &modes, None), None);
+        let ticks = Ticks::new(&found, &modes, Some(250)).unwrap();
         assert!(ticks.known && ticks.teeth == 1, "{ticks:?}");
-        assert_eq!(Ticks::of(&found, &modes, Some(1000)), None);
+        assert_eq!(Ticks::new(&found, &modes, Some(1000)), None);
         let other = with_tail(1, |draws| 200e9 * (1.0 + 0.001 * draws.normal()));
-        assert_eq!(Ticks::of(&other, &crate::latency::modes::find(&other), Some(250)), None);
+        assert_eq!(Ticks::new(&other, &crate::latency::modes::find(&other), Some(250)), None);
     }
 
     #[test]
     fn steps_of_a_tick_are_found() {
         for ms in [1.0, 2.5, 4.0, 10.0] {
-            let found = of(&with_tail(1, |draws| {
+            let found = ticks(&with_tail(1, |draws| {
                 1e9 * ms * (1.0 + (draws.unit() * 3.0).floor()) * (1.0 + 0.005 * draws.normal())
             }));
             let found = found.unwrap_or_else(|| panic!("{ms}"));
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn other_tails_have_no_steps() {
         for seed in 0..30 {
-            assert_eq!(of(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
-            assert_eq!(of(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
+            assert_eq!(ticks(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
+            assert_eq!(ticks(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
         }
         let after = |all: &[f64]| with_tail(1, |draws| 1e9 * all[(draws.unit() * all.len() as f64) as usize]);
         for some in [&[200.0][..], &[3.0, 6.0], &[4.0, 8.0], &[10.0, 40.0, 90.0]] {
-            assert_eq!(of(&after(some)), None, "{some:?}");
+            assert_eq!(ticks(&after(some)), None, "{some:?}");
         }
-        assert_eq!(of(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
+        assert_eq!(ticks(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
     }
 }

@@ -44,7 +44,7 @@ impl Property {
     ];
 
     /// The value for a pair; none if it is unknown for one of the processes.
-    pub fn of(self, measurement: &Measurement, from: Rank, to: Rank) -> Option<&'static str> {
+    pub fn between(self, measurement: &Measurement, from: Rank, to: Rank) -> Option<&'static str> {
         let (one, other) = (measurement.process(from)?, measurement.process(to)?);
         let choose = |same: bool, yes, no| Some(if same { yes } else { no });
         match self {

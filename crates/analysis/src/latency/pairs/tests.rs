@@ -18,7 +18,7 @@ fn measured(ranks: u32, level: impl Fn(u32, u32) -> f64) -> (Measurement, Vec<Se
 
 fn found(ranks: u32, level: impl Fn(u32, u32) -> f64) -> Pairs {
     let (measurement, series) = measured(ranks, level);
-    Pairs::of(&measurement, &series).unwrap()
+    Pairs::new(&measurement, &series).unwrap()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn alike_pairs_are_one_cluster() {
     assert_eq!(pairs.clusters.len(), 1);
     assert!(pairs.explanations.is_empty());
     let (measurement, series) = measured(2, |_, _| 5e6);
-    assert!(Pairs::of(&measurement, &series).is_none());
+    assert!(Pairs::new(&measurement, &series).is_none());
 }
 
 /// One process and one pair are slow, in addition to the effect of the nodes.
@@ -76,7 +76,7 @@ fn medians_outside_the_bins_are_bounds() {
         one.trials.iter().for_each(|bin| (0..bin.count).for_each(|_| trials.record(bin.low)));
         one.trials = trials;
     }
-    let pairs = Pairs::of(&measurement, &series).unwrap();
+    let pairs = Pairs::new(&measurement, &series).unwrap();
     let slow = pairs.pairs.iter().find(|pair| (pair.from, pair.to) == (2, 5)).unwrap();
     assert_eq!((slow.median_ps, slow.outside.is_some()), (1e7, true));
     assert_eq!(pairs.clusters.iter().map(|cluster| cluster.outside).collect::<Vec<_>>(), [0, 1]);
@@ -98,7 +98,7 @@ fn clusters_follow_the_switches() {
         process.switch = Some(format!("core/spine{}/leaf{}", rank / 4, rank / 2));
         (process.node, process.socket) = (Some(rank), None);
     }
-    let pairs = Pairs::of(&measurement, &series).unwrap();
+    let pairs = Pairs::new(&measurement, &series).unwrap();
     let best = pairs.explanation().unwrap();
     assert_eq!((best.property, best.values.len()), (Property::SwitchLevel, 3), "{best:?}");
     assert!((best.agreement - 1.0).abs() < 1e-9);

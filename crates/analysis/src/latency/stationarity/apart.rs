@@ -20,7 +20,7 @@ const ALONE: f64 = 1.5;
 const FAR: f64 = 3.0;
 
 impl Apart {
-    pub(super) fn of(levels: &[f64], is_apart: impl Fn(usize) -> bool) -> Option<Apart> {
+    pub(super) fn new(levels: &[f64], is_apart: impl Fn(usize) -> bool) -> Option<Apart> {
         let (these, others): (Vec<usize>, Vec<usize>) = (0..levels.len()).partition(|&place| is_apart(place));
         let of = |places: &[usize]| median_of(places.iter().map(|&place| levels[place]).collect());
         (!these.is_empty()).then(|| Apart { cycles: these.len(), change: of(&these) / of(&others) - 1.0 })

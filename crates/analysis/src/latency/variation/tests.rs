@@ -35,7 +35,7 @@ fn spread(
 }
 
 fn matters(one: &Distribution, other: &Distribution) -> bool {
-    let change = Comparison::of(one, other, 1).change;
+    let change = Comparison::new(one, other, 1).change;
     change.shift.is_some() || change.spread.is_some() || change.tail.is_some()
 }
 
@@ -150,7 +150,7 @@ fn false_alarms(runs: u64, sigma: f64, trials: usize) -> ([usize; 3], [usize; 3]
                 of_run
             })
         };
-        let found = Comparison::of(&side(0), &side(1), 1);
+        let found = Comparison::new(&side(0), &side(1), 1);
         for (count, q) in missed.iter_mut().zip([0.5, 0.99, 0.999]) {
             *count += usize::from(found.at(q).is_some_and(|level| level.is_sure()));
         }
@@ -192,7 +192,7 @@ fn tests_allow_for_cycles() {
 fn runs_that_do_not_overlap_differ() {
     let levels = |levels: [f64; 3]| spread(1, 3, 0.05, 500, move |run, _| levels[run as usize] / 5.0);
     let [one, other] = [[10.0, 11.0, 9.0], [13.0, 14.0, 12.0]].map(levels);
-    let found = Comparison::of(&one, &other, 1);
+    let found = Comparison::new(&one, &other, 1);
     assert_eq!(found.change.shift, Some(Direction::More), "{found:?}");
     let [low, high] = found.at(0.5).unwrap().share_interval;
     // ln 9, 10, 11 and ln 12, 13, 14 differ by 0.2638 with a standard error of 0.0731 and 3.75 degrees of freedom.
@@ -210,7 +210,7 @@ fn runs_that_do_not_overlap_differ() {
                 level
             })
         };
-        Comparison::of(&side(0), &side(1), 1).change.shift == Some(Direction::More)
+        Comparison::new(&side(0), &side(1), 1).change.shift == Some(Direction::More)
     });
     let power = power.count();
     assert!(power >= 44, "{power} of 50");
@@ -223,7 +223,7 @@ fn one_interval_decides() {
     let sides = levels.map(|levels| spread(1, 3, 0.05, 100, move |run, _| levels[run as usize] / 5.0));
     for one in &sides {
         for other in &sides {
-            let found = Comparison::of(one, other, 1);
+            let found = Comparison::new(one, other, 1);
             for level in &found.quantiles {
                 let [low, high] = level.interval_ps;
                 let [less, more] = level.share_interval;

@@ -29,7 +29,7 @@ pub(super) struct Powers {
 
 impl Powers {
     /// None if there are too few detours, or no time.
-    pub fn of(cores: &[Vec<Pulse>], length_ps: u64) -> Option<Powers> {
+    pub fn new(cores: &[Vec<Pulse>], length_ps: u64) -> Option<Powers> {
         let detours: usize = cores.iter().map(Vec::len).sum();
         let noise: f64 = cores.iter().flatten().map(|pulse| pulse.duration_ps).sum();
         if length_ps < FEWEST_SLOTS || detours < 8 || noise <= 0.0 {

@@ -56,7 +56,7 @@ const NOWHERE: u32 = u32::MAX;
 const TRIED: usize = 8;
 
 impl InStep {
-    pub(super) fn of(trace: &Trace, waits: &[Late]) -> InStep {
+    pub(super) fn new(trace: &Trace, waits: &[Late]) -> InStep {
         let (mut pairs, mut meetings) = (Vec::new(), Vec::new());
         let moments = parallel::map_list(waits, |wait| meeting(trace, wait));
         for ((number, wait), moment) in (0..).zip(waits).zip(moments) {

@@ -20,7 +20,7 @@ proptest! {
             Call::new(function, super::at(enter), super::at(now))
         });
         let trace = trace(vec![of_calls(calls)]);
-        let found = Activities::of(&trace, &WaitStates::of(&trace), &Regions::of(&trace));
+        let found = Activities::new(&trace, &WaitStates::new(&trace), &Regions::new(&trace));
         let rank = &found.ranks[0];
         let from = from.map(|from| from % rank.steps.len());
         let to = (from.map_or(0, |from| from + 1) + length).min(rank.steps.len());

@@ -10,12 +10,12 @@ use straggler_trace::profile::RegionName;
 use straggler_trace::{Call, Details, Function, RankTrace, Trace};
 
 fn causes(trace: &Trace) -> Vec<Cause> {
-    let states = WaitStates::of(trace);
-    root_causes(trace, &states, &Activities::of(trace, &states, &Regions::of(trace)))
+    let states = WaitStates::new(trace);
+    root_causes(trace, &states, &Activities::new(trace, &states, &Regions::new(trace)))
 }
 
 /// Rank, activity, and microseconds of direct and indirect cost.
-fn told(trace: &Trace) -> Vec<(Rank, String, u64, u64)> {
+fn as_numbers(trace: &Trace) -> Vec<(Rank, String, u64, u64)> {
     let microseconds = |seconds: f64| (seconds * 1e6).round() as u64;
     let tell = |cause: &Cause| {
         (cause.rank, cause.activity.to_string(), microseconds(cause.direct), microseconds(cause.indirect))
@@ -32,7 +32,7 @@ fn the_first_of_a_chain_bears_the_cost_of_all() {
         of_calls([recv(20, 101, 1)]),
     ];
     let expected = (0, "before the first call, MPI_Send".to_owned(), 90, 80);
-    assert_eq!(told(&trace(ranks)), [expected]);
+    assert_eq!(as_numbers(&trace(ranks)), [expected]);
 }
 
 /// The same, but rank 1 computes for 30 µs before it sends: of the 110 µs that rank 2 waits, it bears 30 of 120.
@@ -46,7 +46,7 @@ fn what_a_waiting_rank_adds_is_its_own() {
     let (own, passed) = (110.0 * 30.0 / 120.0, 110.0 * 90.0 / 120.0);
     let first = (0, "before the first call, MPI_Send".to_owned(), 90, f64::round(passed) as u64);
     let second = (1, "computation from MPI_Recv to MPI_Send".to_owned(), f64::round(own) as u64, 0);
-    assert_eq!(told(&trace(ranks)), [first, second]);
+    assert_eq!(as_numbers(&trace(ranks)), [first, second]);
 }
 
 /// A barrier brings all ranks in step: lateness before it is not blamed for waits after it.
@@ -63,7 +63,7 @@ fn only_what_was_done_since_the_last_common_wait_counts() {
         rank
     };
     let trace = trace(vec![rank(100, 110), rank(20, 180), rank(30, 110)]);
-    let told = told(&trace);
+    let told = as_numbers(&trace);
     // Ranks 0 and 2 wait 70 µs each in the second one, ranks 1 and 2 wait 80 and 70 in the first.
     let expected = [
         (0, "before the first call, MPI_Barrier".to_owned(), 150, 0),
@@ -84,7 +84,7 @@ fn the_excess_is_taken_by_activity() {
     // Since rank 1 stopped waiting, until 60, it was in MPI_Recv for 1 µs and computed for 28; rank 0 sent for 1 and
     // computed for 9.
     let (ps, since) = (19.0 / 29.0, "computation from MPI_Recv to MPI_Send".to_owned());
-    let told = told(&trace(ranks));
+    let told = as_numbers(&trace(ranks));
     assert_eq!(told[1], (1, since, (ps * 28.0_f64).round() as u64, 0), "{told:?}");
 }
 
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn costs_are_those_of_the_definition(trace in rings(), shift in prop::collection::vec(0u64..30, 6)) {
         for trace in [shifted(&trace, &shift), trace] {
-            let states = WaitStates::of(&trace);
+            let states = WaitStates::new(&trace);
             let waited: f64 =
                 states.waits.iter().filter(|wait| wait.cause.is_some()).map(|wait| wait.time.seconds()).sum();
             let found = causes(&trace);

@@ -8,8 +8,8 @@ use straggler_model::Time;
 use straggler_trace::{Function, Trace};
 
 fn path(trace: &Trace) -> CriticalPath {
-    let states = WaitStates::of(trace);
-    CriticalPath::of(trace, &states, &Activities::of(trace, &states, &Regions::of(trace)))
+    let states = WaitStates::new(trace);
+    CriticalPath::new(trace, &states, &Activities::new(trace, &states, &Regions::new(trace)))
 }
 
 /// Rank 0 computes until 50; rank 1 waits for it, computes until 90, and rank 0 waits for rank 1.
@@ -70,7 +70,7 @@ proptest! {
     /// If clocks agree, it never waits: on each rank it takes no longer than the activities of the rank.
     #[test]
     fn the_path_does_not_wait(trace in rings()) {
-        let states = WaitStates::of(&trace);
+        let states = WaitStates::new(&trace);
         for stretch in path(&trace).stretches {
             for wait in states.waits.iter().filter(|wait| wait.cause.is_some() && wait.place.rank == stretch.rank) {
                 let enter = trace.call(wait.place).unwrap().enter;

@@ -12,9 +12,9 @@ fn mark(rank: &mut RankTrace, function: Function, when: u64, name: &str) {
 }
 
 /// Name, exclusive and inclusive microseconds, number of parts.
-fn of(trace: &Trace) -> Vec<(String, u64, u64, usize)> {
+fn by_region(trace: &Trace) -> Vec<(String, u64, u64, usize)> {
     let microseconds = |time: Time| time.ps() / 1_000_000;
-    let rows = RegionWaits::of(trace, &WaitStates::of(trace), &Regions::of(trace));
+    let rows = RegionWaits::new(trace, &WaitStates::new(trace), &Regions::new(trace));
     let name = |row: &RegionWaits| row.region.as_ref().map_or_else(|| "-".into(), ToString::to_string);
     rows.iter()
         .map(|row| {
@@ -42,7 +42,7 @@ fn a_wait_belongs_to_its_innermost_region() {
     let trace = trace(vec![rank, of_calls(sends)]);
     let expected = [("outer", 60, 90, 1), ("inner", 30, 30, 1), ("-", 20, 20, 1)];
     let expected = expected.map(|(name, own, all, parts)| (name.to_owned(), own, all, parts));
-    assert_eq!(of(&trace), expected);
+    assert_eq!(by_region(&trace), expected);
 }
 
 /// A recursive region counts a wait once, an MPI_Pcontrol level lasts until the next, and threads have their own regions.
@@ -60,7 +60,7 @@ fn regions_of_all_kinds() {
     let trace = trace(vec![rank, of_calls(sends)]);
     let expected = [("-", 40, 40, 1), ("a", 20, 30, 1), ("pcontrol 3", 10, 10, 1)];
     let expected = expected.map(|(name, own, all, parts)| (name.to_owned(), own, all, parts));
-    assert_eq!(of(&trace), expected);
+    assert_eq!(by_region(&trace), expected);
 }
 
 #[test]
@@ -69,5 +69,5 @@ fn without_marks_all_is_outside() {
         of_calls([recv(0, 11, 1), call(Function::Barrier, 12, 30, -1)]),
         of_calls([send(10, 11, 0), call(Function::Barrier, 20, 30, -1)]),
     ];
-    assert_eq!(of(&trace(ranks)), [("-".to_owned(), 18, 18, 2)]);
+    assert_eq!(by_region(&trace(ranks)), [("-".to_owned(), 18, 18, 2)]);
 }

@@ -21,7 +21,7 @@ pub(super) fn apply(trace: &mut Trace, recording: &TracedRun, replayed: &[Replay
             communicators,
             rank,
             recorded,
-            requests: Requests::of(new, recorded),
+            requests: Requests::new(new, recorded),
             sources: sources(rank, recorded, replayed, &sent),
             roles: BTreeMap::new(),
             new,
@@ -102,7 +102,7 @@ struct Requests {
 }
 
 impl Requests {
-    fn of(traced: &RankTrace, recorded: &TracedRank) -> Requests {
+    fn new(traced: &RankTrace, recorded: &TracedRank) -> Requests {
         let mut begun: HashMap<u32, Vec<u32>> = HashMap::new();
         for (number, instruction) in (0..).zip(recorded.instructions()) {
             let is_operation = matches!(
@@ -113,7 +113,7 @@ impl Requests {
                 begun.entry(recorded.origin(number)).or_default().push(number);
             }
         }
-        let operations = Operations::of(traced);
+        let operations = Operations::new(traced);
         let mut requests = Requests::default();
         for acted in operations.walk() {
             // A call that begins several operations must have one instruction for each, or they cannot be assigned.

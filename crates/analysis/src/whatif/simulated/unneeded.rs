@@ -22,7 +22,7 @@ pub(super) fn remove(recorded: &TracedRank, replayed: &Replayed, rank: &mut Rank
             gone.insert(origin(number));
         }
     }
-    let succeeding = Succeeding::of(recorded, replayed, rank);
+    let succeeding = Succeeding::new(recorded, replayed, rank);
     for &number in &replayed.unneeded {
         let last = origin(number);
         if matches!(instruction(number), Some(Instruction::Wait { .. })) && succeeding.complete(rank, last) {
@@ -41,7 +41,7 @@ pub(super) fn remove(recorded: &TracedRank, replayed: &Replayed, rank: &mut Rank
 struct Succeeding(HashMap<Vec<RequestId>, Vec<usize>>);
 
 impl Succeeding {
-    fn of(recorded: &TracedRank, replayed: &Replayed, rank: &RankTrace) -> Succeeding {
+    fn new(recorded: &TracedRank, replayed: &Replayed, rank: &RankTrace) -> Succeeding {
         let mut found: HashMap<Vec<RequestId>, Vec<usize>> = HashMap::new();
         for change in replayed.changes.iter().filter(|change| change.what == Changed::Earlier) {
             let number = recorded.origin(change.instruction) as usize;

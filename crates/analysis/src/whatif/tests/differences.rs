@@ -7,15 +7,15 @@ fn computation_is_scaled_where_it_is_said() {
     let trace = figure_4(FOO, [1, 2, 3]);
     let half = with(&trace, Difference::Scale { place: region("foo"), factor: 0.5 });
     let expected = figure_4(FOO.map(|time| time / 2), [1, 2, 3]);
-    assert_eq!(Gaps::of(&half), Gaps::of(&expected));
+    assert_eq!(Gaps::new(&half), Gaps::new(&expected));
     let one = Where { ranks: Some([3].into()), ..region("foo") };
     let half = with(&trace, Difference::Scale { place: one, factor: 0.5 });
-    assert_eq!(Gaps::of(&half), Gaps::of(&figure_4([156, 300, 400, 250], [1, 2, 3])));
+    assert_eq!(Gaps::new(&half), Gaps::new(&figure_4([156, 300, 400, 250], [1, 2, 3])));
     // The first 100 of 300 ms that begin at about 0.
     let during = Some((Time::ZERO, ms(100)));
     let one = Where { ranks: Some([1].into()), during, ..region("foo") };
     let cut = with(&trace, Difference::Scale { place: one, factor: 0.0 });
-    let less = Gaps::of(&trace).total(1) - Gaps::of(&cut).total(1);
+    let less = Gaps::new(&trace).total(1) - Gaps::new(&cut).total(1);
     assert!(less > ms(99) && less <= ms(100), "{less}");
     let same = with(&trace, Difference::Scale { place: Where::default(), factor: 1.0 });
     assert_eq!(same, trace);
@@ -29,9 +29,9 @@ fn computation_is_scaled_where_it_is_said() {
 #[test]
 fn weights_share_the_computation() {
     let trace = figure_4(FOO, [1, 2, 3]);
-    let mut gaps = Gaps::of(&trace);
+    let mut gaps = Gaps::new(&trace);
     assert_eq!(gaps.balance(&trace, &region("foo"), Some(&[0.0, 1.0, 1.0, 2.0])), Ok(Balanced::Each));
-    assert_eq!(gaps, Gaps::of(&figure_4([0, 339, 339, 678], [1, 2, 3])));
+    assert_eq!(gaps, Gaps::new(&figure_4([0, 339, 339, 678], [1, 2, 3])));
     let error = gaps.balance(&trace, &region("foo"), Some(&[1.0, 1.0])).unwrap_err();
     assert_eq!(error, WhatIfError::Weights { given: 2, ranks: 4 });
     // Only rank 0 enters this region.
@@ -49,7 +49,7 @@ fn the_fastest_tenth_is_what_a_region_costs() {
     };
     let noisy = program(&[10, 10, 13, 10, 50, 10, 10, 11, 10, 10, 12]);
     let quiet = with(&noisy, Difference::Quieten { place: region("step") });
-    assert_eq!(Gaps::of(&quiet), Gaps::of(&program(&[10; 11])));
+    assert_eq!(Gaps::new(&quiet), Gaps::new(&program(&[10; 11])));
     let few = apply_all(&program(&[1, 2]), &[Difference::Quieten { place: region("step") }]).unwrap_err();
     let text = few.to_string();
     assert!(text.contains("repeats 10 times") && text.contains("a longer run"), "{text}");
@@ -189,7 +189,7 @@ fn collectives_are_deleted_and_barriers_put_in() {
         calls.filter(|call| call.function == Function::Barrier).count()
     };
     assert_eq!((barriers(&trace), barriers(&without)), (8, 0));
-    assert_eq!(simulate(&without, Decisions::Redecide).waits.total().of(Pattern::WaitAtBarrier).count, 0);
+    assert_eq!(simulate(&without, Decisions::Redecide).waits.total().get(Pattern::WaitAtBarrier).count, 0);
     let bar = "bar".to_owned();
     let put = Insertion { what: Inserted::Barrier, region: bar.clone(), ranks: None };
     let more = with(&trace, Difference::Insert(put));
@@ -199,7 +199,7 @@ fn collectives_are_deleted_and_barriers_put_in() {
     assert!(run.end > ms(500 + 250) && run.end < ms(500 + 250 + 80), "{}", run.end);
     let put = Insertion { what: Inserted::Computation(ms(7)), region: bar, ranks: Some([2].into()) };
     let more = with(&trace, Difference::Insert(put));
-    assert_eq!(Gaps::of(&more).total(2) - Gaps::of(&trace).total(2), ms(7));
+    assert_eq!(Gaps::new(&more).total(2) - Gaps::new(&trace).total(2), ms(7));
     let error = apply_all(&trace, &[barrier(region("work"))]).unwrap_err().to_string();
     assert_eq!(error, "the program never calls MPI_Barrier in work. It calls MPI_Barrier");
 }

@@ -20,7 +20,7 @@ fn ranges_of_times_are_those_of_the_traced_run() {
     let halves = [during(0, 10), during(11, 31)].map(|place| Difference::Scale { place, factor: 0.5 });
     let traced = program(10, 20);
     let (changed, _) = apply_all(&traced, &halves).unwrap();
-    let total = Gaps::of(&changed).total(0);
+    let total = Gaps::new(&changed).total(0);
     assert!(total >= ms(15) && total < ms(16), "{total}");
     let without = Difference::Delete(Deletion { function: Function::Barrier, place: during(9, 11) });
     let (changed, _) = apply_all(&traced, &[halves[0].clone(), without]).unwrap();
@@ -73,10 +73,10 @@ fn what_is_computed_between_counted_polls_is_scaled() {
         trace(vec![Author::new().send(1, 5).send(1, 5).end(), receiver.end()])
     };
     let (whole, half) = (program(90), program(45));
-    assert_eq!(Gaps::of(&whole).total(1), ms(100));
+    assert_eq!(Gaps::new(&whole).total(1), ms(100));
     let place = Where { ranks: Some([1].into()), ..Where::default() };
     let scaled = with(&whole, Difference::Scale { place: place.clone(), factor: 0.5 });
-    assert_eq!(Gaps::of(&scaled).total(1), ms(50));
+    assert_eq!(Gaps::new(&scaled).total(1), ms(50));
     let tests = |trace: &Trace| -> Vec<(Time, Time)> {
         let calls = trace.ranks[1].calls.iter().filter(|call| call.function == Function::Test);
         let first = calls.clone().next().unwrap().enter;
@@ -88,7 +88,7 @@ fn what_is_computed_between_counted_polls_is_scaled() {
     // With a range of times, only the part of the polls inside it is scaled.
     let first = Where { during: Some((Time::ZERO, ms(10))), ..place };
     let cut = with(&whole, Difference::Scale { place: first, factor: 0.0 });
-    let left = Gaps::of(&cut).total(1);
+    let left = Gaps::new(&cut).total(1);
     assert!(left > ms(90) && left < ms(92), "{left}");
 }
 
@@ -250,7 +250,7 @@ fn polls_that_computed_still_compute_when_there_is_less_to_do() {
     let traced = trace(vec![Author::new().send(1, 5).end(), receiver.end()]);
     let place = Where { ranks: Some([1].into()), ..Where::default() };
     let less = with(&traced, Difference::Scale { place, factor: 0.1 });
-    assert_eq!(Gaps::of(&less).total(1), Time(between.ps() / 10));
+    assert_eq!(Gaps::new(&less).total(1), Time(between.ps() / 10));
     let end = simulate(&less, Decisions::AsRecorded).finish[1];
     assert!(end >= Time(between.ps() / 10), "{end}");
 }

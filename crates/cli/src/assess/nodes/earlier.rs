@@ -57,7 +57,7 @@ impl Earlier {
         if unit == Unit::Core && self.hosts != hosts {
             return bad("it describes another node: use an assessment of this node");
         }
-        let compared = Compare::of(&self.nodes, now);
+        let compared = Compare::new(&self.nodes, now);
         if compared.nodes == 0 {
             return bad("none of its nodes is part of this job: use an assessment of the same nodes");
         }

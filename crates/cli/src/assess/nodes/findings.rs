@@ -74,7 +74,7 @@ pub fn times(gain: &Gain) -> String {
 }
 
 /// The scale of the job if something helps there, else the largest scale at which it does.
-fn telling<'a, T>(report: &'a Report, found: impl Fn(&'a Scale) -> Option<T>) -> Option<(&'a Scale, T)> {
+fn informative<'a, T>(report: &'a Report, found: impl Fn(&'a Scale) -> Option<T>) -> Option<(&'a Scale, T)> {
     let job = report.job_scale();
     let scales = &report.costs.scales;
     let own = scales.iter().filter(|scale| scale.processes == job);
@@ -84,7 +84,7 @@ fn telling<'a, T>(report: &'a Report, found: impl Fn(&'a Scale) -> Option<T>) ->
 /// "Node n0317 loses 4.1 ms per second to kworker; without it …".
 fn worst(report: &Report) -> String {
     let best = |scale: &Scale| scale.removals.first().filter(|removal| removal.gain.helps()).cloned();
-    match telling(report, best) {
+    match informative(report, best) {
         Some((scale, removal)) => {
             let Removal { source, share, gain, .. } = &removal;
             let name = gain.nodes.first().map_or("", String::as_str);
@@ -110,7 +110,7 @@ fn worst(report: &Report) -> String {
 
 fn replaced(report: &Report) -> Option<String> {
     let helps = |scale: &Scale| scale.replaced.iter().any(Gain::helps).then(|| scale.replaced.clone());
-    let Some((scale, gains)) = telling(report, helps) else {
+    let Some((scale, gains)) = informative(report, helps) else {
         let any = report.costs.scales.iter().any(|scale| !scale.replaced.is_empty());
         return any.then(|| {
             format!(

@@ -22,7 +22,7 @@ pub fn page(report: &Report, findings: &[Finding]) -> Page {
     let nodes = units(report, report.cluster.nodes.len());
     let mut page = pages::page(
         format!("Which {} slows down the job: {nodes}", unit(report)),
-        FindingKind::Verdict.of(findings),
+        FindingKind::Verdict.select(findings),
         sections,
     );
     page.facts.add("Nodes", report.hosts.len().to_string());
@@ -31,7 +31,7 @@ pub fn page(report: &Report, findings: &[Finding]) -> Page {
     page.facts.add("Network", &report.network.name);
     page.facts.add("Allreduce", format!("{} bytes", report.bytes));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = FindingKind::Note.of(findings);
+    page.warnings = FindingKind::Note.select(findings);
     page
 }
 

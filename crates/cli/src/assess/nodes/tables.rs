@@ -85,8 +85,8 @@ pub fn replaced(report: &Report, gain: &Gain) -> String {
 /// Most nodes in the table on the console; the page has all.
 const MOST_NODES: usize = 20;
 
-pub fn say(report: &Report, findings: &[Finding]) -> String {
-    let mut text = FindingKind::Verdict.of(findings).join("\n");
+pub fn summary(report: &Report, findings: &[Finding]) -> String {
+    let mut text = FindingKind::Verdict.select(findings).join("\n");
     text += &format!(
         "\n\nThe {}s, sorted by how long an allreduce waits for them\n\n{}",
         unit(report),
@@ -97,7 +97,7 @@ pub fn say(report: &Report, findings: &[Finding]) -> String {
         text += &format!("  {left} more are in assess.json and in report.html\n");
     }
     text += &format!("\nGain from replacing and removing\n\n{}", gains(report));
-    let notes = FindingKind::Note.of(findings);
+    let notes = FindingKind::Note.select(findings);
     if !notes.is_empty() {
         text += "\nNotes\n";
         notes.iter().for_each(|note| text += &format!("  - {note}\n"));

@@ -128,7 +128,7 @@ impl Kind {
         }
     }
 
-    pub fn of(path: &Path) -> Option<Kind> {
+    pub fn detect(path: &Path) -> Option<Kind> {
         if path.is_dir() {
             let is_trace = directory::is_trace(path) || import::detect(path).is_some();
             return Some(if is_trace { Kind::Trace } else { Kind::Folder });
@@ -201,7 +201,7 @@ const MOST_NEIGHBOURS: usize = 1000;
 
 /// The error for a file of another kind, with the command that takes it. None if the kind may be right or is unknown.
 pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
-    let kind = Kind::of(path).filter(|kind| !kind.may_be(wanted))?;
+    let kind = Kind::detect(path).filter(|kind| !kind.may_be(wanted))?;
     let advice = kind.taken_by().unwrap_or(wanted.source());
     Some(Failure::bad_input(format!(
         "{} is {}, not {}: {advice}",
@@ -266,7 +266,7 @@ fn is_measured(start: &[u8]) -> bool {
 fn is_goal(start: &[u8]) -> bool {
     let first_words =
         || String::from_utf8_lossy(start).lines().any(|line| line.trim_start().starts_with("num_ranks"));
-    goal::Format::of(start) == Some(goal::Format::Binary) || first_words()
+    goal::Format::detect(start) == Some(goal::Format::Binary) || first_words()
 }
 
 /// Whether two lines have the same number of commas, at least one.

@@ -186,7 +186,7 @@ pub fn verdict_of_all(series: &[SeriesAnswer]) -> String {
     format!("{count} of {} comparisons show a difference that matters.{open}", all.len())
 }
 
-pub fn say(answer: &CompareAnswer) -> String {
+pub fn summary(answer: &CompareAnswer) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("Some of the data is synthetic: drawn from a description, not measured.\n");

@@ -22,9 +22,11 @@ pub struct DiagnosisAnswer {
 }
 
 impl DiagnosisAnswer {
-    pub fn of(file: &LatencyFile, diagnosis: Diagnosis, with_noise: bool) -> DiagnosisAnswer {
-        let hints: Vec<HintAnswer> =
+    pub fn new(file: &LatencyFile, diagnosis: Diagnosis, with_noise: bool) -> DiagnosisAnswer {
+        let mut hints: Vec<HintAnswer> =
             diagnosis.hints.iter().map(|hint| hints::phrase(hint, &diagnosis.groups, with_noise)).collect();
+        // With a recording of noise, what it explains was the question.
+        hints.sort_by_key(|hint| hint.hint != "noise");
         let mut warnings = file.warnings.clone();
         warnings.extend(diagnosis.empty.iter().map(|name| format!("{name}: there are no trials")));
         for group in &diagnosis.groups {

@@ -20,6 +20,9 @@ pub struct HintAnswer {
     pub evidence: Vec<String>,
 }
 
+/// A mode whose ends are within this factor shows an event of constant length.
+const ONE_LENGTH: f64 = 2.0;
+
 /// `with_noise`: whether a noise recording was given.
 pub fn phrase(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> HintAnswer {
     let (number, name, summary, evidence) = match hint {
@@ -27,16 +30,17 @@ pub fn phrase(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> HintAnswe
         Hint::Busy(busy) => return busy_host(busy),
         Hint::Oversubscribed(crowd) => return oversubscribed(crowd),
         Hint::SameCore(shared) => return same_core(shared),
-        Hint::SmallMode { group, centre_ps, weight } => (
-            *group,
-            "small-mode",
-            format!(
-                "{} of the trials form a separate mode at {}: a rare event of constant length.",
+        Hint::SmallMode { group, centre_ps, weight, low_ps, high_ps } => {
+            let of_one_length = *high_ps < ONE_LENGTH * *low_ps;
+            let summary = format!(
+                "{} of the trials form a separate mode at {}: a rare event{}.",
                 percent(*weight),
-                time(*centre_ps)
-            ),
-            Vec::new(),
-        ),
+                time(*centre_ps),
+                if of_one_length { " of constant length" } else { "" }
+            );
+            let spread = format!("The mode reaches from {} to {}.", time(*low_ps), time(*high_ps));
+            (*group, "small-mode", summary, if of_one_length { Vec::new() } else { vec![spread] })
+        }
         Hint::NarrowPeak { group, centre_ps, weight } => (
             *group,
             "narrow-peak",

@@ -125,7 +125,7 @@ fn parameters(fit: &Fit) -> String {
 pub fn page_of_file(path: &Path) -> Outcome<Page> {
     let file = file::read(path, None)?;
     let groups = file::groups(&file, None)?;
-    let answer = DiagnosisAnswer::of(&file, Diagnosis::of(&file.measurement, &groups, None), false);
+    let answer = DiagnosisAnswer::new(&file, Diagnosis::new(&file.measurement, &groups, None), false);
     let mut page = page(&answer, &groups);
     page.title = format!("Latencies of {}", file.name);
     Ok(page)
@@ -176,7 +176,7 @@ fn section(answer: &DiagnosisAnswer, found: &GroupFound, group: Option<&Group>, 
 const LEAST_MINIMA: u64 = 30;
 
 fn charts(section: &mut Section, answer: &DiagnosisAnswer, found: &GroupFound, group: &Group, command: &str) {
-    let trials = Distribution::of(&group.all.trials);
+    let trials = Distribution::from_histogram(&group.all.trials);
     let minima = Distribution::of_sorted(&group.all.minima);
     let drawn = minima.filter(|minima| minima.count() >= LEAST_MINIMA);
     if drawn.is_none() && !group.all.minima.is_empty() {

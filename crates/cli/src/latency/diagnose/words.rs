@@ -79,13 +79,13 @@ pub fn no_noise(group: &GroupFound) -> Option<String> {
     Some(format!("{}: {why}", group.name))
 }
 
-pub fn say(answer: &DiagnosisAnswer) -> String {
+pub fn summary(answer: &DiagnosisAnswer) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("The data is synthetic: drawn from a description, not measured.\n");
     }
     for (number, list) in (1..).zip(alike(&answer.hints)) {
-        text.push_str(&format!("\n{number}. {}", told(&list)));
+        text.push_str(&format!("\n{number}. {}", sentence(&list)));
     }
     for group in answer.groups.iter().take(MOST_GROUPS) {
         text.push_str(&format!("\n{}\n", group.name));
@@ -101,7 +101,7 @@ pub fn say(answer: &DiagnosisAnswer) -> String {
 }
 
 /// A hint and its evidence; one line per series if there are several.
-fn told(list: &[&HintAnswer]) -> String {
+fn sentence(list: &[&HintAnswer]) -> String {
     let summary = list.first().map_or("", |hint| hint.summary.as_str());
     if let [hint] = list {
         let evidence: Vec<String> = hint.evidence.iter().map(|line| format!("   {line}\n")).collect();
@@ -197,7 +197,7 @@ pub fn steadiness(group: &GroupFound) -> String {
 pub fn slowest(ranks: &Ranks) -> String {
     let Ranks { slowest, fastest, typical, runner_up, lead, clock_error_ps, .. } = ranks;
     let count = ranks.ranks.len();
-    let medians = |one: &OneRank| told_median(one.median_ps, one.outside);
+    let medians = |one: &OneRank| median_text(one.median_ps, one.outside);
     let between = format!(
         "from {} (rank {}) to {} (rank {})",
         medians(fastest),
@@ -242,7 +242,7 @@ pub fn slowest(ranks: &Ranks) -> String {
 }
 
 /// A median, or its bound.
-fn told_median(median_ps: f64, outside: Option<Outside>) -> String {
+fn median_text(median_ps: f64, outside: Option<Outside>) -> String {
     outside.map_or_else(|| time(median_ps), |outside| outside.to_string())
 }
 

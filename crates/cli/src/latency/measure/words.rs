@@ -5,13 +5,14 @@ use crate::latency::words::time;
 use straggler_analysis::latency::Distribution;
 use straggler_model::Time;
 use straggler_model::latency::{Histogram, Kind, Measurement, Outside, Series};
+use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped};
 use straggler_report::{Cell, Columns, Table};
 
 /// Most rows of the table.
 const MOST_ROWS: usize = 40;
 
-pub fn say(measurement: &Measurement) -> String {
+pub fn summary(measurement: &Measurement) -> String {
     let mut text = format!("{}\n\n{}", headline(measurement), table(measurement));
     let rest = measurement.series.len().saturating_sub(MOST_ROWS);
     if rest > 0 {
@@ -25,14 +26,15 @@ pub fn say(measurement: &Measurement) -> String {
 }
 
 /// A quantile, or its bound if it lies outside the bins: "> 2 ms".
-fn told(trials: &Histogram, quantile: f64) -> Option<String> {
+fn quantile_text(trials: &Histogram, quantile: f64) -> Option<String> {
     // The same numbers as in `diagnose` and `compare`.
-    let known = || Distribution::of(trials).map(|distribution| time(distribution.quantile(quantile)));
+    let known =
+        || Distribution::from_histogram(trials).map(|distribution| time(distribution.quantile(quantile)));
     trials.outside(quantile).map(|outside| outside.to_string()).or_else(known)
 }
 
 fn median(trials: &Histogram) -> String {
-    told(trials, 0.5).unwrap_or_else(|| "–".into())
+    quantile_text(trials, 0.5).unwrap_or_else(|| "–".into())
 }
 
 fn headline(measurement: &Measurement) -> String {
@@ -47,17 +49,15 @@ fn headline(measurement: &Measurement) -> String {
         return one(fastest);
     }
     let (fast, slow) = (median(&fastest.trials), median(&slowest.trials));
-    format!(
-        "Half of the trials took {fast} or less for {}, and {slow} or less for {}.",
-        fastest.labels, slowest.labels
-    )
+    format!("Medians: from {fast} ({}) to {slow} ({}).", fastest.labels, slowest.labels)
 }
 
 fn one(series: &Series) -> String {
     let what = match series.labels.kind {
-        Kind::RoundTrip => format!("A round trip ({})", series.labels.kernel),
+        Kind::RoundTrip => format!("{} round trip", series.labels.kernel),
         _ => series.labels.kernel.clone(),
     };
+    let size = series.labels.size.map_or_else(String::new, |size| format!(" ({})", Bytes(size)));
     let trials = &series.trials;
     let (min, median) = (trials.min().unwrap_or_default(), median(trials));
     let deepest = QUANTILES.iter().rev().find(|&&quantile| is_supported(trials.count(), quantile));
@@ -70,9 +70,13 @@ fn one(series: &Series) -> String {
         let longest = trials.max().unwrap_or_default();
         trials.quantile(quantile).filter(|bounds| bounds.high < longest)?;
         let one_in = (1.0 / (1.0 - quantile)).round() as u64;
-        Some(format!(" One trial in {} took longer than {}.", grouped(one_in), told(trials, quantile)?))
+        Some(format!(
+            " One trial in {} took longer than {}.",
+            grouped(one_in),
+            quantile_text(trials, quantile)?
+        ))
     });
-    format!("{what} took {min} at best and {median} in the median.{}", tail.unwrap_or_default())
+    format!("Median {what}: {median}{size}; the fastest took {min}.{}", tail.unwrap_or_default())
 }
 
 /// "All trials", "41 of 1,000 trials".
@@ -84,7 +88,7 @@ fn table(measurement: &Measurement) -> Table {
     let most = measurement.series.iter().map(|series| series.trials.count()).max().unwrap_or(0);
     let quantiles: Vec<f64> =
         QUANTILES.into_iter().filter(|&quantile| is_supported(most, quantile)).collect();
-    let cell = |trials: &Histogram, quantile: f64| match told(trials, quantile) {
+    let cell = |trials: &Histogram, quantile: f64| match quantile_text(trials, quantile) {
         Some(text) if is_supported(trials.count(), quantile) => text,
         _ => "–".into(),
     };
@@ -153,38 +157,35 @@ mod tests {
 
     #[test]
     fn one_distribution_is_a_sentence() {
-        let text = say(&measurement(&[1]));
-        let first = "A round trip (tcp) took 1 µs at best and 501 µs in the median. One trial in 100 took longer \
-                     than 991 µs.\n";
+        let text = summary(&measurement(&[1]));
+        let first = "Median tcp round trip: 501 µs (1 B); the fastest took 1 µs. One trial in 100 took longer than \
+                     991 µs.\n";
         assert!(text.starts_with(first), "{text}");
         assert!(text.contains("99 %") && !text.contains("99.9 %"), "{text}");
     }
 
     #[test]
     fn several_are_compared_and_what_is_outside_is_told() {
-        let text = say(&measurement(&[1, 5]));
-        assert!(
-            text.starts_with("Half of the trials took 501 µs or less for tcp, round trip, 1 B, and "),
-            "{text}"
-        );
+        let text = summary(&measurement(&[1, 5]));
+        assert!(text.starts_with("Medians: from 501 µs (tcp, round trip, 1 B) to "), "{text}");
         // Trials of 5 B take 5, 10, … 5000 µs; the bins end at 3 ms, which is not in them: 600 to 1000 times 5 µs are beyond.
         assert!(text.contains("\n401 trials were longer than the last bin.\n"), "{text}");
         assert!(!text.contains("shorter than the timer's cost"), "{text}");
         let row =
             text.lines().find(|line| line.contains("5 B") && line.contains("1,000")).unwrap_or_default();
         assert!(row.contains("> 3 ms") && row.contains("5 ms") && !row.contains("3.99"), "{row}");
-        let alone = say(&measurement(&[5]));
+        let alone = summary(&measurement(&[5]));
         assert!(
             alone.contains("401 of 1,000 trials took longer than 3 ms, where the last bin ends."),
             "{alone}"
         );
-        let all = say(&measurement(&[5000]));
+        let all = summary(&measurement(&[5000]));
         assert!(all.contains(" All trials took longer than 3 ms, where the last bin ends."), "{all}");
         // All trials are equal: none took longer than the others.
         let mut equal = measurement(&[1]);
         equal.series[0].trials = Histogram::default();
         (0..200).for_each(|_| equal.series[0].trials.record(Time::from_ns(700)));
-        assert!(!say(&equal).contains("One trial in"), "{}", say(&equal));
+        assert!(!summary(&equal).contains("One trial in"), "{}", summary(&equal));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use straggler_model::replace::Temporary;
 use straggler_model::{Rank, Time};
 use straggler_report::finish_times;
 use straggler_report::finish_times::Format;
-use straggler_sim::cluster::{Cluster, SAID};
+use straggler_sim::cluster::{AGREED, Cluster};
 
 /// The finish times of some ranks, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,7 +119,7 @@ fn send_page(share: &Share, rows: Range<usize>, cluster: &dyn Cluster) -> Vec<u6
             cluster.send(0, bytes);
         }
     }
-    cluster.agree([0; SAID], &mut |_, bytes| {
+    cluster.agree([0; AGREED], &mut |_, bytes| {
         let mut numbers =
             bytes.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
         let from = numbers.next().unwrap_or_default() as usize;

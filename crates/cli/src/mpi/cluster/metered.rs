@@ -7,7 +7,7 @@ use crate::mpi::cluster::sharing::{Crossing, Sharing};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use straggler_sim::cluster::{Cluster, SAID, Shares};
+use straggler_sim::cluster::{AGREED, Cluster, Shares};
 
 /// A cluster whose communication is counted and timed.
 pub struct Metered<'a> {
@@ -106,7 +106,7 @@ impl Cluster for Metered<'_> {
         self.timed(|| self.inner.poll(take));
     }
 
-    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
+    fn agree(&self, said: [u64; AGREED], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; AGREED] {
         self.agreements.fetch_add(1, Ordering::Relaxed);
         self.timed(|| self.inner.agree(said, take))
     }
@@ -119,12 +119,12 @@ impl Cluster for Metered<'_> {
         self.inner.gather(own)
     }
 
-    fn tell(&self, to: u32, bytes: &[u8]) {
-        self.inner.tell(to, bytes);
+    fn send_control(&self, to: u32, bytes: &[u8]) {
+        self.inner.send_control(to, bytes);
     }
 
-    fn hear(&self) -> Option<(u32, Vec<u8>)> {
-        self.inner.hear()
+    fn receive_control(&self) -> Option<(u32, Vec<u8>)> {
+        self.inner.receive_control()
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
                 if cluster.rank() == 1 {
                     std::thread::sleep(pause);
                 }
-                metered.agree([0; SAID], &mut |_, _| ());
+                metered.agree([0; AGREED], &mut |_, _| ());
             }
             metered.summary(began.elapsed()).unwrap_or_else(|failure| panic!("{}", failure.error))
         });

@@ -14,7 +14,7 @@ use straggler_report::{Table, replace_file};
 
 pub fn run(process: &Process<'_>, typed: Typed) -> anyhow::Result<Outcome<()>> {
     let options = typed.options(process.common.seed);
-    let measured = loggp::run(&process.session, &options, &|text| process.tell(text))?;
+    let measured = loggp::run(&process.session, &options, &|text| process.note(text))?;
     Ok(match measured {
         Some(found) => write(process, &found, &options.output),
         None if process.session.is_first() => Err(Failure::new(

@@ -32,5 +32,5 @@ pub fn page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [Str
         section.add(Chart::new(title, &command, Distribution { x, series }).synthetic(synthetic));
     }
     section.add(table_of_sources(&answer.comparison.sources).titled("Sources", &command));
-    pages::page("Comparison of two noises", vec![answer.verdict.clone()], vec![section])
+    pages::page("Two noise recordings compared", vec![answer.verdict.clone()], vec![section])
 }

@@ -82,7 +82,7 @@ pub struct RunAnswer {
 }
 
 impl RunAnswer {
-    pub fn of(recording: &NoiseRecording) -> RunAnswer {
+    pub fn new(recording: &NoiseRecording) -> RunAnswer {
         let (noise, length) = recording.noise_and_length();
         RunAnswer {
             overhead: share(noise, length),
@@ -100,12 +100,12 @@ fn share(part: Time, whole: Time) -> f64 {
 impl MeasureNoiseAnswer {
     pub fn new(measured: &Measured) -> MeasureNoiseAnswer {
         let recording = &measured.recording;
-        let RunAnswer { overhead, detours, noise_ps, length_ps } = RunAnswer::of(recording);
+        let RunAnswer { overhead, detours, noise_ps, length_ps } = RunAnswer::new(recording);
         let cores: Vec<CoreAnswer> = recording
             .cores
             .iter()
             .zip(&measured.iteration_ps)
-            .map(|(core, &ps)| CoreAnswer::of(core, ps))
+            .map(|(core, &ps)| CoreAnswer::new(core, ps))
             .collect();
         let slow: u64 = cores.iter().map(|core| core.slow_lost_ps).sum();
         let is_tight = recording.method == Method::Detour;
@@ -123,7 +123,7 @@ impl MeasureNoiseAnswer {
             timer: TimerAnswer { timer: recording.timer.clone(), loop_over_read },
             machine: recording.machine.clone(),
             attribution: recording.attribution.clone(),
-            explained: Explained::of(recording),
+            explained: Explained::new(recording),
             sources: SourceAnswer::all(recording),
             runs: Vec::new(),
             chosen_run: None,
@@ -139,7 +139,7 @@ impl MeasureNoiseAnswer {
 }
 
 impl CoreAnswer {
-    fn of(core: &Core, iteration_ps: f64) -> CoreAnswer {
+    fn new(core: &Core, iteration_ps: f64) -> CoreAnswer {
         let noise = core.noise();
         let longest = core.detours.iter().map(|detour| detour.duration).max().unwrap_or(Time::ZERO);
         let slow = core.phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.duration);
@@ -205,7 +205,7 @@ pub fn highest_frequency(t_min: Time) -> f64 {
     if t_min == Time::ZERO { 0.0 } else { 0.5 / t_min.seconds() }
 }
 
-pub fn say(answer: &MeasureNoiseAnswer) -> String {
+pub fn summary(answer: &MeasureNoiseAnswer) -> String {
     let mut text = match &answer.one_core_alone {
         Some(one) => one_and_all(one, answer),
         None => format!("{}.\n", headline(answer)),
@@ -343,19 +343,9 @@ fn timer(answer: &MeasureNoiseAnswer) -> String {
         Time(timer.granularity_ps)
     );
     if answer.method == Method::Detour {
-        let ratio = answer.timer.loop_over_read.unwrap_or(0.0);
-        text += &format!(
-            "A loop iteration takes {ratio:.2} times as long as a reading, so the loop sees noise of up to {}.\n",
-            frequency(highest_frequency(Time(answer.t_min_ps())))
-        );
+        text += &format!("Interruptions longer than {} are detected.\n", Time(answer.t_min_ps()));
     }
     text
-}
-
-fn frequency(hertz: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [(1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz")];
-    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| hertz >= *scale).unwrap_or((1.0, "Hz"));
-    format!("{} {unit}", significant(hertz / scale))
 }
 
 /// A frequency in MHz, to 100 Hz.

@@ -34,17 +34,17 @@ pub fn run(session: &Session<'_>) -> Outcome<()> {
     let core = *session.cores.last().ok_or(MeasureError::NoCores)?;
     let test = self_test::run(&session.options(&[core]), &session.timer, interrupt::flag())?;
     interrupt::check()?;
-    let answer = SelfTestAnswer::of(core, &test);
+    let answer = SelfTestAnswer::new(core, &test);
     if session.console.json {
         session.console.print_json(&answer)?;
     } else {
-        session.console.print(&say(&answer, &test.verdict))?;
+        session.console.print(&summary(&answer, &test.verdict))?;
     }
     if answer.passed { Ok(()) } else { Err(Failure::new(Exit::CheckFailed, failed(&answer))) }
 }
 
 impl SelfTestAnswer {
-    fn of(core: u32, test: &SelfTest) -> SelfTestAnswer {
+    fn new(core: u32, test: &SelfTest) -> SelfTestAnswer {
         let verdict = &test.verdict;
         SelfTestAnswer {
             core,
@@ -90,7 +90,7 @@ fn failed(answer: &SelfTestAnswer) -> anyhow::Error {
     anyhow::Error::msg(format!("the self-test failed, {what}{busy}"))
 }
 
-fn say(answer: &SelfTestAnswer, verdict: &Verdict) -> String {
+fn summary(answer: &SelfTestAnswer, verdict: &Verdict) -> String {
     let mut table = Table::new("", &["", "#"]);
     table.row(["injected detours of 20 µs and more", &grouped(answer.injected)]);
     table.row(["found", &format!("{} ({})", grouped(answer.found), percent(answer.found_share))]);

@@ -205,7 +205,11 @@ impl<'a> Session<'a> {
     }
 
     pub fn meter(&self, runs: u64) -> Meter {
-        Meter::of(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000), "milliseconds")
+        Meter::with_unit(
+            self.console,
+            runs.saturating_mul(self.plan.length.ps() / 1_000_000_000),
+            "milliseconds",
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::kernel::invocation::command_line;
 use crate::kernel::pages;
-use crate::papers::redundancy::{RedundancyAnswer, TrialAnswer, cases, say};
+use crate::papers::redundancy::{RedundancyAnswer, TrialAnswer, cases, summary};
 use straggler_model::Time;
 use straggler_report::page::{Axis, Bar, Bars, Chart, Distribution, Page, Sample, Section, Unit};
 use straggler_report::{Cell, Columns, Table};
@@ -14,9 +14,9 @@ pub fn page(answer: &RedundancyAnswer, synthetic: bool) -> Page {
     section.add(means(answer, &command).synthetic(synthetic));
     section.add(cases(answer).titled("Means of the trials", &command));
     section.add(trials(answer).titled("Trials", &command));
-    let summary: Vec<String> = pages::paragraphs(&say(answer)).into_iter().take(2).collect();
-    section.text = summary.clone();
-    let mut page = pages::page("Redundant exchanges", summary, vec![section]);
+    let text: Vec<String> = pages::paragraphs(&summary(answer)).into_iter().take(2).collect();
+    section.text = text.clone();
+    let mut page = pages::page("Redundant exchanges", text, vec![section]);
     page.facts.add("Network", &answer.network.name);
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());

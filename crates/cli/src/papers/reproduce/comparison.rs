@@ -24,7 +24,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    pub fn say(self, value: f64) -> String {
+    pub fn text(self, value: f64) -> String {
         match self {
             Quantity::Slowdown => percent(value),
             Quantity::Ratio | Quantity::Fit => significant(value),
@@ -95,7 +95,7 @@ impl Comparison {
 
     pub fn published(&self) -> String {
         let Some(value) = self.published else { return "–".into() };
-        let value = self.quantity.say(value);
+        let value = self.quantity.text(value);
         let value = match self.meaning {
             Meaning::Value => value,
             Meaning::Below => format!("< {value}"),
@@ -105,7 +105,7 @@ impl Comparison {
     }
 
     pub fn simulated(&self) -> String {
-        let value = self.simulated.map_or_else(|| "none".into(), |value| self.quantity.say(value));
+        let value = self.simulated.map_or_else(|| "none".into(), |value| self.quantity.text(value));
         let runs = self.largest_of.map(|runs| format!("largest of {}", counted(runs, "run", "runs")));
         let scale = self.only_up_to.map(|processes| format!("up to {} processes", grouped(processes)));
         match [scale, runs].into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
@@ -137,7 +137,7 @@ impl Comparison {
             Meaning::Above => return holds(simulated > published),
             Meaning::Value => {}
         }
-        if self.quantity.say(published) == self.quantity.say(simulated) {
+        if self.quantity.text(published) == self.quantity.text(simulated) {
             return "the same".into();
         }
         match self.quantity {

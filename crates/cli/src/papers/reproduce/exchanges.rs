@@ -38,7 +38,7 @@ fn resample(
     processors: &[u32],
     setting: &Setting<'_>,
 ) -> Outcome<Vec<Distributions>> {
-    let meter = Meter::of(setting.console, work(setting.size, processors).messages, "exchanges");
+    let meter = Meter::with_unit(setting.console, work(setting.size, processors).messages, "exchanges");
     let progress = |more| meter.advance(more);
     let watch = Watch { stop: interrupt::flag(), progress: &progress };
     let model = Model { times, noise, seed: setting.seed };
@@ -213,17 +213,13 @@ pub mod idle {
             let idle = &found.first_idle_ps;
             let never = idle.partition_point(|&idle| idle == 0) as f64 / idle.len().max(1) as f64;
             let micro = |ps: f64| ps / 1e6;
-            let mut tell = |what: &str, quantity, value| {
+            let mut add = |what: &str, quantity, value| {
                 let what = format!("{count} processors: {what}");
                 findings.comparisons.push(Comparison::new(what, quantity, None, value));
             };
-            tell("all-to-alls in which processor 0 never waits", Quantity::Share, never);
-            tell("mean idle time", Quantity::Microseconds, micro(mean(idle).unwrap_or(0.0)));
-            tell(
-                "longest idle time",
-                Quantity::Microseconds,
-                micro(idle.last().map_or(0.0, |&ps| ps as f64)),
-            );
+            add("all-to-alls in which processor 0 never waits", Quantity::Share, never);
+            add("mean idle time", Quantity::Microseconds, micro(mean(idle).unwrap_or(0.0)));
+            add("longest idle time", Quantity::Microseconds, micro(idle.last().map_or(0.0, |&ps| ps as f64)));
             series.push(bars(format!("{count} processors"), idle));
         }
         let plot = Histogram {

@@ -116,7 +116,7 @@ fn heat(workload: &str, cells: &[&Cell], command: &str) -> Chart {
     let plot = Heat {
         x: Axis::new("detour", Unit::Seconds, Scale::Log10),
         y: Axis::new("frequency", Unit::Hertz, Scale::Log10),
-        value: Axis::linear("largest slowdown: added time / T0", Unit::Slowdown),
+        value: Axis::linear("largest slowdown", Unit::Slowdown),
         xs,
         ys,
         values,

@@ -36,7 +36,7 @@ pub fn summary(made: &[Made]) -> Vec<String> {
     sentences
 }
 
-pub fn say(answer: &ReproduceAnswer) -> String {
+pub fn console_text(answer: &ReproduceAnswer) -> String {
     let mut text = summary(&answer.reproductions).join(" ");
     text.push('\n');
     for made in &answer.reproductions {

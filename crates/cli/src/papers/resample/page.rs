@@ -101,7 +101,7 @@ pub fn page(answer: &ResampleAnswer, histograms: &[Bins], synthetic: bool) -> Pa
     if let Some(found) = &answer.one_to_one {
         section.add(one_to_one(found).titled("One exchange of two processors", &command));
     }
-    let summary = pages::paragraphs(&words::say(answer)).into_iter().take(1).collect();
+    let summary = pages::paragraphs(&words::summary(answer)).into_iter().take(1).collect();
     let mut page = pages::page("All-to-alls of resampled exchanges", summary, vec![section]);
     page.facts.add("Times", &answer.times);
     page.facts.add("Noise", &answer.noise);

@@ -7,7 +7,7 @@ use straggler_model::stats::Summary;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, rounded, seconds, significant};
 
-pub fn say(answer: &ResampleAnswer) -> String {
+pub fn summary(answer: &ResampleAnswer) -> String {
     let mut text = sentence(answer) + "\n\n";
     text += &format!("Total time of an all-to-all\n\n{}\n", page::totals(answer));
     text += &format!("Idle time of a processor\n\n{}\n", page::idle(answer));
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_told() {
-        let text = say(&answer(vec![case(4, 0.1, None), case(4096, 0.2, None)]));
+        let text = summary(&answer(vec![case(4, 0.1, None), case(4096, 0.2, None)]));
         assert!(text.contains("1,234 of 4,096 processors: the budget of 500,000,000 exchanges"), "{text}");
         assert!(!text.contains("1,234 of 4 processors"), "{text}");
     }

@@ -53,10 +53,10 @@ fn size(operation: Operation, job: &Job) -> String {
 /// "8 B"; "1 KiB, 8 KiB, … in turn".
 fn amount(sizes: &Sizes) -> String {
     if sizes.is_uniform() {
-        return Bytes(sizes.of(0)).to_string();
+        return Bytes(sizes.size(0)).to_string();
     }
     let named: Vec<String> =
-        (0..sizes.period().min(NAMED)).map(|block| Bytes(sizes.of(block)).to_string()).collect();
+        (0..sizes.period().min(NAMED)).map(|block| Bytes(sizes.size(block)).to_string()).collect();
     let more = if sizes.period() > NAMED { ", …" } else { "" };
     format!("{}{more} in turn", named.join(", "))
 }
@@ -99,7 +99,8 @@ mod tests {
         let data =
             DataOptions { sizes: sizes.iter().map(|&size| Bytes(size)).collect(), ..Default::default() };
         let choice: Choice = choice.parse().unwrap();
-        let request = CollectiveRequest::of(&choice, 16, &data, Repetition { cycles, compute }).unwrap();
+        let request =
+            CollectiveRequest::from_choice(&choice, 16, &data, Repetition { cycles, compute }).unwrap();
         request.build(choice.algorithm.unwrap()).unwrap().describe()
     }
 

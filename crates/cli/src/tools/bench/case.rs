@@ -135,7 +135,7 @@ fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
         return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(faults.join("; "))));
     }
     let first = makespans.first().copied().unwrap_or(Time::ZERO);
-    Ok(Measured::of(case, 1, seconds, workload.messages() * u64::from(replicas), first, 0))
+    Ok(Measured::new(case, 1, seconds, workload.messages() * u64::from(replicas), first, 0))
 }
 
 fn synthetic(seed: u64) -> Outcome<Injection> {
@@ -173,7 +173,7 @@ fn parsing(case: Case) -> Outcome<Measured> {
         text_bytes: Some(bytes.len() as u64),
         text_bytes_per_second: Some(bytes.len() as f64 / seconds),
     };
-    Ok(Measured { graph: Some(size), ..Measured::of(case, count, seconds, 0, Time::ZERO, 0) })
+    Ok(Measured { graph: Some(size), ..Measured::new(case, count, seconds, 0, Time::ZERO, 0) })
 }
 
 fn pool(case: &Case) -> Outcome<(usize, rayon::ThreadPool)> {
@@ -206,7 +206,7 @@ fn generating(case: Case) -> Outcome<Measured> {
         streamed.map(|_| counter.0)
     })
     .map_err(|error| Failure::new(Exit::CheckFailed, error))?;
-    let measured = Measured::of(case, count, seconds, 0, Time::ZERO, 0);
+    let measured = Measured::new(case, count, seconds, 0, Time::ZERO, 0);
     Ok(Measured { generated_bytes: Some(bytes), ..measured })
 }
 
@@ -229,7 +229,7 @@ fn resampling(case: Case) -> Outcome<Measured> {
     let (seconds, samples) =
         best(case.repeat, || pool.install(|| model.all_to_all(case.processes, RESAMPLED, watch)))?;
     let all = exchanges(case.processes) * samples.total_ps().len() as u64;
-    Ok(Measured::of(case, count, seconds, all, Time::ZERO, 0))
+    Ok(Measured::new(case, count, seconds, all, Time::ZERO, 0))
 }
 
 fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outcome<Measured> {
@@ -241,13 +241,20 @@ fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outco
         best(case.repeat, || simulation.run(workload, &mut Control::new(count)))?;
     let outcome = run.outcome;
     let makespan = outcome.makespan();
-    let mut measured = Measured::of(case, count, seconds, outcome.messages, makespan, outcome.windows);
+    let mut measured = Measured::new(case, count, seconds, outcome.messages, makespan, outcome.windows);
     measured.windows_in_all = makespan.ps() / network.lookahead().ps() + 1;
     Ok(measured)
 }
 
 impl Measured {
-    fn of(case: Case, threads: usize, seconds: f64, messages: u64, makespan: Time, windows: u64) -> Measured {
+    fn new(
+        case: Case,
+        threads: usize,
+        seconds: f64,
+        messages: u64,
+        makespan: Time,
+        windows: u64,
+    ) -> Measured {
         Measured {
             case,
             threads,

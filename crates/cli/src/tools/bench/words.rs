@@ -9,7 +9,7 @@ use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped, memory, rounded, significant};
 use straggler_report::{Cell, Columns, Table};
 
-pub fn say(report: &Report) -> String {
+pub fn summary(report: &Report) -> String {
     let of_group = |group: Group| -> Vec<&Measured> {
         report.cases.iter().filter(|measured| measured.case.group == group).collect()
     };

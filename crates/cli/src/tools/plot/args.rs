@@ -105,5 +105,5 @@ pub enum NoiseFigure {
 }
 
 fn picture(path: PathBuf) -> Result<PathBuf, String> {
-    ImageFormat::of(&path).map_err(|error| error.to_string()).map(|_| path)
+    ImageFormat::from_path(&path).map_err(|error| error.to_string()).map(|_| path)
 }

@@ -11,7 +11,7 @@ use straggler_report::page::{Chart, Page, Plot};
 use straggler_report::{Cell, Columns};
 
 pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
-    let (page, _) = Search::of(&typed.inputs)?.page(None, seed)?;
+    let (page, _) = Search::new(&typed.inputs)?.page(None, seed)?;
     let (Some(wanted), Some(output)) = (&typed.chart, &typed.output) else { return list(&page, console) };
     let (number, chart) = find(&page, wanted)?;
     let own = chart.heading();

@@ -31,7 +31,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    pub fn of(trace: &Trace) -> Shown {
+    pub fn new(trace: &Trace) -> Shown {
         let ranks = trace.ranks.len().min(MOST_RANKS);
         let calls = || trace.ranks[..ranks].iter().flat_map(|rank| rank.calls.iter().map(|call| call.enter));
         let mut enters: Vec<Time> = if calls().count() > MOST_CALLS { calls().collect() } else { Vec::new() };
@@ -99,7 +99,7 @@ pub fn beside(runs: &[Run<'_>], shown: Shown) -> Timeline {
 fn kinds(runs: &[Run<'_>]) -> BTreeMap<Pattern, u8> {
     let totals: Vec<Totals> = runs.iter().map(|run| run.states.total()).collect();
     let there =
-        Pattern::ALL.into_iter().filter(|&pattern| totals.iter().any(|total| total.of(pattern).count > 0));
+        Pattern::ALL.into_iter().filter(|&pattern| totals.iter().any(|total| total.get(pattern).count > 0));
     there.zip(COMMUNICATION + 1..).collect()
 }
 
@@ -228,7 +228,7 @@ pub fn page(answer: &WaitsAnswer, opened: &Opened, states: &WaitStates, explanat
 }
 
 fn when(opened: &Opened, states: &WaitStates, explanation: &Explanation, command: &str) -> Section {
-    let shown = Shown::of(&opened.trace);
+    let shown = Shown::new(&opened.trace);
     let note = shown.note(&opened.trace);
     let synthetic = opened.is_synthetic();
     let mut when = Section::new("Waits over time");

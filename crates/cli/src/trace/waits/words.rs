@@ -24,7 +24,7 @@ pub fn plain(pattern: &str) -> String {
 const LARGE: f64 = 0.3;
 
 /// "Ranks wait 12 % of their time; 67 % of it because rank 3 computes too long in solve."
-pub fn of(
+pub fn headline(
     states: &WaitStates,
     causes: &[Cause],
     unanalysed: &[(Function, Total)],
@@ -51,10 +51,6 @@ pub fn of(
 
 fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Option<String> {
     let of_waits = |cost: f64| percent(cost / waiting);
-    if let Some(first) = causes.first().filter(|first| first.total() >= LARGE * waiting) {
-        let (share, verb) = (of_waits(first.total()), too_long(&first.activity, unanalysed));
-        return Some(format!("{share} of it because rank {} {verb}", first.rank));
-    }
     let (mut activities, mut ranks): (BTreeMap<&Activity, f64>, BTreeMap<Rank, f64>) = Default::default();
     for cause in causes {
         *activities.entry(&cause.activity).or_default() += cause.total();
@@ -64,8 +60,21 @@ fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Opti
     // With few ranks, each causes a large share anyway.
     let fair = waiting / ranks.len().max(1) as f64;
     let stands_out = |cost: &f64| large(cost) && *cost >= 1.5 * fair;
+    let first = causes.first().filter(|first| first.total() >= LARGE * waiting);
     if let Some((rank, cost)) = longest(ranks).filter(|(_, cost)| stands_out(cost)) {
-        return Some(format!("{} of it because rank {rank} is late", of_waits(cost)));
+        let first = first.filter(|first| first.rank == rank);
+        let all = of_waits(cost);
+        return Some(
+            match first.map(|first| (of_waits(first.total()), too_long(&first.activity, unanalysed))) {
+                None => format!("{all} of it because rank {rank} is late"),
+                Some((part, verb)) if part == all => format!("{all} of it because rank {rank} {verb}"),
+                Some((part, verb)) => format!("{all} of it because of rank {rank}, which {verb} ({part})"),
+            },
+        );
+    }
+    if let Some(first) = first {
+        let (share, verb) = (of_waits(first.total()), too_long(&first.activity, unanalysed));
+        return Some(format!("{share} of it because rank {} {verb}", first.rank));
     }
     let (activity, cost) = longest(activities)?;
     Some(format!("{} of it because ranks differ in {}", of_waits(cost), noun(activity)))
@@ -107,7 +116,7 @@ fn noun(activity: &Activity) -> String {
 
 fn largest(states: &WaitStates) -> String {
     let total = states.total();
-    let time = |pattern: Pattern| -> Total { total.of(pattern) };
+    let time = |pattern: Pattern| -> Total { total.get(pattern) };
     let largest = Pattern::ALL.into_iter().rev().max_by_key(|&pattern| time(pattern).time);
     largest.map_or_else(String::new, |pattern| plain(pattern.name()))
 }
@@ -265,8 +274,10 @@ fn path_table(answer: &WaitsAnswer) -> String {
 /// "The critical path takes 1.2 s and visits 3 ranks; 0.3 s of it is imbalance."
 pub fn path_words(answer: &WaitsAnswer) -> String {
     let path = &answer.critical_path;
+    let run = answer.ranks.iter().map(|rank| rank.run_seconds).fold(0.0, f64::max);
+    let with_ends = if path.seconds > 1.01 * run { " with MPI_Init and MPI_Finalize" } else { "" };
     format!(
-        "The critical path takes {} and visits {}; {} of it is imbalance.",
+        "The critical path takes {}{with_ends} and visits {}; {} of it is imbalance.",
         seconds(path.seconds),
         counted(path.ranks.len() as u64, "rank", "ranks"),
         percent(path.imbalance_seconds / path.seconds.max(f64::MIN_POSITIVE))

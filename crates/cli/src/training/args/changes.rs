@@ -6,9 +6,9 @@ use crate::whatif::args::JOB;
 use clap::Args;
 use std::path::PathBuf;
 
+/// What may happen to workers, in a synthetic job or in a changed one.
 #[derive(Debug, Args)]
-#[command(next_help_heading = JOB)]
-pub struct JobChanges {
+pub struct Faults {
     /// Multiply the computing time of a worker by this factor
     #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
     pub slow: Vec<TypedFault>,
@@ -18,6 +18,19 @@ pub struct JobChanges {
     /// Delay the host of a worker by this time, once per step
     #[arg(long, value_name = "WHO:TIME[@STEP]", value_parser = stall)]
     pub stall: Vec<TypedFault>,
+}
+
+impl Faults {
+    pub fn iter(&self) -> impl Iterator<Item = &TypedFault> {
+        [&self.slow, &self.link, &self.stall].into_iter().flatten()
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = JOB)]
+pub struct JobChanges {
+    #[command(flatten)]
+    pub faults: Faults,
     /// Lose a worker: the job continues without its data-parallel rank
     #[arg(long, value_name = "WHO[@STEP]", value_parser = lose)]
     pub lose: Vec<TypedFault>,
@@ -37,7 +50,7 @@ pub struct JobChanges {
 
 impl JobChanges {
     /// All changes, in the order in which they are applied.
-    pub fn faults(&self) -> impl Iterator<Item = &TypedFault> {
-        [&self.fix, &self.slow, &self.link, &self.stall, &self.lose].into_iter().flatten()
+    pub fn all_faults(&self) -> impl Iterator<Item = &TypedFault> {
+        self.fix.iter().chain(self.faults.iter()).chain(&self.lose)
     }
 }

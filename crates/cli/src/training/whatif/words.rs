@@ -93,10 +93,10 @@ fn spread(Quantiles { p5, p95, max, .. }: Quantiles) -> String {
         return "The draws hardly differ.".into();
     }
     let worst = if worst == NO_LONGER { "as long as before" } else { &worst };
-    format!("From the 5th to the 95th percentile of the draws it takes {usual}, at worst {worst}.")
+    format!("In 90 % of draws it takes {usual}; the worst is {worst}.")
 }
 
-pub fn say(answer: &TrainingWhatIfAnswer, written: Option<&Path>) -> String {
+pub fn summary(answer: &TrainingWhatIfAnswer, written: Option<&Path>) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("The job is synthetic: generated or changed, not recorded.\n");
@@ -207,11 +207,11 @@ mod tests {
         let said = |p5: f64, p95: f64, max: f64| spread(Quantiles { p5, p50: p5, p95, max });
         assert_eq!(
             said(1.05, 1.17, 2.4),
-            "From the 5th to the 95th percentile of the draws it takes 5 % to 17 % longer, at worst 2.40 times as long."
+            "In 90 % of draws it takes 5 % to 17 % longer; the worst is 2.40 times as long."
         );
         assert_eq!(
             said(0.84, 1.0, 1.0),
-            "From the 5th to the 95th percentile of the draws it takes up to 16 % less, at worst as long as before."
+            "In 90 % of draws it takes up to 16 % less; the worst is as long as before."
         );
         assert_eq!(said(1.0951, 1.0952, 1.0952), "The draws hardly differ.");
     }

@@ -18,7 +18,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     if sample.contains(&0) {
         return None;
     }
-    let text = text::of(sample);
+    let text = text::decode(sample);
     // The sample may end in the middle of a line.
     let whole =
         if bytes.len() > SAMPLE { text.rsplit_once('\n').map_or(&*text, |(head, _)| head) } else { &text };

@@ -7,7 +7,7 @@ use crate::Time;
 use std::borrow::Cow;
 
 /// The text of a file; invalid UTF-8 becomes `�`, which is not a number.
-pub(super) fn of(bytes: &[u8]) -> Cow<'_, str> {
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 

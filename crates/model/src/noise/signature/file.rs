@@ -146,7 +146,7 @@ impl FileSource {
         Ok(SignatureSource { name: self.name, arrivals, durations: self.duration.0 })
     }
 
-    fn of(source: &SignatureSource) -> Result<FileSource, SignatureError> {
+    fn new(source: &SignatureSource) -> Result<FileSource, SignatureError> {
         let SignatureSource { name, arrivals, durations } = source.clone();
         let fault = match Durations::read(&durations.write()) {
             Ok(read) if read == durations => None,
@@ -200,7 +200,7 @@ impl Signature {
     /// Writes a signature file that parses back to this signature.
     pub fn to_toml(&self) -> Result<String, SignatureError> {
         self.check()?;
-        let sources = self.sources.iter().map(FileSource::of).collect::<Result<_, _>>()?;
+        let sources = self.sources.iter().map(FileSource::new).collect::<Result<_, _>>()?;
         let (name, made_from) = (self.name.clone(), self.made_from.clone());
         Ok(toml::to_string(&FileSignature { version: Some(VERSION), name, made_from, sources })?)
     }

@@ -26,7 +26,7 @@ const LINE: &str = "RG";
 const AREA: &str = "rg";
 
 impl Page {
-    pub fn of(drawing: &Drawing) -> Page {
+    pub fn new(drawing: &Drawing) -> Page {
         let fonts = [UsedFont::new(false), UsedFont::new(true)];
         let mut page = Page { operators: String::new(), opacities: BTreeSet::new(), fonts };
         // Writing to a string cannot fail.
@@ -110,7 +110,7 @@ impl Page {
             self.operators,
             "BT /{name} {} Tf {} Tm ",
             Number(text.ink.size),
-            Matrix::of(text, font, &run)
+            Matrix::new(text, font, &run)
         )?;
         write!(self.operators, "[{}] TJ ET Q", Glyphs(font, &run))?;
         self.operators.write_str(if is_readable { "\n" } else { " EMC\n" })
@@ -175,7 +175,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn of(text: &Text, font: &Font, run: &Run) -> Matrix {
+    fn new(text: &Text, font: &Font, run: &Run) -> Matrix {
         let ((x, y), shift) = (text.place, shift(text, font, run));
         match text.setting {
             Setting::Upward => Matrix { directions: "0 -1 -1 0", start: (x, y + shift) },

@@ -46,7 +46,7 @@ pub fn draw(plot: &Bars, heading: &Heading) -> Drawing {
 /// From zero, or from below it where a value is negative.
 pub fn axis(plot: &Bars) -> Axis {
     let values = plot.bars.iter().flat_map(|bar| [Some(bar.value), bar.low, bar.high]).flatten();
-    let range = Extent::of(&plot.x, values).with_zero(0.03);
+    let range = Extent::new(&plot.x, values).with_zero(0.03);
     // On a logarithmic axis the shortest bar needs some length, too.
     let below = if plot.x.scale == Scale::Linear { 0.0 } else { 0.1 * (range.high - range.low) };
     Axis::new(&plot.x, Range { low: range.low - below, high: range.high })

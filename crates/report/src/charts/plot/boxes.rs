@@ -36,7 +36,7 @@ pub fn draw(plot: &Boxes, heading: &Heading) -> Drawing {
         return super::empty(&heading, &x, &y);
     }
     let mut frame = Frame::with_axes(&heading, &legend(plot), &x, &y);
-    let slots = Slots::of(plot, &boxes, &frame, &x);
+    let slots = Slots::new(plot, &boxes, &frame, &x);
     for (index, (series, boxes)) in plot.series.iter().zip(&boxes).enumerate() {
         let stroke = Stroke { dashed: palette::is_again(index), ..Stroke::new(palette::series(index), 1.2) };
         draw_outliers(&mut frame, series, (&x, &y), |at| slots.shift(index, at), stroke.colour);
@@ -51,14 +51,14 @@ pub fn draw(plot: &Boxes, heading: &Heading) -> Drawing {
 /// Leaves a little more than half the distance between positions beyond the outermost ones.
 pub fn axes(plot: &Boxes) -> (Axis, Axis) {
     let places = plot.series.iter().flat_map(|series| series.x.iter().copied());
-    let across = Extent::of(&plot.x, places).padded(0.0);
+    let across = Extent::new(&plot.x, places).padded(0.0);
     let margin = 0.6 * spacing(plot).min(across.high - across.low);
     let across = Range { low: across.low - margin, high: across.high + margin };
     let values = plot.series.iter().flat_map(|series| {
         let columns = [&series.low, &series.high, &series.outlier_y];
         columns.into_iter().chain(&series.reference).flatten().copied()
     });
-    let up = Extent::of(&plot.y, values);
+    let up = Extent::new(&plot.y, values);
     let up = if up.low >= 0.0 { up.with_zero(0.05) } else { up.padded(0.05) };
     (Axis::new(&plot.x, across), Axis::new(&plot.y, up))
 }
@@ -109,7 +109,7 @@ struct Slots {
 }
 
 impl Slots {
-    fn of(plot: &Boxes, boxes: &[Vec<Drawn>], frame: &Frame, x: &Axis) -> Slots {
+    fn new(plot: &Boxes, boxes: &[Vec<Drawn>], frame: &Frame, x: &Axis) -> Slots {
         let of_series = |(index, boxes): (usize, &Vec<Drawn>)| {
             boxes.iter().map(move |one| (one.x, index)).collect::<Vec<_>>()
         };

@@ -40,7 +40,7 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> Drawing {
 pub fn axes(plot: &Distribution) -> (Axis, Axis) {
     let values = plot.series.iter().flat_map(|sample| sample.values.iter().copied());
     let y = page::Axis::linear("share of values up to x", Unit::Share);
-    let across = Extent::of(&plot.x, values).padded(0.02);
+    let across = Extent::new(&plot.x, values).padded(0.02);
     (Axis::new(&plot.x, across), Axis::new(&y, Range { low: 0.0, high: 1.02 }))
 }
 

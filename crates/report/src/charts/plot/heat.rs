@@ -19,7 +19,7 @@ const ROOM_FOR_NUMBERS: (f64, f64) = (46.0, 18.0);
 
 pub fn draw(plot: &Heat, heading: &Heading) -> Drawing {
     let (x, y) = axes(plot);
-    let value = Axis::new(&plot.value, Extent::of(&plot.value, plot.values.iter().copied()).padded(0.0));
+    let value = Axis::new(&plot.value, Extent::new(&plot.value, plot.values.iter().copied()).padded(0.0));
     let cells = cells(plot, (&x, &y), &value);
     let missing = plot.values.len().saturating_sub(cells.len() + empty_diagonal(plot) + without_name(plot));
     let heading = heading.with_remark(&left_out(missing, "value", "values"));
@@ -46,7 +46,7 @@ pub fn axes(plot: &Heat) -> (Axis, Axis) {
         let ends = [edges.first(), edges.last()].map(|end| end.copied().filter(|end| end.is_finite()));
         let range = match ends {
             [Some(one), Some(other)] if one != other => Range { low: one.min(other), high: one.max(other) },
-            _ => Extent::of(axis, centres.iter().copied()).padded(0.0),
+            _ => Extent::new(axis, centres.iter().copied()).padded(0.0),
         };
         let ends = [centres.first(), centres.last()].into_iter().flatten().copied();
         Axis::new(axis, range).with_ends(&ends.collect::<Vec<f64>>())

@@ -35,8 +35,8 @@ fn is_some(count: f64) -> bool {
 pub fn axes(plot: &Histogram) -> (Axis, Axis) {
     let edges = plot.series.iter().flat_map(|series| series.edges.iter().copied());
     let counts = plot.series.iter().flat_map(|series| series.counts.iter().copied());
-    let across = Extent::of(&plot.x, edges).home(&plot.x, 0.01);
-    let up = Extent::of(&plot.y, counts).with_zero(0.05);
+    let across = Extent::new(&plot.x, edges).home(&plot.x, 0.01);
+    let up = Extent::new(&plot.y, counts).with_zero(0.05);
     // On a logarithmic axis a bin with a count of one needs some height, too.
     let below = if plot.y.scale == Scale::Linear { 0.0 } else { 0.3 };
     (Axis::new(&plot.x, across), Axis::new(&plot.y, Range { low: up.low - below, ..up }))

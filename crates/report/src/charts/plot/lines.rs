@@ -62,10 +62,10 @@ fn looks(plot: &Lines) -> Vec<Stroke> {
 
 pub fn axes(plot: &Lines) -> (Axis, Axis) {
     let places = plot.series.iter().flat_map(|line| line.x.iter().copied());
-    let across = Extent::of(&plot.x, places.chain(plot.marks.iter().filter_map(|mark| mark.x)));
+    let across = Extent::new(&plot.x, places.chain(plot.marks.iter().filter_map(|mark| mark.x)));
     let bounds = plot.series.iter().flat_map(|line| line.low.iter().chain(&line.high)).flatten();
     let values = plot.series.iter().flat_map(|line| &line.y).chain(bounds).copied();
-    let up = Extent::of(&plot.y, values.chain(plot.marks.iter().filter_map(|mark| mark.y)));
+    let up = Extent::new(&plot.y, values.chain(plot.marks.iter().filter_map(|mark| mark.y)));
     let is_near_zero = up.low >= 0.0 && up.low < 0.4 * up.high;
     let up = if is_near_zero { up.with_zero(0.06) } else { up.padded(0.06) };
     (Axis::new(&plot.x, across.padded(0.03)), Axis::new(&plot.y, up))

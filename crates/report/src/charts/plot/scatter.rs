@@ -40,8 +40,8 @@ pub fn draw(plot: &Scatter, heading: &Heading) -> Picture {
 pub fn axes(plot: &Scatter) -> (Axis, Axis) {
     let across = plot.series.iter().flat_map(|series| series.x.iter().copied());
     let up = plot.series.iter().flat_map(|series| series.y.iter().copied());
-    let across = Extent::of(&plot.x, across).home(&plot.x, 0.02);
-    let up = Extent::of(&plot.y, up).home(&plot.y, 0.04);
+    let across = Extent::new(&plot.x, across).home(&plot.x, 0.02);
+    let up = Extent::new(&plot.y, up).home(&plot.y, 0.04);
     (Axis::new(&plot.x, across), Axis::new(&plot.y, up))
 }
 

@@ -21,9 +21,9 @@ const HIGHEST_ROW: f64 = 60.0;
 const SECONDS: f64 = 1e-12;
 
 pub fn draw(plot: &Timeline, heading: &Heading) -> Drawing {
-    let shown = Shown::of(plot);
+    let shown = Shown::new(plot);
     let x = page::Axis::linear("time", Unit::Seconds);
-    let x = Axis::new(&x, Extent::of(&x, shown.times()).padded(0.0));
+    let x = Axis::new(&x, Extent::new(&x, shown.times()).padded(0.0));
     let names = plot.rows.iter().take(shown.rows).map(|name| width(name, TICK)).fold(20.0, f64::max);
     let heading = heading.with_remark(&shown.remark(plot));
     let height = HIGHEST_ROW * shown.rows.max(1) as f64;
@@ -56,7 +56,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(plot: &Timeline) -> Shown {
+    fn new(plot: &Timeline) -> Shown {
         let rows = plot.rows.len().min(MOST_ROWS);
         let has_place = |activity: &Activity| {
             (activity.row as usize) < rows

@@ -14,7 +14,7 @@ struct Pixels {
 
 impl Pixels {
     /// Decodes the file with another program's reader.
-    fn of(picture: &Picture) -> Pixels {
+    fn new(picture: &Picture) -> Pixels {
         let file = picture.png().unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
@@ -46,7 +46,7 @@ fn rgb(colour: Colour) -> [u8; 3] {
 }
 
 fn drawn(size: (f64, f64), draw: impl FnOnce(&mut Canvas)) -> Pixels {
-    Pixels::of(&picture(size, draw))
+    Pixels::new(&picture(size, draw))
 }
 
 #[test]

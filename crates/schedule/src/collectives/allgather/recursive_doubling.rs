@@ -70,7 +70,7 @@ impl Exchanges for Groups {
         let halves = [0, 1 << last].map(|place| self.sent(place, last)).map(|half| half.end - half.start);
         let uniform = self.job.sizes.is_uniform();
         let pairs = if uniform { self.fold.pairs.min(1) } else { self.fold.pairs };
-        let own = (0..pairs).map(|pair| self.job.sizes.of(2 * u64::from(pair)));
+        let own = (0..pairs).map(|pair| self.job.sizes.size(2 * u64::from(pair)));
         let given_back = own.min().map(|own| self.whole() - own);
         halves.into_iter().chain(given_back).max().unwrap_or(0)
     }

@@ -48,10 +48,10 @@ impl Steps for Ring {
     #[inline]
     fn step(&self, rank: Rank, stage: u32) -> Step {
         let sent = self.sent(rank, stage);
-        let received = self.blocks.of(subtract_modulo(sent, 1, self.job.processes));
+        let received = self.blocks.size(subtract_modulo(sent, 1, self.job.processes));
         let before = subtract_modulo(rank, 1, self.job.processes);
         let step = Step::exchange(
-            Message { peer: self.next(rank), tag: stage, bytes: self.blocks.of(sent) },
+            Message { peer: self.next(rank), tag: stage, bytes: self.blocks.size(sent) },
             Message { peer: before, tag: stage, bytes: received },
         );
         if stage < self.job.processes - 1 { step.after(self.job.cost(received)) } else { step }

@@ -22,7 +22,7 @@ pub struct Bruck {
 impl Bruck {
     pub fn new(job: &Job, radix: Option<u32>) -> Result<Bruck, CollectiveError> {
         let hops = Hops::new(Name::Bruck, job.processes, radix)?;
-        let size = job.sizes.is_uniform().then(|| job.sizes.of(0));
+        let size = job.sizes.is_uniform().then(|| job.sizes.size(0));
         Ok(Bruck { job: job.clone(), hops, size })
     }
 

@@ -117,7 +117,7 @@ impl DoubleTree {
 
     fn message(&self, place: u32, tree: usize, segment: u32) -> Message {
         let peer = add_modulo(place, self.root, self.processes);
-        Message { peer, tag: tree as u32, bytes: self.halves[tree].segments.of(segment) }
+        Message { peer, tag: tree as u32, bytes: self.halves[tree].segments.size(segment) }
     }
 
     fn bytes(&self, tree: usize, segment: u32) -> Range<u64> {

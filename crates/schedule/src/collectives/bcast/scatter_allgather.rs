@@ -44,7 +44,7 @@ impl ScatterAllgather {
     fn pass_on(&self, rank: Rank, round: u32) -> Step {
         let sent = self.sent(rank, round);
         let received = subtract_modulo(sent, 1, self.processes);
-        let message = |peer, part| Message { peer, tag: RING, bytes: self.parts.of(part) };
+        let message = |peer, part| Message { peer, tag: RING, bytes: self.parts.size(part) };
         Step::exchange(
             message(add_modulo(rank, 1, self.processes), sent),
             message(subtract_modulo(rank, 1, self.processes), received),

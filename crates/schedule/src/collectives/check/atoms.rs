@@ -22,7 +22,7 @@ impl Atoms {
     }
 
     /// The atoms in a range. Both ends of the range must be boundaries.
-    pub fn of(&self, range: &Range<u64>) -> Range<usize> {
+    pub fn covering(&self, range: &Range<u64>) -> Range<usize> {
         let place = |byte| self.cuts.partition_point(|&cut| cut < byte);
         place(range.start)..place(range.end)
     }

@@ -154,7 +154,7 @@ impl<'a> Checker<'a> {
             return Err(Fault::SizeDiffers { rank, stage, says: message.bytes, carries });
         }
         let buffer = self.ranks[rank as usize].buffer(self.algorithm.source());
-        let atoms = carried.iter().flat_map(|range| self.atoms.of(range));
+        let atoms = carried.iter().flat_map(|range| self.atoms.covering(range));
         let values: Vec<(usize, Value)> = atoms.map(|atom| (atom, buffer[atom].clone())).collect();
         if let Some((atom, _)) = values.iter().find(|(_, value)| value.is_none()) {
             return Err(Fault::SendsMissing { rank, stage, byte: self.atoms.byte(*atom) });
@@ -243,7 +243,7 @@ impl<'a> Checker<'a> {
         let buffer = self.ranks[rank as usize].buffer(if scans { Buffer::Result } else { Buffer::Work });
         let repeats_allowed = matches!(self.operation, Operation::Allreduce | Operation::Barrier);
         let mut exact = true;
-        for atom in self.atoms.of(range) {
+        for atom in self.atoms.covering(range) {
             let byte = self.atoms.byte(atom);
             let Some(counts) = &buffer[atom] else { return Err(Fault::Missing { rank, byte }) };
             for (contributor, &found) in (0..).zip(counts.iter()) {
@@ -262,7 +262,7 @@ impl State {
     fn new(operation: Operation, job: &Job, atoms: &Atoms, rank: Rank) -> State {
         let own: Rc<[u32]> = (0..job.processes).map(|other| u32::from(other == rank)).collect();
         let mut work = vec![None; atoms.len()];
-        for atom in atoms.of(&promise::owned(operation, job, rank)) {
+        for atom in atoms.covering(&promise::owned(operation, job, rank)) {
             work[atom] = Some(own.clone());
         }
         let result = if operation == Operation::Scan { work.clone() } else { vec![None; atoms.len()] };

@@ -33,7 +33,7 @@ impl Load for Vector {
 
     #[inline]
     fn bytes(&self, _: u32, segment: u32) -> u64 {
-        self.0.of(segment)
+        self.0.size(segment)
     }
 
     fn ranges(&self, _: u32, segment: u32) -> Vec<Range<u64>> {

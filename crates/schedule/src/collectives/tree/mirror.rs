@@ -58,7 +58,7 @@ impl<W: Mirrored> Steps for Mirror<W> {
         };
         let mirrored = Step { send: step.recv, recv: step.send, then, ..step };
         match (self.combines, mirrored.recv) {
-            (Some(reduction), Some(message)) => mirrored.after(reduction.of(message.bytes)),
+            (Some(reduction), Some(message)) => mirrored.after(reduction.total(message.bytes)),
             _ => mirrored,
         }
     }

@@ -67,9 +67,9 @@ impl Barrier {
         self.let_go(|| self.broken.store(true, Ordering::Release));
     }
 
-    fn let_go(&self, tell: impl FnOnce()) {
+    fn let_go(&self, change: impl FnOnce()) {
         let sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
-        tell();
+        change();
         if *sleepers > 0 {
             self.wake.notify_all();
         }

@@ -1,7 +1,7 @@
 //! The parts of a run as threads of one process, which may be a member of a cluster.
 //!
 //! ```text
-//! alone:        settle ─► say ─► barrier ─► read what all have said
+//! alone:        settle ─► say ─► barrier ─► read what all have published
 //! in a cluster: settle ─► say ─► barrier ─► the first part agrees with the other processes ─► barrier ─► read what they agreed on
 //! ```
 //! Messages to other processes leave as soon as a buffer is full, through the first part, which alone talks to the
@@ -46,7 +46,7 @@ type Freight = Vec<(u32, Vec<u8>)>;
 
 #[derive(Debug)]
 struct Half<M> {
-    said: Vec<Said>,
+    published: Vec<Published>,
     /// By receiver, then sender.
     boxes: Vec<Mutex<Letters<M>>>,
     /// By part: what arrived from other processes. Each part searches all of it for its own parcels.
@@ -59,7 +59,7 @@ struct Half<M> {
 /// What a part reports for an agreement, in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Said {
+struct Published {
     due: AtomicU64,
     messages: AtomicU64,
     checkpoint: AtomicBool,
@@ -69,7 +69,7 @@ impl<M> Threads<M> {
     pub fn new(layout: Layout, clustered: bool) -> Threads<M> {
         let parts = layout.parts();
         let half = || Half {
-            said: (0..parts).map(|_| Said::default()).collect(),
+            published: (0..parts).map(|_| Published::default()).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
             arrived: (0..parts).map(|_| Mutex::default()).collect(),
             agreed: AtomicU64::new(NEVER),
@@ -157,31 +157,31 @@ impl<M> End<'_, M> {
         outbound.into_iter().for_each(|(member, bytes)| cluster.send(member, bytes));
     }
 
-    fn say(&self, State { due, messages, failed, checkpoint }: State) {
-        let said = &self.threads.halves[self.half].said[self.part];
+    fn publish(&self, State { due, messages, failed, checkpoint }: State) {
+        let published = &self.threads.halves[self.half].published[self.part];
         let due = if failed { FAILED } else { due.saturating_add(1) };
-        said.due.store(due, Ordering::Relaxed);
-        said.messages.store(messages, Ordering::Relaxed);
-        said.checkpoint.store(checkpoint, Ordering::Relaxed);
+        published.due.store(due, Ordering::Relaxed);
+        published.messages.store(messages, Ordering::Relaxed);
+        published.checkpoint.store(checkpoint, Ordering::Relaxed);
     }
 
     /// Whether a part of this process wants a checkpoint.
-    fn checkpoint_said(&self) -> bool {
-        let said = &self.threads.halves[self.half].said;
-        said.iter().any(|said| said.checkpoint.load(Ordering::Relaxed))
+    fn checkpoint_wanted(&self) -> bool {
+        let published = &self.threads.halves[self.half].published;
+        published.iter().any(|published| published.checkpoint.load(Ordering::Relaxed))
     }
 
     /// The first of the windows that the parts of this process have reported.
     fn first_said(&self) -> u64 {
-        let said = &self.threads.halves[self.half].said;
-        said.iter().map(|said| said.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+        let published = &self.threads.halves[self.half].published;
+        published.iter().map(|published| published.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
     }
 
     /// The window that the parts of this process, or of all processes, agree on. None if a thread has panicked.
     fn agree_on(&mut self, settle: &mut dyn FnMut() -> State) -> Option<u64> {
         let (threads, half) = (self.threads, &self.threads.halves[self.half]);
         self.hand_over();
-        self.say(settle());
+        self.publish(settle());
         // The barrier orders what was stored before it and what is read after it.
         let mut all_there = threads.barrier.wait();
         if !threads.clustered {
@@ -191,8 +191,8 @@ impl<M> End<'_, M> {
             self.ship_outbound(cluster);
             let first = if all_there { self.first_said() } else { FAILED };
             // The cluster takes the maximum, so the window is inverted.
-            let said = [!first, u64::from(self.checkpoint_said())];
-            let agreed = cluster.agree(said, &mut |_, bytes| self.deal_out(bytes));
+            let published = [!first, u64::from(self.checkpoint_wanted())];
+            let agreed = cluster.agree(published, &mut |_, bytes| self.deal_out(bytes));
             half.agreed.store(!agreed[0], Ordering::Relaxed);
             half.checkpoint.store(agreed[1] > 0, Ordering::Relaxed);
         }
@@ -248,12 +248,12 @@ impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
 
     fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed {
         let Some(agreed) = self.agree_on(settle) else { return Agreed::Failed };
-        let said = &self.threads.halves[self.half].said;
+        let published = &self.threads.halves[self.half].published;
         self.checkpoint = match self.threads.clustered {
             true => self.threads.halves[self.half].checkpoint.load(Ordering::Relaxed),
-            false => self.checkpoint_said(),
+            false => self.checkpoint_wanted(),
         };
-        self.messages = said.iter().map(|said| said.messages.load(Ordering::Relaxed)).sum();
+        self.messages = published.iter().map(|published| published.messages.load(Ordering::Relaxed)).sum();
         self.half ^= 1;
         match agreed {
             FAILED => Agreed::Failed,

@@ -220,7 +220,7 @@ impl Interpreter<'_> {
     /// The overhead and the gap of a message's bytes.
     fn costs(&self, bytes: u64) -> (u64, u64) {
         let bytes = bytes.max(1) - 1;
-        (self.link.overhead_per_byte.of(bytes).ps(), self.link.gap_per_byte.of(bytes).ps())
+        (self.link.overhead_per_byte.total(bytes).ps(), self.link.gap_per_byte.total(bytes).ps())
     }
 
     fn acknowledge(&mut self, receiver: u32, sender: u32, bytes: u64, request: u32, t: u64) {

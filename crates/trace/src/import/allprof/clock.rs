@@ -18,7 +18,7 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    pub fn of(log: &Log) -> Alignment {
+    pub fn new(log: &Log) -> Alignment {
         let first = log.differences.first.unwrap_or(0);
         let constant = Alignment { first, ..Alignment::default() };
         let (Some(last), Some(begin), Some(end)) =

@@ -67,7 +67,7 @@ pub(super) fn read(source: &Source) -> Result<Stream, Wrong> {
     if !bytes.starts_with(&MAGIC) {
         return Err(Wrong { offset: 0, what: "this is not the start of a DUMPI file".into() });
     }
-    let index = Index::of(bytes);
+    let index = Index::new(bytes);
     let place = index.unwrap_or(Index { body: 8, ..Index::default() });
     let header = if place.header > 0 { header(bytes, place.header)? } else { LATEST };
     let table = if place.sizes > 0 { sizes(bytes, place.sizes)? } else { vec![] };

@@ -104,7 +104,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads the index from the end of a file, if there is one.
-    pub fn of(bytes: &[u8]) -> Option<Index> {
+    pub fn new(bytes: &[u8]) -> Option<Index> {
         // Later versions have more numbers before the four every version has.
         for numbers in (4..=7).rev() {
             let start = bytes.len().checked_sub(8 * (numbers + 1))?;

@@ -34,7 +34,7 @@ pub(super) struct Grammar {
 
 impl Grammar {
     /// Detects the old grammar by forms that only it has.
-    pub fn of<'a>(actions: impl Iterator<Item = &'a [&'a str]>) -> Grammar {
+    pub fn detect<'a>(actions: impl Iterator<Item = &'a [&'a str]>) -> Grammar {
         let mut actions = actions;
         let old = actions.any(|words| match words {
             [name, parameters @ ..] => match name.to_ascii_lowercase().as_str() {
@@ -114,7 +114,7 @@ pub(super) fn is_name(word: &str) -> bool {
 
 impl Action {
     /// Parses the action of a line; `None` if it does nothing.
-    pub fn of(words: &[&str], grammar: Grammar, ranks: Rank, unit: u64) -> Result<Option<Action>, String> {
+    pub fn parse(words: &[&str], grammar: Grammar, ranks: Rank, unit: u64) -> Result<Option<Action>, String> {
         let [name, parameters @ ..] = words else { return Err("an action is missing".into()) };
         let lower = name.to_ascii_lowercase();
         if NOTHING.contains(&lower.as_str()) {

@@ -395,7 +395,7 @@ impl<'a> Writing<'a> {
             let me = if is_scan { comm.rank_of(self.own.number).unwrap_or_default() } else { 0 };
             (comm.peers(self.own.number).len() as u64, me)
         });
-        let factors = Factors::of(operation, size, me.into());
+        let factors = Factors::new(operation, size, me.into());
         Some((call.sent.checked_mul(factors.sent)?, call.received.checked_mul(factors.received)?))
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Forgotten {
 }
 
 impl Forgotten {
-    pub(super) fn of(operations: &Operations<'_>) -> Forgotten {
+    pub(super) fn new(operations: &Operations<'_>) -> Forgotten {
         let calls = &operations.traced().calls;
         let Some(finalize) = calls.iter().rposition(|call| call.function.class() == Class::Finalize) else {
             return Forgotten::default();

@@ -32,7 +32,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub(super) fn of(trace: &Trace) -> Windows {
+    pub(super) fn new(trace: &Trace) -> Windows {
         let mut windows = Windows::default();
         let mut known: HashMap<(CommId, u32), u32> = HashMap::new();
         for (rank, number) in trace.ranks.iter().zip(0..) {

@@ -44,7 +44,7 @@ fn rank(steps: &Steps) -> RankTrace {
 
 fn profile(ranks: &[Steps]) -> Profile {
     let communicators = vec![Communicator::world(ranks.len() as u32)];
-    Profile::of(&Trace { ranks: ranks.iter().map(rank).collect(), communicators, ..Trace::default() })
+    Profile::new(&Trace { ranks: ranks.iter().map(rank).collect(), communicators, ..Trace::default() })
 }
 
 fn named(name: &str) -> RegionName {
@@ -124,7 +124,7 @@ fn the_run_ends_with_finalize() {
     let mut of_rank = rank(&vec![(0, 10, Enter("all"))]);
     of_rank.push(Call::new(Function::Init, Time::from_ns(20), Time::from_ns(30)));
     of_rank.push(Call::new(Function::Finalize, Time::from_ns(100), Time::from_ns(150)));
-    let found = Profile::of(&Trace { ranks: vec![of_rank], ..Trace::default() });
+    let found = Profile::new(&Trace { ranks: vec![of_rank], ..Trace::default() });
     let all = region(&found, &named("all"));
     assert_eq!((all.time, all.mpi, all.calls, all.unclosed), (Time::from_ns(90), Time::ZERO, 0, 1));
 }
@@ -164,7 +164,7 @@ fn marks_without_text_have_a_region_too() {
     for (function, at) in [(Function::RegionEnter, 1), (Function::Pcontrol, 2), (Function::RegionLeave, 5)] {
         of_rank.push(Call::new(function, Time(at), Time(at)));
     }
-    let found = Profile::of(&Trace { ranks: vec![of_rank], ..Trace::default() });
+    let found = Profile::new(&Trace { ranks: vec![of_rank], ..Trace::default() });
     let names: Vec<String> = found.regions.iter().map(|region| region.name.to_string()).collect();
     assert_eq!(names, ["(no name)", "pcontrol ?"]);
 }
@@ -208,7 +208,7 @@ fn nothing_moves_to_nobody() {
     let begun = Call { request: RequestId(1), ..Call::new(Function::Start, Time(5), Time(6)) };
     of_rank.push_with(begun, Details { requests: vec![RequestId(0)].into(), ..Details::default() });
     let communicators = vec![Communicator::world(1)];
-    let found = Profile::of(&Trace { ranks: vec![of_rank], communicators, ..Trace::default() });
+    let found = Profile::new(&Trace { ranks: vec![of_rank], communicators, ..Trace::default() });
     let of = |function| found.ranks[0].functions[&function];
     let moved = |function| (of(function).calls, of(function).sent, of(function).received);
     assert_eq!(moved(Function::Send), (1, 0, 0));

@@ -68,7 +68,7 @@ fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
         return None;
     }
     let levels: Vec<f64> = by_step.iter_mut().map(|takes| median(takes) as f64).collect();
-    Rise::of(&levels).filter(|rise| rise.factor() >= STANDS_OUT)
+    Rise::new(&levels).filter(|rise| rise.factor() >= STANDS_OUT)
 }
 
 impl CauseSearch<'_> {
@@ -366,7 +366,7 @@ impl<'a> Slow<'a> {
     fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
-        let rise = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        let rise = Rise::new(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
         if rise.before >= STANDS_OUT {
             // It was slow before, too.
             return None;

@@ -34,7 +34,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn of(replays: &Replays<'_>, spread: &Spread) -> Facts {
+    pub fn new(replays: &Replays<'_>, spread: &Spread) -> Facts {
         let (job, kinds) = (replays.job, replays.job.kinds.len());
         let of_step = |step: usize| {
             let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
@@ -205,7 +205,7 @@ impl Facts {
         let small = || levels.iter().map(|levels| Rise::permanent(OF_ALL_STAGES, levels));
         match small().collect::<Option<Vec<Rise>>>() {
             Some(all) if all.iter().all(|rise| rise.at == all[0].at) => all.into_iter().map(Some).collect(),
-            _ => levels.iter().map(|levels| Rise::of(levels)).collect(),
+            _ => levels.iter().map(|levels| Rise::new(levels)).collect(),
         }
     }
 

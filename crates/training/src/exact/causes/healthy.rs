@@ -14,7 +14,7 @@ pub struct Healthy<'a> {
 }
 
 impl<'a> Healthy<'a> {
-    pub fn of(replays: &'a Replays<'a>) -> Healthy<'a> {
+    pub fn new(replays: &'a Replays<'a>) -> Healthy<'a> {
         let looking = CauseSearch::at(replays, mean(&replays.all(|_, at| at.real())));
         let (typical, slow_with_all) = (looking.facts.typical_by_step(replays.job), looking.slow_with_all());
         Healthy { looking, typical, slow_with_all }

@@ -89,7 +89,7 @@ impl CauseSearch<'_> {
         if let Some(step) = only_step(&by_step) {
             let number = job.steps[step].number;
             (cause.since_step, cause.until_step) = (Some(number), Some(number));
-        } else if let Some(rise) = Rise::of(&by_step).filter(|rise| rise.share_of(&by_step) >= MAINLY) {
+        } else if let Some(rise) = Rise::new(&by_step).filter(|rise| rise.share_of(&by_step) >= MAINLY) {
             (cause.since_step, cause.until_step) = rise.steps(job);
             let change = rise.change(job);
             cause.evidence.push(Evidence::DelaysOfRanks { ranks: late_ones.len(), change });
@@ -159,7 +159,7 @@ impl CauseSearch<'_> {
             }
             sums
         };
-        let rise = Rise::of(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
+        let rise = Rise::new(&waited(if alone { &some } else { std::slice::from_ref(&worst) }));
         let change = rise.as_ref().map(|rise| rise.change(job));
         let finding = match kind {
             CauseKind::DataLoading => Finding::DataLoading { change },

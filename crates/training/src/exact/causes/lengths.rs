@@ -68,7 +68,7 @@ impl Spread {
     }
 
     /// The variation over all steps.
-    pub fn of(replays: &Replays<'_>) -> Spread {
+    pub fn new(replays: &Replays<'_>) -> Spread {
         let job = replays.job;
         let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
         let kinds = named("forward-compute").zip(named("backward-compute"));

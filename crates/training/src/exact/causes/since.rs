@@ -48,7 +48,7 @@ struct Level {
 
 impl Rise {
     /// The significant rise of a series, if it has one: a permanent one, or else a stretch.
-    pub fn of(values: &[f64]) -> Option<Rise> {
+    pub fn new(values: &[f64]) -> Option<Rise> {
         Rise::permanent(CHANGE, values).or_else(|| Rise::stretch(values))
     }
 
@@ -77,7 +77,7 @@ impl Rise {
         if scale <= 0.0 || count > LONGEST_SERIES {
             return None;
         }
-        let sums = Sums::of(values, scale);
+        let sums = Sums::new(values, scale);
         let last = count.saturating_sub(SHORTEST);
         let begins = SHORTEST..last;
         let all = begins.flat_map(|from| (from + SHORTEST_STRETCH..=last).map(move |to| (from, to)));
@@ -205,7 +205,7 @@ fn levels(least: f64, values: &[f64]) -> Vec<Level> {
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
-    fn of(values: &[f64], scale: f64) -> Sums {
+    fn new(values: &[f64], scale: f64) -> Sums {
         let mut sums = Vec::with_capacity(values.len() + 1);
         sums.push((0.0, 0.0));
         for (at, value) in values.iter().enumerate() {
@@ -227,7 +227,7 @@ fn change(least: f64, shortest: usize, values: &[f64]) -> Option<usize> {
     if scale <= 0.0 {
         return None;
     }
-    let sums = Sums::of(values, scale);
+    let sums = Sums::new(values, scale);
     let level = |from: usize, to: usize| {
         let count = (to - from) as f64;
         let (sum, squares) = sums.part(from, to);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn rise(levels: &[(usize, f64)]) -> Option<(usize, Vec<usize>)> {
-        Rise::of(&series(levels)).map(|rise| (rise.at, rise.again()))
+        Rise::new(&series(levels)).map(|rise| (rise.at, rise.again()))
     }
 
     #[test]
@@ -269,11 +269,11 @@ mod tests {
         assert_eq!(rise(&[(17, 1.0), (23, 1.5)]), Some((17, vec![])));
         assert_eq!(rise(&[(12, 1.6), (8, 1.0)]), None);
         let from_nothing: Vec<f64> = (0..20).map(|at| if at < 12 { 0.0 } else { 3.0 }).collect();
-        let rise = Rise::of(&from_nothing).expect("it rises");
+        let rise = Rise::new(&from_nothing).expect("it rises");
         assert_eq!((rise.at, rise.before, rise.after), (12, 0.0, 3.0));
-        assert_eq!(Rise::of(&[]), None);
-        assert_eq!(Rise::of(&[1.0, 1.0, 1.0]), None);
-        assert_eq!(Rise::of(&[1.0, 1.0, 1.5, 1.5]).map(|rise| rise.at), Some(2));
+        assert_eq!(Rise::new(&[]), None);
+        assert_eq!(Rise::new(&[1.0, 1.0, 1.0]), None);
+        assert_eq!(Rise::new(&[1.0, 1.0, 1.5, 1.5]).map(|rise| rise.at), Some(2));
     }
 
     #[test]
@@ -285,15 +285,15 @@ mod tests {
         // A single high value is no rise.
         let mut spike = series(&[(100, 1.0)]);
         spike[98] = 30.0;
-        assert_eq!(Rise::of(&spike), None);
+        assert_eq!(Rise::new(&spike), None);
         // Nor does it hide one.
         let mut spike = series(&[(40, 1.0), (40, 1.3)]);
         spike[60] = 8.0;
         spike[0] = 3.0;
-        assert_eq!(Rise::of(&spike).map(|rise| (rise.at, rise.until)), Some((40, None)));
+        assert_eq!(Rise::new(&spike).map(|rise| (rise.at, rise.until)), Some((40, None)));
         // A slow start hides no rise.
         assert_eq!(rise(&[(5, 2.0), (20, 1.0), (20, 1.2)]), Some((25, vec![])));
-        let twice = Rise::of(&series(&[(10, 1.0), (30, 1.2), (20, 1.5)])).expect("it rises");
+        let twice = Rise::new(&series(&[(10, 1.0), (30, 1.2), (20, 1.5)])).expect("it rises");
         let factors = [9, 10, 39, 40, 59].map(|place| (10.0 * twice.factor_at(place)).round() / 10.0);
         assert_eq!(factors, [1.0, 1.2, 1.2, 1.5, 1.5]);
     }
@@ -301,14 +301,15 @@ mod tests {
     #[test]
     fn a_series_may_fall_back() {
         let stretch = |levels: &[(usize, f64)]| {
-            Rise::of(&series(levels)).map(|rise| (rise.at, rise.until, (10.0 * rise.factor()).round() / 10.0))
+            Rise::new(&series(levels))
+                .map(|rise| (rise.at, rise.until, (10.0 * rise.factor()).round() / 10.0))
         };
         assert_eq!(stretch(&[(10, 1.0), (10, 1.5), (10, 1.0)]), Some((10, Some(19), 1.5)));
         assert_eq!(stretch(&[(5, 1.0), (7, 2.0), (8, 1.0)]), Some((5, Some(11), 2.0)));
         // Lower for a stretch is no rise, nor is a single high value.
         assert_eq!(stretch(&[(10, 1.0), (10, 0.5), (10, 1.0)]).filter(|rise| rise.1.is_some()), None);
         assert_eq!(stretch(&[(10, 1.0), (1, 9.0), (10, 1.0)]), None);
-        let rise = Rise::of(&series(&[(5, 1.0), (7, 2.0), (8, 1.0)])).expect("it rises");
+        let rise = Rise::new(&series(&[(5, 1.0), (7, 2.0), (8, 1.0)])).expect("it rises");
         let factors = [4, 5, 11, 12].map(|place| (10.0 * rise.factor_at(place)).round() / 10.0);
         assert_eq!(factors, [1.0, 2.0, 2.0, 1.0]);
     }
@@ -316,7 +317,7 @@ mod tests {
     #[test]
     fn a_rise_beside_a_high_value_explains_little() {
         let mut values = series(&[(20, 1.0), (20, 2.0)]);
-        let share = |values: &[f64]| Rise::of(values).expect("it rises").share_of(values);
+        let share = |values: &[f64]| Rise::new(values).expect("it rises").share_of(values);
         assert!(share(&values) > 0.95);
         values[3] = 100.0;
         assert!(share(&values) < 0.2);
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn small_rises_count_where_they_are_asked_for() {
         let small = series(&[(20, 1.0), (20, 1.03)]);
-        assert_eq!(Rise::of(&small), None);
+        assert_eq!(Rise::new(&small), None);
         assert_eq!(Rise::permanent(0.02, &small).map(|rise| rise.at), Some(20));
     }
 }

@@ -363,7 +363,7 @@ fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> (Vec<
     };
     // A worker that was slow before and became slower counts as always slow.
     let became_slow = |rise: &Rise| 2.0 * (rise.before - 1.0) <= rise.after - 1.0;
-    if let Some(rise) = Rise::of(&factors).filter(became_slow) {
+    if let Some(rise) = Rise::new(&factors).filter(became_slow) {
         let again = rise.again().into_iter().map(|place| against[place].0).collect();
         let end = rise.until.map_or(against.len(), |last| last + 1);
         return (against[rise.at..end].to_vec(), again);

@@ -50,7 +50,7 @@ impl<'a> Value<'a> {
 pub struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    pub fn of(bytes: &'a [u8]) -> Fields<'a> {
+    pub fn new(bytes: &'a [u8]) -> Fields<'a> {
         Fields(bytes)
     }
 
@@ -115,7 +115,7 @@ mod tests {
             &[0x1d, 1, 2, 0, 0, 0x21, 1, 0, 0, 0, 0, 0, 0, 0x80, 0x2a, 3, 5, 0x96, 1, 0x28, 9],
         ]
         .concat();
-        let fields: Vec<_> = Fields::of(&bytes).map(Result::unwrap).collect();
+        let fields: Vec<_> = Fields::new(&bytes).map(Result::unwrap).collect();
         assert_eq!(fields[..2], [(1, Value::Number(150)), (2, Value::Bytes(b"testing"))]);
         assert_eq!(fields[2..4], [(3, Value::Number(513)), (4, Value::Number(1 << 63 | 1))]);
         let mut numbers = Vec::new();
@@ -129,10 +129,10 @@ mod tests {
     fn a_truncated_message_is_broken() {
         let bytes = [0x12, 7, b't', b'e'];
         for length in 1..bytes.len() {
-            assert_eq!(Fields::of(&bytes[..length]).collect::<Vec<_>>(), [Err(Broken)], "{length}");
+            assert_eq!(Fields::new(&bytes[..length]).collect::<Vec<_>>(), [Err(Broken)], "{length}");
         }
         for wrong in [&[0x0b][..], &[0x00, 0x00], &[0xff; 11]] {
-            assert_eq!(Fields::of(wrong).next(), Some(Err(Broken)), "{wrong:?}");
+            assert_eq!(Fields::new(wrong).next(), Some(Err(Broken)), "{wrong:?}");
         }
     }
 }

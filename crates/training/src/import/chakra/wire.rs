@@ -15,7 +15,7 @@ pub struct Attribute {
 impl Attribute {
     fn decode(bytes: &[u8]) -> Result<Attribute, Broken> {
         let mut attribute = Attribute::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             let (number, value) = field?;
             match number {
                 1 => attribute.name = value.string()?,
@@ -35,7 +35,7 @@ impl Attribute {
 /// Whether this is the message that describes a trace: a version and attributes, at least one of them.
 fn is_metadata(bytes: &[u8]) -> Result<bool, Broken> {
     let mut found = false;
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field? {
             (1, value) => found |= !value.string()?.is_empty(),
             (2, value) => {
@@ -64,7 +64,7 @@ impl Node {
     /// Decodes a node, without the attributes that nobody uses.
     fn decode(bytes: &[u8]) -> Result<Node, Broken> {
         let mut node = Node::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             let (number, value) = field?;
             match number {
                 1 => node.id = value.number()?,

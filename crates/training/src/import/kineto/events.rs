@@ -186,13 +186,13 @@ impl Args<'_> {
         let small = |raw| number::<u32>(raw);
         Communication {
             kernel: None,
-            name: texts.of(self.name),
-            group: texts.of(self.group),
-            description: texts.of(self.description),
-            ranks: texts.of(self.ranks),
+            name: texts.intern(self.name),
+            group: texts.intern(self.group),
+            description: texts.intern(self.description),
+            ranks: texts.intern(self.ranks),
             size: small(self.size),
             elements: number(self.elements),
-            dtype: texts.of(self.dtype),
+            dtype: texts.intern(self.dtype),
             seq: number(self.seq),
             source: small(self.source),
             target: small(self.target),

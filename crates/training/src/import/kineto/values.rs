@@ -22,7 +22,7 @@ pub struct Texts {
 
 impl Texts {
     /// The string, unless it is empty. Lists stay unparsed.
-    pub fn of(&mut self, raw: Option<&RawValue>) -> Option<Rc<str>> {
+    pub fn intern(&mut self, raw: Option<&RawValue>) -> Option<Rc<str>> {
         let written = raw?.get();
         if let Some(known) = self.known.get(written) {
             return known.clone();

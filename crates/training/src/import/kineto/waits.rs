@@ -57,7 +57,7 @@ fn found(streams: &Streams, wait: &StreamWait) -> Option<(usize, usize)> {
 
 fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
     let computes: Vec<Computes> =
-        streams.ranges.iter().map(|range| Computes::of(streams, range.clone())).collect();
+        streams.ranges.iter().map(|range| Computes::new(streams, range.clone())).collect();
     let mut waits = Vec::new();
     for (stream, range) in streams.ranges.iter().enumerate() {
         let mut waited = vec![None; streams.ranges.len()];
@@ -87,7 +87,7 @@ struct Computes {
 }
 
 impl Computes {
-    fn of(streams: &Streams, range: std::ops::Range<usize>) -> Computes {
+    fn new(streams: &Streams, range: std::ops::Range<usize>) -> Computes {
         let kernels: Vec<usize> = range.filter(|&kernel| streams.kernels[kernel].is_compute()).collect();
         let mut launched_from: Vec<i64> = kernels.iter().map(|&kernel| streams.launch_ps[kernel]).collect();
         for place in (1..kernels.len()).rev() {
@@ -167,7 +167,7 @@ mod tests {
         for _ in 0..200 {
             let (kernels, launch_ps, ranges) = drawn(&mut random, &[30, 30], 0.5, 60);
             let streams = Streams { kernels: &kernels, launch_ps: &launch_ps, ranges: &ranges };
-            let computes = Computes::of(&streams, ranges[1].clone());
+            let computes = Computes::new(&streams, ranges[1].clone());
             for one in ranges[0].clone() {
                 let (start, key) = (kernels[one].start_ps, (launch_ps[one], kernels[one].start_ps));
                 let walked = ranges[1].clone().rev().find(|&other| {

@@ -47,7 +47,7 @@ const ACTIVATIONS: u64 = 1 << 24;
 const PARAMETERS: u64 = 1 << 29;
 
 impl Layout {
-    pub fn of(rows: &[Row]) -> Layout {
+    pub fn new(rows: &[Row]) -> Layout {
         let ranks = rows.iter().map(|row| ((row.dp_rank, row.stage), row.rank)).collect();
         let most = |number: &dyn Fn(&Row) -> u32| rows.iter().map(number).max().map_or(1, |most| most + 1);
         let (dp, pp, world) = (most(&|row| row.dp_rank), most(&|row| row.stage), most(&|row| row.rank));
