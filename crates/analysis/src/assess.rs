@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  Noise (detours with causes) ─► programs: slowdown over processes and interval between synchronisations
+//!                              │   └► one of them without each cause
 //!                              ├► curves: slowdown of one operation over processes ─► inflection point
 //!                              └► the same without each cause, at two scales ─► ranking
 //! ```
@@ -14,6 +15,7 @@ mod asked;
 mod curve;
 mod limit;
 mod noise;
+mod program_removal;
 mod programs;
 mod rarity;
 mod removal;
@@ -24,6 +26,7 @@ pub use asked::Asked;
 pub use curve::{Curve, LeftOut, Point, Why};
 pub use limit::TimeLimit;
 pub use noise::{CauseId, CauseName, Noise, Stream};
+pub use program_removal::{ProgramRanking, ProgramRemoval};
 pub use programs::{INTERVALS, ProgramPoint};
 pub use removal::{Ranking, Removal};
 pub use variation::{Part, Variation};
@@ -103,6 +106,8 @@ impl Default for Effort {
 pub struct AssessAnswer {
     /// By ascending number of processes, then in the order of the intervals; empty for a schedule or a trace.
     pub programs: Vec<ProgramPoint>,
+    /// One of them without each of the largest causes.
+    pub program_ranking: Option<ProgramRanking>,
     pub curves: Vec<Curve>,
     /// At the inflection point of the first curve, and at the largest affordable scale.
     pub rankings: Vec<Ranking>,
@@ -130,6 +135,10 @@ impl Question<'_> {
             Some(asked) => self.programs(asked, &sources)?,
             None => Vec::new(),
         };
+        let program_ranking = match self.asked.first() {
+            Some(asked) => self.program_ranking(asked, &programs)?,
+            None => None,
+        };
         let mut curves: Vec<Curve> = Vec::with_capacity(self.asked.len());
         for (index, asked) in self.asked.iter().enumerate() {
             let curve = match self.twin(index).and_then(|twin| curves.get(twin)) {
@@ -146,7 +155,7 @@ impl Question<'_> {
             (Some(asked), Some(curve)) => self.variation(asked, curve)?,
             _ => None,
         };
-        Ok(AssessAnswer { programs, curves, rankings, variation })
+        Ok(AssessAnswer { programs, program_ranking, curves, rankings, variation })
     }
 
     fn begin(&self, what: &str, processes: u32, ahead: u64) {

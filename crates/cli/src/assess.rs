@@ -63,8 +63,9 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     files::check(&plan.output)?;
     if files::has_report(&plan.output) {
         let folder = plan.output.display();
-        console
-            .note(&format!("{folder} has an earlier report, which this one replaces; --output keeps both"));
+        console.note(&format!(
+            "{folder} has an earlier report, which this one replaces; another --output keeps both"
+        ));
     }
     let target = Target::load(plan, console)?;
     let began = Instant::now();

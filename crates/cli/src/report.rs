@@ -23,11 +23,17 @@ EXAMPLES
   straggler report fixtures/noise/selfish.0 fixtures/noise/sysjitter.0 \\
       -o two.html --title 'Two kernels'
 
+  A trace and a training job:
+  straggler report fixtures/traces/halo fixtures/training/slow-worker.csv \\
+      -o jobs.html
+
 INPUT FORMATS
   NAME.page          written by `assess` and by --report NAME.page
   studies            folders of `study run`, or their results.parquet
   noise recordings   in any format that `noise show` reads
   latencies          .lat files
+  traces             in any format that `trace show` reads, if named
+  training jobs      in any format that `training show` reads, if named
   timelines          written by `simulate --timeline`
   finish times       written by `simulate --finish-times`, CSV or Parquet
 

@@ -20,6 +20,8 @@ use crate::kernel::valid::Valid;
 use crate::training::args::{Method, Show, TrainingCommand};
 use crate::training::cost::Cost;
 use serde::Serialize;
+use std::path::PathBuf;
+use straggler_report::page::Page;
 use straggler_training::Job;
 use straggler_training::exact::{Answers, Replays, analyse};
 use straggler_training::phrases::CauseAnswer;
@@ -81,6 +83,14 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     warnings.iter().for_each(|warning| console.warn(warning));
     answers.remarks.iter().for_each(|remark| console.note(remark));
     console.print(&words::summary(&job, &answers, &cost))
+}
+
+/// The page of a job without metadata, with the other defaults of `training show`.
+pub fn page_of_files(files: &[PathBuf]) -> Outcome<Page> {
+    let job = file::job(files)?;
+    let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
+    let answers = analyse(&replays, None);
+    Ok(page::page(&job, &replays, &answers, &words::doubts(&answers)))
 }
 
 /// More layers than any model has.

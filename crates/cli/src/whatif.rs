@@ -288,14 +288,7 @@ impl<'a> Session<'a> {
         let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };
         let scenario = self.simulate(trace, &setting, &plan.text())?;
         let waits = RunWaits::new(&scenario.waits, &scenario.calls);
-        Ok(Simulated {
-            text: plan.text(),
-            ideal_network: plan.ideal_network,
-            network,
-            scenario,
-            waits,
-            notes,
-        })
+        Ok(Simulated { text: plan.text(), ideal_network: plan.is_limit(), network, scenario, waits, notes })
     }
 
     /// Simulates a trace, with any changes already applied, on the network of the baseline.

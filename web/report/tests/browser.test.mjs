@@ -82,11 +82,15 @@ function samples() {
 
   test("header, warnings, unknown kinds", async () => {
     const { page, trouble, context } = await open(browser, everyFile);
-    const text = await page.locator("body").innerText();
+    // Numbers do not break from their units.
+    const text = (await page.locator("body").innerText()).replaceAll("\u00a0", " ");
     for (const sentence of [...sample.header.summary, ...sample.header.warnings, "0.1.0"]) assert.ok(text.includes(sentence), sentence);
     assert.match(text, /“Ode to the slowest” is of the kind “poem”/);
     assert.match(text, /“A chart of tomorrow” is a plot of the kind “hologram”/);
     assert.equal(await page.locator("nav.contents a").count(), 5);
+    // The answer and its picture come first, the doubts and how it was made last.
+    const places = await Promise.all([".lead", ".answer figure", "#section-1", "#trust", "#made"].map(async (part) => (await page.locator(part).boundingBox()).y));
+    assert.deepEqual(places, [...places].sort((a, b) => a - b));
     assert.equal(await page.locator(".badge").count(), 1);
     assert.deepEqual(trouble, []);
     await context.close();

@@ -84,7 +84,7 @@ impl ProgramPoint {
 }
 
 /// The program of one point, and what its cycles take without noise.
-struct Loop<'a> {
+pub(super) struct Loop<'a> {
     collective: &'a Collective,
     interval: Time,
     /// Cycles of a replica after its first.
@@ -154,7 +154,7 @@ impl Question<'_> {
 
     /// The loop with as many cycles as the fewest replicas need to meet rare detours, if their share of the budget
     /// suffices.
-    fn cycles<'a>(
+    pub(super) fn cycles<'a>(
         &self,
         collective: &'a Collective,
         interval: Time,
@@ -174,7 +174,7 @@ impl Question<'_> {
     }
 
     /// Adds replicas until the interval of the mean is narrow or the budget is spent. Returns the cost, too.
-    fn program_point(
+    pub(super) fn program_point(
         &self,
         program: &Loop<'_>,
         sources: &[Source],

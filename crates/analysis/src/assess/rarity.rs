@@ -25,10 +25,16 @@ struct Class {
 
 impl Rarity {
     pub fn new(noise: &Noise) -> Rarity {
+        Rarity::without(noise, None)
+    }
+
+    /// The classes without the detours of a cause.
+    pub fn without(noise: &Noise, removed: Option<CauseId>) -> Rarity {
         let ids = (0..noise.causes.len()).filter_map(|id| CauseId::try_from(id).ok());
         let lengths: Vec<f64> = ids.map(|id| noise.length_of(id).seconds()).collect();
         let mut classes = [Class::default(); 64];
-        for detour in noise.streams.iter().flat_map(|stream| &stream.detours) {
+        let left = noise.streams.iter().flat_map(|stream| &stream.detours);
+        for detour in left.filter(|detour| Some(detour.source) != removed) {
             let length = lengths.get(usize::from(detour.source)).copied().unwrap_or(0.0);
             if let Some(class) = classes.get_mut(class_of(detour)).filter(|_| length > 0.0) {
                 class.rate += 1.0 / length;

@@ -90,7 +90,7 @@ impl Question<'_> {
         run_messages(workload, point).saturating_mul(self.removal_runs(self.noise.causes.len()))
     }
 
-    fn name(&self, id: CauseId) -> String {
+    pub(super) fn name(&self, id: CauseId) -> String {
         self.noise.causes.get(usize::from(id)).map_or_else(String::new, |cause| cause.name.clone())
     }
 

@@ -1,12 +1,15 @@
 //! Findings of an assessment, each listed once. The console, the page and the JSON all read this list.
 
 use crate::assess::scale::{ended_early, smaller_scale};
-use crate::assess::words::{STAR, an_operation, depends_on_when, parts_left_out, repeats};
-use crate::assess::{Report, Subject, jobs, programs};
+use crate::assess::words::{
+    STAR, an_operation, depends_on_when, in_sentence, parts_left_out, remove_first, repeats,
+};
+use crate::assess::{Report, Subject, programs};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::invocation::quoted;
 use crate::noise::words::explained;
-use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
+use straggler_analysis::assess::{Curve, Point, Ranking};
+use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
 use straggler_model::noise::NoiseRecording;
 use straggler_model::noise::recording::UNNAMED;
@@ -35,7 +38,8 @@ fn verdict(report: &Report) -> Vec<String> {
     lines.extend(ended_early(report));
     lines.extend(depends_on_when(report));
     lines.extend(lower_bound(report));
-    lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
+    let of_the_operation = || report.answer.rankings.last().map(|ranking| advice(report, ranking));
+    lines.extend(programs::advice(report).or_else(of_the_operation));
     lines
 }
 
@@ -57,7 +61,10 @@ fn of_the_operation(report: &Report) -> Vec<String> {
 
 /// "a typical allreduce", "the traced program run".
 fn typical(report: &Report) -> String {
-    an_operation(report).replace("a single", "a typical")
+    match &report.program {
+        Some(_) => an_operation(report),
+        None => an_operation(report).replacen("a single", "a typical", 1),
+    }
 }
 
 /// Says that noise is no bottleneck, or may be one: a median lies above the threshold, but its interval
@@ -115,6 +122,11 @@ fn unnamed_share(report: &Report) -> f64 {
     if named { 0.0 } else { noise.share_of(UNNAMED) / noise.share().max(f64::MIN_POSITIVE) }
 }
 
+/// Whether the sources of most noise are unknown, so that no advice is possible.
+pub fn is_mostly_unnamed(report: &Report) -> bool {
+    unnamed_share(report) > 0.5
+}
+
 fn unnamed(report: &Report) -> Option<String> {
     let share = unnamed_share(report);
     (share > 0.0).then(|| {
@@ -155,12 +167,15 @@ fn costs(curve: &Curve, is_program: bool) -> String {
         let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
         let processes = counted(point.processes.into(), "process", "processes");
         match longer(point.slowdown.median).as_str() {
-            NO_LONGER => format!("at {processes} noise has no effect ({noisy})"),
+            NO_LONGER => format!("at {processes} a typical one takes no longer ({noisy})"),
             more => format!("at {processes} it takes {more} ({noisy}, not {quiet})"),
         }
     });
     sentence(each)
 }
+
+/// A median is quoted alone if its interval is at most this share of it.
+const NARROW: f64 = 0.4;
 
 /// Joins parts to a sentence.
 fn sentence(parts: impl Iterator<Item = String>) -> String {
@@ -170,32 +185,25 @@ fn sentence(parts: impl Iterator<Item = String>) -> String {
 }
 
 pub fn advice(report: &Report, ranking: &Ranking) -> String {
-    if unnamed_share(report) > 0.5 {
+    if is_mostly_unnamed(report) {
         return "Cannot tell what to remove: most of this noise has no named source. Measure with straggler as \
             root to name the sources."
             .into();
     }
     let processes = grouped(ranking.processes);
-    let cut = |removal: &Removal| {
-        format!(
-            "This cuts the slowdown of {} on {processes} processes from {} to {}.",
-            an_operation(report),
-            slowdown(ranking.slowdown.median),
-            match slowdown(removal.slowdown.median).as_str() {
-                NOTHING => "zero",
-                left => left,
-            }
-        )
+    let text = |found: Slowdown| {
+        let Slowdown { median, low, high, .. } = found;
+        in_sentence(median, [low, high], high - low <= NARROW * median.max(0.01))
     };
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
-        Some(first) if first.cause == jobs::NAME => format!(
-            "Keep the {}{} off the node first. {}",
-            jobs::NAME,
-            if report.subject.jobs.is_busy() { " named above" } else { "" },
-            cut(first)
+        Some(first) => format!(
+            "{} This cuts the slowdown of {} on {processes} processes from {} to {}.",
+            remove_first(report, &first.cause),
+            an_operation(report),
+            text(ranking.slowdown),
+            text(first.slowdown)
         ),
-        Some(first) => format!("Remove first: {}. {}", first.cause, cut(first)),
         None if ranking.removals.is_empty() => "There is no source to remove.".into(),
         None => format!(
             "No single source is to blame at {processes} processes: no gain from removing any one of them \
@@ -218,6 +226,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(one_after_another(report));
     notes.extend(parts_left_out(report));
     notes.extend(programs::smaller_scale(report));
+    notes.extend(programs::passed_over(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
@@ -263,12 +272,18 @@ fn lower_bound(report: &Report) -> Option<String> {
     let measured = report.subject.noise.measured?.seconds();
     let points = &report.answer.curves.first()?.points;
     let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
-    let longer = if report.subject.measured_here { ": measure longer with --time" } else { "" };
-    Some(format!(
-        "Only {} of CPU time were measured, so rare noise is missing from {} processes up, and costs are lower bounds{longer}.",
-        seconds(measured),
-        grouped(first.processes)
-    ))
+    let longer = if report.subject.measured_here { " Measure longer with --time." } else { "" };
+    let (time, processes) = (seconds(measured), grouped(first.processes));
+    // A program runs for longer than any measurement.
+    Some(match report.answer.programs.is_empty() {
+        true => format!(
+            "Only {time} of CPU time was measured, so rare noise is missing from {processes} processes up, and costs \
+             are lower bounds.{longer}"
+        ),
+        false => format!(
+            "Only {time} of CPU time was measured: rarer noise is missing, so costs are lower bounds.{longer}"
+        ),
+    })
 }
 
 fn about_recording(recording: &NoiseRecording) -> Vec<String> {

@@ -53,6 +53,9 @@ fn of_programs(report: &Report, command: &str, synthetic: bool) -> Option<Sectio
     let mut section = Section::new("What a program pays");
     section.add(Chart { command: command.into(), synthetic, ..chart });
     section.add(table.titled("Mean slowdowns of programs", command).with_note(programs::LEGEND));
+    if let Some(table) = programs::removals(report) {
+        section.add(table.titled(programs::removals_title(report), command));
+    }
     Some(section)
 }
 
@@ -109,8 +112,13 @@ fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
 }
 
 fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic: bool) -> Section {
-    let mut section = Section::new("What to remove first");
-    section.text = vec![findings::advice(report, ranking)];
+    let mut section = match report.answer.program_ranking {
+        Some(_) => Section::new("Removing a source, for a single operation"),
+        None => Section::new("What to remove first"),
+    };
+    if report.answer.program_ranking.is_none() {
+        section.text = vec![findings::advice(report, ranking)];
+    }
     section.add(Chart { command: command.into(), synthetic, ..gains(report, ranking) });
     section
 }

@@ -6,12 +6,15 @@ use crate::kernel::gates;
 use crate::kernel::gates::Metric;
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer_range};
+use straggler_report::numbers::{NOTHING, SLOWDOWN_LEGEND, counted, grouped, longer_range, slowdown_within};
 
 pub fn summary(report: &Report, findings: &[Finding]) -> String {
     let mut text = FindingKind::Verdict.select(findings).join("\n");
     if let Some(table) = programs::table(report) {
         text += &format!("\n\n{}\n\n{}", programs::LEGEND, table.to_string().trim_end());
+    }
+    if let Some(table) = programs::removals(report) {
+        text += &format!("\n\n{}\n\n{}", programs::removals_title(report), table.to_string().trim_end());
     }
     text += &format!("\n\n{} {SLOWDOWN_LEGEND}\n\n{}", what_the_curves_show(report), tables::curves(report));
     let mut notes = FindingKind::Note.select(findings);
@@ -71,14 +74,34 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
     }
     let parts = counted(variation.parts.len() as u64, "part", "parts");
     Some(format!(
-        "This depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} \
-         processes takes {}{}. {}",
+        "This depends on when it was measured: with each of the {parts} of the measurement alone, the slowdown of {} \
+         on {} processes is {}{}. {}",
         an_operation(report),
         grouped(variation.processes),
-        longer_range(least, most),
+        in_sentence(most, [least, most], false),
         cause_of(report, variation),
         settling(variation, report.subject.measured_here)
     ))
+}
+
+/// A slowdown in a sentence, with the digits that its interval supports: "12 %", "6.2×", "zero", "between 5.7× and 9.0×".
+pub fn in_sentence(more: f64, ends: [f64; 2], is_narrow: bool) -> String {
+    let text = slowdown_within(more, ends, is_narrow);
+    match text.split_once(" to ") {
+        Some((low, high)) if low.starts_with("0 ") || low.starts_with('-') => format!("at most {high}"),
+        Some((low, high)) => format!("between {low} and {high}"),
+        None if text == NOTHING => "zero".into(),
+        None => text.trim_start_matches('+').into(),
+    }
+}
+
+/// The first sentence of advice: what to remove.
+pub fn remove_first(report: &Report, cause: &str) -> String {
+    let above = if report.subject.jobs.is_busy() { " named above" } else { "" };
+    match cause {
+        jobs::NAME => format!("Keep the {cause}{above} off the node first."),
+        _ => format!("Remove first: {cause}."),
+    }
 }
 
 fn cause_of(report: &Report, variation: &Variation) -> String {

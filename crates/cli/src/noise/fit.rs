@@ -125,7 +125,7 @@ impl<'a> FitNoiseAnswer<'a> {
 
 fn summary(answer: &FitNoiseAnswer<'_>) -> String {
     let count = counted(answer.sources.len() as u64, "source", "sources");
-    let detours = answer.sources.iter().map(|source| source.events).sum();
+    let events = answer.sources.iter().map(|source| source.events).sum();
     let (has, was) = (percent(answer.fitted_overhead), percent(answer.overhead));
     let mut text = format!(
         "The signature has {count}. Its noise takes {has} of the time; the measured noise takes {was}.\n"
@@ -137,7 +137,7 @@ fn summary(answer: &FitNoiseAnswer<'_>) -> String {
             (distance, limit) if distance <= limit => format!(
                 "Noise drawn from it has the same {what} as the measured noise, as far as {count} tell: the \
                  distance is {distance:.3}, the critical value {limit:.3}.\n",
-                count = counted(detours, "detour", "detours")
+                count = counted(events, "detour", "detours")
             ),
             (distance, limit) => format!(
                 "Noise drawn from it has other {what} than the measured noise: the distance is {distance:.3}, the \

@@ -1,6 +1,6 @@
 //! Recognises files by their first bytes and their names, and reads them with the matching reader.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
+use crate::kernel::exit::{Failure, Kind, Outcome, unreadable};
 use crate::kernel::invocation::command_line;
 use crate::kernel::pages;
 use crate::latency::diagnose::page as diagnose_page;
@@ -9,6 +9,7 @@ use crate::noise::page::Subject;
 use crate::simulate::{finish_times, timeline};
 use crate::study::file::{PAGE, RESULTS};
 use crate::study::page as study_page;
+use crate::{trace, training};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -16,6 +17,7 @@ use straggler_model::noise::format;
 use straggler_model::noise::format::FormatOptions;
 use straggler_report::page::Page;
 use straggler_trace::chrome;
+use straggler_training::holds_job;
 
 /// A page, and its title or the name of its file.
 #[derive(Debug)]
@@ -38,9 +40,10 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
     let page = match ending.as_deref() {
         Some("page") => Some(of_page(path)?),
         Some("lat") => Some(diagnose_page::page_of_file(path)?),
-        _ if beginning.starts_with(GZIP) => None,
+        _ if beginning.starts_with(GZIP) && !named => None,
         _ if beginning.starts_with(chrome::BEGINNING) => Some(of_timeline(path)?),
         _ if beginning.starts_with(FINISH_TIMES) => Some(of_finish_times(path)?),
+        _ if named && Recording::detect(path).is_some() => return of_recording(path),
         _ if beginning.starts_with(PARQUET) => of_parquet(path, named)?,
         _ if is_noise(&beginning, ending.as_deref(), named) => Some(of_noise(path, seed)?),
         _ => None,
@@ -52,6 +55,37 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
         _ => file.clone(),
     };
     Ok(page.map(|page| Found { name: name(&page), page }))
+}
+
+/// A recording whose analysis makes one page, however many files it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Recording {
+    Trace,
+    Job,
+}
+
+impl Recording {
+    fn detect(path: &Path) -> Option<Recording> {
+        if holds_job(path) {
+            return Some(Recording::Job);
+        }
+        match Kind::detect(path) {
+            Some(Kind::Training) => Some(Recording::Job),
+            Some(Kind::Trace) => Some(Recording::Trace),
+            _ => None,
+        }
+    }
+}
+
+/// The page of a trace or of a training job: a file that the user names, or a folder without other results. Others are
+/// not analysed, as that may take long.
+pub fn of_recording(path: &Path) -> Outcome<Option<Found>> {
+    let page = match Recording::detect(path) {
+        Some(Recording::Trace) => trace::waits::page_of_trace(path)?,
+        Some(Recording::Job) => training::page_of_files(&[path.to_path_buf()])?,
+        None => return Ok(None),
+    };
+    Ok(Some(Found { name: page.title.clone(), page }))
 }
 
 fn beginning(path: &Path) -> Outcome<Vec<u8>> {

@@ -3,7 +3,7 @@
 use crate::kernel::exit::{Failure, Outcome, unreadable};
 use crate::kernel::interrupt;
 use crate::kernel::invocation::command_line;
-use crate::report::readers::{Found, page_of};
+use crate::report::readers::{Found, of_recording, page_of};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -58,12 +58,15 @@ impl Search {
 
     /// One page of all recognised files, and the files that were skipped.
     pub fn page(&self, title: Option<&str>, seed: u64) -> Outcome<(Page, Vec<Skipped>)> {
-        let (mut found, mut skipped) = (Vec::new(), Vec::new());
+        let (mut found, mut skipped, mut found_in) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.files {
             interrupt::check()?;
             let skip = |why: String| Skipped { file: file.path.display().to_string(), why };
             match page_of(&file.path, file.named, seed) {
-                Ok(Some(one)) => found.push(one),
+                Ok(Some(one)) => {
+                    found_in.push(&file.path);
+                    found.push(one);
+                }
                 Ok(None) if belongs_to_others(&file.path) => {}
                 Ok(None) => skipped.push(skip("not recognised".into())),
                 Err(failure) if file.named => return Err(failure),
@@ -71,6 +74,15 @@ impl Search {
                     let (why, name) = (failure.error.to_string(), format!("{}: ", file.path.display()));
                     skipped.push(skip(why.strip_prefix(&name).unwrap_or(&why).into()));
                 }
+            }
+        }
+        // A folder without results may be a recording as a whole.
+        for input in self.inputs.iter().filter(|input| input.is_dir()) {
+            if !found_in.iter().any(|path: &&PathBuf| path.starts_with(input))
+                && let Some(one) = of_recording(input)?
+            {
+                found.push(one);
+                skipped.retain(|file| !Path::new(&file.file).starts_with(input));
             }
         }
         if found.is_empty() {
@@ -168,8 +180,8 @@ fn nothing(inputs: &[PathBuf], skipped: &[Skipped]) -> Failure {
         skipped.iter().take(5).map(|skipped| format!("\n  {}: {}", skipped.file, skipped.why)).collect();
     Failure::bad_input(format!(
         "{}: no results found. Recognised are .page files, noise recordings, latencies (.lat), results of \
-         `study run`, timelines of `simulate --timeline` and finish times of `simulate \
-         --finish-times`{skipped}",
+         `study run`, timelines of `simulate --timeline`, finish times of `simulate \
+         --finish-times`, and traces and training jobs that you name{skipped}",
         names.join(", ")
     ))
 }

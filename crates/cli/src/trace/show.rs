@@ -8,7 +8,7 @@ use crate::trace::plan::{Picture, Show};
 use crate::trace::regions::RegionAnswer;
 use crate::trace::sites::SiteAnswer;
 use crate::trace::tables::{CallTotals, FunctionTotals, SizeAnswer};
-use crate::trace::{page, regions, sites, tables, words};
+use crate::trace::{page, regions, sites, tables, waits, words};
 use serde::Serialize;
 use straggler_report::charts::save;
 use straggler_trace::profile::{Counts, Pair, Profile, share};
@@ -86,6 +86,18 @@ pub struct DotAnswer {
     pub ranks: u32,
 }
 
+/// Traces with more calls are not searched for waits unasked.
+const MOST_SEARCHED: u64 = 5_000_000;
+
+/// Who waits for whom, in a sentence.
+fn waiting(typed: &Show, opened: &Opened) -> Option<String> {
+    let trace = &opened.trace;
+    if trace.calls() > MOST_SEARCHED || trace.processes() < 2 {
+        return None;
+    }
+    Some(waits::analyse(&typed.trace, opened).2.sentence)
+}
+
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Show)?;
     let profile = Profile::new(&opened.trace);
@@ -105,7 +117,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::show(&answer))
+    console.print(&words::show(&answer, waiting(typed, &opened).as_deref()))
 }
 
 fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {

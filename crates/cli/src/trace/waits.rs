@@ -18,18 +18,31 @@ use straggler_analysis::waits::{
 };
 use straggler_model::{Rank, Time};
 use straggler_report::numbers::percent;
+use straggler_report::page::Page;
 use straggler_trace::{Function, Trace};
 
 pub fn run(typed: &Waits, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Waits)?;
-    let states = WaitStates::new(&opened.trace);
-    let explanation = Explanation::new(&opened.trace, &states);
-    let answer = WaitsAnswer::new(&typed.trace, &opened, &states, &explanation);
+    let (states, explanation, answer) = analyse(&typed.trace, &opened);
     answer.warnings.iter().for_each(|warning| console.warn(warning));
     pages::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&answer, &opened, &states, &explanation)
     })?;
     if console.json { console.print_json(&answer) } else { console.print(&words::words(&answer)) }
+}
+
+pub fn analyse(path: &Path, opened: &Opened) -> (WaitStates, Explanation, WaitsAnswer) {
+    let states = WaitStates::new(&opened.trace);
+    let explanation = Explanation::new(&opened.trace, &states);
+    let answer = WaitsAnswer::new(path, opened, &states, &explanation);
+    (states, explanation, answer)
+}
+
+/// The page of a trace.
+pub fn page_of_trace(path: &Path) -> Outcome<Page> {
+    let opened = open_trace_for(path, Work::Waits)?;
+    let (states, explanation, answer) = analyse(path, &opened);
+    Ok(page::page(&answer, &opened, &states, &explanation))
 }
 
 /// The JSON object.

@@ -143,10 +143,14 @@ fn rest(count: usize, shown: usize, what: &str) -> String {
     format!("  … {} {what} in all; --json has all\n", grouped(count as u64))
 }
 
-pub fn show(answer: &trace_show::ShowAnswer) -> String {
-    let synthetic = if answer.synthetic { " The trace is synthetic." } else { "" };
+/// `waits`: who waits for whom, in a sentence.
+pub fn show(answer: &trace_show::ShowAnswer, waits: Option<&str>) -> String {
+    let synthetic = if answer.synthetic && waits.is_none() { " The trace is synthetic." } else { "" };
+    let next = waits.is_some();
+    let waits = waits.map_or_else(String::new, |waits| format!("{waits}\n"));
+    let trace = quoted(&answer.trace);
     let parts = [
-        format!("{}{}{synthetic}\n", answer.sentence, paused(answer)),
+        format!("{}{}{synthetic}\n{waits}", answer.sentence, paused(answer)),
         rank_times(answer),
         functions(answer),
         shown(&answer.communicators, MOST_PAIRS, "communicators", tables::communicators),
@@ -154,6 +158,13 @@ pub fn show(answer: &trace_show::ShowAnswer) -> String {
         shown(&answer.call_sites, MOST_ROWS, "call sites", tables::call_sites),
         shown(&answer.message_sizes, MOST_ROWS, "sizes", tables::sizes),
         shown(&answer.matrix, MOST_PAIRS, "pairs", |_| tables::largest_pairs(&answer.matrix, MOST_PAIRS)),
+        match next {
+            true => format!(
+                "Who waits for whom, and why: straggler trace waits {trace}\nWhat a change would gain: straggler \
+                 whatif {trace} --search\n"
+            ),
+            false => String::new(),
+        },
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -117,7 +117,7 @@ pub struct Waits {
 pub struct HypothesisAnswer {
     pub hypothesis: String,
     pub hypothesis_ps: u64,
-    /// With an ideal network: a limit of what can be gained, not a change that can be made.
+    /// With an ideal network and no other change: a limit of what can be gained, not a change that can be made.
     pub ideal_network: bool,
     /// (identity − hypothesis) / identity: positive if it is faster.
     pub gain: f64,

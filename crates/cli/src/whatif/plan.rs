@@ -115,6 +115,12 @@ impl HypothesisPlan {
         self.differences.is_empty() && self.noise.is_empty() && !self.latency.is_given() && others
     }
 
+    /// Whether it changes nothing but the network, to an ideal one.
+    pub fn is_limit(&self) -> bool {
+        let only = HypothesisPlan { ideal_network: false, name: None, ..self.clone() };
+        self.ideal_network && only.is_empty()
+    }
+
     /// The changes in words.
     pub fn text(&self) -> String {
         if let Some(name) = self.name.as_ref().filter(|name| !name.is_empty()) {

@@ -85,16 +85,21 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     };
     let (time, verdict) = (ps(best.hypothesis_ps), verdict(best));
     let instead = ps(answer.identity_ps);
-    let what = if sorted.len() > 1 { "Largest gain: with" } else { "With" };
+    let what = match sorted.len() {
+        1 => format!("With {},", best.hypothesis),
+        _ => format!("Largest gain: {}. With it,", best.hypothesis),
+    };
     let unmodelled = unmodelled(answer, best);
-    let limit = sorted.last().filter(|last| sorted.len() > 1 && last.ideal_network);
-    let limit = limit.map_or_else(String::new, |ideal| {
-        let time = ps(ideal.hypothesis_ps);
-        format!("\nThe limit of any change to the network: {time} on an ideal one.")
-    });
+    let has_limit = !best.ideal_network && sorted.iter().any(|one| one.ideal_network);
+    let limit = match has_limit {
+        true => format!(
+            "\nOn an ideal network it would take {}: no change to the network gains more.",
+            ps(answer.ideal_network_ps)
+        ),
+        false => String::new(),
+    };
     format!(
-        "{what} {} the run would take {time}, not {instead}: {verdict}.{decided}{unmodelled}{limit}\n{baseline}",
-        best.hypothesis
+        "{what} the run would take {time}, not {instead} ({verdict}).{decided}{unmodelled}{limit}\n{baseline}"
     )
 }
 

@@ -63,7 +63,7 @@ fn what_fails_half_way_keeps_what_was_measured() {
     folder.write("twelve", "echo >> count; [ $(wc -l < count) -le 12 ]");
     let line = "latency measure --trials 20 --cycles 2 -o a.lat -- sh twelve";
     let ended = folder.run(line).ends_with(3).says("failed after 10 trials").says("is in a.lat");
-    assert!(ended.stdout().starts_with("Median sh: "), "{}", ended.stdout());
+    assert!(ended.stdout().starts_with("Median time of sh: "), "{}", ended.stdout());
     assert_eq!(folder.names(), ["a.lat", "count", "twelve"]);
     let nothing = folder.run("latency measure -o b.lat -- /no/such/program");
     nothing.ends_with(3).says("cannot be run").says("nothing was measured");

@@ -38,6 +38,16 @@ fn noise_is_described() {
     assert_eq!(folder.run("noise show none").good().stdout(), "No noise.\n");
 }
 
+/// Five detours do not tell whether a fit is good.
+#[test]
+fn a_fit_of_few_detours_is_not_called_good() {
+    let folder = Folder::new();
+    folder.write("few.txt", "1000 5000\n4001000 6000\n9001000 5500\n17001000 7000\n30001000 5200\n");
+    let text = folder.run("noise fit few.txt -o few.toml").good().stdout();
+    assert!(text.contains("cannot be tested: there are too few detours"), "{text}");
+    assert!(!text.contains("critical value 1.") && !text.contains("same durations"), "{text}");
+}
+
 #[test]
 fn measured_noise_is_analysed() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
 //! Reports: the numbers in the page are those of the input.
 
-use crate::outside::program::{Folder, NETWORK};
+use crate::outside::program::{Folder, NETWORK, fixtures};
 use straggler_model::Time;
 use straggler_report::finish_times;
 use straggler_report::page::{Block, Cell, Chart, Distribution, Page, Plot, Scatter, Table, Timeline};
@@ -189,6 +189,40 @@ fn an_assessment_has_a_page() {
         points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();
     assert_eq!(lines.series[0].y, medians);
     assert!(page.charts().all(|chart| chart.synthetic));
+}
+
+/// The page of a description begins as the console does, with the share of the description and not of what was drawn.
+#[test]
+fn described_noise_has_the_share_of_its_description() {
+    let folder = Folder::new();
+    let text = folder.run("noise show chic --report chic.html").good().stdout();
+    let first = &page(&folder, "chic.html").summary[0];
+    let sentence = text.lines().next().unwrap();
+    assert!(sentence.contains("% of rank 0's time.") && first.starts_with(sentence), "{first}\n{text}");
+}
+
+/// Named recordings are analysed; a folder around them is searched for results only.
+#[test]
+fn traces_and_training_jobs_become_pages() {
+    let folder = Folder::new();
+    let (trace, job) = ("fixtures/traces/halo", "fixtures/training/slow-worker.csv");
+    folder.run(&format!("report {trace} {job} -o all.html")).good();
+    let all = page(&folder, "all.html");
+    assert!(table(&all, "Patterns").rows.len() > 2);
+    assert!(all.sections.iter().any(|section| section.title.contains("slow-worker.csv")), "{all:?}");
+    folder.run(&format!("trace waits {trace} --report one.html")).good();
+    folder.run(&format!("report {trace} -o same.html")).good();
+    let titles = |name| page(&folder, name).sections.into_iter().map(|one| one.title).collect::<Vec<_>>();
+    assert_eq!(titles("one.html"), titles("same.html"));
+    // Results beside a recording are not lost.
+    let mixed = folder.path().join("mixed");
+    std::fs::create_dir_all(&mixed).unwrap();
+    for (file, name) in [("training/slow-worker.csv", "job.csv"), ("noise/selfish.0", "node.noise")] {
+        std::fs::copy(fixtures().join(file), mixed.join(name)).unwrap();
+    }
+    folder.run("report mixed -o mixed.html").good();
+    assert!(page(&folder, "mixed.html").sections.iter().any(|section| section.title.contains("Noise")));
+    folder.run("report fixtures/traces -o none.html").ends_with(3).says("fixtures/traces");
 }
 
 #[test]

@@ -148,7 +148,14 @@ fn show_begins_with_a_sentence_and_adds_up() {
     let folder = Folder::new();
     let text = folder.run("trace show fixtures/traces/halo").good().stdout();
     assert!(text.lines().next().unwrap().contains("% of the run is spent in MPI, most by rank"), "{text}");
-    for part in ["MPI_Waitall", "of MPI", "communicator", "bytes/message"] {
+    for part in [
+        "MPI_Waitall",
+        "of MPI",
+        "communicator",
+        "bytes/message",
+        "because of rank 3",
+        "straggler trace waits",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let answer = folder.run("trace show fixtures/traces/halo --json").good().json();

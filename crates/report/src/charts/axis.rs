@@ -233,8 +233,12 @@ impl Axis {
         for (power, digit) in (first..=last).flat_map(|power| digits.clone().map(move |digit| (power, digit)))
         {
             let value: f64 = format!("{digit}e{power}").parse().unwrap_or(f64::NAN);
-            // 10× and 100×, not 11× and 101×.
-            let value = if self.unit == Unit::Slowdown && value >= 10.0 { value - 1.0 } else { value };
+            // 5× and 10×, not 6× and 11×: added time of 4 and 9.
+            let is_factor = self.unit == Unit::Slowdown && value > 1.0;
+            let value = if is_factor { value - 1.0 } else { value };
+            if is_factor && value == 1.0 {
+                continue;
+            }
             if value >= low * 0.999999 && value <= high * 1.000001 {
                 let is_labelled = labelled.contains(&digit) && power.rem_euclid(every) == 0;
                 ticks.push((value, is_labelled.then(|| brief(value, self.unit))));

@@ -62,7 +62,7 @@ pub fn tick(value: f64, unit: Unit, step: f64, largest: f64) -> String {
     if unit == Unit::Slowdown && is_factor(value) {
         return tick(value + 1.0, Unit::Factor, step, largest);
     }
-    let (factor, suffix) = prefix(if unit == Unit::Slowdown { value.abs() } else { largest }, unit);
+    let (factor, suffix) = prefix(largest, unit);
     let decimals = (-((step / factor).log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;
     let value = value / factor;
     if value.abs() >= 1e15 {

@@ -101,7 +101,7 @@ proptest! {
     /// Enough ranks for several blocks: messages pass from domain to domain.
     #[test]
     fn on_many_blocks(
-        processes in 4_000u32..20_000,
+        processes in 4_000u32..12_000,
         stages in 1u32..9,
         bytes in prop::sample::select(vec![1u64, 4096, 100_000]),
         network in schedules::networks(),

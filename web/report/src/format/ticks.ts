@@ -82,8 +82,10 @@ function decades(axis: Axis, lo: number, hi: number, room: number, span: number)
   for (let e = first; e <= last; e++) {
     for (let m = 1; m < 10; m++) {
       const power = Number(`${m}e${e}`);
-      // 10× and 100×, not 11× and 101×.
-      const value = axis.unit === "slowdown" && power >= 10 ? power - 1 : power;
+      // 5× and 10×, not 6× and 11×: added time of 4 and 9.
+      const isFactor = axis.unit === "slowdown" && power > 1;
+      const value = isFactor ? power - 1 : power;
+      if (isFactor && value === 1) continue;
       if (value < lo * 0.999999 || value > hi * 1.000001) continue;
       if (m > 1 && span > 8) break;
       const major = labelled.includes(m) && ((e % every) + every) % every === 0;

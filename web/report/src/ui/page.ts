@@ -1,7 +1,9 @@
-// The page: header, contents, sections, blocks.
+// The page, always in the same order: the answer and its picture, what to do, the details, how far to trust it, how it was
+// made.
 
 import { ReportError, type Container } from "../data/container";
 import type { Block, ChartBlock, Header, Section, TableBlock } from "../data/report";
+import { many } from "../format/number";
 import { chooseTheme, themeChoice, type Choice } from "../draw/theme";
 import { button, copy, el } from "./dom";
 import { commandNode, figure, type Figure } from "./figure";
@@ -10,13 +12,18 @@ import { tableBlock } from "./table";
 export function page(data: Container): { node: HTMLElement; figures: Figure[] } {
   const { header } = data;
   const figures: Figure[] = [];
-  const sections = (header.sections ?? []).map((s, i) => section(data, s, i, figures));
-  const contents = sections.length > 3 ? tableOfContents(header.sections ?? []) : null;
+  const first = header.sections?.[0];
+  const picture = first?.blocks?.find((block) => block.kind === "chart");
+  const answer = first && picture ? el("section", { class: "answer" }, el("h2", { class: "hidden" }, first.title), shown(data, picture, figures)) : null;
+  const rest = (header.sections ?? []).map((s) => ({ ...s, blocks: (s.blocks ?? []).filter((block) => block !== picture) }))
+    .filter((s) => s.blocks.length || s.text?.length);
+  const sections = rest.map((s, i) => section(data, s, i, figures));
+  const contents = sections.length > 3 ? tableOfContents(rest) : null;
   showCommandsOnPaper();
   const node = el("div", { class: contents ? "with-contents" : undefined },
     el("a", { class: "skip", href: "#main" }, "Skip to the results"),
-    headerNode(header), contents,
-    el("main", { id: "main" }, ...sections),
+    headerNode(header),
+    el("main", { id: "main" }, answer, more(header), contents, ...sections, trust(header), made(header)),
     el("footer", {}, el("p", {}, "Charts: the wheel zooms, dragging selects (with Shift, moves), a double click resets. With the keyboard: Tab to a chart, arrow keys read its values, + and − zoom, Home resets, Escape leaves. In timelines dragging moves, Shift and wheel goes over rows, N and P read activities.")));
   return { node, figures };
 }
@@ -31,16 +38,36 @@ function showCommandsOnPaper(): void {
 }
 
 function headerNode(header: Header): HTMLElement {
-  const facts = (header.facts ?? []).flatMap(([name, value]) => [el("dt", {}, name), factValue(name, value)]);
-  const warnings = header.warnings ?? [];
+  const [answer] = header.summary ?? [];
+  const notes = header.warnings?.length ?? 0;
   return el("header", { class: "top" },
     el("div", { class: "bar" }, el("span", { class: "brand" }, "straggler"), themeSwitch()),
     el("h1", {}, header.title || "Report"),
-    header.summary?.length ? el("div", { class: "summary" }, ...header.summary.map((s) => el("p", {}, s))) : null,
-    warnings.length ? el("div", { class: "warnings", role: "note", "aria-label": "Warnings" },
-      el("strong", {}, warnings.length === 1 ? "Before you trust this" : "Before you trust this, know that"),
-      el("ul", {}, ...warnings.map((w) => el("li", {}, w)))) : null,
-    facts.length ? el("dl", { class: "facts" }, ...facts) : null);
+    answer ? el("p", { class: "lead" }, ...prose(answer)) : null,
+    notes ? el("p", { class: "doubts" }, el("a", { href: "#trust" }, `How far to trust this: ${many(notes, "note")}`)) : null);
+}
+
+/** What the summary says after the answer. */
+function more(header: Header): HTMLElement | null {
+  const rest = (header.summary ?? []).slice(1);
+  return rest.length ? el("div", { class: "summary" }, ...rest.map((s) => el("p", {}, ...prose(s)))) : null;
+}
+
+function trust(header: Header): HTMLElement | null {
+  const notes = header.warnings ?? [];
+  return notes.length ? el("section", { id: "trust", class: "warnings", "aria-labelledby": "trust-title" },
+    el("h2", { id: "trust-title" }, "How far to trust this"), el("ul", {}, ...notes.map((w) => el("li", {}, ...prose(w))))) : null;
+}
+
+function made(header: Header): HTMLElement | null {
+  const facts = (header.facts ?? []).flatMap(([name, value]) => [el("dt", {}, name), factValue(name, value)]);
+  return facts.length ? el("section", { id: "made" }, el("h2", {}, "How it was made"), el("dl", { class: "facts" }, ...facts)) : null;
+}
+
+/** Text in which numbers stay with their units, and options in one piece. */
+function prose(text: string): (string | HTMLElement)[] {
+  const joined = text.replace(/(\d) (?=(%|[pnµm]?s|min|h|Hz|[kMGT]Hz|[KMGT]i?B|B)(?![\w]))/g, "$1\u00a0");
+  return joined.split(/(--[a-z][a-z-]*)/).map((part) => part.startsWith("--") ? el("span", { class: "option" }, part) : part);
 }
 
 function factValue(name: string, value: string): HTMLElement {
@@ -87,13 +114,15 @@ function tableOfContents(sections: Section[]): HTMLElement {
 }
 
 function section(data: Container, s: Section, index: number, figures: Figure[]): HTMLElement {
-  const blocks = (s.blocks ?? []).map((block) => {
-    const node = blockOrWhyNot(data, block);
-    if (node instanceof HTMLElement) return node;
-    figures.push(node);
-    return node.node;
-  });
-  return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, text)), ...blocks);
+  const blocks = (s.blocks ?? []).map((block) => shown(data, block, figures));
+  return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, ...prose(text))), ...blocks);
+}
+
+function shown(data: Container, block: Block, figures: Figure[]): HTMLElement {
+  const node = blockOrWhyNot(data, block);
+  if (node instanceof HTMLElement) return node;
+  figures.push(node);
+  return node.node;
 }
 
 /** A table with more rows than this may be split across sheets of paper. */
@@ -113,7 +142,7 @@ function blockNode(data: Container, block: Block): Figure | HTMLElement {
   if (block.kind === "chart") return figure(data, block as ChartBlock);
   if (block.kind === "table") {
     const table = block as TableBlock;
-    return el("div", { class: table.rows.length > LONG ? "block long" : "block" }, el("h3", {}, table.title), table.note ? el("p", { class: "note" }, table.note) : null,
+    return el("div", { class: table.rows.length > LONG ? "block long" : "block" }, el("h3", {}, table.title), table.note ? el("p", { class: "note" }, ...prose(table.note)) : null,
       tableBlock(table), el("div", { class: "below" }, commandNode(table.command)));
   }
   return el("p", { class: "left-out" }, `${block.title ? `“${block.title}”` : "A part of this report"} is of the kind “${String(block.kind)}”, which this page does not know. It is left out.`);

@@ -46,6 +46,25 @@ fn long_detours_stop_everyone() {
     assert!(missed.len() <= 3, "{missed:?}");
 }
 
+/// Without the long detours only ticks are left: 4 µs in nearly every cycle, as one of 16 processes meets one.
+#[test]
+fn the_source_of_long_detours_is_named() {
+    let network = Network::load("chic").unwrap();
+    let noise =
+        described("poisson:rate=0.5Hz,duration=50ms,name=daemon+periodic:rate=250Hz,duration=4us,name=tick");
+    let scales = asked(1, &[2, 16]);
+    let mut question = ask(&network, &noise, &scales[..1], 2);
+    (question.intervals, question.effort.messages) = (&[MILLISECOND, Time(100_000_000_000)], 3_000_000);
+    let answer = question.answer().unwrap();
+    let ranking = answer.program_ranking.unwrap();
+    let same = answer.programs.iter().find(|point| (point.processes, point.interval) == (16, MILLISECOND));
+    assert_eq!(Some(&ranking.all), same);
+    let best = ranking.best().unwrap();
+    assert!(best.cause.starts_with("daemon") && (0.001..0.006).contains(&best.left.slowdown), "{best:?}");
+    let tick = &ranking.removals[1];
+    assert!(tick.cause.starts_with("tick") && tick.left.high > ranking.all.low, "{tick:?}");
+}
+
 /// The same loop in one long run, by the engine alone.
 #[test]
 fn one_long_run_says_the_same() {

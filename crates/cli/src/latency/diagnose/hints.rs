@@ -21,7 +21,7 @@ pub struct HintAnswer {
 }
 
 /// A mode whose ends are within this factor shows an event of constant length.
-const ONE_LENGTH: f64 = 2.0;
+const ONE_LENGTH: f64 = 1.25;
 
 /// `with_noise`: whether a noise recording was given.
 pub fn phrase(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> HintAnswer {

@@ -55,7 +55,7 @@ fn headline(measurement: &Measurement) -> String {
 fn one(series: &Series) -> String {
     let what = match series.labels.kind {
         Kind::RoundTrip => format!("{} round trip", series.labels.kernel),
-        _ => series.labels.kernel.clone(),
+        _ => format!("time of {}", series.labels.kernel),
     };
     let size = series.labels.size.map_or_else(String::new, |size| format!(" ({})", Bytes(size)));
     let trials = &series.trials;

@@ -343,7 +343,8 @@ fn timer(answer: &MeasureNoiseAnswer) -> String {
         Time(timer.granularity_ps)
     );
     if answer.method == Method::Detour {
-        text += &format!("Interruptions longer than {} are detected.\n", Time(answer.t_min_ps()));
+        let threshold = answer.cores.iter().map(|core| core.threshold_ps).max().unwrap_or(0);
+        text += &format!("Interruptions longer than {} are detected.\n", Time(threshold));
     }
     text
 }

@@ -275,7 +275,7 @@ fn path_table(answer: &WaitsAnswer) -> String {
 pub fn path_words(answer: &WaitsAnswer) -> String {
     let path = &answer.critical_path;
     let run = answer.ranks.iter().map(|rank| rank.run_seconds).fold(0.0, f64::max);
-    let with_ends = if path.seconds > 1.01 * run { " with MPI_Init and MPI_Finalize" } else { "" };
+    let with_ends = if path.seconds > 1.01 * run { " from the first call to the last" } else { "" };
     format!(
         "The critical path takes {}{with_ends} and visits {}; {} of it is imbalance.",
         seconds(path.seconds),
