@@ -145,19 +145,23 @@ impl Ended {
 
 /// The same command with less work, as the program under test is not optimised.
 pub fn smaller(command: &str) -> String {
-    const LESS: [(&str, &str); 7] = [
+    const LESS: [(&str, &str); 11] = [
         ("--copies 1,16,256", "--copies 1,16"),
         ("--processes 1048576", "--processes 65536"),
         ("--processes 100000", "--processes 20000"),
         ("--processes 4096", "--processes 1024"),
         ("--replicas 20", "--replicas 5"),
         ("bench --quick ", "bench --quick --repeat 1 "),
+        ("--processes 20000 ", "--processes 5000 "),
+        ("redundancy --processes 1024 ", "redundancy --processes 256 "),
+        ("sc10-fig4 sc10-sec4b-200us", "sc10-sec4b-200us"),
         ("exchanges.txt --size 1KiB ", "exchanges.txt --size 1KiB --samples 2000 "),
+        ("uninterrupted.txt --size 1KiB ", "uninterrupted.txt --size 1KiB --samples 2000 "),
     ];
     match command.trim() {
         // Takes an hour at the paper's size.
         "straggler papers run sc10-fig5a" => "straggler papers run sc10-fig2".into(),
-        "straggler assess" => "straggler assess --time 100ms --processes 64".into(),
+        "straggler assess" => "straggler assess --time 100ms --processes 16".into(),
         // Runs until it is interrupted.
         other if other.starts_with("straggler serve") => {
             format!("timeout --preserve-status -s INT 2 {other}")
@@ -168,7 +172,7 @@ pub fn smaller(command: &str) -> String {
             let line = LESS.iter().fold(format!("{other} "), less);
             // The size does not matter, unless it is asked about.
             let any_size = line.starts_with("straggler assess") && !line.contains("@1024");
-            if any_size { line.replace("--processes 1024", "--processes 64") } else { line }
+            if any_size { line.replace("--processes 1024", "--processes 16") } else { line }
         }
     }
 }
