@@ -26,7 +26,7 @@ pub use columns::{FieldError, LinePlace};
 pub use detours::{Columns, Detours, DetoursError};
 pub use format::{Format, FormatError, Repairs};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
-pub use load::{LoadError, Loaded, signature_meant};
+pub use load::{DRAWN, LoadError, Loaded, signature_meant};
 pub use recording::NoiseRecording;
 pub use signature::{Signature, SignatureError};
 pub use spec::{NoiseSpec, Shape, SignatureOrigin, SourceSpec, SpecError};

@@ -23,7 +23,7 @@ pub struct ProgramRanking {
     pub all: ProgramPoint,
     /// The smallest slowdown first.
     pub removals: Vec<ProgramRemoval>,
-    /// Causes whose removal was not simulated: they cost less, or there was no time.
+    /// Causes whose removal was not simulated: by estimate they cost less, or there was no time.
     pub passed_over: Vec<String>,
 }
 
@@ -81,13 +81,15 @@ impl Question<'_> {
         Ok((!removals.is_empty()).then_some(ProgramRanking { all, removals, passed_over }))
     }
 
-    /// Causes that can be removed, in the order of what each costs alone: the time that all processes together lose to
-    /// it, but in one cycle at most its longest detour.
-    fn costliest_causes(&self, processes: u32, interval: Time) -> Vec<CauseId> {
+    /// Causes that can be removed, in the order of what each costs alone, by estimate: the share of time that all
+    /// processes together lose to it, but in one cycle at most its longest detour, and at least the share that every
+    /// process loses.
+    pub(super) fn costliest_causes(&self, processes: u32, interval: Time) -> Vec<CauseId> {
         let cost = |id: CauseId| {
             let longest = self.noise.durations(id).first().map_or(0.0, |longest| longest.seconds());
             let in_a_cycle = longest / interval.seconds().max(1e-12);
-            (f64::from(processes) * self.noise.share_of(id)).min(in_a_cycle)
+            let share = self.noise.share_of(id);
+            (f64::from(processes) * share).min(in_a_cycle).max(share)
         };
         let named = |(_, cause): &(CauseId, &super::CauseName)| cause.evidence != Evidence::None;
         let causes = (0..=CauseId::MAX).zip(&self.noise.causes).filter(named);

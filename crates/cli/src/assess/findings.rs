@@ -8,7 +8,7 @@ use crate::assess::{Report, Subject, programs};
 use crate::kernel::findings::{Finding, FindingKind};
 use crate::kernel::invocation::quoted;
 use crate::noise::words::explained;
-use straggler_analysis::assess::{Curve, Point, Ranking};
+use straggler_analysis::assess::{Curve, Point, ProgramPoint, Ranking};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
 use straggler_model::noise::NoiseRecording;
@@ -267,23 +267,34 @@ fn one_after_another(report: &Report) -> Option<String> {
     ))
 }
 
-/// A run at scale lasts longer, in core time, than the measurement: noise rarer than the measurement is missing.
+/// A run at scale lasts longer, in core time, than the measurement: noise rarer than the measurement is missing. A
+/// recording that is shorter than an interval is repeated within it, so its variation is missing, too.
 fn lower_bound(report: &Report) -> Option<String> {
     let measured = report.subject.noise.measured?.seconds();
-    let points = &report.answer.curves.first()?.points;
-    let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
     let longer = if report.subject.measured_here { " Measure longer with --time." } else { "" };
-    let (time, processes) = (seconds(measured), grouped(first.processes));
-    // A program runs for longer than any measurement.
-    Some(match report.answer.programs.is_empty() {
-        true => format!(
-            "Only {time} of CPU time was measured, so rare noise is missing from {processes} processes up, and costs \
-             are lower bounds.{longer}"
-        ),
-        false => format!(
-            "Only {time} of CPU time was measured: rarer noise is missing, so costs are lower bounds.{longer}"
-        ),
-    })
+    let time = seconds(measured);
+    let programs = &report.answer.programs;
+    if programs.is_empty() {
+        let points = &report.answer.curves.first()?.points;
+        let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
+        let processes = grouped(first.processes);
+        return Some(format!(
+            "Only {time} of CPU time was measured, so rare noise is missing from {processes} processes up, and costs are \
+             lower bounds.{longer}"
+        ));
+    }
+    let covers = |point: &ProgramPoint| f64::from(point.processes) * point.interval.seconds() > measured;
+    if !programs.iter().any(covers) {
+        return None;
+    }
+    let length = report.subject.noise.streams.iter().map(|stream| stream.length).min()?;
+    let repeated = programs.iter().map(|point| point.interval).filter(|&interval| interval >= length).min();
+    let repeated = repeated.map_or_else(String::new, |interval| {
+        format!(" Within {interval} it repeats, so there the numbers look more certain than they are.")
+    });
+    Some(format!(
+        "Only {time} of CPU time was measured: rarer noise is missing, so costs are lower bounds.{repeated}{longer}"
+    ))
 }
 
 fn about_recording(recording: &NoiseRecording) -> Vec<String> {

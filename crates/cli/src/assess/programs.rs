@@ -120,7 +120,7 @@ pub fn advice(report: &Report) -> Option<String> {
 pub fn passed_over(report: &Report) -> Option<String> {
     let names = &report.answer.program_ranking.as_ref()?.passed_over;
     (!names.is_empty())
-        .then(|| format!("programs were not simulated without {}, which cost less", list(names)))
+        .then(|| format!("programs were not simulated without {}: by estimate they cost less", list(names)))
 }
 
 /// What the program pays without each of the largest sources.

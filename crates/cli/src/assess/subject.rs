@@ -15,7 +15,7 @@ use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::noise::format::{Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, NoiseRecording, Timer};
-use straggler_model::noise::{Loaded, NoiseSpec, format};
+use straggler_model::noise::{DRAWN, Loaded, NoiseSpec, format};
 use straggler_model::spelling;
 
 /// The noise, and its recording if there is one.
@@ -158,9 +158,11 @@ fn ignored(sources: &[&str], ignore: &[String]) -> Outcome<LeftOut> {
     let (mut names, mut said) = (Vec::new(), Vec::new());
     for name in ignore {
         let before = names.len();
-        names.extend(
-            sources.iter().filter(|source| source.eq_ignore_ascii_case(name)).map(|name| name.to_string()),
-        );
+        let is_named = |source: &&&str| {
+            let typed = source.strip_suffix(DRAWN).unwrap_or(source);
+            source.eq_ignore_ascii_case(name) || typed.eq_ignore_ascii_case(name)
+        };
+        names.extend(sources.iter().filter(is_named).map(|name| name.to_string()));
         if names.len() == before {
             let all = if sources.is_empty() { "none".into() } else { sources.join(", ") };
             return Err(Failure::usage(format!(

@@ -58,15 +58,13 @@ impl Search {
 
     /// One page of all recognised files, and the files that were skipped.
     pub fn page(&self, title: Option<&str>, seed: u64) -> Outcome<(Page, Vec<Skipped>)> {
-        let (mut found, mut skipped, mut found_in) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut found, mut skipped) = (Vec::new(), Vec::new());
+        let input_of = |path: &Path| self.inputs.iter().position(|input| path.starts_with(input));
         for file in &self.files {
             interrupt::check()?;
             let skip = |why: String| Skipped { file: file.path.display().to_string(), why };
             match page_of(&file.path, file.named, seed) {
-                Ok(Some(one)) => {
-                    found_in.push(&file.path);
-                    found.push(one);
-                }
+                Ok(Some(one)) => found.push((input_of(&file.path), one)),
                 Ok(None) if belongs_to_others(&file.path) => {}
                 Ok(None) => skipped.push(skip("not recognised".into())),
                 Err(failure) if file.named => return Err(failure),
@@ -77,18 +75,19 @@ impl Search {
             }
         }
         // A folder without results may be a recording as a whole.
-        for input in self.inputs.iter().filter(|input| input.is_dir()) {
-            if !found_in.iter().any(|path: &&PathBuf| path.starts_with(input))
+        for (place, input) in self.inputs.iter().enumerate().filter(|(_, input)| input.is_dir()) {
+            if !found.iter().any(|(from, _)| *from == Some(place))
                 && let Some(one) = of_recording(input)?
             {
-                found.push(one);
+                found.push((Some(place), one));
                 skipped.retain(|file| !Path::new(&file.file).starts_with(input));
             }
         }
         if found.is_empty() {
             return Err(nothing(&self.inputs, &skipped));
         }
-        let mut page = joined(found);
+        found.sort_by_key(|(from, _)| *from);
+        let mut page = joined(found.into_iter().map(|(_, one)| one).collect());
         if let Some(title) = title {
             page.title = title.into();
         }

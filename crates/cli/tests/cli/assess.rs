@@ -253,6 +253,23 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     assert!(!text.contains("was busy") && text.contains("ignored because of --ignore: RUSTC"), "{text}");
 }
 
+/// A recording of 8 ms says little about a program that synchronises every 100 ms. Sources of a description are ignored by
+/// the names that it gives them.
+#[test]
+fn short_recordings_are_doubted_and_described_sources_are_ignored() {
+    let folder = Folder::new();
+    folder.write("few.txt", "1000 5000\n4001000 6000\n8001000 5500\n");
+    let text = folder.run("assess few.txt --network chic --processes 16 -o few").good().stdout();
+    assert!(text.contains(" of CPU time was measured: rarer noise is missing"), "{text}");
+    assert!(text.contains("Within 10 ms it repeats"), "{text}");
+    let noise = "periodic:rate=250Hz,duration=4us,name=tick+poisson:rate=10Hz,duration=200us,name=daemon";
+    let line = format!("assess {noise} --network chic --processes 4 -o out --json --ignore");
+    let causes =
+        |name: &str| folder.run(&format!("{line} {name}")).good().json()["noise"]["causes"].to_string();
+    assert!(causes("daemon").contains("tick") && !causes("daemon").contains("daemon"));
+    assert!(causes("tick").contains("daemon"));
+}
+
 /// `--ignore` with an unknown name is an error that lists the known names. A measurement made before is kept.
 #[test]
 fn names_that_no_source_has_are_refused() {

@@ -209,6 +209,7 @@ fn traces_and_training_jobs_become_pages() {
     folder.run(&format!("report {trace} {job} -o all.html")).good();
     let all = page(&folder, "all.html");
     assert!(table(&all, "Patterns").rows.len() > 2);
+    assert!(all.title.starts_with("Waits of "), "in the order given: {}", all.title);
     assert!(all.sections.iter().any(|section| section.title.contains("slow-worker.csv")), "{all:?}");
     folder.run(&format!("trace waits {trace} --report one.html")).good();
     folder.run(&format!("report {trace} -o same.html")).good();

@@ -13,6 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Ends the names of sources whose detours are drawn from a description.
+pub const DRAWN: &str = " (drawn, not measured)";
+
 /// The sources of a run, and the repairs made to their files.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Loaded {
@@ -86,7 +89,7 @@ impl Loaded {
                 let detours = poisson
                     .generate(stream)
                     .map_err(|fault| LoadError::Generate { name: spec.name.clone(), fault })?;
-                let name = format!("{} (drawn, not measured)", spec.name);
+                let name = format!("{}{DRAWN}", spec.name);
                 self.push(&SourceSpec { name, ..spec.clone() }, repeating(detours));
             }
             Shape::Delay { at, duration } => {

@@ -65,6 +65,20 @@ fn the_source_of_long_detours_is_named() {
     assert!(tick.cause.starts_with("tick") && tick.left.high > ranking.all.low, "{tick:?}");
 }
 
+/// Short detours that every process has often cost their share of the time, however long the interval.
+#[test]
+fn frequent_short_detours_are_not_passed_over() {
+    let network = Network::load("chic").unwrap();
+    let rare = "+poisson:rate=1Hz,duration=100us,name=";
+    let sources = ["a", "b", "c", "d", "e"].map(|name| format!("{rare}{name}")).concat();
+    let noise = described(&format!("periodic:rate=250Hz,duration=4us,name=tick{sources}"));
+    let scales = asked(1, &[16]);
+    let question = ask(&network, &noise, &scales[..1], 1);
+    let first = |interval| question.name(question.costliest_causes(16, interval)[0]);
+    assert_eq!(first(Time(1_000_000_000_000)), "tick");
+    assert!(first(Time(100_000_000)).starts_with('a'), "16 processes lose more to rare ones than one tick");
+}
+
 /// The same loop in one long run, by the engine alone.
 #[test]
 fn one_long_run_says_the_same() {

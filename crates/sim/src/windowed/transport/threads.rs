@@ -1,8 +1,8 @@
 //! The parts of a run as threads of one process, which may be a member of a cluster.
 //!
 //! ```text
-//! alone:        settle ─► say ─► barrier ─► read what all have published
-//! in a cluster: settle ─► say ─► barrier ─► the first part agrees with the other processes ─► barrier ─► read what they agreed on
+//! alone:        settle ─► publish ─► barrier ─► read what all have published
+//! in a cluster: settle ─► publish ─► barrier ─► the first part agrees with the other processes ─► barrier ─► read what they agreed on
 //! ```
 //! Messages to other processes leave as soon as a buffer is full, through the first part, which alone talks to the
 //! cluster; arriving ones are unpacked between two blocks. So messages travel while the window runs, and few bytes
@@ -172,7 +172,7 @@ impl<M> End<'_, M> {
     }
 
     /// The first of the windows that the parts of this process have reported.
-    fn first_said(&self) -> u64 {
+    fn earliest(&self) -> u64 {
         let published = &self.threads.halves[self.half].published;
         published.iter().map(|published| published.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
     }
@@ -185,11 +185,11 @@ impl<M> End<'_, M> {
         // The barrier orders what was stored before it and what is read after it.
         let mut all_there = threads.barrier.wait();
         if !threads.clustered {
-            return all_there.then(|| self.first_said());
+            return all_there.then(|| self.earliest());
         }
         if let Some(cluster) = self.cluster {
             self.ship_outbound(cluster);
-            let first = if all_there { self.first_said() } else { FAILED };
+            let first = if all_there { self.earliest() } else { FAILED };
             // The cluster takes the maximum, so the window is inverted.
             let published = [!first, u64::from(self.checkpoint_wanted())];
             let agreed = cluster.agree(published, &mut |_, bytes| self.deal_out(bytes));
