@@ -12,14 +12,14 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use straggler_analysis::study::{Batch, Journal, Study};
-use straggler_model::noise::format::{self as noise, Format, FormatOptions};
+use straggler_formats::import;
 use straggler_model::{Network, Time, latency, samples};
+use straggler_noise::format::{self as noise, Format, FormatOptions};
 use straggler_report::page::{Chart, Line, Lines, Page, Section};
 use straggler_report::{finish_times, study_results};
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::goal;
 use straggler_trace::format::directory;
-use straggler_trace::import;
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Kineto, Meta, read_job, read_table};
 

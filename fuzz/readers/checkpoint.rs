@@ -3,8 +3,8 @@
 use std::io::{self, Cursor, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Network, Time};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
 use straggler_schedule::goal;
 use straggler_schedule::traced::{Building, Options, Playback, TracedRun};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use straggler_analysis::study::{Batch, Journal, JournalError, Plan, Study, StudyRunner, Tracks};
 use straggler_model::Network;
-use straggler_model::noise::{Injection, Phases};
+use straggler_noise::{Injection, Phases};
 use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::collectives::{Collective, Job};
 use straggler_sim::{Control, Simulation, Workload};
@@ -23,7 +23,7 @@ const SIZES: [u32; 3] = [64, 1024, 4096];
 #[divan::bench(args = SIZES, sample_count = 10, sample_size = 1)]
 fn bare(bencher: Bencher, processes: u32) {
     let network = Network::parse("cnl").expect("a preset");
-    let spec: straggler_model::noise::NoiseSpec = NOISE.parse().expect("noise");
+    let spec: straggler_noise::NoiseSpec = NOISE.parse().expect("noise");
     let sources = spec.load(1).expect("noise").sources;
     let steps = Dissemination::new(&Job::new(processes, 1));
     let workload = Workload::once(Collective::Dissemination(steps));

@@ -34,7 +34,7 @@ pub use variation::{Part, Variation};
 use crate::inflection::{LEAST_REPLICAS, inflection_point};
 use std::ops::Range;
 use straggler_model::Time;
-use straggler_model::noise::{DetoursError, Injection, Phases, Source};
+use straggler_noise::{DetoursError, Injection, Phases, Source};
 use straggler_schedule::collectives::CollectiveError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Run, Stuck, Workload};

@@ -29,7 +29,7 @@ pub use sources::{Explained, SourceNoise};
 pub use spectrum::Spectrum;
 
 use serde::Serialize;
-use straggler_model::noise::NoiseRecording;
+use straggler_noise::NoiseRecording;
 
 /// The analysis of one recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 use straggler_model::Time;
-use straggler_model::noise::Injection;
 use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
+use straggler_noise::Injection;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Replicas, Workload};

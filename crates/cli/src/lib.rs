@@ -5,9 +5,11 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | [`model`] | time, networks, noise, histograms, statistics, random numbers |
+//! | [`model`] | time, networks, histograms, statistics, random numbers |
+//! | [`noise`] | recordings of noise, signatures, injection |
 //! | [`measure`] | noise and latencies of this machine |
-//! | [`trace`] | traces of MPI programs, in straggler's format and others |
+//! | [`trace`] | traces of MPI programs, their checks, profiles and timelines |
+//! | [`formats`] | traces in formats of other programs |
 //! | [`schedule`] | collectives, workloads, GOAL files, replayed traces |
 //! | [`sim`] | the simulation of all these under LogGOPS, with noise |
 //! | [`analysis`] | wait states, what-ifs, statistics of noise and latency, studies |
@@ -18,7 +20,7 @@
 //! Results are exact and deterministic: they depend on the inputs and the seed, not on the number of threads.
 //! ```
 //! use straggler::model::Network;
-//! use straggler::model::noise::{Injection, NoiseSpec, Phases};
+//! use straggler::noise::{Injection, NoiseSpec, Phases};
 //! use straggler::schedule::collectives::{Job, Operation};
 //! use straggler::schedule::workloads::choose_default;
 //! use straggler::sim::{Control, Simulation, Workload};
@@ -55,8 +57,10 @@
 //! ```
 
 pub use straggler_analysis as analysis;
+pub use straggler_formats as formats;
 pub use straggler_measure as measure;
 pub use straggler_model as model;
+pub use straggler_noise as noise;
 pub use straggler_report as report;
 pub use straggler_schedule as schedule;
 pub use straggler_sim as sim;

@@ -290,10 +290,10 @@ fn write_files(
         warn_of_size(timeline, console);
         replace_file(&wanted.path, |out| {
             if !wanted.is_compressed {
-                return straggler_trace::chrome::write(timeline, &about, out);
+                return straggler_formats::chrome::write(timeline, &about, out);
             }
             let mut packed = GzEncoder::new(out, Compression::default());
-            straggler_trace::chrome::write(timeline, &about, &mut packed)?;
+            straggler_formats::chrome::write(timeline, &about, &mut packed)?;
             packed.finish().map(|_| ())
         })?;
     }

@@ -34,7 +34,7 @@ use straggler_analysis::waits::{Activities, CriticalPath, Regions, WaitStates};
 use straggler_analysis::whatif::search::{Skipped, Slow, SlowRanks};
 use straggler_analysis::whatif::{InCalls, Scenario, ScenarioError, Search, apply_all};
 use straggler_model::network::{Drawn, PerByte};
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Link, Network, Rank, Time};
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, TracedRun};

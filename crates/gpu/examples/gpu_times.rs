@@ -5,7 +5,7 @@ use std::time::Instant;
 use straggler_gpu::cuda::Cuda;
 use straggler_gpu::{Layout, Loaded, Task, Tuning};
 use straggler_model::Network;
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Choice, Job};
 use straggler_sim::{Simulation, Workload};
 

@@ -7,7 +7,7 @@ use crate::task::Task;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
-use straggler_model::noise::Injection;
+use straggler_noise::Injection;
 
 /// Which states are neighbours in memory and run in neighbouring threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use straggler_model::noise::Injection;
+use straggler_noise::Injection;
 use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Wanted, Workload};
 
 /// A task, or why the kernel cannot run it.

@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceError, Memory};
 use crate::layout::{Detour, Plan, Source};
-use straggler_model::noise::{Injection, Phases, Waveform, Who};
+use straggler_noise::{Injection, Phases, Waveform, Who};
 
 /// The noise of a run, as the kernel reads it.
 pub struct Injected {

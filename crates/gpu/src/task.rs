@@ -2,8 +2,8 @@
 
 use crate::layout::END_OF_TIME;
 use crate::tables::Tables;
-use straggler_model::noise::{Injection, Phases, Waveform};
 use straggler_model::{Network, Time};
+use straggler_noise::{Injection, Phases, Waveform};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Collective;
 use straggler_sim::{EngineChoice, Simulation, Workload};

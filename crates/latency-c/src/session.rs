@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use straggler_measure::latency::{Recorder, begin};
 use straggler_measure::timer;
 use straggler_model::latency::{Bins, Labels, Measurement, write};
-use straggler_model::noise::recording::Timer;
+use straggler_model::provenance::Timer;
 
 /// What `straggler_latency *` points to.
 #[derive(Debug)]

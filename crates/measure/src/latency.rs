@@ -21,7 +21,7 @@ pub use topology::place;
 use crate::machine;
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_model::latency::Measurement;
-use straggler_model::noise::recording::{Origin, Timer};
+use straggler_model::provenance::{Origin, Timer};
 
 /// Creates a measurement of this machine without series. It has a note if the timer's rate may not be
 /// constant.

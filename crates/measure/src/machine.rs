@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use straggler_model::Time;
-use straggler_model::noise::recording::Machine;
+use straggler_model::provenance::Machine;
 
 /// This machine, before a measurement; stolen time is the difference of two calls of [`stolen`].
 pub fn this() -> Machine {

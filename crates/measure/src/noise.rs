@@ -15,9 +15,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 use straggler_model::Time;
-use straggler_model::noise::recording::{
-    self, Core, Detour, Lost, Method, NoiseRecording, Phase, Quantum, UNNAMED,
-};
+use straggler_model::provenance;
+use straggler_noise::recording::{Core, Detour, Lost, Method, NoiseRecording, Phase, Quantum, UNNAMED};
 
 /// The kernel to run, with its parameters.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -116,7 +115,7 @@ impl Rate {
 }
 
 /// Checks the options before threads are started.
-pub fn check(options: &Options, timer: &recording::Timer) -> Result<(), MeasureError> {
+pub fn check(options: &Options, timer: &provenance::Timer) -> Result<(), MeasureError> {
     if options.cores.is_empty() {
         return Err(MeasureError::NoCores);
     }
@@ -150,7 +149,7 @@ pub fn check(options: &Options, timer: &recording::Timer) -> Result<(), MeasureE
 /// and then with the time passed, which costs a little of a core's time.
 pub fn measure(
     options: &Options,
-    timer: &recording::Timer,
+    timer: &provenance::Timer,
     stop: &AtomicBool,
     watch: Option<&dyn Fn(Time)>,
 ) -> Result<Measured, MeasureError> {
@@ -474,7 +473,7 @@ mod tests {
         // An undisturbed iteration costs at least one reading. Readings are slow while other work shares the core, so any
         // of several examinations may show it.
         let mean = measured.iteration_ps.iter().copied().fold(f64::INFINITY, f64::min);
-        let is_longer = |timer: &recording::Timer| mean > 0.5 * timer.overhead_ps as f64;
+        let is_longer = |timer: &provenance::Timer| mean > 0.5 * timer.overhead_ps as f64;
         let again = || (0..20).filter_map(|_| timer::examine().ok()).any(|timer| is_longer(&timer));
         assert!(is_longer(&timer) || again(), "{mean} {timer:?}");
     }
@@ -491,12 +490,12 @@ mod tests {
 
     #[test]
     fn bad_thresholds_are_refused() {
-        let timer = recording::Timer {
+        let timer = provenance::Timer {
             name: "TSC".into(),
             overhead_ps: 13_000,
             granularity_ps: 1_000,
             ticks_per_second: 2e9,
-            ..recording::Timer::default()
+            ..provenance::Timer::default()
         };
         let with = |kernel| check(&Options { kernel, ..options() }, &timer);
         let low = with(Kernel::Detour { threshold: Threshold::Time(Time::from_ns(5)) });

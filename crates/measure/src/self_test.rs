@@ -22,8 +22,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 use straggler_model::Time;
-use straggler_model::noise::recording::{Core, Detour, Timer};
+use straggler_model::provenance::Timer;
 use straggler_model::stats::quantile_in_place;
+use straggler_noise::recording::{Core, Detour};
 
 /// Spans of these lengths in turn; the first measures the cost of switching.
 const SPANS: [Time; 6] = [

@@ -30,8 +30,8 @@ use spans::CoreSpans;
 use std::io;
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Attribution, AttributionMethod};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Attribution, AttributionMethod};
 use tracefs::{CoreText, Events, Tie, Tracing, Watched};
 
 /// How to observe the kernel.

@@ -24,7 +24,7 @@ pub use raw::{MonotonicRaw, raw_ns};
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Tsc;
 
-use straggler_model::noise::recording;
+use straggler_model::provenance;
 
 /// The clock that measurements read on this architecture.
 #[cfg(target_arch = "x86_64")]
@@ -57,7 +57,7 @@ pub fn ticks() -> u64 {
 const READS: u32 = 20_000;
 
 /// Examines the clock of this machine. Takes about a quarter of a second.
-pub fn examine() -> Result<recording::Timer, CalibrationError> {
+pub fn examine() -> Result<provenance::Timer, CalibrationError> {
     let mut clock = Native::default();
     // The core may be slow for a while; it is unlikely to be slow both before and after the calibration.
     let before = [costs(&mut clock, Clock::now), costs(&mut clock, Clock::fenced)];
@@ -67,7 +67,7 @@ pub fn examine() -> Result<recording::Timer, CalibrationError> {
     let granularity = before[0].1.min(after[0].1);
     let fenced = before[1].0.min(after[1].0);
     let ps = |ticks: f64| (ticks * 1e12 / calibration.ticks_per_second).round() as u64;
-    Ok(recording::Timer {
+    Ok(provenance::Timer {
         name: Native::NAME.into(),
         not_invariant: invariance::doubts(),
         ticks_per_second: calibration.ticks_per_second,

@@ -1,13 +1,14 @@
-//! Types shared by the rest of straggler: simulated time, networks, noise, statistics and random
-//! numbers. Nothing here knows about schedules or engines.
+//! Types shared by the rest of straggler: simulated time, networks, statistics, provenance and
+//! random numbers. Nothing here knows about schedules or engines.
 
+pub mod columns;
 pub mod date;
 pub mod latency;
 pub mod network;
-pub mod noise;
 pub mod parallel;
 pub mod path_text;
 pub mod philox;
+pub mod provenance;
 pub mod replace;
 pub mod samples;
 pub mod spelling;

@@ -5,8 +5,8 @@
 //! measured yields no distribution.
 
 use crate::Time;
-use crate::noise::LinePlace;
-use crate::noise::columns::{Line, lines};
+use crate::columns::LinePlace;
+use crate::columns::{Line, lines};
 use crate::units::{TimeUnit, UnitError};
 use std::path::{Path, PathBuf};
 

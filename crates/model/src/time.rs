@@ -121,6 +121,20 @@ impl fmt::Display for Time {
     }
 }
 
+/// Serialises times as picoseconds.
+pub mod picoseconds {
+    use super::Time;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.ps())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        u64::deserialize(deserializer).map(Time)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

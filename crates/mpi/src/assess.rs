@@ -21,7 +21,7 @@ use straggler_measure::noise::{self, Kernel};
 use straggler_measure::sources::{Observation, Wish};
 use straggler_measure::{cores, machine, timer};
 use straggler_model::Time;
-use straggler_model::noise::recording::{Machine, Origin};
+use straggler_model::provenance::{Machine, Origin};
 use straggler_report::numbers::{counted, significant};
 
 /// Time from the agreement to the agreed moment. Meanwhile threads are started and examine their cores.

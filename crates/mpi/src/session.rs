@@ -12,7 +12,7 @@ use std::time::Duration;
 use straggler_measure::latency::place;
 use straggler_measure::{cores, timer};
 use straggler_model::latency::Process;
-use straggler_model::noise::recording::Timer;
+use straggler_model::provenance::Timer;
 
 /// The switches above this node, if Slurm knows them.
 fn switch() -> Option<String> {

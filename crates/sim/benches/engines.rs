@@ -3,9 +3,9 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::collectives::{Collective, Job};
 use straggler_schedule::graph::{GraphBuilder, Operation, RankBuilder};

@@ -6,8 +6,8 @@ use divan::counter::ItemsCount;
 use rayon::ThreadPoolBuilder;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_sim::resampling::{Model, Watch, exchanges};
 
 fn main() {

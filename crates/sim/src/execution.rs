@@ -11,8 +11,8 @@ use crate::observer::{Observer, Ran, RanKind};
 use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
 use crate::rules::{Arrival, Charge, Rules, Sender, Sent};
-use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
+use straggler_noise::Noise;
 use straggler_schedule::Operation;
 
 /// Access to one process in its engine.

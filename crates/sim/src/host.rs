@@ -3,7 +3,7 @@
 use crate::checkpoint::Saved;
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
-use straggler_model::noise::QuietUntil;
+use straggler_noise::QuietUntil;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cpu {

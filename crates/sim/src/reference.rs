@@ -22,8 +22,8 @@ use crate::release::Release;
 use crate::rules::{self, Rules, Sender, Sent};
 use queue::RadixHeap;
 use std::iter;
-use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
+use straggler_noise::Noise;
 use straggler_schedule::{Operation, OperationKind};
 
 /// What happens when an event runs.

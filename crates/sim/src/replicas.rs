@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use straggler_model::Time;
-use straggler_model::noise::Injection;
+use straggler_noise::Injection;
 
 /// Up to this many processes a run is too small to keep several threads busy.
 const SMALL: u32 = 1 << 16;
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
     use straggler_model::Network;
-    use straggler_model::noise::{NoiseSpec, Phases};
+    use straggler_noise::{NoiseSpec, Phases};
     use straggler_schedule::collectives::{Choice, Job};
 
     static STOP: AtomicBool = AtomicBool::new(false);

@@ -36,7 +36,7 @@ use exchanges::Desk;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
-use straggler_model::noise::{Injection, Silence};
+use straggler_noise::{Injection, Silence};
 use straggler_schedule::tournament;
 
 /// With this many processors one sample has two billion exchanges, and 32 bits still count the draws of a step.

@@ -9,8 +9,8 @@ use crate::lanes::Lanes;
 use crate::latency::{Latency, OfLink};
 use std::ops::Range;
 use straggler_model::network::Draw;
-use straggler_model::noise::Noise;
 use straggler_model::{Link, Network, Rank, Time};
+use straggler_noise::Noise;
 
 /// A, the latency of a rendezvous acknowledgement from the match back to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -55,7 +55,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 use stepping::Stepping;
 use straggler_model::Time;
-use straggler_model::noise::Noise;
+use straggler_noise::Noise;
 use straggler_schedule::Script;
 use transport::threads::Threads;
 use transport::{Agreed, State, Transport};

@@ -3,19 +3,15 @@
 
 pub mod call;
 pub mod check;
-pub mod chrome;
 pub mod collectives;
 pub mod disturbance;
 pub mod format;
 pub mod function;
-pub mod import;
 pub mod messages;
 pub mod mpi_abi;
 pub mod operations;
 pub mod option_box;
-pub mod otf2;
 pub mod pauses;
-pub mod perfetto;
 mod place;
 pub mod private;
 pub mod profile;

@@ -5,7 +5,7 @@ mod traced;
 
 pub use regions::RegionSpan;
 
-pub(crate) use traced::kind;
+pub use traced::kind;
 
 use crate::Function;
 use straggler_model::{Rank, Tag, Time};

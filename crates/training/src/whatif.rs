@@ -15,9 +15,9 @@ pub use copies::{CopyError, copied};
 use draw::Hit;
 pub(crate) use draw::{SlowLink, slowed_by};
 use std::cell::Cell;
-use straggler_model::noise::{Injection, Noise, QuietUntil};
 use straggler_model::parallel;
 use straggler_model::{Rank, Time};
+use straggler_noise::{Injection, Noise, QuietUntil};
 
 /// A fault of workers. It holds from its step on.
 #[derive(Clone, Copy, PartialEq, Debug)]

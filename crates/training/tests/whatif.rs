@@ -1,6 +1,6 @@
 //! Jobs changed by faults, compared with the same jobs generated or computed in another way.
 
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};

@@ -3,8 +3,8 @@
 use super::{Asked, AssessError, Question, exposure, finished, work};
 use crate::inflection::{LEAST_REPLICAS, Slowdown};
 use straggler_model::Time;
-use straggler_model::noise::Source;
 use straggler_model::stats::{median_in_place, slowdown};
+use straggler_noise::Source;
 use straggler_sim::Workload;
 
 /// Slowdowns of one collective or program, by ascending number of processes.

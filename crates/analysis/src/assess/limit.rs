@@ -6,7 +6,7 @@
 use super::curve::least_messages;
 use super::{Asked, AssessError, Point, Question, removal, variation};
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_model::noise::Source;
+use straggler_noise::Source;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Workload};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use straggler_model::Time;
-use straggler_model::noise::recording::{Detour, Evidence, NoiseRecording, SourceName};
-use straggler_model::noise::{Detours, DetoursError, Source, Waveform, Who};
+use straggler_noise::recording::{Detour, Evidence, NoiseRecording, SourceName};
+use straggler_noise::{Detours, DetoursError, Source, Waveform, Who};
 
 /// A position in [`Noise::causes`].
 pub type CauseId = u16;

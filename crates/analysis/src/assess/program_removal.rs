@@ -4,7 +4,7 @@ use super::asked::once;
 use super::rarity::Rarity;
 use super::{Asked, AssessError, CauseId, ProgramPoint, Question};
 use straggler_model::Time;
-use straggler_model::noise::recording::Evidence;
+use straggler_noise::recording::Evidence;
 use straggler_schedule::Steps;
 
 /// The program whose causes are ranked: the largest that was simulated on at most this many processes,

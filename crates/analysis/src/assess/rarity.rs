@@ -4,7 +4,7 @@
 //! is expected to meet a class only a few times may miss it by chance.
 
 use super::{CauseId, Noise};
-use straggler_model::noise::recording::Detour;
+use straggler_noise::recording::Detour;
 
 /// A class of which fewer detours are expected is rare.
 const REPRESENTED: f64 = 20.0;
@@ -67,7 +67,7 @@ fn class_of(detour: &Detour) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::NoiseSpec;
+    use straggler_noise::NoiseSpec;
 
     #[test]
     fn rare_detours_need_long_simulations() {

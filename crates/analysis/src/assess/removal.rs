@@ -8,8 +8,8 @@ use super::curve::slowdowns;
 use super::{AssessError, CauseId, Point, Question, exposure};
 use crate::inflection::Slowdown;
 use straggler_model::Time;
-use straggler_model::noise::recording::Evidence;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
+use straggler_noise::recording::Evidence;
 use straggler_sim::Workload;
 
 /// How many causes are removed cumulatively.

@@ -1,8 +1,8 @@
 use super::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Network;
-use straggler_model::noise::recording::{Core, Detour, Evidence, NoiseRecording};
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::recording::{Core, Detour, Evidence, NoiseRecording};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Job, Operation};
 use straggler_schedule::goal;
 use straggler_schedule::workloads::choose_default;

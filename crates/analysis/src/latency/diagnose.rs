@@ -19,7 +19,7 @@ use super::steps::Steps;
 use super::{Distribution, Fits, Mode, Pairs, Ranks, Stationarity, Summary, modes};
 use serde::Serialize;
 use straggler_model::latency::{Labels, Measurement};
-use straggler_model::noise::NoiseRecording;
+use straggler_noise::NoiseRecording;
 
 /// The diagnosis of a measurement.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -8,7 +8,7 @@ use super::Distribution;
 use super::groups::Group;
 use serde::Serialize;
 use straggler_model::latency::{Kind, Measurement};
-use straggler_model::noise::NoiseRecording;
+use straggler_noise::NoiseRecording;
 
 /// The measured tail compared with the one that noise predicts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -206,7 +206,7 @@ mod tests {
     use crate::latency::samples::{histogram, lognormal};
     use straggler_model::Time;
     use straggler_model::latency::{Bins, Histogram, Labels, Series};
-    use straggler_model::noise::recording::{Core, Detour};
+    use straggler_noise::recording::{Core, Detour};
 
     /// Synthetic: a detour of 50 µs in every millisecond, for a second.
     fn recording(duration_us: u64) -> NoiseRecording {

@@ -3,8 +3,8 @@
 
 use super::{Probe, Receiver, RoundTrip, Train};
 use std::sync::Arc;
-use straggler_model::noise::Injection;
 use straggler_model::{Link, Network, Time};
+use straggler_noise::Injection;
 use straggler_schedule::{GraphBuilder, Operation, RankBuilder};
 use straggler_sim::{Control, EngineChoice, RunError, Simulation, Workload};
 

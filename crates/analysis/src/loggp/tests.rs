@@ -4,8 +4,8 @@ use super::simulated::Simulated;
 use super::*;
 use proptest::prelude::*;
 use straggler_model::network::Grouping;
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
+use straggler_noise::{Injection, NoiseSpec, Phases};
 
 /// Enough if nothing is random.
 const QUICK: Settings = Settings { largest: 1 << 20, batches: 6, repetitions: 1, draws: 20, seed: 1 };

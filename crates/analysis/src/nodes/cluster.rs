@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Core, Detour, Evidence, Phase, SourceId, UNNAMED};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Core, Detour, Evidence, Phase, SourceId, UNNAMED};
 
 /// A position in [`Cluster::nodes`].
 pub type NodeId = usize;

@@ -9,8 +9,8 @@ use super::{Cluster, NodeId};
 use crate::assess::CauseId;
 use std::sync::Arc;
 use straggler_model::Time;
-use straggler_model::noise::{Detours, DetoursError, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
+use straggler_noise::{Detours, DetoursError, Injection, Phases, Source, Waveform, Who};
 
 /// All cores in one trace.
 #[derive(Clone, Debug)]

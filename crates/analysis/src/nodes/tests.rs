@@ -3,10 +3,11 @@
 use super::outliers::{FALSE_ALARMS, Kind};
 use super::*;
 use std::sync::atomic::AtomicBool;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Core, Detour, Evidence, Machine, Phase};
 use straggler_model::philox::Stream;
+use straggler_model::provenance::Machine;
 use straggler_model::{Network, Time};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Core, Detour, Evidence, Phase};
 use straggler_sim::{Replicas, Simulation};
 
 static STOP: AtomicBool = AtomicBool::new(false);

@@ -72,7 +72,7 @@ impl Durations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::recording::Detour;
+    use straggler_noise::recording::Detour;
 
     /// One detour of duration d in every period p: the integral has a closed form.
     #[test]

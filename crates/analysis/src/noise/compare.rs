@@ -3,10 +3,10 @@
 use super::durations::{sorted_durations, sorted_gaps};
 use super::overhead::{Overhead, Resampled};
 use serde::Serialize;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Core, SourceId};
 use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::{chance_distance, distance, quantile_in_place};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Core, SourceId};
 
 /// What differs between two recordings, and by how much.
 #[derive(Clone, PartialEq, Debug, Serialize)]

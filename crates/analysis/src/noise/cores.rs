@@ -9,10 +9,10 @@
 
 use super::slots::Slots;
 use serde::Serialize;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::Core;
 use straggler_model::philox::Stream;
 use straggler_model::stats::quantile_in_place;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::Core;
 
 /// Widths of the slots in which noise is compared.
 const WIDTHS_PS: [u64; 3] = [100_000_000, 1_000_000_000, 10_000_000_000];
@@ -226,7 +226,7 @@ fn coincides_if_independent(shares: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use straggler_model::Time;
-    use straggler_model::noise::recording::Detour;
+    use straggler_noise::recording::Detour;
 
     #[test]
     fn overlap_by_hand() {

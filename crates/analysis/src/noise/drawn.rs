@@ -1,8 +1,9 @@
 //! Described noise as a recording of one core, as a measurement would find it.
 
-use straggler_model::noise::recording::{Core, Detour, Evidence, NoiseRecording, Origin, SourceId};
-use straggler_model::noise::{Source, Waveform};
+use straggler_model::provenance::Origin;
 use straggler_model::{Rank, Time};
+use straggler_noise::recording::{Core, Detour, Evidence, NoiseRecording, SourceId};
+use straggler_noise::{Source, Waveform};
 
 /// Approximate limit on drawn detours: a description may have one in every picosecond.
 const MOST: f64 = 1e7;
@@ -65,7 +66,7 @@ fn unroll(waveform: &Waveform, length: Time, source: SourceId, detours: &mut Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::NoiseSpec;
+    use straggler_noise::NoiseSpec;
 
     #[test]
     fn repeated_and_one_after_the_other() {

@@ -1,8 +1,8 @@
 //! The durations of detours, and the gaps between them.
 
 use serde::Serialize;
-use straggler_model::noise::NoiseRecording;
 use straggler_model::stats::{Summary, quantile_of_sorted};
+use straggler_noise::NoiseRecording;
 
 /// A distribution of times, in ps.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -46,7 +46,7 @@ pub fn sorted_durations(recording: &NoiseRecording) -> Vec<u64> {
 
 /// Times from the start of a detour to the start of the next on its core, sorted.
 pub fn sorted_gaps(recording: &NoiseRecording) -> Vec<u64> {
-    let of_core = |core: &straggler_model::noise::recording::Core| -> Vec<u64> {
+    let of_core = |core: &straggler_noise::recording::Core| -> Vec<u64> {
         core.detours.windows(2).map(|pair| pair[1].start.since(pair[0].start).ps()).collect()
     };
     let mut gaps: Vec<u64> = recording.cores.iter().flat_map(of_core).collect();

@@ -18,11 +18,11 @@ use super::{durations as times, sources};
 use serde::Serialize;
 use split::Component;
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::generate::{Durations, Quantiles};
-use straggler_model::noise::recording::{SourceId, UNNAMED};
-use straggler_model::noise::signature::{Arrivals, Signature, SignatureSource};
 use straggler_model::stats::{chance_distance, distance};
+use straggler_noise::NoiseRecording;
+use straggler_noise::generate::{Durations, Quantiles};
+use straggler_noise::recording::{SourceId, UNNAMED};
+use straggler_noise::signature::{Arrivals, Signature, SignatureSource};
 
 /// Parts with less than this share of all detours and of all noise are left out.
 const NEGLIGIBLE: f64 = 1e-4;

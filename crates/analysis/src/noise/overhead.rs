@@ -10,10 +10,10 @@
 use super::slots::Slots;
 use serde::Serialize;
 use std::fmt;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::Core;
 use straggler_model::philox::Stream;
 use straggler_model::stats::{CONFIDENCE, quantile_in_place};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::Core;
 
 /// Resamples per interval.
 const RESAMPLES: usize = 1000;

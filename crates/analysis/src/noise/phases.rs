@@ -2,7 +2,7 @@
 //! ran at a lower speed.
 
 use serde::Serialize;
-use straggler_model::noise::recording::Core;
+use straggler_noise::recording::Core;
 
 /// How much of a core's time was slow.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -44,7 +44,7 @@ impl SlowPhases {
 mod tests {
     use super::*;
     use straggler_model::Time;
-    use straggler_model::noise::recording::Phase;
+    use straggler_noise::recording::Phase;
 
     #[test]
     fn by_hand() {

@@ -1,6 +1,6 @@
 //! Divides time into slots and sums the noise in each.
 
-use straggler_model::noise::recording::Core;
+use straggler_noise::recording::Core;
 
 /// Slots of equal width that cover a length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Slots {
 mod tests {
     use super::*;
     use straggler_model::Time;
-    use straggler_model::noise::recording::Detour;
+    use straggler_noise::recording::Detour;
 
     #[test]
     fn a_detour_over_several_slots() {

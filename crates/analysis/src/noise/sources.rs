@@ -4,9 +4,9 @@ use super::rhythm::{self, Rhythm};
 use super::spectrum::{Pulse, Spectrum};
 use serde::Serialize;
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Detour, Evidence, SourceId};
 use straggler_model::stats::quantile_of_sorted;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Detour, Evidence, SourceId};
 
 /// Frequencies of the whole recording that are tried on each source.
 const LINES_TRIED: usize = 12;
@@ -92,7 +92,7 @@ impl SourceNoise {
 pub(super) fn pulses(recording: &NoiseRecording, keep: impl Fn(&Detour) -> bool) -> Vec<Vec<Pulse>> {
     let pulse =
         |detour: &Detour| Pulse { seconds: detour.start.seconds(), duration_ps: detour.duration.ps() as f64 };
-    let of_core = |core: &straggler_model::noise::recording::Core| {
+    let of_core = |core: &straggler_noise::recording::Core| {
         core.detours.iter().filter(|detour| keep(detour)).map(pulse).collect()
     };
     recording.cores.iter().map(of_core).collect()

@@ -23,8 +23,8 @@ use comb::Comb;
 use peaks::Peak;
 use power::Powers;
 use serde::Serialize;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::Core;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::Core;
 
 /// Peaks to try: this many of the strongest and of the lowest, since the strongest peak of a comb may be any harmonic.
 const MOST_TRIED: usize = 24;

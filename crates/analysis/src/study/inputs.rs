@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use straggler_model::Network;
 use straggler_model::network::{Factor, NetworkError};
-use straggler_model::noise::spec::Shape;
-use straggler_model::noise::{
-    Injection, InjectionError, LoadError, NoiseSpec, Phases, Source, SpecError, Waveform,
-};
+use straggler_noise::spec::Shape;
+use straggler_noise::{Injection, InjectionError, LoadError, NoiseSpec, Phases, Source, SpecError, Waveform};
 
 /// A network and a hash of its contents, independent of its name.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::schedules::Schedule;
 use super::{MODEL_VERSION, Study};
 use std::fmt::Write;
 use std::path::Path;
-use straggler_model::noise::Injection;
 use straggler_model::study::Coordinates;
+use straggler_noise::Injection;
 use straggler_sim::Simulation;
 
 /// Everything that must be known before the first run.

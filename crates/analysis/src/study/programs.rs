@@ -7,15 +7,16 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use straggler_formats::import;
 use straggler_model::Network;
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_schedule::{Graph, goal};
+use straggler_trace::Trace;
 use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::Severity;
 use straggler_trace::format::{directory, save};
-use straggler_trace::{Trace, import};
 
 /// A loaded trace, and a hash of its contents.
 #[derive(Debug)]

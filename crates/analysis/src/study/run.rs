@@ -12,8 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
 use straggler_model::network::Drawn;
-use straggler_model::noise::{Injection, Phases, Source};
 use straggler_model::units::counted;
+use straggler_noise::{Injection, Phases, Source};
 use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
@@ -422,7 +422,7 @@ cosched = [false, true]
         let job = Job::new(33, 100);
         let algorithm: straggler_schedule::collectives::Algorithm = Name::Ring.into();
         let collective = algorithm.build(Operation::Allreduce, &job).unwrap();
-        let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
+        let spec: straggler_noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
         let sources = spec.load(5).unwrap().sources;
         let alone = |noise: Option<&Injection>| {
             let mut control = Control::new(1);
@@ -435,7 +435,7 @@ cosched = [false, true]
         let point = &results.points[0];
         assert_eq!(point.quiet, alone(None));
         for (replica, &makespan) in point.makespans.iter().enumerate() {
-            let phases = straggler_model::noise::Phases::Together { seed: 5, replica: replica as u32 };
+            let phases = straggler_noise::Phases::Together { seed: 5, replica: replica as u32 };
             let injection = Injection::new(sources.clone(), phases, true).unwrap();
             assert_eq!(makespan, alone(Some(&injection)), "{replica}");
         }
@@ -465,7 +465,7 @@ cosched = [false, true]
         let fitted = crate::predict::fit(&trace).unwrap().network;
         let expected: [(straggler_sim::Workload, _); 3] =
             [(graph.into(), &chic), (copies(1).into(), &fitted), (copies(4).into(), &fitted)];
-        let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
+        let spec: straggler_noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
         let noise = spec.load(5).unwrap().sources;
         let noise = Injection::new(noise, Phases::Drawn { seed: 5, replica: 0 }, false).unwrap();
         let stop = AtomicBool::new(false);

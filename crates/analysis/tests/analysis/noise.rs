@@ -4,11 +4,11 @@ use straggler_analysis::noise::cores::Verdict;
 use straggler_analysis::noise::fit::{self, Fit};
 use straggler_analysis::noise::{Analysis, Comparison, Spectrum, Together, overhead};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::generate::{Durations, Extent};
-use straggler_model::noise::recording::{Core, Detour, Evidence, UNNAMED};
-use straggler_model::noise::signature::{Arrivals, Signature, SignatureSource};
 use straggler_model::philox::Stream;
+use straggler_noise::NoiseRecording;
+use straggler_noise::generate::{Durations, Extent};
+use straggler_noise::recording::{Core, Detour, Evidence, UNNAMED};
+use straggler_noise::signature::{Arrivals, Signature, SignatureSource};
 
 fn us(count: u64) -> Time {
     Time::from_ns(count * 1000)

@@ -10,7 +10,7 @@ use crate::kernel::{interrupt, pages};
 use crate::noise::measure::work::Batches;
 use crate::noise::page as noise_page;
 use std::path::{Path, PathBuf};
-use straggler_model::noise::recording::Origin;
+use straggler_model::provenance::Origin;
 use straggler_report::charts::{Heading, Picture};
 use straggler_report::page::Chart;
 use straggler_report::{charts, replace_file};

@@ -1,8 +1,8 @@
 //! Other jobs on the node: programs that took too much time to be system noise.
 
 use straggler_measure::sources::names::is_program;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::SourceId;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::SourceId;
 use straggler_model::words::list_up_to;
 use straggler_report::numbers::percent;
 
@@ -73,7 +73,7 @@ impl Jobs {
 mod tests {
     use super::*;
     use straggler_model::Time;
-    use straggler_model::noise::recording::{Core, Detour, Evidence};
+    use straggler_noise::recording::{Core, Detour, Evidence};
 
     #[test]
     fn jobs_are_programs_that_took_much() {

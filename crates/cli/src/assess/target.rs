@@ -13,7 +13,7 @@ use std::sync::Arc;
 use straggler_analysis::assess::Asked;
 use straggler_analysis::predict::{fit, sharing};
 use straggler_model::Network;
-use straggler_model::noise::Injection;
+use straggler_noise::Injection;
 use straggler_report::numbers::counted;
 use straggler_schedule::collectives::Operation;
 use straggler_schedule::goal;

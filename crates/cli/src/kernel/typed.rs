@@ -9,7 +9,7 @@ use std::ops::RangeBounds;
 use std::path::PathBuf;
 use std::str::FromStr;
 use straggler_measure::cores;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::path_text::text_of;
 use straggler_model::spelling::nearest;
 use straggler_model::units::group_whole_part;

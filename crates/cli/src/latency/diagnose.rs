@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use straggler_analysis::latency::Diagnosis;
 use straggler_model::Time;
 use straggler_model::latency::Measurement;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::format::FormatOptions;
-use straggler_model::noise::recording::Origin;
+use straggler_noise::NoiseRecording;
+use straggler_noise::format::FormatOptions;
+use straggler_model::provenance::Origin;
 use straggler_model::switches::Switches;
 use straggler_model::units::TimeUnit;
 
@@ -197,7 +197,7 @@ fn seconds(ps: u128) -> u64 {
 mod tests {
     use super::*;
     use straggler_model::latency::{Cycle, Process, Series};
-    use straggler_model::noise::recording::Machine;
+    use straggler_model::provenance::Machine;
 
     fn measured(started: u64) -> Origin {
         Origin::Measured { version: String::new(), command: String::new(), started }

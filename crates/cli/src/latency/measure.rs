@@ -16,7 +16,7 @@ use straggler_measure::latency::{Kernel, Options, Server, Watch, measure};
 use straggler_measure::noise::MeasureError;
 use straggler_measure::{cores, timer};
 use straggler_model::latency::{Histogram, Labels, Measurement, Outside, Process, Series, write};
-use straggler_model::noise::recording::{Machine, Timer};
+use straggler_model::provenance::{Machine, Timer};
 use straggler_report::numbers::counted;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {

@@ -9,7 +9,7 @@ use crate::report::ReportOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 
 /// The metrics of a noise recording, the same wherever one is judged.
 macro_rules! noise_metrics_help {

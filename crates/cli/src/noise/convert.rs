@@ -7,8 +7,8 @@ use crate::noise::file;
 use crate::noise::file::NoiseFile;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use straggler_model::noise::format;
-use straggler_model::noise::format::{Format, FormatOptions, Repairs, Written};
+use straggler_noise::format;
+use straggler_noise::format::{Format, FormatOptions, Repairs, Written};
 use straggler_report::numbers::counted;
 use straggler_report::{Cell, Columns, replace_file};
 

@@ -4,7 +4,7 @@ use crate::kernel::console::Console;
 use crate::kernel::exit::{Exit, Failure, Outcome};
 use serde::Serialize;
 use straggler_model::Time;
-use straggler_model::noise::signature::{Arrivals, BuiltIn, SignatureSource};
+use straggler_noise::signature::{Arrivals, BuiltIn, SignatureSource};
 use straggler_report::Table;
 use straggler_report::numbers::percent;
 

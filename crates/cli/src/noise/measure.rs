@@ -17,8 +17,8 @@ use crate::noise::measure::work::Session;
 use std::path::Path;
 use straggler_analysis::noise::Analysis;
 use straggler_measure::noise::{MeasureError, Measured};
-use straggler_model::noise::format;
-use straggler_model::noise::format::Format;
+use straggler_noise::format;
+use straggler_noise::format::Format;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 

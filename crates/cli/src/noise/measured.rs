@@ -4,7 +4,7 @@ use crate::noise::words;
 use crate::noise::words::opening;
 use straggler_analysis::noise::cores::Verdict;
 use straggler_analysis::noise::{Analysis, Together};
-use straggler_model::noise::NoiseRecording;
+use straggler_noise::NoiseRecording;
 use straggler_report::numbers::{percent, significant};
 use straggler_report::{Cell, Columns, Table};
 

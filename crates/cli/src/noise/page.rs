@@ -9,8 +9,8 @@ use straggler_analysis::noise::spectrum::Point;
 use straggler_analysis::noise::{Analysis, spectrum};
 use straggler_model::Time;
 use straggler_model::date::utc;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::Origin;
+use straggler_noise::NoiseRecording;
+use straggler_model::provenance::Origin;
 use straggler_report::page::{
     Axis, Chart, Distribution, Facts, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,
     Sample, Scale, Scatter, Section, Unit,
@@ -235,7 +235,7 @@ fn peak(line: &spectrum::Line, curve: &[Point]) -> Option<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::recording::{Core, Detour, Evidence};
+    use straggler_noise::recording::{Core, Detour, Evidence};
 
     /// Two short detours of an unknown source and one long tick.
     fn recording() -> NoiseRecording {

@@ -10,8 +10,8 @@ use crate::simulate::plan::NoisePlan;
 use std::path::Path;
 use std::sync::Arc;
 use straggler_model::Time;
-use straggler_model::noise::spec::Shape;
-use straggler_model::noise::{Injection, NoiseSpec, Phases, Repairs, Who, offsets};
+use straggler_noise::spec::Shape;
+use straggler_noise::{Injection, NoiseSpec, Phases, Repairs, Who, offsets};
 use straggler_report::numbers::{counted, grouped};
 
 impl Check for NoiseCommand {

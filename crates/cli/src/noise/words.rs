@@ -3,8 +3,8 @@
 use straggler_analysis::noise::overhead::Interval;
 use straggler_analysis::noise::{Analysis, Explained, Overhead, Rhythm, SourceNoise, Times};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::Evidence;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::Evidence;
 use straggler_report::numbers::{counted, percent, significant};
 use straggler_report::{Cell, Columns, Table};
 

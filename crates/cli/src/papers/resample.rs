@@ -18,7 +18,7 @@ use crate::papers::resample::plan::{Case, Plan, SAMPLES};
 use std::path::Path;
 use std::time::Instant;
 use straggler_model::Time;
-use straggler_model::noise::{Injection, Phases};
+use straggler_noise::{Injection, Phases};
 use straggler_model::stats::histogram;
 use straggler_model::units::Bytes;
 use straggler_report::histograms::Histogram;

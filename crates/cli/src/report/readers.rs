@@ -13,10 +13,10 @@ use crate::{trace, training};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
-use straggler_model::noise::format;
-use straggler_model::noise::format::FormatOptions;
+use straggler_noise::format;
+use straggler_noise::format::FormatOptions;
 use straggler_report::page::Page;
-use straggler_trace::chrome;
+use straggler_formats::chrome;
 use straggler_training::holds_job;
 
 /// A page, and its title or the name of its file.

@@ -12,7 +12,7 @@ use crate::trace::reading::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::{Time, units};
 use straggler_schedule::collectives::Choice;
 

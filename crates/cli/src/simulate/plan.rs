@@ -18,7 +18,7 @@ use std::time::Duration;
 use straggler_analysis::study::FIT;
 use straggler_model::Time;
 use straggler_model::network::Factor;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_sim::observers::Selection;
 use straggler_sim::{Acknowledgement, EngineChoice};
 

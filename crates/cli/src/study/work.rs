@@ -20,7 +20,7 @@ use straggler_analysis::study::{
 };
 use straggler_measure::machine;
 use straggler_model::date::utc_now;
-use straggler_model::noise::recording::Machine;
+use straggler_model::provenance::Machine;
 use straggler_report::numbers::{counted, grouped, memory};
 use straggler_report::study_results::Format;
 use straggler_report::{replace_file, study_results};

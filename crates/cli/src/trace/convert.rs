@@ -17,8 +17,9 @@ use straggler_report::replace_private_file;
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
-use straggler_trace::otf2::WriteError;
-use straggler_trace::{Class, RegionSpan, Timeline, Trace, chrome, import, otf2, perfetto};
+use straggler_formats::otf2::WriteError;
+use straggler_formats::{chrome, import, otf2, perfetto};
+use straggler_trace::{Class, RegionSpan, Timeline, Trace};
 
 #[derive(Serialize)]
 struct TraceConvertAnswer {

@@ -13,7 +13,8 @@ use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory;
 use straggler_trace::format::directory::EXTENSION;
-use straggler_trace::{Trace, import};
+use straggler_formats::import;
+use straggler_trace::Trace;
 
 /// A trace, and the problems in its files.
 pub struct Opened {

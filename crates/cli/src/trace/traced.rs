@@ -19,7 +19,8 @@ use straggler_sim::memory::replay_memory_bytes;
 use straggler_trace::format::assemble::MOST_MISSING;
 use straggler_trace::format::directory;
 use straggler_trace::pauses::Pauses;
-use straggler_trace::{Trace, import};
+use straggler_formats::import;
+use straggler_trace::Trace;
 
 /// The replay as requested, before the trace is read.
 #[derive(Clone, Debug)]

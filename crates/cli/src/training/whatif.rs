@@ -11,7 +11,7 @@ use crate::whatif::args::WhatIf;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use straggler_model::noise::{Injection, Phases, Waveform};
+use straggler_noise::{Injection, Phases, Waveform};
 use straggler_training::Job;
 use straggler_training::exact::{Replays, is_doubtful, mean};
 use straggler_training::whatif::{Effect, Fault, Outcome as Drawn, Scenario, ScenarioError, Whom, copied};

@@ -17,7 +17,7 @@ use straggler_analysis::whatif::place::Where;
 use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_schedule::traced::Decisions;
 use straggler_trace::{CommId, Function};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::toml_file;
 use straggler_model::units::Bytes;
 

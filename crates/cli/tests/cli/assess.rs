@@ -203,9 +203,9 @@ fn programs_that_cannot_be_assessed() {
 /// Writes a recording of one core: a job that runs half of the time, a tick, straggler itself, and unnamed noise.
 fn busy_recording(folder: &Folder) {
     use straggler_model::Time;
-    use straggler_model::noise::NoiseRecording;
-    use straggler_model::noise::format::{self, Format};
-    use straggler_model::noise::recording::{Core, Detour, Evidence};
+    use straggler_noise::NoiseRecording;
+    use straggler_noise::format::{self, Format};
+    use straggler_noise::recording::{Core, Detour, Evidence};
     let mut recording = NoiseRecording { sources: NoiseRecording::unnamed(), ..NoiseRecording::default() };
     let us = |count: u64| Time::from_ns(count * 1000);
     let mut source = |name: &str| recording.source_id(name, Evidence::Traced);

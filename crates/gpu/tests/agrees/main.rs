@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use straggler_gpu::cuda::Cuda;
 use straggler_gpu::{Device, Layout, Loaded, Ran, Task, Tuning, Unfit};
-use straggler_model::noise::{Detours, Injection, NoiseSpec, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, NoiseSpec, Phases, Source, Waveform, Who};
 use straggler_schedule::collectives::{Choice, Job};
 use straggler_sim::{Control, EngineChoice, Simulation, Workload};
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_analysis::study::{Batch, Plan, Results, Study, StudyRunner, Tracks};
 use straggler_gpu::layout;
 use straggler_gpu::{Device, DeviceError, Gpus, Kernel, Memory, Tuning, Unfit};
-use straggler_model::noise::Phases;
 use straggler_model::{Network, Time};
+use straggler_noise::Phases;
 use straggler_sim::{Accelerator, Engine, Replicas, Simulation};
 
 /// A device that fails after some launches.

@@ -25,7 +25,7 @@ use crate::cores;
 use std::io;
 use std::path::{Path, PathBuf};
 use straggler_model::latency::{Bins, Labels, Measurement, Series};
-use straggler_model::noise::recording::Timer;
+use straggler_model::provenance::Timer;
 use tcp::Remote;
 
 /// What is measured.

@@ -13,7 +13,7 @@ use crate::timer::{Clock, Native};
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Bounds, Histogram, Labels, Series};
-use straggler_model::noise::recording::Timer;
+use straggler_model::provenance::Timer;
 
 /// The clock reading at the start of a trial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,7 +15,7 @@ mod fit;
 use super::names::{self, Names};
 use super::slices::Slice;
 use straggler_model::Time;
-use straggler_model::noise::recording::Detour;
+use straggler_noise::recording::Detour;
 
 /// The presumed cause of a detour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

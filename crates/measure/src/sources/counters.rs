@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Attribution, AttributionMethod, Evidence, SourceId, UNNAMED};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Attribution, AttributionMethod, Evidence, SourceId, UNNAMED};
 
 /// Initial time between two samples. Shorter slices separate more, but disturb more.
 const SLICE: Duration = Duration::from_millis(100);

@@ -10,7 +10,7 @@
 use super::names::{self, Names};
 use super::spans::{CoreSpans, Span};
 use straggler_model::Time;
-use straggler_model::noise::recording::{Core, Evidence, Method, NoiseRecording, SourceId, UNNAMED};
+use straggler_noise::recording::{Core, Evidence, Method, NoiseRecording, SourceId, UNNAMED};
 
 /// Untraced code before and after an event.
 pub const EDGE: Time = Time(2_000_000);

@@ -14,10 +14,9 @@ use super::names::Names;
 use super::{processes, spans};
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{
-    Attribution, AttributionMethod, Core, Detour, Method, Origin, UNNAMED,
-};
+use straggler_model::provenance::Origin;
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Attribution, AttributionMethod, Core, Detour, Method, UNNAMED};
 
 /// Why a file of rtla cannot become a recording.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use straggler_measure::sources::{Observation, SourcesError, Wish};
 use straggler_measure::{Timebase, Worker};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
 
 /// Not the timer that the kernel traces with, so that the clocks must be tied together.
 fn nanoseconds() -> u64 {

@@ -9,8 +9,8 @@ use straggler_measure::sources::tracefs::{CoreText, Events, Mark, Watched};
 use straggler_measure::sources::{ftrace_text, name_traced};
 use straggler_measure::{Timebase, Worker};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{AttributionMethod, Core, Detour, UNNAMED};
 
 const TRACE: &str = include_str!("sample/tracepoints.txt");
 const DETOURS: &str = include_str!("sample/detours.txt");

@@ -5,7 +5,7 @@ mod written;
 use super::MergeError;
 use super::bins::{Bins, Finder, octave_position};
 use crate::Time;
-use crate::noise::recording::picoseconds;
+use crate::time::picoseconds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use written::Written;

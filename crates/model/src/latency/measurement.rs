@@ -3,7 +3,7 @@
 use super::series::{Labels, Run, Series};
 use super::{Fault, Histogram, MergeError};
 use crate::Rank;
-use crate::noise::recording::{Machine, Origin, Timer};
+use crate::provenance::{Machine, Origin, Timer};
 use serde::{Deserialize, Serialize};
 
 /// Where a process ran. Unknown fields are left out.

@@ -3,7 +3,7 @@
 use super::file::{list_of_picoseconds, maybe_picoseconds};
 use super::histogram::{Bounds, Histogram, Outside};
 use super::{Bins, MergeError};
-use crate::noise::recording::picoseconds;
+use crate::time::picoseconds;
 use crate::{Rank, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -9,7 +9,7 @@ pub struct Decimal {
 
 /// Why a text is not a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     NotANumber,
     TooManyDigits,
 }
@@ -19,7 +19,7 @@ impl Decimal {
     pub const DIGITS: usize = 24;
 
     /// Digits with an optional point and an optional exponent (`12`, `0.5`, `1.5e3`), no sign.
-    pub(crate) fn parse(text: &str) -> Result<Decimal, Fault> {
+    pub fn parse(text: &str) -> Result<Decimal, Fault> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
             None => (text, 0),
@@ -56,7 +56,7 @@ impl Decimal {
     }
 
     /// `self · numerator / denominator`, rounded to the nearest integer, halves up.
-    pub(crate) fn scaled(self, numerator: u128, denominator: u128) -> Option<u128> {
+    pub fn scaled(self, numerator: u128, denominator: u128) -> Option<u128> {
         let top = self.digits.checked_mul(numerator)?;
         match power_of_ten(self.exponent.unsigned_abs()) {
             Some(power) if self.exponent >= 0 => divide_round(top.checked_mul(power)?, denominator),
@@ -68,7 +68,7 @@ impl Decimal {
     }
 
     /// `numerator / (self · denominator)`, rounded to the nearest integer, halves up.
-    pub(crate) fn reciprocal(self, numerator: u128, denominator: u128) -> Option<u128> {
+    pub fn reciprocal(self, numerator: u128, denominator: u128) -> Option<u128> {
         let bottom = self.digits.checked_mul(denominator)?;
         match power_of_ten(self.exponent.unsigned_abs()) {
             Some(power) if self.exponent < 0 => divide_round(numerator.checked_mul(power)?, bottom),
@@ -82,7 +82,7 @@ impl Decimal {
     }
 
     /// Whether `self · scale` is a whole number.
-    pub(crate) fn is_whole_in(self, scale: u128) -> bool {
+    pub fn is_whole_in(self, scale: u128) -> bool {
         if self.exponent >= 0 {
             return true;
         }
@@ -93,7 +93,7 @@ impl Decimal {
     }
 
     /// One unit in the last place written, counted in 1 / `scale`: 2.44 in thousandths is 10.
-    pub(crate) fn last_place(text: &str, scale: u128) -> u128 {
+    pub fn last_place(text: &str, scale: u128) -> u128 {
         let decimals = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
         power_of_ten(decimals as u32).map_or(0, |power| scale / power)
     }
@@ -124,7 +124,7 @@ fn divide_round(top: u128, bottom: u128) -> Option<u128> {
 }
 
 /// Formats `value / 10^decimals` without trailing zeros in the fraction.
-pub(crate) fn point_from_right(value: u128, decimals: usize) -> String {
+pub fn point_from_right(value: u128, decimals: usize) -> String {
     let digits = format!("{value:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);
     match fraction.trim_end_matches('0') {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use straggler_analysis::nodes::{CoreClock, Part};
 use straggler_model::Time;
-use straggler_model::noise::format::{self, Format, FormatOptions};
+use straggler_noise::format::{self, Format, FormatOptions};
 
 /// A measured part, still on the clock of its node.
 #[derive(Debug, Default)]
@@ -72,8 +72,8 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::NoiseRecording;
-    use straggler_model::noise::recording::{Core, Detour};
+    use straggler_noise::NoiseRecording;
+    use straggler_noise::recording::{Core, Detour};
 
     #[test]
     fn what_is_sent_arrives() {

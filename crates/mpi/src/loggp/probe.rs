@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use straggler_analysis::loggp::{Probe, Receiver, RoundTrip, Train};
 use straggler_measure::timer::{Clock, Native};
 use straggler_model::Time;
-use straggler_model::noise::recording::Timer;
+use straggler_model::provenance::Timer;
 
 /// Tags, so that no experiment mistakes a command for its message.
 const COMMAND: i32 = 1;

@@ -6,7 +6,7 @@
 
 use crate::clock::now_ns;
 use straggler_model::Time;
-use straggler_model::noise::{Detours, DetoursError};
+use straggler_noise::{Detours, DetoursError};
 
 /// Gaps between two readings beyond this are detours of the machine. At most one MPI call lies
 /// between two readings, which takes less.

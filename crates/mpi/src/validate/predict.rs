@@ -4,8 +4,8 @@ use super::detours::{Found, Plan};
 use super::rounds::{Kind, graph};
 use anyhow::Result;
 use std::sync::Arc;
-use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_sim::{Control, Simulation, Workload};
 
 /// A workload that is simulated with the disturbances of its real runs.

@@ -3,8 +3,8 @@
 use super::draws::Draws;
 use super::tournament;
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_model::noise::{Noise, QuietUntil};
 use straggler_model::{Rank, Time};
+use straggler_noise::{Noise, QuietUntil};
 
 /// Buffers for computing a sample, reused by the next one.
 #[derive(Debug)]

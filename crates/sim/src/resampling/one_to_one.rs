@@ -5,7 +5,7 @@ use super::draws::Draws;
 use super::{Model, ResamplingError, Watch};
 use rayon::prelude::*;
 use straggler_model::Time;
-use straggler_model::noise::{Noise, QuietUntil, Silence};
+use straggler_noise::{Noise, QuietUntil, Silence};
 
 /// Exchanges in a row; the next series begins elsewhere in the noise. Long, so that it matters little that
 /// the first exchange may begin inside an interrupt and all others begin where one has ended.

@@ -17,8 +17,8 @@ use crate::outcome::{Remains, RunError};
 use crate::rules::Rules;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
+use straggler_noise::Noise;
 
 /// The processes of a run and how each runs through a window. A process runs independently there: nothing that others
 /// do in the same window can reach it.

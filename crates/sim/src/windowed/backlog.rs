@@ -11,7 +11,7 @@ use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
-use straggler_model::noise::Noise;
+use straggler_noise::Noise;
 
 /// The resources a message waits for: a CPU and the receiving side of a NIC; None for acknowledgements.
 type Lane = Option<(u8, u8)>;
@@ -137,8 +137,8 @@ mod tests {
     use crate::rules::Overlap;
     use crate::windowed::mail::Inbox;
     use proptest::prelude::*;
-    use straggler_model::noise::Silence;
     use straggler_model::{Link, Network, PerByte};
+    use straggler_noise::Silence;
     use straggler_schedule::Operation;
 
     fn network() -> Network {

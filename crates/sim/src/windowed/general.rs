@@ -17,8 +17,8 @@ use crate::rules::{Rules, Sender, Sent};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::ops::Range;
-use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Time};
+use straggler_noise::Noise;
 use straggler_schedule::{Operation, OperationKind};
 
 pub(super) struct General<'a, P, N, L, O> {

@@ -22,8 +22,8 @@ use crate::release::Release;
 use crate::rules::{self, Arrival, MessageCost, Rules, Sender};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
+use straggler_noise::Noise;
 use straggler_schedule::OperationKind;
 use straggler_schedule::graph::{Row, RowBytes};
 

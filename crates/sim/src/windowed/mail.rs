@@ -6,7 +6,7 @@ use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use straggler_model::Time;
-use straggler_model::noise::Noise;
+use straggler_noise::Noise;
 
 /// A source of messages for a process.
 pub(super) trait Mail<B: Body, S: Copy> {

@@ -20,8 +20,8 @@ use crate::outcome::{Blocked, Leftover, Remains};
 use crate::rules::{self, Arrival, MessageCost, Rules, Sender, Sent};
 use slot::{AFTER, Slot, State};
 use std::ops::Range;
-use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
+use straggler_noise::Noise;
 use straggler_schedule::steps::Message as StepMessage;
 use straggler_schedule::{Operation, OperationKind, Script, Step};
 

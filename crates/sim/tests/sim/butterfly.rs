@@ -3,8 +3,8 @@
 use crate::tests::literal_butterfly::Literal;
 use proptest::prelude::*;
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::RecursiveDoubling;

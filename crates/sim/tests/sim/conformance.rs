@@ -3,8 +3,8 @@
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::goal;
 use straggler_sim::{Acknowledgement, Control, EngineChoice, Simulation, Workload};
 

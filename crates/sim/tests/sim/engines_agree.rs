@@ -3,8 +3,8 @@
 
 use crate::tests::schedules;
 use proptest::prelude::*;
-use straggler_model::noise::Injection;
 use straggler_model::{Network, Time};
+use straggler_noise::Injection;
 use straggler_schedule::{Cycles, Message, Step, Steps, script};
 use straggler_sim::{Acknowledgement, Control, EngineChoice, Outcome, Simulation, Workload};
 

@@ -1,7 +1,7 @@
 //! Small schedules with times computed by hand from the model, written as sums of its parameters.
 
-use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::goal;
 use straggler_sim::{Control, Engine, EngineChoice, Run, RunError, Simulation, Workload};
 

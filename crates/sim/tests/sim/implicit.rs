@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use straggler_model::network::PerByte;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Name, Operation};
 use straggler_schedule::{Cycles, Graph, Steps, script};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};

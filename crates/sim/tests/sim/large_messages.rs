@@ -2,8 +2,8 @@
 //! their bytes. Small ones do not.
 
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::Dissemination;

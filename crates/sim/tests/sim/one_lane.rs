@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 

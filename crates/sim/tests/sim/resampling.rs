@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 use std::sync::atomic::AtomicBool;
-use straggler_model::noise::{Injection, Noise, NoiseSpec, Phases, QuietUntil};
 use straggler_model::philox::philox4x32;
 use straggler_model::stats::{chance_distance, distance};
 use straggler_model::{Rank, Time};
+use straggler_noise::{Injection, Noise, NoiseSpec, Phases, QuietUntil};
 use straggler_schedule::tournament;
 use straggler_sim::resampling::{Model, ResamplingError, Samples, Watch, exchanges, one_to_one, throughput};
 

@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use straggler_model::network::{Grouping, Level};
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
 
 /// The parameters of a random schedule. Everything else follows from `seed`.

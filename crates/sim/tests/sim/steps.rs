@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use straggler_model::network::PerByte;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
 use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation, Workload};
 

@@ -18,8 +18,8 @@
 //!   never less than the paper's, which lets the sender continue N before the receiver is ready.
 
 use proptest::prelude::*;
-use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::goal;
 use straggler_sim::{Control, EngineChoice, Simulation};
 

@@ -2,8 +2,8 @@
 //! formulas, and the paper's three applications have about its shares of communication.
 
 use std::sync::Arc;
-use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
+use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
 use straggler_schedule::{Graph, OperationKind, Script, script, validate};
 use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload as Runnable};

@@ -70,7 +70,7 @@ fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Ve
 }
 
 /// The kind of activity of a function; `None` for marks.
-pub(crate) fn kind(function: Function) -> Option<Kind> {
+pub fn kind(function: Function) -> Option<Kind> {
     Some(match function.class() {
         Class::Send(..) | Class::Sendrecv(_) | Class::Begin => Kind::Send,
         Class::Recv(_) | Class::MatchedRecv(_) => Kind::Receive,

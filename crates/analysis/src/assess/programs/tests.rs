@@ -3,7 +3,7 @@ use crate::assess::tests::{ask, asked, described, measured};
 use crate::assess::{Noise, TimeLimit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use straggler_model::Network;
-use straggler_model::noise::{Injection, Phases};
+use straggler_noise::{Injection, Phases};
 use straggler_schedule::goal;
 use straggler_sim::{Control, Simulation};
 
@@ -76,7 +76,8 @@ fn frequent_short_detours_are_not_passed_over() {
     let question = ask(&network, &noise, &scales[..1], 1);
     let first = |interval| question.name(question.costliest_causes(16, interval)[0]);
     assert_eq!(first(Time(1_000_000_000_000)), "tick");
-    assert!(first(Time(100_000_000)).starts_with('a'), "16 processes lose more to rare ones than one tick");
+    // In 10 ms, 16 processes lose 0.16 % to each of the rare sources, and every process 0.1 % to the tick.
+    assert_eq!(first(Time(10_000_000_000)), "a");
 }
 
 /// The same loop in one long run, by the engine alone.

@@ -74,7 +74,7 @@ pub fn find(measurement: &Measurement) -> Vec<Oversubscribed> {
 mod tests {
     use super::*;
     use straggler_model::latency::Process;
-    use straggler_model::noise::recording::Machine;
+    use straggler_model::provenance::Machine;
 
     #[test]
     fn several_processes_on_one_core() {

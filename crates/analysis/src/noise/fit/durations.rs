@@ -1,8 +1,8 @@
 //! The distribution that fits durations best.
 
 use straggler_model::Time;
-use straggler_model::noise::generate::{Durations, Quantiles};
 use straggler_model::stats::chance_distance;
+use straggler_noise::generate::{Durations, Quantiles};
 
 /// Durations that differ by less than this share of their mean count as constant.
 const CONSTANT: f64 = 0.02;
@@ -213,8 +213,8 @@ impl Thin<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::generate::{Extent, Poisson};
     use straggler_model::philox::Stream;
+    use straggler_noise::generate::{Extent, Poisson};
 
     fn drawn(durations: Durations, seed: u64) -> Vec<u64> {
         let poisson = Poisson { mean_gap: Time(1 << 40), durations, extent: Extent::Events(5000) };

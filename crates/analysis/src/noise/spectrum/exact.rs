@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 use std::f64::consts::TAU;
-use straggler_model::noise::recording::Core;
+use straggler_noise::recording::Core;
 
 /// A detour as a point in time.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -12,7 +12,7 @@ pub(in crate::noise) struct Pulse {
 }
 
 pub(super) fn pulses(core: &Core) -> Vec<Pulse> {
-    let pulse = |detour: &straggler_model::noise::recording::Detour| Pulse {
+    let pulse = |detour: &straggler_noise::recording::Detour| Pulse {
         seconds: detour.start.seconds(),
         duration_ps: detour.duration.ps() as f64,
     };

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use straggler_analysis::nodes::{CoreClock, Measurement, Part};
 use straggler_model::Time;
-use straggler_model::noise::format;
-use straggler_model::noise::format::{Format, FormatOptions};
+use straggler_noise::format;
+use straggler_noise::format::{Format, FormatOptions};
 use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::replace_file;
 
@@ -189,8 +189,8 @@ pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::noise::NoiseRecording;
-    use straggler_model::noise::recording::{Core, Detour, Evidence};
+    use straggler_noise::NoiseRecording;
+    use straggler_noise::recording::{Core, Detour, Evidence};
 
     fn measurement() -> Measurement {
         let part = |host: &str| {

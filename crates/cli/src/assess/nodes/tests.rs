@@ -3,8 +3,8 @@
 use crate::assess::nodes::*;
 use std::path::Path;
 use straggler_analysis::nodes::{CoreClock, Part};
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Core, Detour, Evidence};
+use straggler_noise::NoiseRecording;
+use straggler_noise::recording::{Core, Detour, Evidence};
 use straggler_model::philox::Stream;
 
 const MS: u64 = 1_000_000_000;

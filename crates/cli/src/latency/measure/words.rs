@@ -141,7 +141,7 @@ fn timer(measurement: &Measurement) -> Option<String> {
 mod tests {
     use super::*;
     use straggler_model::latency::{Bins, Labels};
-    use straggler_model::noise::recording::Origin;
+    use straggler_model::provenance::Origin;
 
     fn measurement(sizes: &[u64]) -> Measurement {
         let mut measurement = Measurement::new("tcp", Origin::Imported);

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_model::noise::Format;
+use straggler_noise::Format;
 
 pub const EXAMPLES: &str = "\
 EXAMPLES

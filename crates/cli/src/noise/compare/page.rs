@@ -6,7 +6,7 @@ use crate::noise::compare::{CompareNoiseAnswer, table_of_sources};
 use crate::noise::page::is_synthetic;
 use straggler_analysis::noise::durations::{sorted_durations, sorted_gaps};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
+use straggler_noise::NoiseRecording;
 use straggler_report::page::{Axis, Chart, Distribution, Page, Sample, Scale, Section, Unit};
 
 pub fn page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [String; 2]) -> Page {

@@ -6,9 +6,8 @@ use serde::Serialize;
 use straggler_analysis::noise::Explained;
 use straggler_measure::noise::Measured;
 use straggler_model::Time;
-use straggler_model::noise::recording::{
-    Attribution, Core, Evidence, Machine, Method, NoiseRecording, SourceName, Timer,
-};
+use straggler_model::provenance::{Machine, Timer};
+use straggler_noise::recording::{Attribution, Core, Evidence, Method, NoiseRecording, SourceName};
 use straggler_report::numbers::{counted, percent, significant};
 use straggler_report::{Cell, Columns, Table};
 

@@ -14,8 +14,8 @@ use straggler_measure::sources::Observation;
 use straggler_measure::timer::{Clock, Native};
 use straggler_measure::{cores, machine, noise, timer};
 use straggler_model::Time;
-use straggler_model::noise::NoiseRecording;
-use straggler_model::noise::recording::{Machine, Origin, Timer};
+use straggler_noise::NoiseRecording;
+use straggler_model::provenance::{Machine, Origin, Timer};
 use straggler_report::numbers::{counted, memory, significant};
 
 /// Number of batches of a long measurement.

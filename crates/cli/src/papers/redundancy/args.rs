@@ -5,7 +5,7 @@ use crate::report::ReportOption;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::units::Bytes;
 
 const EXAMPLES: &str = "\

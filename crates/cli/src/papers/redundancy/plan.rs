@@ -7,7 +7,7 @@ use crate::papers::redundancy::args::Redundancy as Typed;
 use crate::simulate::plan::NoisePlan;
 use std::path::PathBuf;
 use straggler_analysis::recovery::Experiment;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::units::Bytes;
 use straggler_sim::programs::{Butterfly, Redundancy};
 

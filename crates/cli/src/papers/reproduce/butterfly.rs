@@ -8,7 +8,7 @@ use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::definition::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
 use straggler_analysis::recovery::{Experiment, Trial, mean_ratio};
-use straggler_model::noise::{Injection, NoiseSpec, Phases, Source};
+use straggler_noise::{Injection, NoiseSpec, Phases, Source};
 use straggler_model::stats::quantile_in_place;
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{grouped, significant};

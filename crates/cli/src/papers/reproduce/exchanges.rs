@@ -7,7 +7,7 @@ use crate::latency::file::Exchanges;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::definition::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 use straggler_model::stats::{histogram, mean};
 use straggler_model::units::Bytes;

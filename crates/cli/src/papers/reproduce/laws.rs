@@ -5,7 +5,7 @@ use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use straggler_analysis::growth::{Fit, straight_line};
 use straggler_analysis::study::{Series, Summary};
 use straggler_model::Time;
-use straggler_model::noise::{NoiseSpec, Shape, SourceSpec};
+use straggler_noise::{NoiseSpec, Shape, SourceSpec};
 use straggler_report::page::{Axis, Chart, Heat, Scale, Unit};
 
 /// One combination of operation, frequency, detour and processes.

@@ -6,7 +6,7 @@ use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::definition::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
 use crate::simulate::timeline;
-use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Rank, Time};
 use straggler_report::page::Chart;
 use straggler_schedule::collectives::{Algorithm, Job, Operation};

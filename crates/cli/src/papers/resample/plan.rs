@@ -6,7 +6,7 @@ use crate::kernel::typed::noise;
 use crate::report::ReportOption;
 use clap::Args;
 use std::path::PathBuf;
-use straggler_model::noise::NoiseSpec;
+use straggler_noise::NoiseSpec;
 use straggler_model::units;
 use straggler_model::units::{Bytes, TimeUnit};
 use straggler_report::numbers::grouped;

@@ -12,7 +12,7 @@ use std::io;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Job, Name, Operation};

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use straggler_model::noise::recording::Detour;
+use straggler_noise::recording::Detour;
 
 const US: u64 = 1_000_000;
 
