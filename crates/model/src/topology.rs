@@ -14,7 +14,7 @@ mod tree;
 pub use error::TopologyError;
 pub use graph::{Edge, Graph};
 pub use segments::SegmentRule;
-pub use tree::Tree;
+pub use tree::{Size, Tree};
 
 use crate::network::PerByte;
 use crate::time::Time;

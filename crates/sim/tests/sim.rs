@@ -35,6 +35,8 @@ mod schedules;
 mod steps;
 #[path = "sim/synchronisation.rs"]
 mod synchronisation;
+#[path = "sim/topologies.rs"]
+mod topologies;
 #[path = "sim/traced.rs"]
 mod traced;
 #[path = "sim/traced_runs.rs"]

@@ -158,6 +158,6 @@ impl EarlyPool {
         let Node { bytes: [low, high], from, tag, .. } = self.nodes[index];
         let bytes = u64::from(low) | u64::from(high) << 32;
         let done = self.done.get(index).copied().unwrap_or(Time::ZERO);
-        Early { from, tag, bytes, send: OperationKind::Send as u32, cpu: 0, nic: 0, done }
+        Early { from, tag, bytes, send: OperationKind::Send as u32, done, ..Early::default() }
     }
 }

@@ -14,7 +14,7 @@ use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::checkpoint::{Unsound, ensure};
 use crate::host::{Host, OneLane};
 use crate::latency::Latency;
-use crate::message::{Body, Compact, Early};
+use crate::message::{Body, Compact, Early, Stamp};
 use crate::observer::Nothing;
 use crate::outcome::{Blocked, Leftover, Remains};
 use crate::rules::{self, Arrival, MessageCost, Rules, Sender, Sent};
@@ -261,7 +261,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
         around.turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
+        let came = Arrival { from: message.from, to: rank, transit: { message.stamp }.transit() };
         if body.bytes() == self.usual {
             self.rules.message_at(&self.cost, came, cpu, recv_free, t);
         } else {
@@ -420,7 +420,7 @@ fn letter<L: Latency>(
 fn early_of<S: Copy>(message: &CompactMessage<S>) -> Early {
     let body = message.body;
     let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
-    Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
+    Early { from, tag, bytes, send, ..Early::default() }
 }
 
 impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> {
@@ -533,7 +533,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         }
         turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
+        let came = Arrival { from: message.from, to: rank, transit: { message.stamp }.transit() };
         let ready = self.rules.message_at(&self.cost, came, cpu, recv_free, t).done;
         if !takes(self.step(rank, slot).recv, message) {
             slot.keep(pool, message);
