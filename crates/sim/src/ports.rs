@@ -118,6 +118,11 @@ impl Fabric {
         self.topology.next(port, self.host(from), self.host(to))
     }
 
+    /// Whether only one process uses the first port of its messages, and nobody asks for its load.
+    pub(crate) fn has_own_first_ports(&self) -> bool {
+        self.topology.is_feed_forward() && !self.shares_hosts && !self.measured
+    }
+
     /// Whether a message between two processes passes a port.
     pub(crate) fn on_route(&self, port: Port, from: Rank, to: Rank) -> bool {
         self.topology.route(self.host(from), self.host(to)).contains(&port)

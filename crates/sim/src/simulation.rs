@@ -261,9 +261,10 @@ impl<'a> Simulation<'a> {
         if !self.in_windows_without_overlap(script)? {
             return Ok(self.run_any_script(script, control, &mut watch_nothing)?.0);
         }
-        let outcome = match (self.noise, self.latency) {
-            (None, None) => windowed::run_steps(script, &self.rules(&Silence), control)?,
-            (noise, _) => windowed::run_steps(script, &self.drawn_rules(noise), control)?,
+        let outcome = match (self.noise, self.latency, self.fabric) {
+            (noise, _, Some(_)) => windowed::run_steps(script, &self.any_rules(noise), control)?,
+            (None, None, None) => windowed::run_steps(script, &self.rules(&Silence), control)?,
+            (noise, _, None) => windowed::run_steps(script, &self.drawn_rules(noise), control)?,
         };
         Ok(unobserved(outcome))
     }
@@ -280,7 +281,7 @@ impl<'a> Simulation<'a> {
     /// Whether the windowed engine is to run this script, and only one step is in progress at a time.
     fn in_windows_without_overlap(&self, script: &dyn Script) -> Result<bool, RunError> {
         let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
-        Ok(windowed && !self.completes_late() && !script.overlaps())
+        Ok(windowed && !self.overlaps() && !script.overlaps())
     }
 
     /// Runs an application with a windowed engine compiled for it, if the windowed engine can run it.
@@ -306,7 +307,7 @@ impl<'a> Simulation<'a> {
             return self.run_script(&repeated(collective, cycles, compute), control);
         }
         let script = Once(collective);
-        if self.latency.is_some() || !self.in_windows_without_overlap(&script)? {
+        if self.latency.is_some() || self.fabric.is_some() || !self.in_windows_without_overlap(&script)? {
             return self.run_script(&script, control);
         }
         match collective {

@@ -33,7 +33,7 @@ mod transport;
 use crate::checkpoint::Checkpoints;
 use crate::cluster::{Cluster, Shares};
 use crate::control::{Control, Progress};
-use crate::host::OneLane;
+use crate::host::{Host, OneLane};
 use crate::huge_pages;
 use crate::latency::Latency;
 use crate::observer::{Nothing, Observer};
@@ -236,7 +236,13 @@ fn work<A: Actors>(
     // Memory is touched first by the thread that uses it.
     let mut slots = huge_pages::list_of(layout.processes_of(part), || actors.slot());
     let fabric = actors.rules().latency.fabric().zip(shared.plan.as_ref()).zip(shared.flights.as_ref());
-    let ports = fabric.map(|((fabric, plan), flights)| Ports::new(fabric, plan, &flights.layout, part));
+    let rules = actors.rules();
+    // Then a process that may send again has let its last message through its first port.
+    let same_overheads =
+        rules.network.links().all(|link| link.send_overhead == rules.network.base.send_overhead);
+    let alone = A::Host::ONE_LANE && rules.latency.drawn().is_none() && same_overheads;
+    let ports =
+        fabric.map(|((fabric, plan), flights)| Ports::new(fabric, plan, &flights.layout, part, alone));
     // One part alone keeps its flights.
     let apart = cluster.is_some() || layout.parts() > 1 || layout.is_shared();
     let mut flights = shared.flights.as_ref().filter(|_| apart).map(|flights| flights.end(part, cluster));

@@ -21,6 +21,8 @@ mod golden;
 mod implicit;
 #[path = "sim/large_messages.rs"]
 mod large_messages;
+#[path = "sim/links.rs"]
+mod links;
 #[path = "sim/literal_butterfly.rs"]
 mod literal_butterfly;
 #[path = "sim/one_lane.rs"]

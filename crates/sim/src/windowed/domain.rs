@@ -92,7 +92,8 @@ impl<'a, A: Actors> Domain<'a, A> {
     ) -> u64 {
         let mut blocks = self.due.remove(&frame.window).unwrap_or_default();
         let mut first = u64::MAX;
-        let (shared, at_once) = (self.layout.is_shared(), self.at_once());
+        // With shared links, only flights travel between members before all ports are served.
+        let (shared, at_once) = (self.layout.is_shared() && self.ports.is_none(), self.at_once());
         // A block may have been added twice: while the window was far, and after it came near.
         blocks.sort_unstable();
         blocks.dedup();

@@ -22,7 +22,7 @@ use super::message_count::{self, ONE, Oversubscribed};
 use super::outgoing::{Outgoing, Parcel};
 use super::transport::{Agreed, State, Transport};
 use crate::checkpoint::{Unsound, ensure};
-use crate::message::{Body, Message, Stamp, Timed};
+use crate::message::{Body, Message, Stamp, Timed, Transit};
 use crate::outcome::RunError;
 use crate::ports::{Fabric, LinkLoads, Load, Passage, Segment, serve};
 use serde::{Deserialize, Serialize};
@@ -30,14 +30,31 @@ use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_model::topology::{Costs, Port};
 
-/// A segment on its way. The arrival of its message is that of the segment's head at the port.
+/// A segment on its way. The arrival of its message is that of the segment's head at the port, and its transit has the
+/// segment's tail.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
 pub(super) struct Flight<B, S> {
     message: Message<B, S>,
-    tail: u64,
     port: Port,
     segment: u32,
+}
+
+impl<B: Body, S: Stamp> Flight<B, S> {
+    #[inline(always)]
+    fn passage(&self) -> Passage {
+        let tail = { self.message.stamp }.transit().tail().unwrap_or(Time::ZERO);
+        Passage { head: self.arrival(), tail }
+    }
+
+    /// The segment when it reaches another port.
+    #[inline(always)]
+    fn at(&self, port: Port, passage: &Passage) -> Flight<B, S> {
+        let mut stamp = self.message.stamp;
+        stamp.set_transit(Transit::whole(stamp.transit().number, passage.tail));
+        let message = Message { arrival: passage.head.ps(), stamp, ..self.message };
+        Flight { message, port, ..*self }
+    }
 }
 
 impl<B: Copy, S: Copy> Timed for Flight<B, S> {
@@ -106,6 +123,10 @@ pub(super) struct Ports<'a, B, S> {
     line: Vec<Flight<B, S>>,
     /// Messages that leave their last port.
     arrived: Vec<Message<B, S>>,
+    /// Whether nothing can wait for the first port of a message.
+    skips_first: bool,
+    /// What all first ports cost, if they cost the same.
+    first_costs: Option<Costs>,
     overflown: bool,
 }
 
@@ -115,7 +136,8 @@ fn numbered(window: u64) -> u64 {
 }
 
 impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
-    pub fn new(fabric: &'a Fabric, plan: &'a Plan, layout: &'a Layout, part: usize) -> Self {
+    /// `alone` says that a process sends on one NIC, in order of time.
+    pub fn new(fabric: &'a Fabric, plan: &'a Plan, layout: &'a Layout, part: usize, alone: bool) -> Self {
         let group = |&number: &u32| {
             let (_, ports) = plan.ports(number);
             let count = ports.len();
@@ -143,6 +165,11 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
             crowd: Oversubscribed::default(),
             line: Vec::new(),
             arrived: Vec::new(),
+            first_costs: fabric
+                .stages
+                .first()
+                .and_then(|first| fabric.topology.common_costs(first.ports.clone())),
+            skips_first: alone && fabric.has_own_first_ports(),
             overflown: false,
         }
     }
@@ -157,9 +184,38 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
     pub fn launch(&mut self, frame: &Frame, messages: &mut Vec<Message<B, S>>) {
         for message in messages.drain(..) {
             let Some(port) = self.fabric.first(message.from, message.to) else { continue };
-            let count = self.fabric.topology.segment.count({ message.body }.bytes());
-            for segment in 0..count {
-                self.enter(frame, Flight { message, tail: 0, port, segment });
+            let bytes = { message.body }.bytes();
+            if self.skips_first {
+                self.skip(frame, port, &message, bytes);
+                continue;
+            }
+            for segment in 0..self.fabric.topology.segment.count(bytes) {
+                self.enter(frame, Flight { message, port, segment });
+            }
+        }
+    }
+
+    /// Lets a message pass a first port that only it can be using: its process sends the next one when the port is free.
+    #[inline(always)]
+    fn skip(&mut self, frame: &Frame, port: Port, message: &Message<B, S>, bytes: u64) {
+        let costs = self.first_costs.unwrap_or_else(|| self.fabric.topology.costs(port));
+        let (mut free, count) = (Time::ZERO, self.fabric.topology.segment.count(bytes));
+        for number in 0..count {
+            let segment = Segment::new(&self.fabric.topology, bytes, number);
+            let flight = Flight { message: *message, port, segment: number };
+            let mut passage = flight.passage();
+            serve(&costs, &mut free, &mut passage, &segment);
+            self.go_on(frame, &flight, &segment, &passage);
+        }
+    }
+
+    /// Sends a segment that was served on to its next port, or to its receiver.
+    #[inline(always)]
+    fn go_on(&mut self, frame: &Frame, flight: &Flight<B, S>, segment: &Segment, passage: &Passage) {
+        match self.fabric.next(flight.port, flight.message.from, flight.message.to) {
+            Some(port) => self.enter(frame, flight.at(port, passage)),
+            None => {
+                self.arrive(Message { arrival: passage.head.ps(), ..flight.message }, segment, passage.tail)
             }
         }
     }
@@ -301,16 +357,12 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         let Flight { message, port, .. } = *flight;
         let costs = group.costs.unwrap_or_else(|| self.fabric.topology.costs(port));
         let segment = Segment::new(&self.fabric.topology, { message.body }.bytes(), flight.segment);
-        let mut passage = Passage { head: flight.arrival(), tail: Time(flight.tail) };
+        let mut passage = flight.passage();
         let start = serve(&costs, &mut group.free[place], &mut passage, &segment);
         if let Some(load) = group.loads.get_mut(place) {
             load.count(&costs, &segment, flight.arrival(), start);
         }
-        let message = Message { arrival: passage.head.ps(), ..message };
-        match self.fabric.next(port, message.from, message.to) {
-            Some(port) => self.enter(frame, Flight { message, tail: passage.tail.ps(), port, ..*flight }),
-            None => self.arrive(message, &segment, passage.tail),
-        }
+        self.go_on(frame, flight, &segment, &passage);
     }
 
     /// A segment has left its last port. The receiver is told of the first and, if there are several, of the last.

@@ -1,7 +1,7 @@
 //! Shared links: engines and threads agree on random programs and topologies, and without waiting the results are those
 //! of LogGOPS.
 
-use crate::tests::schedules;
+use crate::tests::{one_lane, schedules, steps};
 use proptest::prelude::*;
 use straggler_model::network::Drawn;
 use straggler_model::topology::{Costs, Edge, Graph, Routing, SegmentRule, Size, Topology, Tree};
@@ -116,6 +116,41 @@ proptest! {
         let simulation = simulation(&network, &fabric, &noise);
         let simulation = Simulation { receive_overlap: overlap, latency: drawn.as_ref(), ..simulation };
         agrees(&simulation, &schedules::graph(&shape).into())?;
+    }
+}
+
+proptest! {
+    /// Steps with times of a few picoseconds, which have their own path in the engine.
+    #[test]
+    fn on_steps_where_events_coincide(
+        which in 0..steps::COLLECTIVES.len(),
+        processes in 1u32..24,
+        (bytes, root, cycles, compute) in (1u64..12, 0u32..70, 1u32..4, 0u64..9),
+        large in any::<bool>(),
+        network in one_lane::networks(),
+        noise in one_lane::noises(),
+        (topology, anywhere) in (topologies(), any::<bool>()),
+        drawn in prop::option::of(crate::tests::drawn::distributions(9)),
+    ) {
+        let fabric = fabric(topology, processes, anywhere);
+        let drawn = drawn.map(|(distributions, seed)| Drawn::new(&network, &distributions, seed).unwrap());
+        let simulation = Simulation { latency: drawn.as_ref(), ..simulation(&network, &fabric, &noise) };
+        let bytes = if large { bytes * 6_000 } else { bytes };
+        let collective = steps::collective(which, processes, bytes, root, 1);
+        agrees(&simulation, &Workload::Collective { collective, cycles, compute: Time(compute) })?;
+    }
+
+    /// Graphs with one CPU and one NIC and times of a few picoseconds.
+    #[test]
+    fn on_graphs_where_events_coincide(
+        case in one_lane::cases(),
+        network in one_lane::networks(),
+        noise in one_lane::noises(),
+        (topology, anywhere) in (topologies(), any::<bool>()),
+    ) {
+        let graph = one_lane::graph(&case);
+        let fabric = fabric(topology, graph.processes(), anywhere);
+        agrees(&simulation(&network, &fabric, &noise), &graph.into())?;
     }
 }
 
