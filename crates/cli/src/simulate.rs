@@ -8,6 +8,7 @@ pub mod demand;
 pub mod details;
 pub mod finish_times;
 pub mod inputs;
+pub mod links;
 pub mod page;
 pub mod plan;
 pub mod recorded;

@@ -8,6 +8,8 @@ use crate::mpi::cluster::Exchange;
 use crate::network::file::NetworkAnswer;
 use crate::simulate::Findings;
 use crate::simulate::inputs::Inputs;
+use crate::simulate::links;
+use crate::simulate::links::LinkLoad;
 use crate::simulate::plan::Plan;
 use crate::simulate::recorded::RecordedAnswer;
 use crate::simulate::replicas::Replicas;
@@ -58,6 +60,11 @@ pub struct SimulateAnswer {
     /// The distribution that message latencies are drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyAnswer>,
+    /// What messages did to the links they share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<LinkLoad>>,
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAnswer>,
@@ -136,6 +143,8 @@ impl SimulateAnswer {
             collective: inputs.workload.collective.clone(),
             network: NetworkAnswer::new(&inputs.network),
             latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
+            topology: inputs.fabric.as_ref().map(|fabric| fabric.topology.to_string()),
+            links: inputs.fabric.as_ref().map(|fabric| links::loads(fabric, &shown.loads)),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::new),
             critical_path: findings.details.critical_path.clone(),

@@ -7,7 +7,7 @@ use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::kernel::gates;
 use crate::kernel::gates::refuse_unknown;
 use crate::latency::drawn::LatencyOptions;
-use crate::simulate::args::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
+use crate::simulate::args::{ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::simulate::collective::CollectiveRequest;
 use crate::simulate::recorded;
 use crate::simulate::workload::ApplicationRequest;
@@ -29,6 +29,7 @@ pub struct Plan {
     /// None: fitted to the trace.
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
+    pub topology: Option<String>,
     /// Where the fitted network goes.
     pub save_network: Option<PathBuf>,
     pub latency: LatencyOptions,
@@ -101,6 +102,7 @@ impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
         let replicas = replicas(&typed.noise)?;
         let checkpoints = checkpoints(&typed, &replicas)?;
+        refuse_with_topology(&typed.model, &typed.outputs)?;
         let collective = CollectiveRequest::of_simulate(&typed.collective)?;
         let options = &typed.collective;
         let application = ApplicationRequest::new(&typed.workload, options.processes, &options.data)?;
@@ -177,6 +179,7 @@ impl Plan {
             network,
             save_network: typed.model.save_network,
             network_scale: typed.model.network_scale,
+            topology: typed.model.topology,
             latency: typed.model.latency,
             noise,
             seed: common.seed,
@@ -209,6 +212,19 @@ impl NoisePlan {
             cosched: typed.cosched,
             wallclock: typed.wallclock,
         }
+    }
+}
+
+/// Rejects what cannot take a topology yet.
+fn refuse_with_topology(model: &ModelOptions, outputs: &OutputOptions) -> Outcome<()> {
+    let refused = [
+        (model.device.device == TypedDevice::Gpu, "--device gpu does not simulate shared links yet"),
+        (outputs.explain, "--explain does not know the waiting for shared links yet"),
+        (outputs.timeline.is_some(), "--timeline does not show the waiting for shared links yet"),
+    ];
+    match refused.into_iter().find(|(given, _)| *given && model.topology.is_some()) {
+        Some((_, why)) => Err(Failure::usage(format!("{why}: remove it or --topology"))),
+        None => Ok(()),
     }
 }
 

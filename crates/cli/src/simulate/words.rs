@@ -5,6 +5,7 @@ use crate::mpi::cluster::Exchange;
 use crate::network::file::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
+use crate::simulate::links::busiest;
 use crate::simulate::recorded::RecordedAnswer;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
@@ -17,6 +18,7 @@ pub fn summary(answer: &SimulateAnswer, inputs: &Inputs) -> String {
     for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
         text += &format!("\n{doubt}");
     }
+    text += &answer.links.as_deref().map_or_else(String::new, |links| busiest(links, Time(answer.makespan_ps)));
     text += &format!("\n\n{}", table(answer, inputs));
     text += &answer.recorded.as_ref().map_or_else(String::new, RecordedAnswer::by_rank);
     if let Some(path) = &answer.critical_path {
@@ -75,6 +77,9 @@ fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
     table.row(["finish times".to_string(), spread(finish.min, finish.median, finish.max)]);
     table.row(["messages".to_string(), grouped(answer.messages)]);
     table.row(["network".to_string(), network_in_words(&inputs.network)]);
+    if let Some(topology) = &answer.topology {
+        table.row(["topology".to_string(), topology.clone()]);
+    }
     if let Some(latency) = &answer.latency {
         table.row(["latency".to_string(), latency.in_words()]);
     }
