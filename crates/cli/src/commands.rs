@@ -99,7 +99,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
                 ready(move |console| latency::measure::run(&plan, console))
             }
             LatencyCommand::Resample(typed) => {
-                let plan = resample::plan::Plan::new(*typed, &common)?;
+                let plan = resample::Plan::new(*typed, &common)?;
                 ready_with_threads(&common, move |console| resample::run(&plan, console))
             }
             other => {
@@ -108,13 +108,13 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             }
         },
         Command::Papers(typed) => match typed.command {
-            PapersCommand::List => ready(reproduce::list),
+            PapersCommand::List => ready(reproduce::catalogue::list),
             PapersCommand::Run(typed) => {
                 let valid = Valid::new(typed)?;
                 ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
             }
             PapersCommand::Redundancy(typed) => {
-                let plan = redundancy::plan::Plan::new(*typed, &common)?;
+                let plan = redundancy::Plan::new(*typed, &common)?;
                 ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
             }
         },

@@ -19,7 +19,7 @@ use crate::kernel::interrupt;
 use crate::kernel::interrupt::Orderly;
 use crate::mpi::args::MpiCommand;
 use crate::mpi::cluster::agreed;
-use crate::papers::redundancy::args::Redundancy;
+use crate::papers::redundancy::RedundancyArgs;
 use crate::simulate::args::Simulate;
 use crate::study::args::Run as Study;
 use crate::{papers, simulate, study};
@@ -164,9 +164,14 @@ fn simulate(typed: Simulate, common: &Common, cluster: &dyn Cluster, console: &C
 }
 
 /// `straggler papers redundancy`, with the processes divided over the members of a cluster.
-fn redundancy(typed: Redundancy, common: &Common, cluster: &dyn Cluster, console: &Console) -> Outcome<()> {
+fn redundancy(
+    typed: RedundancyArgs,
+    common: &Common,
+    cluster: &dyn Cluster,
+    console: &Console,
+) -> Outcome<()> {
     use_threads(common);
-    let plan = agreed(cluster, papers::redundancy::plan::Plan::new(typed, common), &[])?;
+    let plan = agreed(cluster, papers::redundancy::Plan::new(typed, common), &[])?;
     papers::redundancy::run(&plan, console, Some(cluster))
 }
 

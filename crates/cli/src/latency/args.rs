@@ -7,7 +7,7 @@ use crate::latency::diagnose::Diagnose;
 use crate::latency::merge::Merge;
 use crate::latency::plan::Measure;
 use crate::latency::show::Show;
-use crate::papers::resample::plan::Resample;
+use crate::papers::resample::Resample;
 use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "\

@@ -1,7 +1,7 @@
 //! `straggler mpi` as typed.
 
 use crate::mpi::{assess, latency, loggp, replay, validate};
-use crate::papers::redundancy::args::Redundancy;
+use crate::papers::redundancy::RedundancyArgs;
 use crate::simulate::args::Simulate;
 use crate::study::args::Run;
 use clap::{Args, Subcommand};
@@ -52,7 +52,7 @@ pub enum MpiCommand {
     ///
     /// Takes the options of `straggler papers redundancy` and gives the same numbers, whatever the number of ranks.
     #[command(after_help = REDUNDANCY_EXAMPLES)]
-    Redundancy(Box<Redundancy>),
+    Redundancy(Box<RedundancyArgs>),
     /// Run a parameter study, with its simulations divided among the ranks
     ///
     /// Takes the options of `straggler study run`, saves results as they arrive, resumes after an interruption, and writes

@@ -3,11 +3,11 @@
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::interrupt;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::definition::Description;
+use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
 use crate::simulate::timeline;
-use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Rank, Time};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_report::page::Chart;
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
 use straggler_schedule::goal;
