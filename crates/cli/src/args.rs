@@ -117,7 +117,7 @@ pub enum Command {
     /// Write results as one HTML page
     Report(crate::report::Report),
     /// Show results in a browser on this machine
-    Serve(crate::report::Serve),
+    Serve(crate::serve::Serve),
     /// Benchmarks, figures, job scripts, examples, completions, man pages
     Tools(crate::tools::Tools),
 }

@@ -11,7 +11,7 @@ use crate::latency::args::LatencyCommand;
 use crate::noise::args::NoiseCommand;
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};
 use crate::tools::slurm_script::plan::JobKind;
-use crate::tools::{ToolsCommand, bench, examples, generated, plot, slurm_script};
+use crate::tools::{self, ToolsCommand, bench, plot, slurm_script};
 use crate::trace::plan::TraceCommand;
 use crate::{
     assess, latency, network, noise, report, schedule, serve, show, simulate, study, trace, training, whatif,
@@ -123,10 +123,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let valid = Valid::new(typed)?;
             ready(move |console| report::run(&valid, seed, console))
         }
-        Command::Serve(typed) => {
-            let valid = Valid::new(typed)?;
-            ready(move |console| serve::run(&valid, seed, console))
-        }
+        Command::Serve(typed) => ready(move |console| serve::run(&typed, seed, console)),
         Command::Tools(typed) => tools(typed.command, &common),
     }
 }
@@ -137,7 +134,7 @@ fn tools(command: ToolsCommand, common: &Common) -> Outcome<Ready> {
             let common = common.clone();
             ready(move |console| {
                 let gpu = devices::is_there(typed.device.device)?;
-                bench::run(&bench::plan::Plan::new(&typed, &common, gpu), console)
+                bench::run(&bench::Plan::new(&typed, &common, gpu), console)
             })
         }
         ToolsCommand::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
@@ -151,12 +148,10 @@ fn tools(command: ToolsCommand, common: &Common) -> Outcome<Ready> {
         }
         ToolsCommand::Examples(typed) => {
             let valid = Valid::new(typed)?;
-            ready(move |console| examples::run(&valid, console))
+            ready(move |console| tools::write_examples(&valid, console))
         }
-        ToolsCommand::Completions(typed) => {
-            ready(move |console| generated::completions(typed.shell, console))
-        }
-        ToolsCommand::Man(typed) => ready(move |console| generated::man(&typed.directory, console)),
+        ToolsCommand::Completions(typed) => ready(move |console| tools::completions(typed.shell, console)),
+        ToolsCommand::Man(typed) => ready(move |console| tools::man(&typed.directory, console)),
     }
 }
 

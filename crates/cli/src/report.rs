@@ -1,12 +1,13 @@
-//! `straggler report` and `straggler serve` as typed.
+//! `straggler report`: one page of all results that are found in files and folders.
 
 pub mod readers;
 pub mod search;
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::Outcome;
-use crate::kernel::typed::{count, path};
-use crate::kernel::valid::Valid;
+use crate::kernel::outputs::refuse_unwritable;
+use crate::kernel::typed::path;
+use crate::kernel::valid::{Check, Valid};
 use crate::kernel::{interrupt, pages};
 use crate::report::search::{Search, Skipped};
 use clap::Args;
@@ -39,16 +40,6 @@ INPUT FORMATS
 
 The page is one self-contained file: open it in a browser or send it to
 someone.";
-
-const SERVE_EXAMPLES: &str = "\
-EXAMPLES
-  straggler serve fixtures/noise
-  straggler serve fixtures/noise --port 8642
-
-Open the printed address: it holds a token, and requests without the token are
-refused. Only this machine can connect. From another machine, forward the port:
-ssh -L 8642:127.0.0.1:8642 HOST. The page is rebuilt when files change. Stop
-with Ctrl-C.";
 
 /// Writes the results of a command as a page.
 #[derive(Clone, Debug, Default, Args)]
@@ -85,16 +76,10 @@ pub struct Report {
     pub title: Option<String>,
 }
 
-/// Show results in a browser on this machine
-#[derive(Debug, Args)]
-#[command(after_help = SERVE_EXAMPLES, arg_required_else_help = true)]
-pub struct Serve {
-    /// Files of results, or folders that are searched for them
-    #[arg(value_name = "FILE|FOLDER", required = true)]
-    pub inputs: Vec<PathBuf>,
-    /// Port to listen on; 0 picks a free one
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u16>(0..))]
-    pub port: u16,
+impl Check for Report {
+    fn check(&self) -> Outcome<()> {
+        refuse_unwritable(&self.output)
+    }
 }
 
 pub fn run(typed: &Valid<Report>, seed: u64, console: &Console) -> Outcome<()> {

@@ -13,11 +13,11 @@ pub mod request;
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::interrupt;
-use crate::kernel::valid::Valid;
-use crate::report::Serve;
+use crate::kernel::typed::count;
 use crate::report::search::Search;
 use crate::serve::request::Request;
 use crate::serve::request::answer::Response;
+use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -30,7 +30,29 @@ use std::time::Duration;
 /// answered, the new one is rejected.
 const MOST_CONNECTIONS: usize = 32;
 
-pub fn run(typed: &Valid<Serve>, seed: u64, console: &Console) -> Outcome<()> {
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler serve fixtures/noise
+  straggler serve fixtures/noise --port 8642
+
+Open the printed address: it holds a token, and requests without the token are
+refused. Only this machine can connect. From another machine, forward the port:
+ssh -L 8642:127.0.0.1:8642 HOST. The page is rebuilt when files change. Stop
+with Ctrl-C.";
+
+/// Show results in a browser on this machine
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Serve {
+    /// Files of results, or folders that are searched for them
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Port to listen on; 0 picks a free one
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u16>(0..))]
+    pub port: u16,
+}
+
+pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
     let site = Site::new(typed.inputs.clone(), seed, token()?)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, typed.port));
     let listener = listener.map_err(|fault| cannot_listen(typed.port, &fault))?;

@@ -1,10 +1,6 @@
 //! Checks before the work that its results can be written, and replace only those of earlier runs.
 
 use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::valid::Check;
-use crate::report::{Report, Serve};
-use crate::tools::generated::Examples;
-use crate::tools::plot::args::PlotCommand;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -57,31 +53,4 @@ pub fn remove_outdated(folder: &Path, names: &[&str]) -> Outcome<()> {
         ))),
         _ => Ok(()),
     })
-}
-
-impl Check for Report {
-    fn check(&self) -> Outcome<()> {
-        refuse_unwritable(&self.output)
-    }
-}
-
-impl Check for Serve {
-    fn check(&self) -> Outcome<()> {
-        Ok(())
-    }
-}
-
-impl Check for Examples {
-    fn check(&self) -> Outcome<()> {
-        refuse_unwritable(&self.directory.join("fixtures"))
-    }
-}
-
-impl Check for PlotCommand {
-    fn check(&self) -> Outcome<()> {
-        match self {
-            PlotCommand::Noise(typed) => refuse_missing_folder(&typed.output),
-            PlotCommand::Page(typed) => typed.output.iter().try_for_each(|path| refuse_missing_folder(path)),
-        }
-    }
 }
