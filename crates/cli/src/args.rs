@@ -92,9 +92,9 @@ pub enum Command {
     /// Measure, show, fit, compare and convert noise
     Noise(crate::noise::args::Noise),
     /// Measure, show, compare and diagnose latencies
-    Latency(crate::latency::args::Latency),
+    Latency(crate::latency::Latency),
     /// List and show network presets
-    Network(crate::network::args::Network),
+    Network(crate::network::NetworkArgs),
     /// Measure, simulate and replay with the processes of an MPI job
     Mpi(Box<crate::mpi::args::Mpi>),
     /// Record the MPI calls of a program; show, check and convert traces

@@ -27,7 +27,7 @@ use crate::kernel::invocation::{command_line, quoted};
 use crate::kernel::memory::seconds_for;
 use crate::kernel::meter::Stages;
 use crate::kernel::{devices, interrupt};
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use crate::simulate::stuck::stuck_failure;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use crate::kernel::exit::Outcome;
 use crate::kernel::memory::Demand;
 use crate::kernel::valid::{Check, Valid};
 use crate::kernel::{devices, interrupt};
-use crate::latency::args::LatencyCommand;
+use crate::latency::LatencyCommand;
 use crate::noise::args::NoiseCommand;
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};
 use crate::tools::slurm_script::plan::JobKind;
@@ -79,10 +79,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let valid = Valid::new(typed.command)?;
             ready_with_threads(&common, move |console| training::run(&valid, seed, console))
         }
-        Command::Network(typed) => {
-            let valid = Valid::new(typed.command)?;
-            ready(move |console| network::run(&valid, console))
-        }
+        Command::Network(typed) => ready(move |console| network::run(&typed.command, console)),
         Command::Noise(typed) => match typed.command {
             NoiseCommand::Measure(typed) => {
                 let plan = noise::measure::plan::Plan::new(*typed)?;
@@ -95,7 +92,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
         },
         Command::Latency(typed) => match typed.command {
             LatencyCommand::Measure(typed) => {
-                let plan = latency::plan::Plan::new(*typed)?;
+                let plan = latency::measure::Plan::new(*typed)?;
                 ready(move |console| latency::measure::run(&plan, console))
             }
             LatencyCommand::Resample(typed) => {

@@ -20,7 +20,7 @@ use crate::kernel::invocation::{command_line, quoted};
 use crate::kernel::memory::{available_bytes, refuse_too_much, seconds_for};
 use crate::kernel::meter::Stages;
 use crate::kernel::outputs::{make_folder, refuse_unwritable};
-use crate::network::file::{NetworkAnswer, load_network};
+use crate::network::{NetworkAnswer, load_network};
 use crate::simulate::stuck::stuck_failure;
 use serde::Serialize;
 use straggler_analysis::assess::AssessError;

@@ -4,7 +4,7 @@ use crate::assess::plan::{Assessed, Plan};
 use crate::kernel::console::Console;
 use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{available_bytes, refuse_too_much};
-use crate::network::file::load_network;
+use crate::network::load_network;
 use crate::trace::traced;
 use crate::trace::traced::TraceRequest;
 use serde::Serialize;

@@ -163,7 +163,7 @@ pub fn is_measurement(path: &Path) -> bool {
 }
 
 /// Measurements are JSON; lists of times never are.
-pub fn is_ours(bytes: &[u8]) -> bool {
+fn is_ours(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 

@@ -12,7 +12,7 @@ use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::pages;
 use crate::kernel::typed::{Rounds, count, noise, text};
 use crate::mpi::cluster;
-use crate::network::file::{NetworkAnswer, load_network, network_file};
+use crate::network::{NetworkAnswer, load_network, network_file};
 use crate::noise::spec::{LoadedNoise, has_drawn_source};
 use crate::report::ReportOption;
 use crate::simulate::plan::NoisePlan;

@@ -5,7 +5,7 @@ use crate::kernel::gates::{LimitAnswer, MAKESPAN, Metric, SLOWDOWN};
 use crate::kernel::memory::peak_rss_bytes;
 use crate::latency::drawn::LatencyAnswer;
 use crate::mpi::cluster::Exchange;
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use crate::simulate::Findings;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::Plan;

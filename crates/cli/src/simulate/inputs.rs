@@ -6,7 +6,7 @@ use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::latency::drawn;
 use crate::latency::drawn::LoadedLatency;
 use crate::mpi::cluster::fingerprint;
-use crate::network::file::{NetworkAnswer, fitted, load_network, network_file, scaled};
+use crate::network::{NetworkAnswer, fitted, load_network, network_file, scaled};
 use crate::noise::spec::LoadedNoise;
 use crate::simulate::checkpoints::Identity;
 use crate::simulate::plan::{Plan, WorkloadPlan};

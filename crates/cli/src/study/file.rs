@@ -1,7 +1,7 @@
 //! Studies: their files, and the folders of their results.
 
 use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use straggler_analysis::study::{Fitted, Results, Series, Study};

@@ -2,7 +2,7 @@
 
 use crate::kernel::console::Console;
 use crate::kernel::exit::Outcome;
-use crate::network::file::load_network;
+use crate::network::load_network;
 use crate::trace::file::Opened;
 use crate::whatif::args::TraceWhatIf;
 use std::path::Path;

@@ -3,8 +3,7 @@
 use crate::kernel::exit::Outcome;
 use crate::kernel::invocation::command_line;
 use crate::kernel::pages;
-use crate::latency::diagnose::answer::DiagnosisAnswer;
-use crate::latency::diagnose::words;
+use crate::latency::diagnose::{DiagnosisAnswer, words};
 use crate::latency::page::Named;
 use crate::latency::words::{quantile_cell, time, time_cell as ps};
 use crate::latency::{file, page as latency_page};
@@ -72,7 +71,7 @@ pub fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
         .build()
 }
 
-pub fn ranks(found: &Ranks) -> Table {
+fn ranks(found: &Ranks) -> Table {
     Columns::over(&found.ranks)
         .number("rank", |row| Cell::id(row.rank))
         .number("trials", |row| Cell::count(row.trials))
