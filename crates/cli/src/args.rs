@@ -96,7 +96,7 @@ pub enum Command {
     /// List and show network presets
     Network(crate::network::NetworkArgs),
     /// Measure, simulate and replay with the processes of an MPI job
-    Mpi(Box<crate::mpi::args::Mpi>),
+    Mpi(Box<crate::mpi::MpiArgs>),
     /// Record the MPI calls of a program; show, check and convert traces
     Trace(Box<crate::trace::plan::Trace>),
     /// A traced run or a training job with changes: what would it gain?
@@ -107,7 +107,7 @@ pub enum Command {
     #[command(visible_alias = "predict")]
     Simulate(Box<crate::simulate::args::Simulate>),
     /// Run many simulations, defined in one file
-    Study(crate::study::args::Study),
+    Study(crate::study::Study),
     /// Convert, inspect, check and generate schedules
     Schedule(crate::schedule::args::Schedule),
     /// Repeat the experiments of published papers

@@ -3,7 +3,7 @@
 use crate::kernel::exit::{Failure, Outcome, unreadable};
 use crate::kernel::interrupt;
 use crate::kernel::invocation::command_line;
-use crate::report::readers::{Found, of_recording, page_of};
+use crate::report::{Found, of_recording, page_of};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -355,7 +355,7 @@ struct PointTiming<'a> {
     seconds: f64,
 }
 
-pub fn text(session: &Session<'_>) -> Outcome<String> {
+fn text(session: &Session<'_>) -> Outcome<String> {
     let points = session
         .plan
         .points

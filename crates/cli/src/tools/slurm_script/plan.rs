@@ -3,7 +3,7 @@
 use crate::args::{Cli, Command, Common};
 use crate::kernel::exit::{Failure, Outcome};
 use crate::simulate::plan;
-use crate::study::args::{Run, StudyCommand};
+use crate::study::{Run, StudyCommand};
 use crate::tools::slurm_script::{Launcher, Mpi, OptionsJob, Resources, Settings, SlurmCommand};
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -193,7 +193,7 @@ fn study(file: OsString, options: Vec<OsString>) -> Outcome<(Job, Option<u32>)> 
     let words: Vec<OsString> = std::iter::once(file).chain(options).collect();
     let cli = parse(&["study", "run"], words.clone())?;
     let threads = threads(&cli.common);
-    let Command::Study(crate::study::args::Study { command: StudyCommand::Run(run) }) = cli.command else {
+    let Command::Study(crate::study::Study { command: StudyCommand::Run(run) }) = cli.command else {
         return Err(Failure::usage("the options after -- are not those of `straggler study run`"));
     };
     let job =
