@@ -1,12 +1,9 @@
 //! From typed options to the work that each command does.
 
 use crate::args::{Cli, Command, Common};
-use crate::kernel::console::Console;
-use crate::kernel::devices::use_threads;
-use crate::kernel::exit::Outcome;
+use crate::kernel::devices::{self, use_threads};
 use crate::kernel::memory::Demand;
-use crate::kernel::valid::{Check, Valid};
-use crate::kernel::{devices, interrupt};
+use crate::kernel::{Check, Console, Outcome, Valid, interrupt};
 use crate::latency::LatencyCommand;
 use crate::noise::args::NoiseCommand;
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};

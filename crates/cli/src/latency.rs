@@ -7,10 +7,7 @@ pub mod file;
 pub mod measure;
 pub mod page;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::{Check, Console, Failure, Outcome, Valid};
 use crate::latency::compare::Compare;
 use crate::latency::diagnose::Diagnose;
 use crate::latency::measure::{Measure, MeasureLatencyAnswer};

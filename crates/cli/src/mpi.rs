@@ -11,10 +11,9 @@ pub mod replay;
 pub mod validate;
 
 use crate::args::Common;
-use crate::kernel::console::{Console, eprint_line};
+use crate::kernel::console::eprint_line;
 use crate::kernel::devices::{TypedDevice, use_threads};
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
+use crate::kernel::{Console, Exit, Failure, Orderly, Outcome, interrupt};
 use crate::mpi::cluster::agreed;
 use crate::papers::redundancy::RedundancyArgs;
 use crate::simulate::args::Simulate;

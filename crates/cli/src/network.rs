@@ -1,9 +1,8 @@
 //! `straggler network`: presets, and the sources of their numbers.
 //! And networks as other commands take them: by name, by parameters, from a file, or fitted from a trace.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::typed::text;
+use crate::kernel::{Console, Failure, Outcome};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -112,7 +111,7 @@ fn preset_answer(preset: &Preset) -> PresetAnswer {
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let network = load_network(&typed.network, typed.network_scale)?;
     let text = if console.json {
-        crate::kernel::console::to_json(&NetworkAnswer::new(&network))?
+        crate::kernel::to_json(&NetworkAnswer::new(&network))?
     } else {
         provenance(&typed.network) + &network.to_toml()?
     };

@@ -2,14 +2,11 @@
 //! They are recognised by their first bytes and their names, and read with the matching reader.
 
 pub mod search;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Kind, Outcome, unreadable};
-use crate::kernel::invocation::command_line;
-use crate::kernel::outputs::refuse_unwritable;
+use crate::kernel::exit::{Kind, unreadable};
 use crate::kernel::typed::path;
-use crate::kernel::valid::{Check, Valid};
-use crate::kernel::{interrupt, pages};
+use crate::kernel::{
+    Check, Console, Failure, Outcome, Valid, command_line, interrupt, pages, refuse_unwritable,
+};
 use crate::latency::diagnose::page as diagnose_page;
 use crate::noise::file;
 use crate::noise::page::Subject;

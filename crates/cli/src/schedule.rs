@@ -3,13 +3,8 @@
 pub mod args;
 pub mod catalogue;
 pub mod prove;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::invocation::quoted;
 use crate::kernel::memory::free_disk_bytes;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, quoted, refuse_missing_folder};
 use crate::schedule::args::{CheckSchedule, Convert, Generate, ScheduleCommand};
 use crate::simulate::collective::{self, CollectiveRequest};
 use crate::simulate::workload::{self, ApplicationRequest};

@@ -8,10 +8,8 @@
 //! server (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and the URL must contain the token:
 //! 128 random bits, compared in constant time.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
 use crate::kernel::typed::count;
+use crate::kernel::{Console, Failure, Outcome, interrupt};
 use crate::report::search::Search;
 use clap::Args;
 use serde::Serialize;

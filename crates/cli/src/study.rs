@@ -6,16 +6,13 @@ pub mod page;
 pub mod work;
 
 use crate::args::Common;
-use crate::kernel::checks::{ChecksOption, limits_help};
-use crate::kernel::console::Console;
 use crate::kernel::devices::DeviceOption;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::gates::{self, Checked, LimitAnswer, Metric, refuse_unknown};
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
-use crate::kernel::outputs::{refuse_missing_folder, refuse_unwritable};
-use crate::kernel::pages;
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::gates::{Checked, ChecksOption, LimitAnswer, limits_help, refuse_unknown};
+use crate::kernel::metrics::{self, Metric};
+use crate::kernel::{
+    Check, Console, Failure, Orderly, Outcome, Valid, command_line, pages, refuse_missing_folder,
+    refuse_unwritable,
+};
 use crate::mpi::cluster;
 pub use crate::study::file::demand;
 use crate::study::file::{About, FittedAnswer, PAGE, RESULTS, read_results, read_study};
@@ -207,7 +204,7 @@ impl Check for StudyCommand {
     fn check(&self) -> Outcome<()> {
         match self {
             StudyCommand::Run(typed) => typed.check(),
-            StudyCommand::Show(typed) => refuse_unknown(&typed.checks, gates::OF_STUDY),
+            StudyCommand::Show(typed) => refuse_unknown(&typed.checks, metrics::OF_STUDY),
             StudyCommand::Export(typed) => {
                 typed.format()?;
                 refuse_missing_folder(&typed.output)
@@ -219,7 +216,7 @@ impl Check for StudyCommand {
 
 impl Check for Run {
     fn check(&self) -> Outcome<()> {
-        refuse_unknown(&self.checks, gates::OF_STUDY)?;
+        refuse_unknown(&self.checks, metrics::OF_STUDY)?;
         let folder = self.folder();
         // A missing file or a folder is rejected when it is read, with the same message as in other commands.
         if folder == self.file && self.file.is_file() {
@@ -394,13 +391,13 @@ fn metrics(all: &[Series]) -> Vec<Metric> {
             series.points.iter().filter(|summary| summary.point.noise != "none").collect();
         let Some(last) = noisy.last() else { continue };
         metrics.extend(noisy.iter().map(|summary| {
-            let metric = gates::metric(&name, summary.point.processes, summary.median_slowdown);
+            let metric = metrics::metric(&name, summary.point.processes, summary.median_slowdown);
             match &summary.slowdown {
                 Some(found) => metric.within(found.low, found.high),
                 None => metric,
             }
         }));
-        metrics.push(gates::inflection(&name, series.inflection, last.point.processes));
+        metrics.push(metrics::inflection(&name, series.inflection, last.point.processes));
     }
     metrics
 }

@@ -6,11 +6,8 @@ pub mod plot;
 pub mod slurm_script;
 
 use crate::args::definition;
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
-use crate::kernel::outputs::{make_folder, refuse_unwritable};
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::pages::make_folder;
+use crate::kernel::{Check, Console, Failure, Orderly, Outcome, Valid, interrupt, refuse_unwritable};
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use serde::Serialize;

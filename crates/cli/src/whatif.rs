@@ -12,11 +12,9 @@ pub mod waits;
 pub mod words;
 
 use crate::args::Common;
-use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome, unreadable};
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::{interrupt, pages};
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Console, Exit, Failure, Orderly, Outcome, interrupt, pages};
 use crate::latency::drawn;
 use crate::network::load_network;
 use crate::trace::file::{Opened, Work, open_trace_for, refuse_one_of_many};

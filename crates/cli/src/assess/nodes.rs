@@ -11,15 +11,11 @@ pub mod tests;
 
 pub use crate::assess::nodes::kept::read;
 use crate::assess::nodes::plan::Plan;
-use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::findings::{Finding, FindingKind};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::{command_line, quoted};
 use crate::kernel::memory::{available_bytes, refuse_too_much, seconds_for};
 use crate::kernel::meter::Stages;
-use crate::kernel::outputs::{make_folder, refuse_unwritable};
+use crate::kernel::pages::{Finding, FindingKind, make_folder};
+use crate::kernel::{Console, Exit, Failure, Outcome, command_line, interrupt, quoted, refuse_unwritable};
 use crate::network::{NetworkAnswer, load_network};
 use crate::simulate::stuck::stuck_failure;
 use serde::Serialize;

@@ -1,12 +1,8 @@
 //! `straggler latency compare` as typed.
 
 pub mod words;
-
-use crate::kernel::checks::{LimitsOption, limits_help};
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::gates::refused;
-use crate::kernel::pages;
+use crate::kernel::gates::{LimitsOption, limits_help, refused};
+use crate::kernel::{Console, Exit, Failure, Outcome, pages};
 use crate::latency::file;
 use crate::latency::file::LatencyFile;
 use crate::report::ReportOption;

@@ -3,10 +3,8 @@
 pub mod hints;
 pub mod page;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::pages;
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Console, Failure, Outcome, pages};
 use crate::latency::diagnose::hints::HintAnswer;
 use crate::latency::file::{self, LatencyFile};
 use crate::noise::file as noise_file;

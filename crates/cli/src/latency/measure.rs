@@ -1,12 +1,9 @@
 //! `straggler latency measure`: runs the kernel, prints and writes the distributions.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
-use crate::kernel::invocation::command_line;
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::typed::{CoreList, cores_list, count};
+use crate::kernel::{
+    Console, Exit, Failure, Meter, Orderly, Outcome, command_line, interrupt, refuse_missing_folder,
+};
 use crate::latency::words;
 use crate::serve;
 use clap::{Args, ValueEnum};

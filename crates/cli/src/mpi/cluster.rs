@@ -6,9 +6,8 @@
 
 pub mod agreement;
 pub mod sharing;
-
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::peak_rss_bytes;
+use crate::kernel::{Failure, Outcome};
 pub use crate::mpi::cluster::agreement::{agreed, fingerprint, seen_by_all};
 use crate::mpi::cluster::sharing::Crossing;
 pub use crate::mpi::cluster::sharing::{Sharing, read as read_shared};

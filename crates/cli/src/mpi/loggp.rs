@@ -1,9 +1,7 @@
 //! `straggler mpi loggp`: measures the parameters of a network, which the first process writes and prints.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::command_line;
 use crate::kernel::typed::count;
+use crate::kernel::{Exit, Failure, Outcome, command_line, interrupt};
 use crate::mpi::Process;
 use clap::Args;
 use std::path::{Path, PathBuf};

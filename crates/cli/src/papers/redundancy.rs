@@ -1,16 +1,12 @@
 //! `straggler papers redundancy`: simulates three cases for every draw of the noise, and summarises them.
 
 use crate::args::Common;
-use crate::kernel::console::{Console, to_json};
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
-use crate::kernel::invocation::command_line;
 use crate::kernel::memory::refuse_too_much_of_share;
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::pages;
 use crate::kernel::typed::{Rounds, count, noise, text};
+use crate::kernel::{
+    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
+};
 use crate::mpi::cluster;
 use crate::network::{NetworkAnswer, load_network, network_file};
 use crate::noise::spec::{LoadedNoise, has_drawn_source};

@@ -15,14 +15,11 @@ pub mod studies;
 pub mod timelines;
 
 use crate::args::Common;
-use crate::kernel::console::Console;
 use crate::kernel::devices::{self, DeviceOption, TypedDevice};
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
-use crate::kernel::invocation::command_line;
-use crate::kernel::outputs::{make_folder, refuse_unwritable};
-use crate::kernel::pages;
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::pages::{self, make_folder};
+use crate::kernel::{
+    Check, Console, Failure, Orderly, Outcome, Valid, command_line, interrupt, refuse_unwritable,
+};
 use crate::latency::file::{self, Exchanges};
 use crate::papers::reproduce::catalogue::{Entry, Kind};
 use crate::papers::reproduce::comparison::Comparison;

@@ -3,13 +3,10 @@
 pub mod answer;
 
 use crate::args::Common;
-use crate::kernel::console::{Console, to_json};
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt::{self, Orderly};
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::pages;
 use crate::kernel::typed::noise;
+use crate::kernel::{
+    Console, Failure, Meter, Orderly, Outcome, interrupt, pages, refuse_missing_folder, to_json,
+};
 use crate::latency::file::Sample;
 use crate::noise::spec::{has_drawn_source, what_was_noticed};
 use crate::papers::resample::answer::{CaseAnswer, Comparison, ResampleAnswer};

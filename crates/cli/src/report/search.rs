@@ -1,8 +1,7 @@
 //! Finds results: named files, and the files in named folders.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::command_line;
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Failure, Outcome, command_line, interrupt};
 use crate::report::{Found, of_recording, page_of};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

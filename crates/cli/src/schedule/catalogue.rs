@@ -1,7 +1,6 @@
 //! What there is: algorithms of collectives, workloads, and the rules by which MPI libraries choose algorithms.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
+use crate::kernel::{Console, Outcome};
 use crate::schedule::args::SelectorShow;
 use serde::Serialize;
 use std::collections::BTreeMap;

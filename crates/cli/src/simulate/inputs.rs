@@ -1,8 +1,7 @@
 //! The inputs of a plan: reads files and draws traces. Later stages do not see command-line text.
 
-use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::latency::drawn;
 use crate::latency::drawn::LoadedLatency;
 use crate::mpi::cluster::fingerprint;

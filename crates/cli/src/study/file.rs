@@ -2,12 +2,10 @@
 //! Also what a study needs (`study check`), and its results as a file for other programs (`study export`).
 
 use crate::args::Common;
-use crate::kernel::console::{Console, to_json};
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
-use crate::kernel::interrupt::Orderly;
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
 use crate::kernel::memory::{Demand, available_bytes, free_disk_bytes, in_words, seconds_for};
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Console, Failure, Orderly, Outcome, to_json};
 use crate::network::NetworkAnswer;
 use crate::study::work::{plan_of, refuse_too_large, top_not_run};
 use crate::study::{Export, Run};

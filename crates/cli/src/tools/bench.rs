@@ -5,10 +5,9 @@ pub mod case;
 pub mod words;
 
 use crate::args::Common;
-use crate::kernel::console::{Console, to_json};
 use crate::kernel::devices::{DeviceOption, threads};
-use crate::kernel::exit::{Exit, Failure, Outcome};
 use crate::kernel::typed::count;
+use crate::kernel::{Console, Exit, Failure, Outcome, to_json};
 use crate::tools::bench::case::Measured;
 use clap::Args;
 use serde::{Deserialize, Serialize};

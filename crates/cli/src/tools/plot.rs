@@ -1,10 +1,7 @@
 //! `straggler tools plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::typed::{path, text};
-use crate::kernel::valid::{Check, Valid};
+use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, refuse_missing_folder};
 use crate::noise::{file, page as noise_page};
 use crate::report::search::Search;
 use clap::{Args, Subcommand, ValueEnum};

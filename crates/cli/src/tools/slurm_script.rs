@@ -2,12 +2,9 @@
 
 pub mod plan;
 pub mod script;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::invocation::quoted;
 use crate::kernel::memory::Demand;
 use crate::kernel::typed::count;
+use crate::kernel::{Console, Failure, Outcome, quoted};
 use crate::tools::slurm_script::plan::Plan;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;

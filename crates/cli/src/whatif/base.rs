@@ -1,7 +1,6 @@
 //! The network of the baseline: given, fitted to the trace, or assumed.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
+use crate::kernel::{Console, Outcome};
 use crate::network::load_network;
 use crate::trace::file::Opened;
 use crate::whatif::args::TraceWhatIf;

@@ -1,7 +1,6 @@
 //! A comparison as text: sentences, and the tables of the terminal and of the page.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::latency::compare::{CompareAnswer, FileAnswer, GateAnswer, SeriesAnswer, Set};
 use crate::latency::file::{LatencyFile, first_few};
 use crate::latency::page as latency_page;

@@ -1,8 +1,6 @@
 //! The tables of a diagnosis, for the terminal and for the page.
 
-use crate::kernel::exit::Outcome;
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{Outcome, command_line, pages};
 use crate::latency::diagnose::{DiagnosisAnswer, words};
 use crate::latency::page::Named;
 use crate::latency::words::{quantile_cell, time, time_cell as ps};

@@ -1,9 +1,7 @@
 //! The redundant butterfly of Chen and Suda: run time of cycles, and how much redundancy recovers.
 
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::meter::Meter;
+use crate::kernel::{Failure, Meter, Outcome, interrupt};
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};

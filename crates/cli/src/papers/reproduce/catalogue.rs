@@ -1,7 +1,6 @@
 //! Everything that can be reproduced, and what simulation cannot reproduce.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
+use crate::kernel::{Console, Outcome};
 use crate::papers::reproduce::studies::{Definition, Description};
 use crate::papers::reproduce::{Findings, Setting, Size, Work, butterfly, exchanges, timelines};
 use serde::Serialize;

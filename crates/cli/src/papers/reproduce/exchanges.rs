@@ -1,8 +1,6 @@
 //! The all-to-all of the IBM SP2, resampled from exchange times (Tabe, Hardwick and Stout).
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::meter::Meter;
+use crate::kernel::{Failure, Meter, Outcome, interrupt};
 use crate::latency::file::Exchanges;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::studies::Description;

@@ -2,7 +2,7 @@
 //! Some also compare how the largest slowdown grows: linearly with the detour, and with the logarithm of the number of
 //! processes.
 
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Failure, Outcome};
 use crate::papers::reproduce::comparison::{Comparison, Meaning, Quantity};
 use crate::papers::reproduce::{Findings, Setting, Size};
 use crate::study::answer::verdict;

@@ -1,7 +1,6 @@
 //! Small runs as timelines: synchronisation of two processes, a broadcast, two barriers.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
+use crate::kernel::{Failure, Outcome, interrupt};
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
@@ -278,7 +277,7 @@ pub mod barriers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::console::Console;
+    use crate::kernel::Console;
 
     fn made(run: fn(&Setting<'_>) -> Outcome<Findings>) -> Findings {
         let console = Console::silent();

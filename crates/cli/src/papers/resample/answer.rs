@@ -1,8 +1,7 @@
 //! The result of `resample`: as one object, as text (a sentence, then tables), and as a page.
 
-use crate::kernel::invocation::command_line;
 use crate::kernel::memory::peak_rss_bytes;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::papers::resample::{BUDGET, Case, Findings, Inputs, Measured, Plan, Why};
 use serde::Serialize;
 use straggler_model::Time;

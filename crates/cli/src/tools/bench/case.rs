@@ -1,10 +1,8 @@
 //! One case, measured in this process.
 
-use crate::kernel::console::Console;
-use crate::kernel::devices;
-use crate::kernel::devices::{TypedDevice, threads};
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::devices::{self, TypedDevice, threads};
 use crate::kernel::memory::peak_rss_bytes;
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::simulate::collective::CollectivePlan;
 use crate::tools::bench::{BenchWorkload, Case};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! `straggler tools slurm-script`, validated.
 
 use crate::args::{Cli, Command, Common};
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Failure, Outcome};
 use crate::simulate::plan;
 use crate::study::{Run, StudyCommand};
 use crate::tools::slurm_script::{Launcher, Mpi, OptionsJob, Resources, Settings, SlurmCommand};

@@ -1,6 +1,6 @@
 //! The text of a job script: the requests to Slurm, then the command, each with a comment that says why.
 
-use crate::kernel::invocation::{command_line, quoted};
+use crate::kernel::{command_line, quoted};
 use crate::tools::slurm_script::plan::{JobKind, Measure, Plan};
 use crate::tools::slurm_script::{Launcher, Memory, Mpi, PROGRAM_BYTES};
 use std::fmt::Write;
