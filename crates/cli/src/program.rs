@@ -6,7 +6,6 @@ mod assess;
 mod commands;
 mod kernel;
 mod latency;
-mod moved;
 mod mpi;
 mod network;
 mod noise;
@@ -29,13 +28,13 @@ use std::process::ExitCode;
 use straggler_mpi::Launcher;
 
 #[global_allocator]
-static ALLOCATOR: kernel::allocator::Refusing = kernel::allocator::Refusing;
+static ALLOCATOR: kernel::memory::Refusing = kernel::memory::Refusing;
 
 /// The program `straggler`, from its arguments to its exit code.
 fn main() -> ExitCode {
     // As early as possible: before this, a signal ends the program in the system's default way, not with 130. A
     // recorded command handles its signals itself.
-    let (words, note) = moved::arguments();
+    let (words, note) = args::of_process();
     let has = |name: &str| words.iter().any(|word| word == name);
     if !has("record") {
         interrupt::listen();

@@ -17,16 +17,11 @@ pub mod stuck;
 pub mod timeline;
 pub mod words;
 pub mod workload;
-
-use crate::kernel::console::{Console, to_json};
-use crate::kernel::devices::{GpuAnswer, TypedDevice};
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::devices::{self, GpuAnswer, TypedDevice};
 use crate::kernel::gates::Checked;
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::{devices, interrupt, pages};
+use crate::kernel::{
+    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
+};
 use crate::mpi::cluster;
 use crate::mpi::cluster::{Exchange, Metered, Sharing, speaks};
 use crate::noise::spec::has_drawn_source;

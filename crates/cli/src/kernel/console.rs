@@ -1,8 +1,7 @@
 //! The terminal: results go to stdout, everything else to stderr.
 
 use crate::args::Common;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
+use crate::kernel::{Exit, Failure, Outcome, interrupt};
 use clap::error::ErrorKind;
 use serde::Serialize;
 use std::io;

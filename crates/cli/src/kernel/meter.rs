@@ -1,6 +1,7 @@
 //! A progress bar on stderr, for work that lasts longer than a second. Without a terminal, a line every half minute.
 
-use crate::kernel::console::{Console, eprint_line};
+use crate::kernel::Console;
+use crate::kernel::console::eprint_line;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};

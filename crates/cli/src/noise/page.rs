@@ -1,7 +1,6 @@
 //! The page of noise: every detour, their durations, their frequencies, and their sources.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::noise::words;
 use crate::noise::words::opening;
 use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorted_durations};
@@ -9,8 +8,8 @@ use straggler_analysis::noise::spectrum::Point;
 use straggler_analysis::noise::{Analysis, spectrum};
 use straggler_model::Time;
 use straggler_model::date::utc;
-use straggler_noise::NoiseRecording;
 use straggler_model::provenance::Origin;
+use straggler_noise::NoiseRecording;
 use straggler_report::page::{
     Axis, Chart, Distribution, Facts, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,
     Sample, Scale, Scatter, Section, Unit,

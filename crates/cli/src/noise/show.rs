@@ -1,9 +1,7 @@
 //! `straggler noise show`: describes noise after reading its files and drawing its traces, and analyses measured noise.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
 use crate::kernel::gates::{Checked, LimitAnswer};
-use crate::kernel::pages;
+use crate::kernel::{Console, Outcome, pages};
 use crate::noise::args::Show;
 use crate::noise::file::Input;
 use crate::noise::gates::NoiseNumbers;
@@ -12,8 +10,8 @@ use crate::noise::{file, measured};
 use serde::Serialize;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
-use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_model::stats::quantile_in_place;
+use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_report::numbers::percent;
 use straggler_report::{Cell, Columns};
 

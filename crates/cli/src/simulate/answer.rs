@@ -1,11 +1,12 @@
 //! The result of `simulate` as one JSON object, which other programs rely on.
 
 use crate::kernel::devices::GpuAnswer;
-use crate::kernel::gates::{LimitAnswer, MAKESPAN, Metric, SLOWDOWN};
+use crate::kernel::gates::LimitAnswer;
 use crate::kernel::memory::peak_rss_bytes;
+use crate::kernel::metrics::{MAKESPAN, Metric, SLOWDOWN};
 use crate::latency::drawn::LatencyAnswer;
 use crate::mpi::cluster::Exchange;
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use crate::simulate::Findings;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::links;

@@ -1,7 +1,7 @@
 //! `straggler simulate` as typed.
 
-use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::devices::DeviceOption;
+use crate::kernel::gates::{ChecksOption, limits_help};
 pub use crate::kernel::typed::{RankRanges, TimeRange};
 use crate::kernel::typed::{count, noise, text};
 use crate::latency::drawn::LatencyOptions;
@@ -12,8 +12,8 @@ use crate::trace::reading::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;
-use straggler_noise::NoiseSpec;
 use straggler_model::{Time, units};
+use straggler_noise::NoiseSpec;
 use straggler_schedule::collectives::Choice;
 
 const EXAMPLES: &str = concat!(

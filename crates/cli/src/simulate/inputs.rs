@@ -1,12 +1,11 @@
 //! The inputs of a plan: reads files and draws traces. Later stages do not see command-line text.
 
-use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::latency::drawn;
 use crate::latency::drawn::LoadedLatency;
 use crate::mpi::cluster::fingerprint;
-use crate::network::file::{NetworkAnswer, fitted, load_network, network_file, scaled};
+use crate::network::{NetworkAnswer, fitted, load_network, network_file, scaled};
 use crate::noise::spec::LoadedNoise;
 use crate::simulate::checkpoints::Identity;
 use crate::simulate::plan::{Plan, WorkloadPlan};

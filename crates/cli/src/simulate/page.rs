@@ -1,8 +1,7 @@
 //! The page of a simulation.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
-use crate::network::file::network_in_words;
+use crate::kernel::{command_line, pages};
+use crate::network::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::words::sentence;

@@ -1,11 +1,10 @@
 //! `straggler simulate`, validated.
 
 use crate::args::Common;
-use crate::kernel::checks::ChecksOption;
 use crate::kernel::devices::TypedDevice;
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
-use crate::kernel::gates;
-use crate::kernel::gates::refuse_unknown;
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::gates::{self, ChecksOption, refuse_unknown};
+use crate::kernel::{Failure, Outcome, metrics};
 use crate::latency::drawn::LatencyOptions;
 use crate::simulate::args::{ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::simulate::collective::CollectiveRequest;
@@ -229,8 +228,9 @@ fn refuse_with_topology(model: &ModelOptions, outputs: &OutputOptions) -> Outcom
 }
 
 fn refuse_checks(checks: &ChecksOption, compare_quiet: bool, is_trace: bool) -> Outcome<()> {
-    refuse_unknown(checks, if is_trace { recorded::KINDS } else { gates::OF_SIMULATE })?;
-    match checks.limits.fail_if.iter().find(|limit| limit.metric == gates::SLOWDOWN.name && !compare_quiet) {
+    refuse_unknown(checks, if is_trace { recorded::KINDS } else { metrics::OF_SIMULATE })?;
+    match checks.limits.fail_if.iter().find(|limit| limit.metric == metrics::SLOWDOWN.name && !compare_quiet)
+    {
         Some(limit) => Err(gates::refused(
             limit,
             "the slowdown is not known without a run without noise: add --compare-quiet",

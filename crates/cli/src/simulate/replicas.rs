@@ -1,7 +1,6 @@
 //! Runs all replicas and keeps what the answer needs.
 
-use crate::kernel::exit::Outcome;
-use crate::kernel::interrupt;
+use crate::kernel::{Outcome, interrupt};
 use crate::mpi::cluster;
 use crate::mpi::cluster::Share;
 use crate::simulate::inputs::Inputs;
@@ -173,7 +172,7 @@ impl Replica {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::kernel::console::Console;
+    use crate::kernel::Console;
     use clap::Parser;
 
     fn replicas(line: &str) -> Replicas {

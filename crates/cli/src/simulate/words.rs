@@ -2,7 +2,7 @@
 
 use crate::kernel::devices::GpuAnswer;
 use crate::mpi::cluster::Exchange;
-use crate::network::file::network_in_words;
+use crate::network::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::links::busiest;

@@ -1,11 +1,7 @@
 //! `straggler whatif JOB`: a job with other workers, links and noise.
 
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::meter::Meter;
-use crate::kernel::{interrupt, pages};
+use crate::kernel::{Console, Failure, Meter, Outcome, interrupt, pages};
 use crate::training::file;
 use crate::whatif::args::WhatIf;
 use rayon::prelude::*;

@@ -1,11 +1,7 @@
 //! Measures the noise of this machine.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::command_line;
 use crate::kernel::memory::available_bytes;
-use crate::kernel::meter::Meter;
+use crate::kernel::{Console, Exit, Failure, Meter, Outcome, command_line, interrupt};
 use crate::noise::measure::plan::Plan;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,8 +10,8 @@ use straggler_measure::sources::Observation;
 use straggler_measure::timer::{Clock, Native};
 use straggler_measure::{cores, machine, noise, timer};
 use straggler_model::Time;
-use straggler_noise::NoiseRecording;
 use straggler_model::provenance::{Machine, Origin, Timer};
+use straggler_noise::NoiseRecording;
 use straggler_report::numbers::{counted, memory, significant};
 
 /// Number of batches of a long measurement.
