@@ -11,9 +11,9 @@ use crate::noise::words::explained;
 use straggler_analysis::assess::{Curve, Point, ProgramPoint, Ranking};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
+use straggler_model::words::list;
 use straggler_noise::NoiseRecording;
 use straggler_noise::recording::UNNAMED;
-use straggler_model::words::list;
 use straggler_report::numbers::{NO_LONGER, NOTHING, counted, grouped, longer, percent, seconds, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.

@@ -13,11 +13,11 @@ use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
-use straggler_noise::format::{Format, FormatOptions};
 use straggler_model::provenance::{Machine, Timer};
+use straggler_model::spelling;
+use straggler_noise::format::{Format, FormatOptions};
 use straggler_noise::recording::{Attribution, NoiseRecording};
 use straggler_noise::{DRAWN, Loaded, NoiseSpec, format};
-use straggler_model::spelling;
 
 /// The noise, and its recording if there is one.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use std::ops::RangeBounds;
 use std::path::PathBuf;
 use std::str::FromStr;
 use straggler_measure::cores;
-use straggler_noise::NoiseSpec;
 use straggler_model::path_text::text_of;
 use straggler_model::spelling::nearest;
 use straggler_model::units::group_whole_part;
 use straggler_model::{Rank, Time, units};
+use straggler_noise::NoiseSpec;
 
 /// Numbers that options take.
 pub trait Whole: TryFrom<u128> + PartialOrd + Display + Copy {

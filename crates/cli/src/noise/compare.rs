@@ -11,8 +11,8 @@ use crate::noise::file::Input;
 use serde::Serialize;
 use straggler_analysis::noise::Comparison;
 use straggler_analysis::noise::compare::{Difference, SourceDifference};
-use straggler_noise::NoiseSpec;
 use straggler_model::{Time, words};
+use straggler_noise::NoiseSpec;
 use straggler_report::numbers::{percent, significant};
 use straggler_report::{Cell, Columns, Table};
 

@@ -9,8 +9,8 @@ use straggler_analysis::noise::spectrum::Point;
 use straggler_analysis::noise::{Analysis, spectrum};
 use straggler_model::Time;
 use straggler_model::date::utc;
-use straggler_noise::NoiseRecording;
 use straggler_model::provenance::Origin;
+use straggler_noise::NoiseRecording;
 use straggler_report::page::{
     Axis, Chart, Distribution, Facts, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,
     Sample, Scale, Scatter, Section, Unit,

@@ -12,8 +12,8 @@ use crate::noise::{file, measured};
 use serde::Serialize;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
-use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_model::stats::quantile_in_place;
+use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_report::numbers::percent;
 use straggler_report::{Cell, Columns};
 

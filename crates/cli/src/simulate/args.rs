@@ -12,8 +12,8 @@ use crate::trace::reading::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;
-use straggler_noise::NoiseSpec;
 use straggler_model::{Time, units};
+use straggler_noise::NoiseSpec;
 use straggler_schedule::collectives::Choice;
 
 const EXAMPLES: &str = concat!(

@@ -1,10 +1,10 @@
 //! Timelines as pages.
 
 use crate::kernel::invocation::command_line;
+use straggler_formats::chrome::Run;
 use straggler_report::numbers::counted;
 use straggler_report::page::{Chart, Page, Section, Timeline};
 use straggler_trace as trace;
-use straggler_formats::chrome::Run;
 
 /// The chart of a run.
 pub fn chart(run: &trace::Timeline, command: &str, synthetic: bool) -> Chart {

@@ -14,8 +14,8 @@ use straggler_measure::sources::Observation;
 use straggler_measure::timer::{Clock, Native};
 use straggler_measure::{cores, machine, noise, timer};
 use straggler_model::Time;
-use straggler_noise::NoiseRecording;
 use straggler_model::provenance::{Machine, Origin, Timer};
+use straggler_noise::NoiseRecording;
 use straggler_report::numbers::{counted, memory, significant};
 
 /// Number of batches of a long measurement.
@@ -205,11 +205,7 @@ impl<'a> Session<'a> {
     }
 
     pub fn meter(&self, runs: u64) -> Meter {
-        Meter::with_unit(
-            self.console,
-            runs.saturating_mul(self.plan.length.ps() / 1_000_000_000),
-            "milliseconds",
-        )
+        Meter::new(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000))
     }
 }
 
