@@ -3,6 +3,7 @@
 pub mod allocator;
 pub mod checks;
 pub mod console;
+pub mod defaults;
 pub mod devices;
 pub mod exit;
 pub mod findings;

@@ -25,7 +25,7 @@ const MOVED: [(&[&str], &[&str]); 18] = [
 ];
 
 /// Common options that take a value.
-const WITH_VALUE: [&str; 2] = ["--seed", "--threads"];
+const WITH_VALUE: [&str; 3] = ["--seed", "--threads", "--color"];
 
 /// The arguments of this process under the present names, and a note if they have an old one.
 pub fn arguments() -> (Vec<OsString>, Option<String>) {
