@@ -2,7 +2,7 @@
 //! is looked up: no file, no environment variable, no clock.
 
 use crate::kernel::typed;
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use straggler_model::units;
@@ -42,6 +42,8 @@ EXIT CODES
   130  interrupted
 
 Write values with their units: 5.33us, 1MiB, 10Hz, 25GB/s.
+Defaults of your own: network = \"chic\" in straggler.toml, in this folder or in
+~/.config/straggler (docs/guide/configuration.md has the keys).
 Tables and sentences fit the terminal, or the width in COLUMNS if that is set.
 In files and pipes nothing is wrapped.
 Examples read files in fixtures/ and examples/; `straggler tools examples DIR`
@@ -80,9 +82,12 @@ pub struct Common {
     /// Print no progress and no warnings on stderr
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print more detail on stderr
+    /// Print the details below the answer, and on stderr what is done
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+    /// Colours on the terminal; auto: none with NO_COLOR, TERM=dumb or in a pipe
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub color: ColorChoice,
 }
 
 /// One line each, in the order of `GROUPS`.
@@ -179,7 +184,7 @@ const MOVED: [(&[&str], &[&str]); 18] = [
 ];
 
 /// Common options that take a value.
-const WITH_VALUE: [&str; 2] = ["--seed", "--threads"];
+const WITH_VALUE: [&str; 3] = ["--seed", "--threads", "--color"];
 
 /// The arguments of this process under the present names, and a note if they have an old one.
 pub fn of_process() -> (Vec<OsString>, Option<String>) {

@@ -2,6 +2,7 @@
 //! re-exported here.
 
 pub mod console;
+pub mod defaults;
 pub mod devices;
 pub mod exit;
 pub mod gates;

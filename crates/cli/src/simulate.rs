@@ -12,6 +12,7 @@ pub mod links;
 pub mod page;
 pub mod plan;
 pub mod recorded;
+pub mod repeated;
 pub mod replicas;
 pub mod stuck;
 pub mod timeline;
@@ -31,6 +32,7 @@ pub use crate::simulate::demand::demand;
 use crate::simulate::details::Details;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::{Plan, WorkloadPlan};
+use crate::simulate::repeated::Repeated;
 use crate::simulate::replicas::{ReplicaRunner, Replicas};
 use crate::simulate::stuck::stuck_simulation;
 use flate2::Compression;
@@ -56,6 +58,7 @@ const LARGE_TIMELINE: u64 = 200_000_000;
 pub struct Findings {
     replicas: Replicas,
     quiet_makespan: Option<Time>,
+    repeated: Repeated,
     wall_seconds: f64,
     load_seconds: f64,
     /// Data exchanged by the members of a cluster.
@@ -118,7 +121,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&words::summary(&answer, &inputs))?,
+        (false, None) => console.print(&words::summary(&answer, &inputs, &findings.repeated))?,
         (false, Some(_)) => {}
     }
     // Not before the results are written: a run that is killed until then resumes.
@@ -213,6 +216,10 @@ fn simulate(
     let took = began.elapsed();
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
+    let repeated = match replicas.stuck() {
+        None => Repeated::find(plan, inputs, &runner.replicas)?,
+        Some(_) => Repeated::NotSingle,
+    };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
         Details::find(&runner, &replicas)?
     } else {
@@ -226,6 +233,7 @@ fn simulate(
     Ok(Findings {
         replicas,
         quiet_makespan,
+        repeated,
         wall_seconds,
         load_seconds,
         exchange,

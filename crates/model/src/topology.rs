@@ -270,8 +270,9 @@ impl Topology {
 
     /// The G of the first and of the last port of every route, if they are the same for all.
     pub fn edge_gaps(&self) -> Option<(PerByte, PerByte)> {
+        let one = |ports: Range<Port>| std::iter::once(ports).collect::<Vec<_>>();
         let (first, last): (Vec<Range<Port>>, Vec<Range<Port>>) = match &self.shape {
-            Shape::Tree(tree) => (vec![0..tree.hosts()], vec![tree.last(0)..tree.ports()]),
+            Shape::Tree(tree) => (one(0..tree.hosts()), one(tree.last(0)..tree.ports())),
             Shape::Graph(graph) => (graph.out_of_hosts().collect(), graph.into_hosts().collect()),
         };
         let gap = |ranges: Vec<Range<Port>>| {
@@ -348,5 +349,5 @@ pub fn hash(seed: u64, a: u64, b: u64) -> u64 {
 /// A number below `bound` from a hash.
 #[inline(always)]
 fn below(hash: u64, bound: u32) -> u32 {
-    ((hash >> 32) * u64::from(bound) >> 32) as u32
+    (((hash >> 32) * u64::from(bound)) >> 32) as u32
 }

@@ -2,7 +2,7 @@
 //! written or replaced.
 
 use crate::args;
-use crate::kernel::{Console, Failure, Outcome, interrupt};
+use crate::kernel::{Console, Failure, Outcome, defaults, interrupt};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,11 @@ pub fn write_asked(path: Option<&PathBuf>, console: &Console, page: impl FnOnce(
 
 /// A page with the results of this command.
 pub fn page(title: impl Into<String>, summary: Vec<String>, sections: Vec<Section>) -> Page {
-    let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
+    let mut facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
+    let defaults: Vec<String> = defaults::used().iter().map(ToString::to_string).collect();
+    if !defaults.is_empty() {
+        facts.add("Defaults", defaults.join("; "));
+    }
     Page { title: title.into(), summary, facts, warnings: Vec::new(), sections }
 }
 

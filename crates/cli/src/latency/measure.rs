@@ -247,7 +247,7 @@ fn measure_and_tell(plan: &MeasurePlan, console: &Console) -> Outcome<()> {
         let runs = counted(plan.effort.warm_up(), "run that does", "runs that do");
         console.note(&format!("Warm-up: {runs} not count."));
     }
-    let meter = Meter::with_unit(console, options.trials(), "trials");
+    let meter = Meter::new(console, options.trials());
     let watch = Watch { stop: interrupt::flag(), progress: &|more| meter.advance(more) };
     let measurement = measure(&options, &without_token(&plan.kernel, command_line()), &timer, watch);
     drop(meter);

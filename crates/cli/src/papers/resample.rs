@@ -337,7 +337,7 @@ fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings
     let began = Instant::now();
     let compared = inputs.measured.as_ref().map_or(0, |_| u64::from(COMPARED));
     let exchanges = plan.cases.iter().map(Case::exchanges).fold(compared, u64::saturating_add);
-    let meter = Meter::with_unit(console, exchanges, "exchanges");
+    let meter = Meter::new(console, exchanges);
     let progress = |more| meter.advance(more);
     let watch = Watch { stop: interrupt::flag(), progress: &progress };
     let model = Model { times: &inputs.times, noise: inputs.noise.as_ref(), seed: plan.seed };

@@ -17,6 +17,7 @@ use crate::simulate::replicas::Replicas;
 use crate::simulate::stuck::StuckAnswer;
 use serde::Serialize;
 use straggler_analysis::CriticalPath;
+use straggler_analysis::assess::ProgramPoint;
 use straggler_model::Time;
 use straggler_model::stats::{CONFIDENCE, median_in_place, quantile_interval_of_sorted, slowdown};
 
@@ -32,6 +33,9 @@ pub struct SimulateAnswer {
     /// T / T0 - 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
+    /// What a program pays that repeats the collective every millisecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<ProgramPoint>,
     pub engine: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_reason: Option<&'static str>,
@@ -120,6 +124,7 @@ impl SimulateAnswer {
             },
             quiet_makespan_ps: quiet.map(Time::ps),
             slowdown: quiet.map(|quiet| slowdown(shown.makespan, quiet)),
+            repeated: findings.repeated.point().copied(),
             engine: shown.engine.name(),
             engine_reason: shown.no_lookahead.then_some(NO_LOOKAHEAD),
             no_lookahead: shown.no_lookahead,

@@ -145,7 +145,9 @@ impl Plan {
         if !is_trace && typed.model.fit {
             return Err(Failure::usage("--fit needs a trace to fit the network to: give --network instead"));
         }
-        let network = typed.model.network.filter(|name| !(is_trace && name == FIT));
+        // A network of straggler.toml does not contradict --fit.
+        let fits = |name: &String| is_trace && (typed.model.fit || name == FIT);
+        let network = typed.model.network.filter(|name| !fits(name));
         if typed.model.save_network.is_some() && (!is_trace || network.is_some()) {
             return Err(Failure::usage(
                 "--save-network keeps a network that is fitted to a trace: remove it or --network",

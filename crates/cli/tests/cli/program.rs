@@ -58,8 +58,9 @@ impl Folder {
 
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
-        // COLUMNS would make tables and sentences wrap.
+        // COLUMNS would make tables and sentences wrap, and the user may have defaults.
         command.args(line.split_whitespace()).current_dir(self.path()).env_remove("COLUMNS");
+        command.env("XDG_CONFIG_HOME", self.path());
         command
     }
 

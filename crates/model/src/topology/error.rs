@@ -23,7 +23,7 @@ pub enum TopologyError {
     #[error("link {number} from {} to {}: {key} is {value}: {fix}", .ends[0], .ends[1])]
     Link { number: usize, ends: [String; 2], key: &'static str, value: String, fix: &'static str },
     #[error("link {number} from {} to {}: {key}: {fault}", .ends[0], .ends[1])]
-    LinkUnit { number: usize, ends: [String; 2], key: &'static str, fault: UnitError },
+    LinkUnit { number: usize, ends: [String; 2], key: &'static str, fault: Box<UnitError> },
     #[error("{from} and {to} are not connected: no links lead from one to the other")]
     NotConnected { from: String, to: String },
     #[error("the route from {from} to {to} has more than {limit} links")]

@@ -106,7 +106,7 @@ impl Place<'_> {
 
     fn unit(&self, key: &'static str) -> impl Fn(units::UnitError) -> TopologyError {
         let (number, ends) = (self.number, self.ends.clone());
-        move |fault| TopologyError::LinkUnit { number, ends: ends.clone(), key, fault }
+        move |fault| TopologyError::LinkUnit { number, ends: ends.clone(), key, fault: Box::new(fault) }
     }
 
     fn time(&self, key: &'static str, value: &Value) -> Result<Time, TopologyError> {

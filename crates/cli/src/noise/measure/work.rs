@@ -201,11 +201,7 @@ impl<'a> Session<'a> {
     }
 
     pub fn meter(&self, runs: u64) -> Meter {
-        Meter::with_unit(
-            self.console,
-            runs.saturating_mul(self.plan.length.ps() / 1_000_000_000),
-            "milliseconds",
-        )
+        Meter::new(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000))
     }
 }
 

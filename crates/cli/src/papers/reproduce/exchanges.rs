@@ -32,7 +32,7 @@ fn resample(
     processors: &[u32],
     setting: &Setting<'_>,
 ) -> Outcome<Vec<Distributions>> {
-    let meter = Meter::with_unit(setting.console, work(setting.size, processors).messages, "exchanges");
+    let meter = Meter::new(setting.console, work(setting.size, processors).messages);
     let progress = |more| meter.advance(more);
     let watch = Watch { stop: interrupt::flag(), progress: &progress };
     let model = Model { times, noise, seed: setting.seed };

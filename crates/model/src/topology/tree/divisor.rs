@@ -25,7 +25,7 @@ impl Divisor {
         if self.reciprocal == 0 {
             number
         } else {
-            (u128::from(self.reciprocal) * u128::from(number) >> 64) as u32
+            ((u128::from(self.reciprocal) * u128::from(number)) >> 64) as u32
         }
     }
 

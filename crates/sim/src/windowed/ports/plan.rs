@@ -53,7 +53,7 @@ impl Plan {
         let after = |stage: &StagePlan| port >= stage.end;
         let stage = self.stages.iter().take_while(|stage| after(stage)).count();
         let StagePlan { begin, shift, first_group, .. } = self.stages[stage];
-        (first_group + (port - begin >> shift), stage)
+        (first_group + ((port - begin) >> shift), stage)
     }
 
     pub fn delay(&self, stage: usize) -> Time {
