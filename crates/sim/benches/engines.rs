@@ -3,14 +3,15 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use std::sync::Arc;
+use straggler_model::Topology;
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
 use straggler_noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::collectives::{Collective, Job};
 use straggler_schedule::graph::{GraphBuilder, Operation, RankBuilder};
-use straggler_schedule::{Cycles, Steps, script};
-use straggler_sim::{Control, EngineChoice, Simulation, Workload};
+use straggler_schedule::{Cycles, Message as StepMessage, Step, Steps, script};
+use straggler_sim::{Control, EngineChoice, Fabric, Placement, Simulation, Workload};
 
 fn main() {
     divan::main();
@@ -68,6 +69,63 @@ fn run_graph(workload: &Workload, engine: EngineChoice) -> Time {
 
 fn dissemination(processes: u32) -> Dissemination {
     Dissemination::new(&Job::new(processes, 1))
+}
+
+/// Every process exchanges a message with another in each of 20 steps, over the whole machine.
+struct Scattered {
+    processes: u32,
+}
+
+impl Scattered {
+    /// An odd factor, which permutes the ranks, and its inverse.
+    fn factors(&self, stage: u32) -> (u32, u32) {
+        let factor = (stage * 2_654_435_761) | 1;
+        let inverse = (0..5)
+            .fold(factor, |inverse, _| inverse.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(inverse))));
+        (factor, inverse)
+    }
+}
+
+impl Steps for Scattered {
+    fn processes(&self) -> u32 {
+        self.processes
+    }
+    fn stages(&self, _: u32) -> u32 {
+        20
+    }
+    fn step(&self, rank: u32, stage: u32) -> Step {
+        let (factor, inverse) = self.factors(stage);
+        let message = |factor: u32| {
+            let peer = rank.wrapping_mul(factor) & (self.processes - 1);
+            StepMessage { peer, tag: stage, bytes: 1 }
+        };
+        Step::exchange(message(factor), message(inverse))
+    }
+    fn largest_message(&self) -> u64 {
+        1
+    }
+}
+
+/// Shared links: shifts and scattered exchanges over a fat tree, beside the same without it.
+#[divan::bench(args = ["shifts", "shifts on a tree", "scattered", "scattered on a tree"], sample_count = 3, sample_size = 1)]
+fn shared_links(bencher: Bencher, what: &str) {
+    let (network, processes) = (network(), 1 << 20);
+    let shape = format!("fat-tree:radix=256,levels=3,hosts={processes}");
+    let topology = Topology::parse(&shape, &network.base).expect("a tree");
+    let fabric = Fabric::new(topology, Placement::Cyclic, processes).expect("it fits");
+    let workload = match what.starts_with("shifts") {
+        true => Workload::Collective {
+            collective: Collective::Dissemination(dissemination(processes)),
+            cycles: 1,
+            compute: Time::ZERO,
+        },
+        false => Workload::script(Cycles::once(Scattered { processes })),
+    };
+    let fabric = what.ends_with("tree").then_some(&fabric);
+    bencher.counter(ItemsCount::new(workload.messages())).bench(|| {
+        let simulation = Simulation { fabric, ..Simulation::new(&network) };
+        simulation.run(&workload, &mut Control::new(1)).expect("it finishes").outcome.makespan()
+    });
 }
 
 const SIZES: [u32; 4] = [1 << 10, 1 << 14, 1 << 17, 1 << 20];

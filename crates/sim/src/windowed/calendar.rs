@@ -81,6 +81,16 @@ impl<M> Chunks<M> {
         }
     }
 
+    /// The last of a list of chunks, with room for a message: who pushes it there can write it field by field.
+    #[inline(always)]
+    pub fn room<'l>(&mut self, list: &'l mut Vec<Chunk<M>>) -> &'l mut Chunk<M> {
+        if list.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            list.push(self.take());
+        }
+        let last = list.len() - 1;
+        &mut list[last]
+    }
+
     /// Appends a message to a list of chunks.
     #[inline(always)]
     pub fn push(&mut self, list: &mut Vec<Chunk<M>>, message: M) {

@@ -25,6 +25,7 @@ use crate::checkpoint::{Unsound, ensure};
 use crate::message::{Body, Message, Stamp, Timed, Transit};
 use crate::outcome::RunError;
 use crate::ports::{Fabric, LinkLoads, Load, Passage, Segment, serve};
+use crate::prefetch::prefetch_at;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use straggler_model::Time;
@@ -129,6 +130,9 @@ pub(super) struct Ports<'a, B, S> {
     first_costs: Option<Costs>,
     overflown: bool,
 }
+
+/// How many flights of a chunk are prefetched; more are foreseen by the processor.
+const BEGINNING: usize = 6;
 
 /// The calendar's number of a window: it must be above that of the window that was taken last.
 fn numbered(window: u64) -> u64 {
@@ -238,7 +242,7 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         if bucket.is_empty() {
             self.due[stage].entry(window).or_default().push(place);
         }
-        self.chunks.push(&mut bucket.chunks, flight);
+        self.chunks.room(&mut bucket.chunks).push(flight);
     }
 
     /// Serves the ports in the window of `frame`, which all processes have run, and gives away the messages that leave
@@ -250,9 +254,10 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         give: &mut impl FnMut(Message<B, S>),
     ) -> Result<(), RunError> {
         match transport {
-            None => (0..self.plan.stages()).for_each(|stage| self.serve_stage(frame, stage)),
-            Some(transport) => self.serve_together(frame, transport)?,
+            None => (0..self.plan.stages()).for_each(|stage| self.serve_stage(frame, stage, give)),
+            Some(transport) => self.serve_together(frame, transport, give)?,
         }
+        // Those that were let through their first port and arrived there.
         self.arrived.drain(..).for_each(give);
         if self.overflown { Err(RunError::TimeOverflow) } else { Ok(()) }
     }
@@ -262,6 +267,7 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         &mut self,
         frame: &Frame,
         transport: &mut T,
+        give: &mut impl FnMut(Message<B, S>),
     ) -> Result<(), RunError> {
         let mut stage = 0;
         loop {
@@ -286,7 +292,7 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
                 Agreed::Failed => return Err(RunError::Interrupted),
                 Agreed::Window(next) => stage = next as usize,
             }
-            self.serve_stage(frame, stage);
+            self.serve_stage(frame, stage, give);
             stage += 1;
         }
     }
@@ -297,7 +303,7 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         (stage..self.plan.stages()).find(is_due).map_or(u64::MAX, |stage| stage as u64)
     }
 
-    fn serve_stage(&mut self, frame: &Frame, stage: usize) {
+    fn serve_stage(&mut self, frame: &Frame, stage: usize, give: &mut impl FnMut(Message<B, S>)) {
         let Some(mut places) = self.due[stage].remove(&frame.window) else { return };
         // A group may have been added twice: while the window was far, and after it came near.
         places.sort_unstable();
@@ -305,6 +311,7 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
         for place in places {
             let bucket = self.calendars[place as usize].take(numbered(frame.window));
             self.serve_group(frame, place as usize, bucket);
+            self.arrived.drain(..).for_each(&mut *give);
         }
     }
 
@@ -312,8 +319,16 @@ impl<'a, B: Body, S: Stamp> Ports<'a, B, S> {
     #[inline(never)]
     fn serve_group(&mut self, frame: &Frame, place: usize, bucket: Bucket<Flight<B, S>>) {
         let mut group = std::mem::replace(&mut self.groups[place], Group::empty());
-        for flight in bucket.chunks.iter().flatten() {
-            message_count::count(&mut group.marks[(flight.port - group.first) as usize]);
+        for (number, chunk) in bucket.chunks.iter().enumerate() {
+            // Chunks lie anywhere, so the processor does not foresee the next one.
+            if let Some(next) = bucket.chunks.get(number + 1) {
+                (0..next.len().min(BEGINNING)).for_each(|place| prefetch_at(next, place));
+            }
+            for flight in chunk {
+                let port = (flight.port - group.first) as usize;
+                message_count::count(&mut group.marks[port]);
+                prefetch_at(&group.free, port);
+            }
         }
         let mut crowd = std::mem::take(&mut self.crowd);
         for flight in bucket.chunks.iter().flatten() {

@@ -67,8 +67,10 @@ pub fn fabric(topology: Topology, processes: u32, anywhere: bool) -> Fabric {
         true => Placement::Hosts((0..processes).map(place).collect()),
         false => Placement::Cyclic,
     };
+    // Loads may be asked for or not: without them, ports that cannot delay anything are skipped.
+    let measured = topology.seed.is_multiple_of(2);
     let mut fabric = Fabric::new(topology, placement, processes).unwrap();
-    fabric.measured = true;
+    fabric.measured = measured;
     fabric
 }
 
@@ -91,7 +93,8 @@ fn agrees(simulation: &Simulation<'_>, workload: &Workload) -> Result<(), TestCa
         let mut loads = windowed.loads;
         loads.sort_by_key(|&(first, _)| first);
         let loads: Vec<_> = loads.into_iter().flat_map(|(_, loads)| loads).collect();
-        prop_assert_eq!(&loads, &reference.loads[0].1);
+        let expected = reference.loads.first().map_or(&[][..], |(_, loads)| loads);
+        prop_assert_eq!(&loads[..], expected);
     }
     Ok(())
 }

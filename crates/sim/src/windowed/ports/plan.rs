@@ -25,8 +25,13 @@ struct StagePlan {
 #[derive(Debug)]
 pub(in super::super) struct Plan {
     stages: Vec<StagePlan>,
+    /// The end of every stage but the last; beyond those, no port is as large.
+    ends: [Port; MOST_STAGES - 1],
     groups: u32,
 }
+
+/// No topology has more stages.
+const MOST_STAGES: usize = 6;
 
 impl Plan {
     pub fn new(fabric: &Fabric, least_entry: Time) -> Plan {
@@ -40,7 +45,10 @@ impl Plan {
             stages.push(StagePlan { begin, end, shift, first_group: groups, delay });
             groups += (end - begin).div_ceil(1 << shift);
         }
-        Plan { stages, groups }
+        let mut ends = [Port::MAX; MOST_STAGES - 1];
+        let last = stages.len().saturating_sub(1);
+        ends.iter_mut().zip(&stages[..last]).for_each(|(end, stage): (_, &StagePlan)| *end = stage.end);
+        Plan { stages, ends, groups }
     }
 
     pub fn stages(&self) -> usize {
@@ -50,8 +58,7 @@ impl Plan {
     /// The group of a port, and its stage.
     #[inline(always)]
     pub fn group(&self, port: Port) -> (u32, usize) {
-        let after = |stage: &StagePlan| port >= stage.end;
-        let stage = self.stages.iter().take_while(|stage| after(stage)).count();
+        let stage = self.ends.iter().map(|&end| usize::from(port >= end)).sum::<usize>();
         let StagePlan { begin, shift, first_group, .. } = self.stages[stage];
         (first_group + ((port - begin) >> shift), stage)
     }
