@@ -66,13 +66,7 @@ struct PresetAnswer {
     summary: &'static str,
     #[serde(flatten)]
     network: NetworkAnswer,
-    sources: Vec<SourceAnswer>,
-}
-
-#[derive(Serialize)]
-struct SourceAnswer {
-    parameter: &'static str,
-    source: &'static str,
+    sources: &'static [Parameter],
 }
 
 const ABSENT: &str = "Presets need a published source for every number; HDR and NDR InfiniBand and 100 GbE \
@@ -99,12 +93,10 @@ fn list(console: &Console) -> Outcome<()> {
 }
 
 fn preset_answer(preset: &Preset) -> PresetAnswer {
-    let source =
-        |parameter: &Parameter| SourceAnswer { parameter: parameter.letter, source: parameter.source };
     PresetAnswer {
         summary: preset.summary,
         network: NetworkAnswer::new(&Network::uniform(preset.name, preset.link)),
-        sources: preset.sources.iter().map(source).collect(),
+        sources: preset.sources,
     }
 }
 

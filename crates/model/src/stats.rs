@@ -199,7 +199,7 @@ pub fn chance_distance(count: usize, other: Option<usize>) -> f64 {
 }
 
 /// A mean with its confidence interval.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct MeanInterval {
     pub mean: f64,
     pub low: f64,

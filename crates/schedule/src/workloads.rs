@@ -48,12 +48,14 @@ use parameters::Setting;
 pub const MOST_PHASES: usize = parts::Builder::MOST_PHASES;
 
 /// A kind of workload.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, serde::Serialize)]
 pub struct Kind {
     pub name: &'static str,
     /// One-sentence description.
+    #[serde(rename = "text")]
     pub summary: &'static str,
     pub parameters: &'static [Parameter],
+    #[serde(skip)]
     build: fn(&Setting<'_>) -> Result<(parts::Builder, String), WorkloadError>,
 }
 

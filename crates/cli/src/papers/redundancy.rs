@@ -238,7 +238,7 @@ struct RedundancyAnswer {
     seed: u64,
     replicas: u32,
     /// Mean recovery ratio over trials in which noise in communication cost anything.
-    recovery: Option<IntervalAnswer>,
+    recovery: Option<MeanInterval>,
     confidence: f64,
     conventional: CaseAnswer,
     redundant: CaseAnswer,
@@ -247,19 +247,6 @@ struct RedundancyAnswer {
     undisturbed: Option<Undisturbed>,
     trials: Vec<TrialAnswer>,
     wall_seconds: f64,
-}
-
-#[derive(Serialize)]
-struct IntervalAnswer {
-    mean: f64,
-    low: f64,
-    high: f64,
-}
-
-impl IntervalAnswer {
-    fn new(interval: MeanInterval) -> IntervalAnswer {
-        IntervalAnswer { mean: interval.mean, low: interval.low, high: interval.high }
-    }
 }
 
 #[derive(Serialize)]
@@ -302,7 +289,7 @@ impl RedundancyAnswer {
             noise: noise.describe(),
             seed: plan.seed,
             replicas: plan.replicas,
-            recovery: recovery::mean_ratio(trials).map(IntervalAnswer::new),
+            recovery: recovery::mean_ratio(trials),
             confidence: CONFIDENCE,
             conventional: of(|trial| trial.conventional),
             redundant: of(|trial| trial.redundant),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use straggler_report::numbers::counted;
 use straggler_report::{Cell, Columns, Table};
 use straggler_schedule::collectives::selector::Rule;
-use straggler_schedule::collectives::{Data, Operation, Selector};
+use straggler_schedule::collectives::{Data, Entry, Operation, Selector};
 use straggler_schedule::workloads::{KINDS, Kind, WorkloadError};
 
 #[derive(Serialize)]
@@ -19,15 +19,7 @@ struct OperationAnswer {
     root: bool,
     reduces: bool,
     sizes_may_differ: bool,
-    algorithms: Vec<AlgorithmAnswer>,
-}
-
-#[derive(Serialize)]
-struct AlgorithmAnswer {
-    name: &'static str,
-    parameters: Vec<String>,
-    text: &'static str,
-    source: &'static str,
+    algorithms: Vec<Entry>,
 }
 
 pub fn algorithms(only: Option<Operation>, console: &Console) -> Outcome<()> {
@@ -50,19 +42,13 @@ pub fn algorithms(only: Option<Operation>, console: &Console) -> Outcome<()> {
 }
 
 fn operation_answer(operation: Operation) -> OperationAnswer {
-    let algorithms = operation.catalogue().into_iter().map(|entry| AlgorithmAnswer {
-        name: entry.name.text(),
-        parameters: entry.parameters,
-        text: entry.text,
-        source: entry.source,
-    });
     OperationAnswer {
         operation: operation.name(),
         size: size(operation),
         root: operation.has_root(),
         reduces: operation.reduces(),
         sizes_may_differ: operation.is_vector(),
-        algorithms: algorithms.collect(),
+        algorithms: operation.catalogue(),
     }
 }
 
@@ -98,22 +84,9 @@ fn operation_section(operation: Operation, alone: bool) -> String {
     text
 }
 
-#[derive(Serialize)]
-struct WorkloadAnswer {
-    name: &'static str,
-    text: &'static str,
-    parameters: Vec<ParameterAnswer>,
-}
-
-#[derive(Serialize)]
-struct ParameterAnswer {
-    name: &'static str,
-    default: &'static str,
-    text: &'static str,
-}
-
 pub fn workloads(only: Option<&str>, console: &Console) -> Outcome<()> {
-    let shown: Vec<&Kind> = KINDS.iter().filter(|kind| only.is_none_or(|only| only == kind.name)).collect();
+    let shown: Vec<&'static Kind> =
+        KINDS.iter().filter(|kind| only.is_none_or(|only| only == kind.name)).collect();
     if shown.is_empty() {
         let known = KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
         let name = only.unwrap_or_default().to_string();
@@ -122,22 +95,12 @@ pub fn workloads(only: Option<&str>, console: &Console) -> Outcome<()> {
     if console.json {
         #[derive(Serialize)]
         struct WorkloadsAnswer {
-            workloads: Vec<WorkloadAnswer>,
+            workloads: Vec<&'static Kind>,
         }
-        return console
-            .print_json(&WorkloadsAnswer { workloads: shown.into_iter().map(workload_answer).collect() });
+        return console.print_json(&WorkloadsAnswer { workloads: shown });
     }
     let sections: Vec<String> = shown.into_iter().map(workload_section).collect();
     console.print(&format!("{}\nUse: --workload NAME[,PARAMETER=VALUE…]\n", sections.join("\n")))
-}
-
-fn workload_answer(kind: &Kind) -> WorkloadAnswer {
-    let parameters = kind.parameters.iter().map(|parameter| ParameterAnswer {
-        name: parameter.name,
-        default: parameter.default,
-        text: parameter.meaning,
-    });
-    WorkloadAnswer { name: kind.name, text: kind.summary, parameters: parameters.collect() }
 }
 
 fn workload_section(kind: &Kind) -> String {

@@ -4,9 +4,10 @@ use super::Link;
 use crate::{PerByte, Time};
 
 /// Where one number of a preset comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Parameter {
     /// The parameter's letter: L, o, g, G, O or S.
+    #[serde(rename = "parameter")]
     pub letter: &'static str,
     /// The publication, what it measured, and how the number follows from that.
     pub source: &'static str,

@@ -4,13 +4,18 @@ use super::algorithm::Parameter;
 use super::{Name, Operation};
 
 /// An algorithm of an operation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Entry {
+    #[serde(serialize_with = "as_text")]
     pub name: Name,
     /// The parameters as they are typed: `segment=BYTES`.
     pub parameters: Vec<String>,
     pub text: &'static str,
     pub source: &'static str,
+}
+
+fn as_text<S: serde::Serializer>(name: &Name, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name.text())
 }
 
 const THAKUR: &str = "Thakur, Rabenseifner and Gropp 2005";

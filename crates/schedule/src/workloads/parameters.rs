@@ -8,11 +8,12 @@ use crate::collectives::{Algorithm, Job, Operation};
 use straggler_model::{Rank, Time, units};
 
 /// A parameter of a workload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Parameter {
     pub name: &'static str,
     /// The default, as the user would write it.
     pub default: &'static str,
+    #[serde(rename = "text")]
     pub meaning: &'static str,
 }
 

@@ -79,11 +79,12 @@ impl Samples {
 }
 
 /// How long one processor waits for its partners.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Processor {
     /// Over all samples.
     pub idle_ps: Option<Summary>,
     /// The share of samples in which it does not wait at all.
+    #[serde(rename = "never_idle_share")]
     pub never_idle: f64,
 }
 

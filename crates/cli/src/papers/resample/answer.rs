@@ -13,7 +13,7 @@ use straggler_report::page::{
     Axis, BoxSeries, Boxes, Chart, Histogram, HistogramSeries, Page, Scale, Section, Unit,
 };
 use straggler_report::{Cell, Columns, Table};
-use straggler_sim::resampling::{Distributions, throughput};
+use straggler_sim::resampling::{Distributions, Processor, throughput};
 
 #[derive(Debug, Serialize)]
 pub struct ResampleAnswer {
@@ -61,14 +61,7 @@ pub struct CaseAnswer {
     /// Of the slowest processor: (P - 1) · size / mean total time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowest_throughput_bytes_per_second: Option<f64>,
-    pub processors: Vec<ProcessorAnswer>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct ProcessorAnswer {
-    pub idle_ps: Option<Summary>,
-    /// The share of samples in which it never waits.
-    pub never_idle_share: f64,
+    pub processors: Vec<Processor>,
 }
 
 /// Exchanges of two processors, measured and resampled.
@@ -115,10 +108,6 @@ impl ResampleAnswer {
 impl CaseAnswer {
     pub fn new(case: &Case, size: Option<Bytes>, found: &Distributions) -> CaseAnswer {
         let total = Summary::of_sorted(&found.total_ps);
-        let processor = |one: &straggler_sim::resampling::Processor| ProcessorAnswer {
-            idle_ps: one.idle_ps,
-            never_idle_share: one.never_idle,
-        };
         let over = |mean_ps: f64| size.map(|Bytes(bytes)| throughput(case.processors, bytes, mean_ps));
         CaseAnswer {
             processes: case.processors,
@@ -131,13 +120,13 @@ impl CaseAnswer {
             mean_own_ps: found.mean_own_ps,
             throughput_bytes_per_second: over(found.mean_own_ps),
             slowest_throughput_bytes_per_second: total.and_then(|total| over(total.mean)),
-            processors: found.processors.iter().map(processor).collect(),
+            processors: found.processors.clone(),
         }
     }
 
     /// The share of processors, over all samples, without idle time.
     fn never_idle(&self) -> f64 {
-        let sum: f64 = self.processors.iter().map(|one| one.never_idle_share).sum();
+        let sum: f64 = self.processors.iter().map(|one| one.never_idle).sum();
         sum / self.processors.len().max(1) as f64
     }
 }
@@ -288,7 +277,7 @@ fn idle(answer: &ResampleAnswer) -> Table {
         idle: &'a Summary,
     }
     let rows = answer.cases.iter().flat_map(|case| {
-        let first = case.processors.first().map_or(0.0, |first| first.never_idle_share);
+        let first = case.processors.first().map_or(0.0, |first| first.never_idle);
         let both = [
             ("all", case.never_idle(), case.idle_ps.as_ref()),
             ("0", first, case.idle_ps_of_processor_0.as_ref()),
