@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 use straggler_analysis::latency::Diagnosis;
 use straggler_model::Time;
 use straggler_model::latency::Measurement;
-use straggler_noise::NoiseRecording;
-use straggler_noise::format::FormatOptions;
 use straggler_model::provenance::Origin;
 use straggler_model::switches::Switches;
 use straggler_model::units::TimeUnit;
+use straggler_noise::NoiseRecording;
+use straggler_noise::format::FormatOptions;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -90,7 +90,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::summary(&answer))
+    console.print(&words::summary(&answer, console.is_verbose()))
 }
 
 /// Names that a warning lists.

@@ -1,6 +1,6 @@
 //! The files of a training job.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
+use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::training::plan::TableFormat;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
@@ -17,7 +17,10 @@ use straggler_training::{
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     read_job(paths).map_err(|error| match error {
         ReadError::Table(TableError::Io { path, source }) => unreadable(&path, &source),
-        error => Failure::bad_input_of(error),
+        error => {
+            let mistaken = paths.iter().find_map(|path| mistaken(path, Wanted::Training));
+            mistaken.unwrap_or_else(|| Failure::bad_input_of(error))
+        }
     })
 }
 
