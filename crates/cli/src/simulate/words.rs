@@ -62,7 +62,7 @@ fn typically(answer: &SimulateAnswer) -> String {
     }
 }
 
-/// "1,048,576 processes finish 10 allreduces of 8 B in 137.4 µs; with this noise it takes 161.4 µs, 17 % longer."
+/// "1,048,576 processes finish 10 allreduces of 8 B in 137.4 µs, with this noise in 161.4 µs, 17 % longer."
 fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
@@ -73,7 +73,7 @@ fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let typically = typically(answer);
     match answer.quiet_makespan_ps {
         Some(quiet) => format!(
-            "{who} {finish} {what} in {}; with this noise it takes {makespan}{typically}{}.",
+            "{who} {finish} {what} in {}, with this noise in {makespan}{typically}{}.",
             Time(quiet),
             comparison(answer.slowdown)
         ),
