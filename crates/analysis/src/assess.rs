@@ -150,7 +150,9 @@ impl Question<'_> {
             curves.push(curve);
         }
         let rankings = match (self.asked.first(), curves.first()) {
-            (Some(asked), Some(curve)) => self.rankings(asked, curve)?,
+            (Some(asked), Some(curve)) => {
+                self.rankings(asked, curve, program_ranking.as_ref().map(|ranking| &ranking.all))?
+            }
             _ => Vec::new(),
         };
         let variation = match (self.asked.first(), curves.first()) {
@@ -207,7 +209,13 @@ impl Question<'_> {
         work(workload.messages().saturating_mul(runs), point.slowdown.median)
     }
 
-    fn rankings(&self, asked: &Asked, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
+    /// If a program was ranked, the same causes are removed.
+    fn rankings(
+        &self,
+        asked: &Asked,
+        curve: &Curve,
+        program: Option<&ProgramPoint>,
+    ) -> Result<Vec<Ranking>, AssessError> {
         let points: Vec<_> = curve.points.iter().zip(&asked.scales).collect();
         let in_time = |point: &Point| self.has_time_for_removals(point);
         let affordable = |(point, workload): &&(&Point, &Workload)| {
@@ -221,7 +229,8 @@ impl Question<'_> {
         let mut rankings = Vec::with_capacity(scales.len());
         while let Some((point, workload)) = points.next() {
             let later = points.peek().map_or(0, |(point, workload)| self.ranking_messages(workload, point));
-            rankings.push(self.ranking(workload, point, later.saturating_add(self.of_variation(asked)))?);
+            let later = later.saturating_add(self.of_variation(asked));
+            rankings.push(self.ranking(workload, point, program, later)?);
         }
         Ok(rankings)
     }

@@ -105,7 +105,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     // A full disk does not take the answer away.
     match console.json {
         true => console.print_json(&json)?,
-        false => console.print(&words::summary(&report, &findings))?,
+        false => console.print(&words::summary(&report, &findings, console.is_verbose()))?,
     }
     let written = files::write(&plan.output, &report, &findings, &json).map_err(interrupted)?;
     if !console.json {

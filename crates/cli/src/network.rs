@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use straggler_analysis::predict::{Fit, fit};
 use straggler_analysis::study::FIT;
-use straggler_model::network::{Factor, Level, Parameter, Preset, find_preset, presets};
-use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
+use straggler_model::network::{Factor, Level, Parameter, PerByte, Preset, find_preset, presets};
+use straggler_model::units::{limit_in_words, per_byte, write_limit, write_per_byte, write_time};
 use straggler_model::{Link, Network};
+use straggler_report::numbers::counted;
 use straggler_report::{Columns, replace_file};
 use straggler_trace::Trace;
 
@@ -238,6 +239,13 @@ impl LinkAnswer {
     }
 }
 
+/// To four digits; fitted rates have ten.
+fn rounded(rate: PerByte) -> PerByte {
+    let ps = rate.picoseconds();
+    let decimals = (3.0 - ps.max(1e-9).log10().floor()).clamp(0.0, 10.0) as usize;
+    per_byte(&format!("{ps:.decimals$}ps")).unwrap_or(rate)
+}
+
 /// "chic: L 5.330 µs, o 770 ns, …".
 pub fn network_in_words(network: &Network) -> String {
     let link = &network.base;
@@ -249,11 +257,11 @@ pub fn network_in_words(network: &Network) -> String {
     let per_byte = if link.overhead_per_byte.bits() == 0 {
         String::new()
     } else {
-        format!(", O {}", link.overhead_per_byte)
+        format!(", O {}", rounded(link.overhead_per_byte))
     };
     let levels = match network.levels.len() {
         0 => String::new(),
-        count => format!(", and {count} closer link classes"),
+        count => format!(", and {}", counted(count as u64, "closer link class", "closer link classes")),
     };
     let overlap = match link.overlap_limit {
         u64::MAX => String::new(),
@@ -263,7 +271,7 @@ pub fn network_in_words(network: &Network) -> String {
         "L {}, {overhead}, g {}, G {}{per_byte}, S {}{overlap}{levels}",
         link.latency,
         link.gap,
-        link.gap_per_byte,
+        rounded(link.gap_per_byte),
         limit_in_words(link.eager_limit)
     );
     if network.name.contains('=') { parameters } else { format!("{}: {parameters}", network.name) }

@@ -373,7 +373,7 @@ fn print(
     console.print_json(&Json {
         version: env!("CARGO_PKG_VERSION"),
         name,
-        verdict: answer::verdict(&all, threshold),
+        verdict: answer::verdict(&all, about, threshold),
         threshold,
         confidence: CONFIDENCE,
         fitted: &about.fitted,

@@ -78,7 +78,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     }
     warnings.iter().for_each(|warning| console.warn(warning));
     answers.remarks.iter().for_each(|remark| console.note(remark));
-    console.print(&words::summary(&job, &answers, &cost))
+    console.print(&words::summary(&job, &answers, &cost, console.is_verbose()))
 }
 
 /// The page of a job without metadata, with the other defaults of `training show`.

@@ -18,7 +18,7 @@ pub struct TimeLimit<'a> {
 }
 
 /// The share of the time for programs.
-const PROGRAMS: f64 = 0.3;
+const PROGRAMS: f64 = 0.4;
 
 /// The share of the time for programs and all curves; the rest is for removals and the variation.
 const CURVES: f64 = 0.79;

@@ -5,8 +5,9 @@
 //! ranking.
 
 use super::curve::slowdowns;
-use super::{AssessError, CauseId, Point, Question, exposure};
+use super::{AssessError, CauseId, Point, ProgramPoint, Question, exposure};
 use crate::inflection::Slowdown;
+use std::cmp::Reverse;
 use straggler_model::Time;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 use straggler_noise::recording::Evidence;
@@ -24,7 +25,8 @@ pub struct Ranking {
     pub removals: Vec<Removal>,
     /// Slowdowns after the removal of the first cause, the first two, the first three.
     pub one_after_another: Vec<Slowdown>,
-    /// Causes that were not simulated, because their detours are short or rare compared with the others.
+    /// Causes that were not simulated: by estimate they cost a program less than the others. If no program was ranked,
+    /// because their detours are short or rare compared with the others.
     pub passed_over: Vec<String>,
 }
 
@@ -62,9 +64,10 @@ impl Question<'_> {
         &self,
         workload: &Workload,
         point: &Point,
+        program: Option<&ProgramPoint>,
         after: u64,
     ) -> Result<Ranking, AssessError> {
-        let candidates = self.candidates(point);
+        let candidates = self.candidates(point, program);
         let (tried, rest) = candidates.split_at(candidates.len().min(self.effort.causes));
         let mut removals = Vec::with_capacity(tried.len());
         let each = run_messages(workload, point);
@@ -94,8 +97,9 @@ impl Question<'_> {
         self.noise.causes.get(usize::from(id)).map_or_else(String::new, |cause| cause.name.clone())
     }
 
-    /// Causes with any detours, the farthest reach first. Unnamed noise cannot be removed.
-    fn candidates(&self, point: &Point) -> Vec<Candidate> {
+    /// Causes with any detours: those first that cost the program most, so that an assessment has one list of sources;
+    /// without a program, those with the farthest reach. Unnamed noise cannot be removed.
+    fn candidates(&self, point: &Point, program: Option<&ProgramPoint>) -> Vec<Candidate> {
         let exposure = exposure(point.processes, Time(point.median_ps));
         let share = |id| exposure / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
         let all = (0..self.noise.causes.len() as u32).map(|id| id as CauseId);
@@ -108,7 +112,12 @@ impl Question<'_> {
             .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share(id)) })
             .filter(|candidate| candidate.reach > Time::ZERO)
             .collect();
-        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.reach));
+        candidates.sort_by_key(|candidate| Reverse(candidate.reach));
+        if let Some(program) = program {
+            let order = self.costliest_causes(program.processes, program.interval);
+            let place = |id: CauseId| order.iter().position(|&other| other == id);
+            candidates.sort_by_key(|candidate| place(candidate.id).unwrap_or(usize::MAX));
+        }
         candidates
     }
 

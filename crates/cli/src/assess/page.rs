@@ -42,7 +42,7 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     }
     page.facts.add("Largest scale", largest_scale(report));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = FindingKind::Note.select(findings);
+    page.warnings = [FindingKind::Note, FindingKind::Detail].map(|kind| kind.select(findings)).concat();
     page
 }
 

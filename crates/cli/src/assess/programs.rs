@@ -5,7 +5,6 @@ use crate::assess::{Report, findings};
 use crate::kernel::metrics::{Metric, PROGRAM_SLOWDOWN};
 use straggler_analysis::assess::ProgramPoint;
 use straggler_model::Time;
-use straggler_model::words::list;
 use straggler_report::numbers::{grouped, longer, percent, percent_within, slowdown_within};
 use straggler_report::page::{Axis, Chart, Line, Lines, Mark, Role, Scale};
 use straggler_report::{Cell, Columns, Table};
@@ -76,7 +75,7 @@ fn no_bottleneck(report: &Report) -> Option<String> {
     })
 }
 
-/// "Mean slowdown on chic with 1,024 processes: +54 % every 100 µs, +12 % every 1 ms."
+/// "With 1,024 processes on the network chic, the mean slowdown is +54 % if they synchronise every 100 µs, +12 % every 1 ms."
 pub fn costs(report: &Report) -> Vec<String> {
     let largest = report.answer.programs.last().map_or(0, |point| point.processes);
     let mut scales = vec![SMALL_JOB.min(largest), largest];
@@ -87,10 +86,10 @@ pub fn costs(report: &Report) -> Vec<String> {
         let each: Vec<String> =
             points.map(|point| format!("{} every {}", written(point), point.interval)).collect();
         format!(
-            "Mean slowdown on {} with {} processes: {}.",
-            report.network.name,
+            "With {} processes on the network {}, the mean slowdown is {}.",
             grouped(processes),
-            each.join(", ")
+            report.network.name,
+            each.join(", ").replacen(" every", " if they synchronise every", 1)
         )
     };
     scales.into_iter().map(at).collect()
@@ -103,8 +102,8 @@ pub fn advice(report: &Report) -> Option<String> {
     let (processes, interval) = (grouped(ranking.all.processes), ranking.all.interval);
     let Some(best) = ranking.best() else {
         return Some(format!(
-            "No single source is to blame: with {processes} processes and a synchronisation every {interval}, no gain \
-             from removing any one of them is more than chance."
+            "No single source is to blame: with {processes} processes and a synchronisation every {interval}, removing \
+             one of them gains no more than chance."
         ));
     };
     let text = |point: &ProgramPoint| in_sentence(point.slowdown, [point.low, point.high], point.is_narrow());
@@ -114,13 +113,6 @@ pub fn advice(report: &Report) -> Option<String> {
         text(&ranking.all),
         text(&best.left)
     ))
-}
-
-/// Sources whose removal was not simulated.
-pub fn passed_over(report: &Report) -> Option<String> {
-    let names = &report.answer.program_ranking.as_ref()?.passed_over;
-    (!names.is_empty())
-        .then(|| format!("programs were not simulated without {}: by estimate they cost less", list(names)))
 }
 
 /// What the program pays without each of the largest sources.
@@ -151,7 +143,10 @@ pub fn smaller_scale(report: &Report) -> Option<String> {
     let largest = report.answer.programs.last()?.processes;
     let wanted = report.answer.curves.first()?.points.last()?.processes;
     (largest < wanted).then(|| {
-        format!("programs were simulated on up to {} processes: more would take too long", grouped(largest))
+        format!(
+            "Programs on more than {} processes were not simulated: they would take too long.",
+            grouped(largest)
+        )
     })
 }
 

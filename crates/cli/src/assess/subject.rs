@@ -16,6 +16,7 @@ use straggler_model::provenance::{Machine, Timer};
 use straggler_model::spelling;
 use straggler_noise::format::{Format, FormatOptions};
 use straggler_noise::recording::{Attribution, NoiseRecording};
+use straggler_noise::signature::SYNTHESISED;
 use straggler_noise::{DRAWN, Loaded, NoiseSpec, format};
 
 /// The noise, and its recording if there is one.
@@ -26,6 +27,8 @@ pub struct Subject {
     pub noise: Noise,
     pub recording: Option<NoiseRecording>,
     pub measured_here: bool,
+    /// Whether it was made from published numbers, as the built-in signatures are.
+    pub synthesised: bool,
     /// Batches of a measurement made here; the pauses between them are omitted.
     pub batches: Option<Batches>,
     /// Other jobs on the node.
@@ -71,8 +74,8 @@ impl Subject {
         let mut noise = Noise::of_recording(&recording, &names);
         let jobs = Jobs::new(&recording, &left_out);
         noise.join(&jobs.sources, jobs::NAME.into());
-        let (recording, measured_here, batches) = (Some(recording), false, None);
-        Subject { name, noise, recording, measured_here, batches, jobs, left_out }
+        let (recording, measured_here, synthesised, batches) = (Some(recording), false, false, None);
+        Subject { name, noise, recording, measured_here, synthesised, batches, jobs, left_out }
     }
 
     fn of_file(name: &str, path: &Path, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
@@ -85,6 +88,15 @@ impl Subject {
     fn of_description(text: &str, seed: u64, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         let spec = NoiseSpec::of_typed(text).map_err(|fault| Failure::usage(fault.to_string()))?;
         let Loaded { mut sources, .. } = spec.load(seed)?;
+        let synthesised = sources.iter().any(|source| source.name.ends_with(SYNTHESISED));
+        // Said once, about all of them.
+        for source in &mut sources {
+            for label in [SYNTHESISED, DRAWN] {
+                if let Some(name) = source.name.strip_suffix(label) {
+                    source.name = name.trim_end().into();
+                }
+            }
+        }
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         let LeftOut { names, said: mut warnings } = ignored(&names, ignore)?;
         sources.retain(|source| !names.contains(&source.name));
@@ -103,6 +115,7 @@ impl Subject {
             noise,
             recording: None,
             measured_here: false,
+            synthesised,
             batches: None,
             jobs: Jobs::default(),
             left_out: Vec::new(),
@@ -158,10 +171,7 @@ fn ignored(sources: &[&str], ignore: &[String]) -> Outcome<LeftOut> {
     let (mut names, mut said) = (Vec::new(), Vec::new());
     for name in ignore {
         let before = names.len();
-        let is_named = |source: &&&str| {
-            let typed = source.strip_suffix(DRAWN).unwrap_or(source);
-            source.eq_ignore_ascii_case(name) || typed.eq_ignore_ascii_case(name)
-        };
+        let is_named = |source: &&&str| source.eq_ignore_ascii_case(name);
         names.extend(sources.iter().filter(is_named).map(|name| name.to_string()));
         if names.len() == before {
             let all = if sources.is_empty() { "none".into() } else { sources.join(", ") };

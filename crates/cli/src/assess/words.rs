@@ -7,7 +7,8 @@ use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{NOTHING, SLOWDOWN_LEGEND, counted, grouped, longer_range, slowdown_within};
 
-pub fn summary(report: &Report, findings: &[Finding]) -> String {
+/// Without `details`, what fits on a screen: a single operation and how the answer was found are left out.
+pub fn summary(report: &Report, findings: &[Finding], details: bool) -> String {
     let mut text = FindingKind::Verdict.select(findings).join("\n");
     if let Some(table) = programs::table(report) {
         text += &format!("\n\n{}\n\n{}", programs::LEGEND, table.to_string().trim_end());
@@ -15,18 +16,34 @@ pub fn summary(report: &Report, findings: &[Finding]) -> String {
     if let Some(table) = programs::removals(report) {
         text += &format!("\n\n{}\n\n{}", programs::removals_title(report), table.to_string().trim_end());
     }
-    text += &format!("\n\n{} {SLOWDOWN_LEGEND}\n\n{}", what_the_curves_show(report), tables::curves(report));
-    let mut notes = FindingKind::Note.select(findings);
-    // The star is explained below the table that contains it.
-    if let Some(star) = notes.iter().position(|note| note == STAR) {
-        text += &format!("  {}\n", notes.remove(star));
+    text += "\n";
+    if details || report.answer.programs.is_empty() {
+        text += &of_the_operation(report, findings);
     }
-    if let Some(table) = tables::removals(report) {
-        text += &format!("\nGain from removing a source, for {}\n\n{table}", an_operation(report));
+    let mut notes = FindingKind::Note.select(findings);
+    if details {
+        notes.extend(FindingKind::Detail.select(findings).into_iter().filter(|note| note != STAR));
     }
     if !notes.is_empty() {
         text += "\nNotes\n";
         notes.iter().for_each(|note| text += &format!("  - {note}\n"));
+    }
+    if !details {
+        let operation = if report.program.is_none() { "a single operation and " } else { "" };
+        text += &format!("\nWith -v, and in report.html: {operation}how this was found.\n");
+    }
+    text
+}
+
+/// The tables of the program itself, or of a single operation.
+fn of_the_operation(report: &Report, findings: &[Finding]) -> String {
+    let caption = what_the_curves_show(report);
+    let mut text = format!("\n{caption} {SLOWDOWN_LEGEND}\n\n{}", tables::curves(report));
+    if findings.iter().any(|finding| finding.text == STAR) {
+        text += &format!("  {STAR}\n");
+    }
+    if let Some(table) = tables::removals(report) {
+        text += &format!("\nGain from removing a source, for {}\n\n{table}", an_operation(report));
     }
     text
 }

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use straggler_mpi::Launcher;
 use straggler_report::{fit_tables, visible, wrap_error, wrap_prose};
 use terminal_size::{Height, Width, terminal_size_of};
 
@@ -175,7 +176,9 @@ fn has_colour(choice: ColorChoice, is_terminal: bool) -> bool {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
-            is_terminal && is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
+            // A launcher may give its ranks a terminal of their own, and pass on what they print to a file.
+            let is_own = is_terminal && Launcher::of_this_process().rank.is_none();
+            is_own && is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
         }
     }
 }

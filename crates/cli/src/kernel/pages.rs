@@ -56,6 +56,8 @@ pub enum FindingKind {
     Verdict,
     /// Says how far to trust the answer.
     Note,
+    /// Says how it was found, and what else is known. The console prints it with -v.
+    Detail,
 }
 
 impl FindingKind {

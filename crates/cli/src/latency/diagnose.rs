@@ -90,7 +90,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::summary(&answer))
+    console.print(&words::summary(&answer, console.is_verbose()))
 }
 
 /// Names that a warning lists.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_mpi::validate;
 use straggler_mpi::validate::{Medians, Options, Validation};
-use straggler_report::numbers::{percent, seconds};
+use straggler_report::numbers::{is_factor, percent, seconds};
 use straggler_report::{Table, replace_file};
 
 const EXAMPLES: &str = "\
@@ -83,7 +83,7 @@ pub fn run(process: &Process<'_>, typed: Validate) -> anyhow::Result<Outcome<()>
 fn text(answer: &Validation) -> String {
     let mut lines = vec![match medians(&answer.median_errors) {
         Some(errors) => {
-            format!("The simulation predicts the slowdown from detours with a median error of {errors}.")
+            format!("The simulation predicts how much detours slow down a loop with a median error of {errors}.")
         }
         None => "Nothing was validated: other work on the machine disturbed the measurement of the network, so no \
                  run could be predicted. Validate on an idle machine."
@@ -138,8 +138,8 @@ fn table(answer: &Validation) -> Table {
             Some(all) => [
                 seconds(all.quiet_seconds / f64::from(case.collectives.max(1))),
                 signed(all.quiet_error),
-                format!("{:.3}", all.slowdown),
-                format!("{:.3}", all.predicted_slowdown),
+                fine(all.slowdown),
+                fine(all.predicted_slowdown),
                 signed(all.error),
                 format!("{}, {}", percent(all.own_noise), percent(all.own_noise_in_runs)),
             ],
@@ -152,10 +152,22 @@ fn table(answer: &Validation) -> Table {
     table
 }
 
+/// A time with noise by the time without, as a slowdown: "+12.3 %", "2.41×".
+fn fine(factor: f64) -> String {
+    if is_factor(factor - 1.0) {
+        format!("{factor:.2}×")
+    } else {
+        format!("{:+.1} %", (factor - 1.0) * 100.0)
+    }
+}
+
 /// None if no run was predicted.
 fn medians(errors: &Medians) -> Option<String> {
     let largest = errors.largest?;
-    let kinds = [(errors.back_to_back, "back to back"), (errors.with_work, "with work in between")];
+    let kinds = [
+        (errors.back_to_back, "for collectives back to back"),
+        (errors.with_work, "for programs that compute in between"),
+    ];
     let kinds: Vec<String> =
         kinds.iter().filter_map(|(error, kind)| Some(format!("{} {kind}", percent((*error)?)))).collect();
     Some(format!("{}; the largest is {}", kinds.join(" and "), percent(largest)))

@@ -15,15 +15,22 @@ const BAR: f64 = 40.0;
 /// Lines of the spectrum below this share of the noise are not shown.
 const LEAST_LINE: f64 = 1e-3;
 
-pub fn summary(recording: &NoiseRecording, analysis: &Analysis) -> String {
+/// Without `details`, what fits on a screen: overhead, sources and durations.
+pub fn summary(recording: &NoiseRecording, analysis: &Analysis, details: bool) -> String {
     let mut parts = vec![opening(recording, analysis)];
     if analysis.overhead.detours > 0 {
-        parts.push(with_rest(words::cores(analysis, MOST_ROWS), analysis.cores.len()));
         let sources = &analysis.sources;
         parts.push(with_rest(words::sources(&sources[..sources.len().min(MOST_ROWS)]), sources.len()));
-        parts.push(spectrum(analysis));
-        parts.extend(analysis.together.as_ref().map(together));
         parts.push(histogram(analysis));
+        if details {
+            parts.push(with_rest(words::cores(analysis, MOST_ROWS), analysis.cores.len()));
+            parts.push(spectrum(analysis));
+            parts.extend(analysis.together.as_ref().map(together));
+        } else {
+            parts.push(
+                "With -v: each core, frequencies, and noise that strikes several cores at once.\n".into(),
+            );
+        }
     }
     parts.join("\n")
 }
@@ -98,11 +105,11 @@ fn histogram(analysis: &Analysis) -> String {
     // A logarithmic scale: one detour among a hundred thousand must be visible.
     let length = |count: u64| ((count as f64 + 1.0).ln() / (most + 1.0).ln() * BAR).round() as usize;
     let all_ps = analysis.overhead.noise_ps.max(1) as f64;
-    let table = Columns::over(&analysis.histogram)
+    let table = Columns::over(analysis.histogram.iter().filter(|bin| bin.count > 0))
         .number("duration from", |row| Cell::ps(row.from_ps))
         .number("detours", |row| Cell::count(row.count))
         .number("of the noise", |row| Cell::share(row.noise_ps as f64 / all_ps))
         .text("", |row| "█".repeat(length(row.count)))
         .build();
-    format!("{table}  bars are logarithmic\n")
+    format!("{table}  bars are logarithmic; durations without a detour are left out\n")
 }

@@ -12,7 +12,7 @@ use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
 use straggler_model::stats::quantile_in_place;
 use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
-use straggler_report::numbers::percent;
+use straggler_report::numbers::{counted, percent};
 use straggler_report::{Cell, Columns};
 
 /// What is drawn from a description for a report lasts at least this long.
@@ -34,7 +34,7 @@ pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
     }
     if let Some(input) = read {
         let analysis = Analysis::new(&input.recording, seed);
-        text = measured::summary(&input.recording, &analysis);
+        text = measured::summary(&input.recording, &analysis, console.is_verbose());
         answer.analysis = Some(analysis);
         answer.warnings = input.warnings;
     }
@@ -122,7 +122,8 @@ impl NoiseAnswer {
     }
 
     fn sentence(&self) -> String {
-        format!("{}. It takes {} of rank 0's time.", self.description, percent(self.share))
+        let sources = counted(self.sources.len() as u64, "source", "sources");
+        format!("This noise takes {} of rank 0's time. It has {sources}.", percent(self.share))
     }
 
     /// Long enough to show every source.

@@ -1,6 +1,6 @@
 //! Noise as text: its overhead, and the evidence for its sources.
 
-use straggler_analysis::noise::overhead::Interval;
+use straggler_analysis::noise::overhead::{Interval, NoInterval};
 use straggler_analysis::noise::{Analysis, Explained, Overhead, Rhythm, SourceNoise, Times};
 use straggler_model::Time;
 use straggler_noise::NoiseRecording;
@@ -44,11 +44,16 @@ pub fn opening(recording: &NoiseRecording, analysis: &Analysis) -> String {
     let count = recording.cores.len() as u64;
     let longest = recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO);
     let (detours, cores) = (counted(overhead.detours, "detour", "detours"), counted(count, "core", "cores"));
-    let mut text = format!(
-        "Noise takes {} of the time{}: {detours} in {longest} on {cores}.\n",
-        percent(overhead.share),
-        between(overhead)
-    );
+    let share = percent(overhead.share);
+    let mut text = match overhead.no_interval {
+        Some(NoInterval::TooFewDetours { .. }) if overhead.detours > 0 => format!(
+            "Too little to tell how much time noise takes: {detours} in {longest} on {cores}, {share} of that time.\n"
+        ),
+        _ => format!(
+            "Noise takes {share} of the time{}: {detours} in {longest} on {cores}.\n",
+            between(overhead)
+        ),
+    };
     if let Some(why) = overhead.no_interval {
         text.push_str(&format!("The recording is {why}.\n"));
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use straggler_analysis::predict::{Fit, Prediction, RankPrediction, Sharing, relative, sharing};
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, is_factor, longer, percent, slowdown};
+use straggler_report::numbers::{counted, is_factor, longer, percent, slowdown};
 use straggler_report::{Cell, Columns, Table};
 use straggler_schedule::traced::Playback;
 use straggler_trace::disturbance::Disturbance;
@@ -239,7 +239,7 @@ impl RecordedAnswer {
             .build();
         let rest = self.ranks.len().saturating_sub(MOST_RANKS);
         let more = if rest > 0 {
-            format!("… and {} more ranks (--json has all)\n", grouped(rest as u64))
+            format!("… and {} (--json has all)\n", counted(rest as u64, "more rank", "more ranks"))
         } else {
             String::new()
         };

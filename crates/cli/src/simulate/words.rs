@@ -11,7 +11,7 @@ use crate::simulate::repeated::Repeated;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, is_factor, longer, memory, percent, rounded, seconds};
+use straggler_report::numbers::{counted, grouped, longer, longer_than, memory, percent, rounded, seconds};
 use straggler_report::{Cell, Columns, Table};
 
 pub fn summary(answer: &SimulateAnswer, inputs: &Inputs, repeated: &Repeated) -> String {
@@ -47,8 +47,7 @@ fn single(answer: &SimulateAnswer) -> String {
     let (_, collective) = answer.workload.split_once(' ').unwrap_or_default();
     let who = counted(answer.processes.into(), "process", "processes");
     let quiet = answer.quiet_makespan_ps.zip(answer.slowdown).map_or_else(String::new, |(quiet, more)| {
-        let than = if is_factor(more) { "as" } else { "than" };
-        format!(", {} {than} without ({})", longer(more), Time(quiet))
+        format!(", {} without ({})", longer_than(more), Time(quiet))
     });
     format!(
         "One {collective} that starts at a random moment takes {} with this noise on {who}{}{quiet}.",
@@ -65,7 +64,7 @@ fn typically(answer: &SimulateAnswer) -> String {
     }
 }
 
-/// "1,048,576 processes finish 10 allreduces of 8 B in 137.4 µs; with this noise it takes 161.4 µs, 17 % longer."
+/// "1,048,576 processes finish 10 allreduces of 8 B in 137.4 µs, with this noise in 161.4 µs, 17 % longer."
 fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
@@ -76,7 +75,7 @@ fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let typically = typically(answer);
     match answer.quiet_makespan_ps {
         Some(quiet) => format!(
-            "{who} {finish} {what} in {}; with this noise it takes {makespan}{typically}{}.",
+            "{who} {finish} {what} in {}, with this noise in {makespan}{typically}{}.",
             Time(quiet),
             comparison(answer.slowdown)
         ),

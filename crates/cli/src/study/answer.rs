@@ -13,7 +13,7 @@ const SENTENCES: usize = 8;
 
 pub fn summary(name: &str, all: &[Series], about: &About, threshold: f64, quantiles: &[f64]) -> String {
     let mut text = format!("{name}\n");
-    for line in verdict(all, threshold) {
+    for line in verdict(all, about, threshold) {
         text.push_str(&format!("{line}\n"));
     }
     for fitted in &about.fitted {
@@ -31,19 +31,18 @@ pub fn summary(name: &str, all: &[Series], about: &About, threshold: f64, quanti
     text
 }
 
-/// Where noise becomes the bottleneck, and how bad it gets.
-pub fn verdict(all: &[Series], threshold: f64) -> Vec<String> {
+/// What a run is, where noise becomes the bottleneck, and how bad it gets.
+pub fn verdict(all: &[Series], about: &About, threshold: f64) -> Vec<String> {
     let labels = labels(all);
     let noisy: Vec<(&Series, &String)> = all
         .iter()
         .zip(&labels)
         .filter(|(series, _)| series.coordinates().is_some_and(|at| at.noise != "none"))
         .collect();
-    let mut lines: Vec<String> = noisy
-        .iter()
-        .take(SENTENCES)
-        .filter_map(|(series, label)| sentence(series, label, threshold))
-        .collect();
+    let only: Vec<&Series> = noisy.iter().map(|(series, _)| *series).collect();
+    let mut lines: Vec<String> = about.repetition(&only).map(String::from).into_iter().collect();
+    let sentences = noisy.iter().take(SENTENCES);
+    lines.extend(sentences.filter_map(|(series, label)| sentence(series, label, threshold)));
     if noisy.len() > SENTENCES {
         lines.push(format!("{} more series below.", grouped((noisy.len() - SENTENCES) as u64)));
     }

@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 use straggler_analysis::study::{Fitted, Results, Series, Study, Summary, Sweep, series};
+use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, memory, rounded};
 use straggler_report::study_results::{self, Format, csv_place};
 use straggler_report::{Table, replace_file};
+use straggler_schedule::collectives::Choice;
 
 pub const RESULTS: &str = "results.parquet";
 pub const PAGE: &str = "study.page";
@@ -96,6 +98,26 @@ impl About {
 
     pub fn name(&self) -> Option<&str> {
         self.study.as_ref().map(|study| study.name.as_str())
+    }
+
+    /// What a run is, if all repeat a collective, or none does.
+    pub fn repetition(&self, series: &[&Series]) -> Option<&'static str> {
+        let sweep = |series: &&Series| {
+            let at = series.coordinates().filter(|at| at.workload.parse::<Choice>().is_ok())?;
+            self.study.iter().flat_map(|study| &study.sweeps).find(|sweep| sweep.name == at.sweep)
+        };
+        let all: Vec<&Sweep> = series.iter().map(sweep).collect::<Option<_>>()?;
+        match () {
+            () if all.is_empty() => None,
+            () if all.iter().all(|sweep| sweep.cycles == 1 && sweep.compute == Time::ZERO) => Some(
+                "Each run is one collective that starts at a random moment. To see what a program pays that repeats it, set \
+                 cycles and compute in the study.",
+            ),
+            () if all.iter().all(|sweep| sweep.cycles > 1) => {
+                Some("Each run is a program that repeats the collective.")
+            }
+            () => None,
+        }
     }
 
     /// Numbers of copies of a trace, one per point of the series; empty for other workloads.

@@ -52,7 +52,7 @@ pub fn page(
             section
         })
         .collect();
-    let mut summary = answer::verdict(all, threshold);
+    let mut summary = answer::verdict(all, about, threshold);
     if !description.is_empty() {
         summary.insert(summary.len().min(1), description.into());
     }

@@ -1,6 +1,6 @@
 //! The files of a training job.
 
-use crate::kernel::exit::unreadable;
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
 use crate::kernel::{Failure, Outcome};
 use crate::training::plan::TableFormat;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,10 @@ use straggler_training::{
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     read_job(paths).map_err(|error| match error {
         ReadError::Table(TableError::Io { path, source }) => unreadable(&path, &source),
-        error => Failure::bad_input_of(error),
+        error => {
+            let mistaken = paths.iter().find_map(|path| mistaken(path, Wanted::Training));
+            mistaken.unwrap_or_else(|| Failure::bad_input_of(error))
+        }
     })
 }
 

@@ -324,7 +324,8 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     list
 }
 
-pub fn summary(job: &Job, answers: &Answers, cost: &Cost) -> String {
+/// Without `details`, what fits on a screen.
+pub fn summary(job: &Job, answers: &Answers, cost: &Cost, details: bool) -> String {
     let mut text = format!("{}\n", verdict(answers));
     if job.synthetic {
         text.push_str("The job is synthetic: generated or changed, not recorded.\n");
@@ -347,16 +348,21 @@ pub fn summary(job: &Job, answers: &Answers, cost: &Cost) -> String {
     }
     text.push_str(&format!("\n{}", tables::parts(answers, true)));
     text.push_str(&format!("\n{}", tables::workers(answers, tables::SHOWN)));
-    text.push_str(&format!("\n{}", tables::breakdown(answers, tables::SHOWN)));
-    text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
-    if answers.curve.iter().any(|point| point.share_saved.is_some_and(|saved| saved > MORE_THAN_ALL)) {
-        text.push_str(
-            "More than 100 %: workers that are not fixed are faster than the ideal, which divides work \
-             evenly over all stages.\n",
-        );
+    if details {
+        text.push_str(&format!("\n{}", tables::breakdown(answers, tables::SHOWN)));
+        text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
+        if answers.curve.iter().any(|point| point.share_saved.is_some_and(|saved| saved > MORE_THAN_ALL)) {
+            text.push_str(
+                "More than 100 %: workers that are not fixed are faster than the ideal, which divides work \
+                 evenly over all stages.\n",
+            );
+        }
     }
     if let Some(split) = &answers.split {
         text.push_str(&format!("\n{}\n", self::split(split)));
+    }
+    if !details {
+        text.push_str("\nWith -v: what each worker does in a step, and what fixing several workers saves.\n");
     }
     text
 }

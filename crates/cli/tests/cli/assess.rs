@@ -76,8 +76,8 @@ fn programs_that_synchronise_are_assessed() {
 #[test]
 fn this_machine_is_assessed_and_its_recording_again() {
     let folder = Folder::new();
-    let text =
-        folder.run("assess --time 100ms --processes 64 --interval 10ms --sources none -o a").good().stdout();
+    let line = "assess --time 100ms --processes 64 --interval 10ms --sources none -o a -v";
+    let text = folder.run(line).good().stdout();
     let [first, second] = [0, 1].map(|line| text.lines().nth(line).unwrap_or_default());
     assert!(first.contains("a program") && second.starts_with("On this node, noise takes "), "{text}");
     assert!(text.contains("process r replays") || text.contains("every process replays"), "{text}");
@@ -90,7 +90,7 @@ fn this_machine_is_assessed_and_its_recording_again() {
 #[test]
 fn quiet_nodes_and_mistakes() {
     let folder = Folder::new();
-    let text = folder.run("assess none --processes 16").good().stdout();
+    let text = folder.run("assess none --processes 16 -v").good().stdout();
     assert!(text.starts_with("Noise costs nothing on up to 16 processes, even if"), "{text}");
     assert!(text.contains("up to 16 processes, noise adds nothing to a typical allreduce."), "{text}");
     assert!(text.contains("no source to remove"), "{text}");
@@ -135,7 +135,7 @@ fn a_traced_program_is_assessed_in_copies() {
     let medians: Vec<f64> =
         points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();
     assert!(medians[0] >= 0.0 && medians[1] > 1.0 && medians[2] > medians[1], "{medians:?}");
-    let text = folder.run(&format!("{line} --network chic")).good().stdout();
+    let text = folder.run(&format!("{line} --network chic -v")).good().stdout();
     for part in [
         "processes up, noise adds more than 10 % to the traced program",
         "the traced program fixtures/traces/halo",
@@ -146,6 +146,67 @@ fn a_traced_program_is_assessed_in_copies() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     folder.run("report out -o all.html").good();
+}
+
+/// The run time of the program is the first answer: that of `simulate` with the same draws.
+#[test]
+fn the_run_time_of_a_traced_program_comes_first() {
+    let folder = Folder::new();
+    let noise = "periodic:period=5ms,duration=200us,name=daemon";
+    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,8 --network chic -o out");
+    let text = folder.run(&line).good().stdout();
+    let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let point = json["curves"][0]["points"].as_array().unwrap().last().unwrap();
+    let simulate = format!(
+        "simulate fixtures/traces/halo --copies 8 --network chic --noise {noise} --compare-quiet --json --replicas {}",
+        point["replicas"]
+    );
+    let simulated = folder.run(&simulate).good().json();
+    assert_eq!(simulated["makespan_ps"], point["median_ps"]);
+    assert_eq!(simulated["quiet_makespan_ps"], point["quiet_ps"]);
+    let [noisy, quiet] = ["makespan_ps", "quiet_makespan_ps"]
+        .map(|key| straggler_model::Time(simulated[key].as_u64().unwrap()));
+    let first = text.lines().next().unwrap();
+    let begins =
+        format!("On 32 processes the traced program fixtures/traces/halo takes {noisy} with this noise, ");
+    assert!(first.starts_with(&begins), "{begins}\n{first}");
+    assert!(first.contains(&format!(" without ({quiet}). On 4 processes it takes ")), "{first}");
+}
+
+/// On a quiet node, no source is worth removing, whatever gains most.
+#[test]
+fn noise_that_costs_nearly_nothing_needs_no_action() {
+    let folder = Folder::new();
+    let noise = "periodic:rate=10Hz,duration=1us,name=tick+periodic:rate=20Hz,duration=2us,name=other";
+    let text =
+        folder.run(&format!("assess {noise} --network chic --processes 16 --interval 1ms")).good().stdout();
+    assert!(text.starts_with("Noise costs at most 0."), "{text}");
+    assert!(text.contains("\nNoise costs too little to act on: no source is worth removing.\n"), "{text}");
+    assert!(!text.contains("Remove first") && !text.contains("to blame"), "{text}");
+}
+
+/// The answer fits on a screen; -v has what else is known.
+#[test]
+fn details_are_printed_if_asked_for() {
+    let folder = Folder::new();
+    let line = "assess chic --network chic --processes 1024 --interval 100us,1ms,10ms,100ms";
+    let [short, long] = ["", " -v"].map(|option| {
+        let output = folder.command(&format!("{line}{option}")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    });
+    assert!(short.lines().count() <= 40, "{short}");
+    let [single, notes] = ["A single operation that starts at a random moment", "\nNotes\n"];
+    assert!(long.contains(single) && long.contains(notes) && !short.contains(single), "{long}\n{short}");
+    assert!(
+        short.ends_with("With -v, and in report.html: a single operation and how this was found.\n"),
+        "{short}"
+    );
+    assert!(
+        short.contains("\nThe noise chic (synthesised, not measured) takes 0.21 % of CPU time.\n"),
+        "{short}"
+    );
+    assert_eq!(short.matches("synthesised").count(), 1, "{short}");
 }
 
 #[test]
@@ -342,7 +403,7 @@ fn console_page_and_json_say_the_same() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=7ms,name=hog+periodic:period=7ms,duration=1us,name=tick";
     let line = format!("assess {noise} --network chic --processes 4096 --interval 10ms -o out");
-    let text = folder.run(&line).good().stdout();
+    let text = folder.run(&format!("{line} -v")).good().stdout();
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let html = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
@@ -418,7 +479,7 @@ fn table_of<'a>(page: &'a straggler_report::page::Page, title: &str) -> &'a stra
 fn the_page_of_a_traced_program_says_what_the_console_says() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=1ms,name=daemon";
-    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,4 --network fit -o out");
+    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,4 --network fit -o out -v");
     let text = folder.run(&line).good().stdout();
     let page = page_of(&folder, "out/report.html");
     let table = table_of(&page, "Slowdowns");

@@ -599,3 +599,19 @@ fn the_file_in_the_guide_can_be_read() {
     let answer = folder.run("latency diagnose guide.lat --json").good().json();
     assert_eq!(answer["groups"][0]["trials"]["count"], 3, "{answer}");
 }
+
+/// One line per series is enough to see which differ; -v has all about each.
+#[test]
+fn several_series_are_diagnosed_in_brief() {
+    let folder = Folder::new();
+    let line = "latency diagnose fixtures/latency/peers.lat";
+    let [brief, all] = ["", " -v"].map(|option| folder.run(&format!("{line}{option}")).good().stdout());
+    assert!(brief.lines().count() <= 40 && brief.contains("With -v: quantiles, modes"), "{brief}");
+    assert!(all.lines().count() > 100 && all.contains("standard deviation"), "{all}");
+    let answer = folder.run(&format!("{line} --json")).good().json();
+    let groups = answer["groups"].as_array().unwrap();
+    assert!(
+        groups.len() > 1 && groups.iter().all(|group| brief.contains(group["name"].as_str().unwrap())),
+        "{brief}"
+    );
+}

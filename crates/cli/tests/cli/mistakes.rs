@@ -129,7 +129,16 @@ fn times_that_are_none() {
         ("study check empty".into(), "empty is an empty file, not a study: give a TOML file"),
         ("study show folder".into(), "folder holds no results of a study (results.parquet): give "),
         ("network show folder".into(), "folder is a folder, not a network: give a .toml file"),
-        ("network show random".into(), "the name of a network file ends in .toml"),
+        ("network show random".into(), "random is a binary file, not a network: give a .toml file"),
+        (
+            "noise show fixtures/conformance/eager-00.goal".into(),
+            "; `straggler show fixtures/conformance/eager-00.goal` shows it",
+        ),
+        ("latency show fixtures/traces/halo".into(), "; `straggler show fixtures/traces/halo` shows it"),
+        (
+            "training show fixtures/conformance/eager-00.goal".into(),
+            "is a GOAL schedule, not a recording of a training job: use it as FILE",
+        ),
         (
             "noise fit chic".into(),
             "chic is a built-in signature, not a recording: `straggler noise list chic`",

@@ -61,7 +61,8 @@ fn measured_noise_is_analysed() {
     folder.write("tick.txt", &text);
     let text = folder.run("noise show tick.txt").good().stdout();
     assert!(text.starts_with("Noise takes 0.1"), "{text}");
-    assert!(text.contains(" 250.0 Hz"), "{text}");
+    assert!(text.contains("\nWith -v: each core, frequencies") && !text.contains(" 250.0 Hz"), "{text}");
+    assert!(folder.run("noise show tick.txt -v").good().stdout().contains(" 250.0 Hz"));
     let answer = folder.run("noise show tick.txt --json").good().json();
     let line = &answer["analysis"]["spectrum"]["lines"][0];
     assert!((line["frequency_hz"].as_f64().unwrap() - 250.0).abs() < 0.01, "{line}");
@@ -74,7 +75,11 @@ fn measured_noise_is_analysed() {
     folder.run("noise show tick.toml").good();
 
     // Five detours: no interval, no slow phase, and no more digits than a share of five needs.
-    let few = folder.run("noise show fixtures/noise/selfish.0").good().stdout();
+    let few = folder.run("noise show fixtures/noise/selfish.0 -v").good().stdout();
+    assert!(
+        few.starts_with("Too little to tell how much time noise takes: 5 detours in 24 ms on 1 core, "),
+        "{few}"
+    );
     assert!(few.contains("\n  core  detours     noise  overhead\n"), "{few}");
     let fitted = folder.run("noise fit fixtures/noise/selfish.0").good().stdout();
     assert!(fitted.contains("\nmean_gap = \"4.8ms\"\n") && fitted.contains(",0.7998=2.21085us,"), "{fitted}");

@@ -566,7 +566,9 @@ fn slow_ranks_are_explained_by_their_node_and_priced() {
     assert!((sum / json["step_seconds"].as_f64().unwrap() - 1.0).abs() < 0.01, "{parts}");
     let text = folder.run("training show job.csv --nodes 4 --cost 2.50").good().stdout();
     assert!(text.contains(" GPU-hours a day, which cost "), "{text}");
-    assert!(text.contains("share of a step"), "{text}");
+    assert!(!text.contains("share of a step") && text.ends_with("fixing several workers saves.\n"), "{text}");
+    let details = folder.run("training show job.csv --nodes 4 -v").good().stdout();
+    assert!(details.contains("share of a step") && details.contains("workers fixed"), "{details}");
     let places: String = (0..16).map(|rank| format!("{rank},r{}\n", rank / 8)).collect();
     folder.write("places.csv", &format!("rank,rack\n{places}"));
     let text = folder.run("training show job.csv --nodes places.csv").good().stdout();

@@ -5,7 +5,7 @@ use super::rounds::Kind;
 use crate::session::Session;
 use serde::Serialize;
 use straggler_model::{Time, stats};
-use straggler_report::numbers::{percent, seconds};
+use straggler_report::numbers::{percent, seconds, slowdown};
 
 /// Two runs of a case, measured and predicted.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -111,7 +111,11 @@ impl CaseAnswer {
     /// One line of progress.
     pub fn line(&self) -> String {
         let found = self.all.map_or("not predicted".to_owned(), |all| {
-            format!("slowdown {:.3}, predicted {:.3}", all.slowdown, all.predicted_slowdown)
+            format!(
+                "slowdown {}, predicted {}",
+                slowdown(all.slowdown - 1.0),
+                slowdown(all.predicted_slowdown - 1.0)
+            )
         });
         let (work, detour) = (seconds(self.work_seconds), seconds(self.detour_seconds));
         format!("{}, {work} of work, detours of {detour}: {found}", self.collective.name())

@@ -64,7 +64,8 @@ pub(super) fn rounded(recording: &NoiseRecording, format: Format) -> Option<Stri
         Format::NetgaugeFwq => quanta.filter(|one| broken(Time(one.value))).count(),
         _ => quanta.filter(|one| broken(one.start)).count(),
     };
-    (count > 0).then(|| format!("fractions of {name}, in {count} rows"))
+    let rows = if count == 1 { "row" } else { "rows" };
+    (count > 0).then(|| format!("fractions of {name}, in {count} {rows}"))
 }
 
 /// Describes the pauses between quanta of fixed work, which formats that hold only durations lose.

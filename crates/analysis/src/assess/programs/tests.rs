@@ -3,7 +3,7 @@ use crate::assess::tests::{ask, asked, described, measured};
 use crate::assess::{Noise, TimeLimit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use straggler_model::Network;
-use straggler_noise::{Injection, Phases};
+use straggler_noise::{DRAWN, Injection, Phases};
 use straggler_schedule::goal;
 use straggler_sim::{Control, Simulation};
 
@@ -65,6 +65,28 @@ fn the_source_of_long_detours_is_named() {
     assert!(tick.cause.starts_with("tick") && tick.left.high > ranking.all.low, "{tick:?}");
 }
 
+/// A program and a single operation have one list of sources: a rare, long detour that most operations do not meet costs
+/// the program most.
+#[test]
+fn both_rankings_have_the_same_sources() {
+    let network = Network::load("chic").unwrap();
+    let ticks: Vec<String> =
+        (0..4).map(|tick| format!("periodic:rate=250Hz,duration={}us,name=tick{tick}+", 4 + tick)).collect();
+    let noise = described(&format!("{}poisson:rate=0.1Hz,duration=3ms,name=kdamond", ticks.concat()));
+    let scales = asked(1, &[16]);
+    let mut question = ask(&network, &noise, &scales[..1], 2);
+    question.intervals = &[MILLISECOND];
+    let answer = question.answer().unwrap();
+    let program = answer.program_ranking.unwrap();
+    assert!(program.best().unwrap().cause.starts_with("kdamond"), "{program:?}");
+    let operation = answer.rankings.last().unwrap();
+    let mut causes: Vec<&String> = program.removals.iter().map(|removal| &removal.cause).collect();
+    let mut others: Vec<&String> = operation.removals.iter().map(|removal| &removal.cause).collect();
+    causes.sort_unstable();
+    others.sort_unstable();
+    assert_eq!((causes, &program.passed_over), (others, &operation.passed_over));
+}
+
 /// Short detours that every process has often cost their share of the time, however long the interval.
 #[test]
 fn frequent_short_detours_are_not_passed_over() {
@@ -77,7 +99,8 @@ fn frequent_short_detours_are_not_passed_over() {
     let first = |interval| question.name(question.costliest_causes(16, interval)[0]);
     assert_eq!(first(Time(1_000_000_000_000)), "tick");
     // In 10 ms, 16 processes lose 0.16 % to each of the rare sources, and every process 0.1 % to the tick.
-    assert_eq!(first(Time(10_000_000_000)), "a");
+    // Which of them depends on what is drawn.
+    assert!(first(Time(10_000_000_000)).ends_with(DRAWN));
 }
 
 /// The same loop in one long run, by the engine alone.

@@ -1,6 +1,6 @@
 //! Error messages for files that are missing or of the wrong kind, the same for every command.
 
-use crate::kernel::Failure;
+use crate::kernel::{Failure, quoted};
 use std::io;
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -25,6 +25,7 @@ pub enum Wanted {
     Recording,
     Study,
     Latencies,
+    Training,
 }
 
 impl Wanted {
@@ -35,6 +36,7 @@ impl Wanted {
             Wanted::Noise | Wanted::Recording => "a recording of noise",
             Wanted::Study => "a study",
             Wanted::Latencies => "a file of measured latencies",
+            Wanted::Training => "a recording of a training job",
         }
     }
 
@@ -49,6 +51,7 @@ impl Wanted {
             Wanted::Recording => "give a file of `straggler noise measure -o FILE`",
             Wanted::Study => "give a TOML file; see `straggler study --help` for an example",
             Wanted::Latencies => "give a .lat file, or measured times, one per line",
+            Wanted::Training => "give a table of its operations, or files of the PyTorch profiler",
         }
     }
 }
@@ -125,7 +128,23 @@ impl Kind {
             }
             Wanted::Study => self == Kind::Toml,
             Wanted::Latencies => matches!(self, Kind::Numbers | Kind::Latency),
+            Wanted::Training => matches!(
+                self,
+                Kind::Training
+                    | Kind::Csv
+                    | Kind::Results
+                    | Kind::CutOff
+                    | Kind::Binary
+                    | Kind::Folder
+                    | Kind::Empty
+            ),
         }
+    }
+
+    /// Whether `straggler show` shows it.
+    fn is_shown(self) -> bool {
+        use Kind::{Latency, Noise, Numbers, Schedule, Trace, Training};
+        matches!(self, Latency | Noise | Numbers | Schedule | Trace | Training)
     }
 
     pub fn detect(path: &Path) -> Option<Kind> {
@@ -204,11 +223,21 @@ pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
     let kind = Kind::detect(path).filter(|kind| !kind.may_be(wanted))?;
     let advice = kind.taken_by().unwrap_or(wanted.source());
     Some(Failure::bad_input(format!(
-        "{} is {}, not {}: {advice}",
-        path.display(),
-        kind.name(),
-        wanted.name()
+        "{}: {advice}{}",
+        not_a(path, kind, wanted.name()),
+        shown_by(path, kind)
     )))
+}
+
+/// "x.goal is a GOAL schedule, not a trace".
+fn not_a(path: &Path, kind: Kind, wanted: &str) -> String {
+    format!("{} is {}, not {wanted}", path.display(), kind.name())
+}
+
+/// "; `straggler show x.goal` shows it".
+fn shown_by(path: &Path, kind: Kind) -> String {
+    let file = quoted(&path.display().to_string());
+    if kind.is_shown() { format!("; `straggler show {file}` shows it") } else { String::new() }
 }
 
 /// A file of unknown kind.
@@ -229,14 +258,14 @@ fn ends_as_parquet(path: &Path) -> bool {
 /// The error for a name that is no network, but a file or a folder.
 pub fn misnamed_network(name: &str) -> Option<Failure> {
     let path = path_of(name);
-    let fault = if path.is_dir() {
-        "is a folder, not a network: give a .toml file, or a preset of `straggler network list`"
-    } else if path.exists() {
-        "is not a network: the name of a network file ends in .toml; `straggler network list` lists presets"
-    } else {
+    if !path.exists() {
         return None;
-    };
-    Some(Failure::bad_input(format!("{} {fault}", path.display())))
+    }
+    let advice = "give a .toml file, or a preset of `straggler network list`";
+    Some(Failure::bad_input(match Kind::detect(&path) {
+        Some(kind) => format!("{}: {advice}{}", not_a(&path, kind, "a network"), shown_by(&path, kind)),
+        None => format!("{} is not a network: {advice}", path.display()),
+    }))
 }
 
 /// Whether only files with the heading of their program are taken for this format.

@@ -11,7 +11,7 @@ use straggler_analysis::latency::stationarity::{Apart, Steadiness};
 use straggler_analysis::latency::{Ranks, Summary};
 use straggler_model::latency::Outside;
 use straggler_report::numbers::{counted, grouped, percent, significant};
-use straggler_report::{Cell, Columns};
+use straggler_report::{Cell, Columns, Table};
 
 /// Groups shown in full; each of the others gets one line.
 const MOST_GROUPS: usize = 8;
@@ -78,13 +78,20 @@ pub fn no_noise(group: &GroupFound) -> Option<String> {
     Some(format!("{}: {why}", group.name))
 }
 
-pub fn summary(answer: &DiagnosisAnswer) -> String {
+/// Without `details`, several series get a line each.
+pub fn summary(answer: &DiagnosisAnswer, details: bool) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("The data is synthetic: drawn from a description, not measured.\n");
     }
     for (number, list) in (1..).zip(alike(&answer.hints)) {
         text.push_str(&format!("\n{number}. {}", sentence(&list)));
+    }
+    let brief = !details && answer.groups.len() > 1;
+    if brief {
+        text.push_str(&format!("\n{}", in_brief(&answer.groups)));
+        text.push_str("\nWith -v: quantiles, modes and fitted distributions of each.\n");
+        return text;
     }
     for group in answer.groups.iter().take(MOST_GROUPS) {
         text.push_str(&format!("\n{}\n", group.name));
@@ -108,6 +115,22 @@ fn sentence(list: &[&HintAnswer]) -> String {
     }
     let line = |hint: &&HintAnswer| format!("   {}: {}\n", hint.series, hint.evidence.join(" "));
     format!("{summary} ({} series)\n{}", list.len(), list.iter().map(line).collect::<String>())
+}
+
+/// One row per series.
+fn in_brief(groups: &[GroupFound]) -> Table {
+    let quantile = |group: &GroupFound, q: f64| {
+        let all = &group.trials.quantiles;
+        all.iter().find(|one| one.q == q).and_then(|one| one.value_ps).map(time)
+    };
+    Columns::over(groups)
+        .text("series", |group| &group.name)
+        .number("trials", |group| Cell::count(group.trials.count))
+        .number("median", |group| quantile(group, 0.5))
+        .number("99 %", |group| quantile(group, 0.99))
+        .number("modes", |group| Cell::count(group.modes.len()))
+        .text("over time", steadiness)
+        .build()
 }
 
 fn of_group(group: &GroupFound) -> String {

@@ -157,7 +157,7 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     }
     // The paper has no numbers to compare with: tell what was simulated.
     if findings.comparisons.is_empty() {
-        findings.remarks.extend(verdict(&all, THRESHOLD));
+        findings.remarks.extend(verdict(&all, &About::default(), THRESHOLD));
     }
     Ok(findings)
 }

@@ -251,23 +251,23 @@ fn first(answer: &WaitsAnswer) -> String {
 /// The table of regions; None if the program marks none.
 fn region_table(answer: &WaitsAnswer) -> Option<String> {
     answer.regions.iter().find(|region| region.region.is_some())?;
-    let more = more(answer.regions.len(), MOST_ROWS, "regions");
+    let more = more(answer.regions.len(), MOST_ROWS, ["region", "regions"]);
     Some(format!("{}{more}", regions(answer, MOST_ROWS)))
 }
 
 fn cause_table(answer: &WaitsAnswer) -> Option<String> {
     answer.causes.first()?;
-    let more = more(answer.causes.len(), MOST_ROWS, "causes");
+    let more = more(answer.causes.len(), MOST_ROWS, ["cause", "causes"]);
     Some(format!("{}{more}", causes(answer, MOST_ROWS)))
 }
 
 fn rank_table(answer: &WaitsAnswer) -> String {
     let first = &answer.ranks[..answer.ranks.len().min(MOST_RANKS)];
-    format!("{}{}", ranks(first), more(answer.ranks.len(), MOST_RANKS, "ranks"))
+    format!("{}{}", ranks(first), more(answer.ranks.len(), MOST_RANKS, ["rank", "ranks"]))
 }
 
 fn path_table(answer: &WaitsAnswer) -> String {
-    let more = more(answer.critical_path.activities.len(), MOST_ROWS, "activities");
+    let more = more(answer.critical_path.activities.len(), MOST_ROWS, ["activity", "activities"]);
     format!("{}{more}{}\n", critical_path(answer, MOST_ROWS), path_words(answer))
 }
 
@@ -284,10 +284,11 @@ pub fn path_words(answer: &WaitsAnswer) -> String {
     )
 }
 
-fn more(count: usize, shown: usize, what: &str) -> String {
+fn more(count: usize, shown: usize, [one, many]: [&str; 2]) -> String {
     match count.saturating_sub(shown) {
         0 => String::new(),
-        rest => format!("  … and {} more {what}\n", grouped(rest as u64)),
+        1 => format!("  … and 1 more {one}\n"),
+        rest => format!("  … and {} more {many}\n", grouped(rest as u64)),
     }
 }
 
