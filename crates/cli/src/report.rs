@@ -13,6 +13,7 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use straggler_report::numbers::{counted, memory};
+use straggler_report::page::Page;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -105,10 +106,11 @@ pub fn run(typed: &Valid<Report>, seed: u64, console: &Console) -> Outcome<()> {
     let answer = ReportAnswer {
         report: typed.output.display().to_string(),
         bytes,
-        sections: page.sections.len() as u64,
+        sections: page.bodies().iter().map(|body| body.sections.len() as u64).sum(),
         charts: page.charts().count() as u64,
         skipped,
-        warnings: page.warnings,
+        warnings: page.bodies().iter().flat_map(|body| named(body, &body.warnings, &page)).collect(),
+        notes: page.bodies().iter().flat_map(|body| named(body, &body.notes, &page)).collect(),
     };
     if console.json {
         return console.print_json(&answer);
@@ -128,6 +130,14 @@ struct ReportAnswer {
     charts: u64,
     skipped: Vec<Skipped>,
     warnings: Vec<String>,
+    /// Printed only as JSON: the page has them.
+    notes: Vec<String>,
+}
+
+/// Texts of one body of a page, with its title if the page has several.
+fn named(body: &Page, texts: &[String], whole: &Page) -> Vec<String> {
+    let prefix = if whole.parts.is_empty() { String::new() } else { format!("{}: ", body.title) };
+    texts.iter().map(|text| format!("{prefix}{text}")).collect()
 }
 
 fn summary(answer: &ReportAnswer) -> String {

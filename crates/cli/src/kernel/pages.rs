@@ -29,7 +29,7 @@ pub fn write_asked(path: Option<&PathBuf>, console: &Console, page: impl FnOnce(
 /// A page with the results of this command.
 pub fn page(title: impl Into<String>, summary: Vec<String>, sections: Vec<Section>) -> Page {
     let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
-    Page { title: title.into(), summary, facts, warnings: Vec::new(), sections }
+    Page { title: title.into(), summary, facts, sections, ..Page::default() }
 }
 
 /// Splits text for a terminal into paragraphs.

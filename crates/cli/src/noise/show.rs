@@ -12,8 +12,8 @@ use crate::noise::{file, measured};
 use serde::Serialize;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
-use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_model::stats::quantile_in_place;
+use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
 use straggler_report::numbers::percent;
 use straggler_report::{Cell, Columns};
 
@@ -63,14 +63,17 @@ fn write_report(
     let length = answer.length_to_draw();
     let drawn = if read.is_some() { None } else { Some(file::drawn(spec, seed, length)?) };
     let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
-    let name = file::name(spec, seed)?;
-    let headline = drawn.as_ref().map(|_| {
-        format!(
-            "{} Below: {length} of it, drawn at random, in which rare detours may be missing.",
-            answer.sentence()
-        )
-    });
-    let subject = crate::noise::page::Subject { recording: &input.recording, name: &name, seed, headline };
+    let (name, headline) = match drawn {
+        None => (file::name(spec, seed)?, Vec::new()),
+        Some(_) => {
+            let sources: Vec<&str> = spec.sources.iter().map(|source| source.name.as_str()).collect();
+            let below =
+                format!("Below: {length} of it, drawn at random, in which rare detours may be missing.");
+            (sources.join(" + "), vec![answer.share_sentence(), format!("{}.", answer.description), below])
+        }
+    };
+    let (recording, note) = (&input.recording, String::new());
+    let subject = crate::noise::page::Subject { recording, name: &name, seed, headline, note };
     pages::write_asked(typed.report.report.as_ref(), console, || subject.page())
 }
 
@@ -124,7 +127,11 @@ impl NoiseAnswer {
     }
 
     fn sentence(&self) -> String {
-        format!("{}. It takes {} of rank 0's time.", self.description, percent(self.share))
+        format!("{} {}.", self.share_sentence(), self.description)
+    }
+
+    fn share_sentence(&self) -> String {
+        format!("Noise takes {} of rank 0's time.", percent(self.share))
     }
 
     /// Long enough to show every source.

@@ -12,17 +12,18 @@ use crate::study::page as study_page;
 use crate::{trace, training};
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use straggler_formats::chrome;
 use straggler_noise::format;
 use straggler_noise::format::FormatOptions;
 use straggler_report::page::Page;
-use straggler_formats::chrome;
 use straggler_training::holds_job;
 
 /// A page, and its title or the name of its file.
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
+    pub path: PathBuf,
     pub page: Page,
 }
 
@@ -54,7 +55,7 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
         Some("page") if !page.title.is_empty() => page.title.clone(),
         _ => file.clone(),
     };
-    Ok(page.map(|page| Found { name: name(&page), page }))
+    Ok(page.map(|page| Found { name: name(&page), path: path.into(), page }))
 }
 
 /// A recording whose analysis makes one page, however many files it has.
@@ -85,7 +86,7 @@ pub fn of_recording(path: &Path) -> Outcome<Option<Found>> {
         Some(Recording::Job) => training::page_of_files(&[path.to_path_buf()])?,
         None => return Ok(None),
     };
-    Ok(Some(Found { name: page.title.clone(), page }))
+    Ok(Some(Found { name: page.title.clone(), path: path.into(), page }))
 }
 
 fn beginning(path: &Path) -> Outcome<Vec<u8>> {
@@ -111,8 +112,10 @@ fn of_timeline(path: &Path) -> Outcome<Page> {
 fn of_finish_times(path: &Path) -> Outcome<Page> {
     let finish = straggler_report::finish_times::read(path).map_err(Failure::bad_input_of)?;
     let name = path.display().to_string();
-    let section = finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
-    Ok(pages::page(format!("Finish times of {name}"), section.text.clone(), vec![section]))
+    let mut section =
+        finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
+    let summary = std::mem::take(&mut section.text);
+    Ok(pages::page(format!("Finish times of {name}"), summary, vec![section]))
 }
 
 /// The page of finish times, or of study results unless their own page is beside them; else None.
@@ -146,7 +149,9 @@ fn is_noise(beginning: &[u8], ending: Option<&str>, named: bool) -> bool {
 fn of_noise(path: &Path, seed: u64) -> Outcome<Page> {
     let file = file::read(path, None, &FormatOptions::default())?;
     let name = path.display().to_string();
-    let mut page = Subject { recording: &file.recording, name: &name, seed, headline: None }.page();
+    let mut page =
+        Subject { recording: &file.recording, name: &name, seed, headline: Vec::new(), note: String::new() }
+            .page();
     page.warnings.extend(file.warnings);
     Ok(page)
 }

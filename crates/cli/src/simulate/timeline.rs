@@ -1,10 +1,10 @@
 //! Timelines as pages.
 
 use crate::kernel::invocation::command_line;
+use straggler_formats::chrome::Run;
 use straggler_report::numbers::counted;
 use straggler_report::page::{Chart, Page, Section, Timeline};
 use straggler_trace as trace;
-use straggler_formats::chrome::Run;
 
 /// The chart of a run.
 pub fn chart(run: &trace::Timeline, command: &str, synthetic: bool) -> Chart {
@@ -18,7 +18,6 @@ pub fn page(run: &Run, name: &str) -> Page {
     let command = about("command").map_or_else(command_line, String::from);
     let synthetic = run.about.get("synthetic").and_then(|value| value.as_bool()).unwrap_or(false);
     let mut section = Section::new(format!("Timeline: {name}"));
-    section.text.push(sentence(&run.timeline));
     section.add(chart(&run.timeline, &command, synthetic));
     let title = match about("workload") {
         Some(workload) => format!("Timeline of {workload}"),

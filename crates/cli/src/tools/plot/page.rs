@@ -7,7 +7,7 @@ use crate::tools::plot::args::PlotPage;
 use serde::Serialize;
 use straggler_model::spelling;
 use straggler_report::charts::{Heading, save};
-use straggler_report::page::{Chart, Page, Plot};
+use straggler_report::page::{Chart, Page, Plot, Section};
 use straggler_report::{Cell, Columns};
 
 pub fn run(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
@@ -51,10 +51,16 @@ struct Listed {
 
 /// Every chart with its number and its section.
 fn listed(page: &Page) -> Vec<Listed> {
-    let charts = page.sections.iter().flat_map(|section| section.charts().map(move |chart| (section, chart)));
-    let listed = |(index, (section, chart)): (usize, (&straggler_report::page::Section, &Chart))| Listed {
+    let sections =
+        page.bodies().into_iter().flat_map(|body| body.sections.iter().map(move |section| (body, section)));
+    let charts =
+        sections.flat_map(|(body, section)| section.charts().map(move |chart| (body, section, chart)));
+    let listed = |(index, (body, section, chart)): (usize, (&Page, &Section, &Chart))| Listed {
         number: index + 1,
-        section: section.title.clone(),
+        section: match page.parts.is_empty() {
+            true => section.title.clone(),
+            false => format!("{}: {}", body.title, section.title),
+        },
         title: chart.title.clone(),
         plot: kind(chart),
     };
